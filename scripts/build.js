@@ -1,0 +1,54 @@
+/** Bundles the command into dist/: split, so that a command loads what it needs and no more. */
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const require = createRequire(import.meta.url);
+const root = join(import.meta.dirname, '..');
+const out = join(root, 'dist');
+const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+
+await rm(out, { recursive: true, force: true });
+const { metafile } = await build({
+  absWorkingDir: root,
+  entryPoints: { main: 'src/main.ts' },
+  outdir: out,
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.18',
+  metafile: true,
+  legalComments: 'none',
+  chunkNames: 'chunks/[name]-[hash]',
+  define: { LEADPIPE_VERSION: JSON.stringify(version) },
+  // CommonJS packages in an ES module: their require, and the folder they read files from.
+  banner: {
+    js: "import{createRequire as _cr}from'node:module';const require=_cr(import.meta.url),__dirname=import.meta.dirname,__filename=import.meta.filename;",
+  },
+});
+const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
+await cp(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
+await writeFile(join(out, 'THIRD-PARTY-LICENSES.txt'), await licences(metafile));
+
+/** The licence texts of every package that the bundle holds. */
+async function licences({ outputs }) {
+  const folders = new Set();
+  for (const { inputs } of Object.values(outputs)) {
+    for (const input of Object.keys(inputs)) {
+      const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
+      if (found) folders.add(found[1]);
+    }
+  }
+  const texts = await Promise.all([...folders].sort().map(licenceOf));
+  return `leadpipe contains these packages.\n\n${texts.join('\n\n')}\n`;
+}
+
+async function licenceOf(folder) {
+  const { name, version, license } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'));
+  const file = (await readdir(join(root, folder))).find((one) => /^licen[cs]e/i.test(one));
+  const text = file === undefined ? `Licence: ${license}` : await readFile(join(root, folder, file), 'utf8');
+  return `== ${name} ${version} (${license})\n\n${text.trim()}`;
+}

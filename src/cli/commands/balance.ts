@@ -1,0 +1,79 @@
+import { Command, Option } from 'commander';
+import type { Context } from '../../context.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { checkNumber } from '../../operations/check-input.ts';
+import { balanceLayout } from '../../output/columns.ts';
+import { withConnection } from '../connection.ts';
+import { toHelpText } from '../help.ts';
+import {
+  addConnectionOptions,
+  addRecordOptions,
+  type ConnectionOptions,
+  type RecordOptions,
+} from '../options.ts';
+import { toLayout, withOutput } from '../record-output.ts';
+
+interface BalanceOptions extends ConnectionOptions, RecordOptions {
+  readonly require?: number;
+}
+
+const help = toHelpText({
+  examples: [
+    'leadpipe balance',
+    'leadpipe balance --require 500 --quiet && leadpipe search company "dental clinics in Austin" --limit 500',
+  ],
+  output: [
+    'one object as the service sent it:',
+    '{"object":"credit_balance","available_credits":1200,"updated_at":"2026-01-31 09:00:00"}',
+  ],
+  outcomes: [
+    'complete',
+    'usage',
+    'authentication',
+    'credits',
+    'not_enabled',
+    'local_io',
+    'temporary',
+    'interface',
+    'configuration',
+  ],
+});
+
+export function createBalanceCommand(context: Context): Command {
+  const command = new Command('balance')
+    .description('Prints the credits available now. What running requests have reserved is not in it.')
+    .addOption(
+      new Option('--require <credits>', 'exit 5 when fewer are available').argParser((value) =>
+        checkNumber(
+          { field: 'require', unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER },
+          '--require',
+          value,
+        ),
+      ),
+    );
+  return addConnectionOptions(addRecordOptions(command))
+    .addHelpText('after', help)
+    .action((options: BalanceOptions) => runBalance(context, options));
+}
+
+async function runBalance(context: Context, options: BalanceOptions): Promise<void> {
+  const layout = toLayout(options, balanceLayout);
+  const answer = await withConnection(context, options, ({ client, settings }) =>
+    withOutput(context, options, { shape: 'single', layout, preferred: settings.format }, async (output) => {
+      const balance = await client.balance(context.signal);
+      await output.write([balance.text]);
+      return balance;
+    }),
+  );
+  const available = answer.value.available_credits;
+  if (options.require === undefined || available >= options.require) return;
+  throw new LeadpipeError(
+    'credits',
+    `${available} credits are available, and ${options.require} are required`,
+    {
+      type: 'insufficient_credits',
+      charged: 'no',
+      ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
+    },
+  );
+}

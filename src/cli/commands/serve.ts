@@ -1,0 +1,87 @@
+import { Command, Option } from 'commander';
+import type { Context } from '../../context.ts';
+import { LeadpipeError, type Outcome } from '../../errors.ts';
+import { localKeys } from '../../local-service/keys.ts';
+import { switchTable } from '../../local-service/switches.ts';
+import { checkNumber } from '../../operations/check-input.ts';
+import { toHelpText } from '../help.ts';
+import { createNotes } from '../notes.ts';
+import { collect } from '../options.ts';
+
+interface ServeOptions {
+  readonly port: number;
+  readonly catalog?: string;
+  readonly set?: string[];
+  readonly quiet?: true;
+}
+
+const defaultPort = 4010;
+
+const help = toHelpText({
+  examples: ['leadpipe serve', 'leadpipe serve --port 8080 --catalog leads.csv --set user_concurrency=2'],
+  output: [
+    'two lines that a shell can read, once it listens:',
+    'export LEADPIPE_BASE_URL=http://127.0.0.1:4010',
+    'export LEADPIPE_API_KEY=lp_local_demo',
+  ],
+  outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'terminated'],
+});
+
+export function createServeCommand(context: Context): Command {
+  return new Command('serve')
+    .description(
+      'Runs the local service on 127.0.0.1 until Ctrl-C: the interface of the real one, offline and free, over fictional leads or your own.',
+    )
+    .addOption(
+      new Option('--port <n>', '0 takes any free one')
+        .default(defaultPort)
+        .argParser((value) =>
+          checkNumber({ field: 'port', unit: 'items', min: 0, max: 65_535 }, '--port', value),
+        ),
+    )
+    .addOption(
+      new Option('--catalog <file>', 'your own leads (.jsonl or .csv) instead of the fictional ones'),
+    )
+    .addOption(new Option('--set <switch=value>', 'change a switch of the list below').argParser(collect))
+    .addOption(new Option('-q, --quiet', 'no line per request'))
+    .addHelpText('after', `\n${switchHelp()}\n\n${keyHelp()}`)
+    .addHelpText('after', help)
+    .action((options: ServeOptions) => runServe(context, options));
+}
+
+async function runServe(context: Context, options: ServeOptions): Promise<void> {
+  const notes = createNotes(context, options.quiet ? { quiet: true } : {});
+  const { openLocalService } = await import('../local.ts');
+  const { service, apiKey } = await openLocalService(context, {
+    port: options.port,
+    set: options.set ?? [],
+    log: notes.say,
+    ...(options.catalog === undefined ? {} : { catalogFile: options.catalog }),
+  });
+  if (service.fictional) notes.say('The leads of this service are fictional.');
+  context.stdout.stream.write(`export LEADPIPE_BASE_URL=${service.url}\nexport LEADPIPE_API_KEY=${apiKey}\n`);
+  notes.say('Listening; Ctrl-C ends it.');
+  const outcome = await stopOf(context.signal);
+  await service.close();
+  throw new LeadpipeError(outcome, 'the local service has ended');
+}
+
+function stopOf(signal: AbortSignal): Promise<Outcome> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason as Outcome);
+    signal.addEventListener('abort', () => resolve(signal.reason as Outcome), { once: true });
+  });
+}
+
+function switchHelp(): string {
+  const rows = Object.entries(switchTable).map(
+    ([name, row]) => `  ${name}=${String(row.default)}\n      ${row.meaning}`,
+  );
+  return ['Switches, with their defaults:', ...rows].join('\n');
+}
+
+function keyHelp(): string {
+  return ['API keys:', ...localKeys.map(({ key, description }) => `  ${key}\n      ${description}`)].join(
+    '\n',
+  );
+}

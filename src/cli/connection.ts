@@ -1,0 +1,123 @@
+import type { Client } from '../client.ts';
+import { isLoopback, toBaseUrl } from '../config/address.ts';
+import { readSettings, type Settings } from '../config/settings.ts';
+import type { Context } from '../context.ts';
+import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { Preview, Request } from '../transport/request.ts';
+import type { TimeLimits } from '../transport/watch.ts';
+import { createNotes } from './notes.ts';
+import type { ConnectionOptions } from './options.ts';
+
+/** A way to the service. */
+export interface Connection {
+  readonly client: Client;
+  readonly settings: Settings;
+  /** What would be sent. */
+  preview(request: Request): Preview;
+}
+
+interface Target {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Finds address and key (option, then environment, then profile) and runs `work` with a client of them; with
+ * `--local`, of a local service that lives as long. Throws ConfigurationError, before anything is sent, and what
+ * `work` throws.
+ */
+export async function withConnection<T>(
+  context: Context,
+  options: ConnectionOptions,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const profile = options.profile ?? (context.env.LEADPIPE_PROFILE || undefined);
+  const settings = await readSettings(context.directories.config, profile);
+  const target = options.local ? await startLocal(context, options) : findTarget(context, options, settings);
+  const [{ createAgent }, { createTransport }, { createClient }, times] = await Promise.all([
+    import('../transport/agent.ts'),
+    import('../transport/request.ts'),
+    import('../client.ts'),
+    import('../transport/time-limits.ts'),
+  ]);
+  const dispatcher = await createAgent({
+    proxies: !isLoopback(target.baseUrl.hostname),
+    connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? times.connectSeconds),
+    env: context.env,
+  });
+  const transport = createTransport({
+    fetch: context.fetch,
+    clock: context.clock,
+    dispatcher,
+    baseUrl: target.baseUrl,
+    apiKey: target.apiKey,
+    keyHeader: keyHeaderOf(settings),
+    userAgent: `leadpipe/${context.version}`,
+    ...(options.verbose ? { trace: createNotes(context, options).trace } : {}),
+  });
+  const limitsOf = (endpoint: EndpointName): TimeLimits =>
+    toTimeLimits(times.timeLimits[endpoint], settings, options.timeout);
+  try {
+    return await work({ client: createClient(transport, limitsOf), settings, preview: transport.preview });
+  } finally {
+    await transport.close();
+    await target.close();
+  }
+}
+
+function findTarget(context: Context, options: ConnectionOptions, settings: Settings): Target {
+  const { env } = context;
+  const [address, source] =
+    options.baseUrl !== undefined
+      ? [options.baseUrl, '--base-url']
+      : env.LEADPIPE_BASE_URL
+        ? [env.LEADPIPE_BASE_URL, 'LEADPIPE_BASE_URL']
+        : [settings.base_url, 'the profile'];
+  if (address === undefined) {
+    throw new ConfigurationError(
+      'no address of a service is known',
+      'Set LEADPIPE_BASE_URL to your service, or try it out with --local: offline, free, fictional.',
+    );
+  }
+  const baseUrl = toBaseUrl(address, source);
+  const apiKey = env.LEADPIPE_API_KEY?.trim();
+  if (!apiKey) {
+    throw new ConfigurationError(
+      `no API key for ${baseUrl.origin} is known`,
+      'Set LEADPIPE_API_KEY, or try it out with --local.',
+    );
+  }
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new ConfigurationError(
+      'the key in LEADPIPE_API_KEY holds white space or characters that no header can carry',
+    );
+  }
+  return { baseUrl, apiKey, close: async () => {} };
+}
+
+async function startLocal(context: Context, options: ConnectionOptions): Promise<Target> {
+  const { openLocalService } = await import('./local.ts');
+  const local = await openLocalService(context, { port: 0 });
+  if (local.service.fictional)
+    createNotes(context, options).say('The local service answers with fictional leads.');
+  return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close: () => local.service.close() };
+}
+
+function keyHeaderOf(settings: Settings): KeyHeader | undefined {
+  return settings.auth_header === 'auto' ? undefined : settings.auth_header;
+}
+
+function toTimeLimits(limits: TimeLimits, settings: Settings, timeout: number | undefined): TimeLimits {
+  const event = timeout ?? settings['timeout.event'] ?? limits.event;
+  const headers = timeout ?? settings['timeout.headers'] ?? limits.headers;
+  const idle = timeout ?? settings['timeout.idle'] ?? limits.idle;
+  return {
+    headers,
+    idle,
+    ...(limits.event === undefined || event === undefined ? {} : { event }),
+    // A longer silence that was asked for must fit into the whole.
+    total: Math.max(settings['timeout.total'] ?? limits.total, headers + idle),
+  };
+}

@@ -1,0 +1,40 @@
+import type { Outcome } from '../errors.ts';
+
+export interface ExitCode {
+  readonly code: number;
+  readonly meaning: string;
+}
+
+/** The one table of exit codes: what every command returns, and what its help says about it. */
+export const exitCodes = {
+  complete: { code: 0, meaning: 'complete (finding nothing is complete)' },
+  bug: { code: 1, meaning: 'a bug in leadpipe' },
+  usage: { code: 2, meaning: 'usage or invalid input: found here, or 422' },
+  partial: { code: 3, meaning: 'partial: the rows written are good, and there should have been more' },
+  authentication: { code: 4, meaning: 'authentication: 401, 403' },
+  credits: { code: 5, meaning: 'credits: 402, or a local limit refused' },
+  not_found: { code: 6, meaning: 'not found: 404' },
+  no_result: { code: 7, meaning: 'finished without a result' },
+  unknown: { code: 8, meaning: 'outcome unknown or conflicting: do not run it again blindly' },
+  not_enabled: { code: 9, meaning: 'not enabled here: 503' },
+  local_io: { code: 74, meaning: 'local I/O: disk full, output not writable' },
+  temporary: { code: 75, meaning: 'temporary, nothing newly charged: safe to run again' },
+  interface: { code: 76, meaning: 'the service broke its interface' },
+  configuration: { code: 78, meaning: 'configuration: no address, no key, refused address' },
+  interrupted: { code: 130, meaning: 'interrupted' },
+  reader_closed: { code: 141, meaning: 'the reader of the output went away' },
+  terminated: { code: 143, meaning: 'terminated' },
+} as const satisfies Record<Outcome, ExitCode>;
+
+export function exitCodeOf(outcome: Outcome): number {
+  return exitCodes[outcome].code;
+}
+
+/** The lines of a command's help that list the codes it can give. */
+export function exitCodeHelp(outcomes: readonly Outcome[]): string {
+  const rows = outcomes.map((outcome) => exitCodes[outcome]);
+  return [
+    'Exit codes:',
+    ...rows.map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`),
+  ].join('\n');
+}

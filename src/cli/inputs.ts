@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import type { Context, InputStream } from '../context.ts';
+import { UsageError } from '../errors.ts';
+
+/** An argument that is a text, `-` for standard input, or `@file`. */
+export async function readTextArgument(context: Context, name: string, argument: string): Promise<string> {
+  if (argument === '-') return await readAll(context.stdin);
+  if (!argument.startsWith('@')) return argument;
+  return await readNamedFile(
+    argument.slice(1),
+    name,
+    'To send a text that begins with @, pipe it in and give - instead.',
+  );
+}
+
+/**
+ * The items of a list option: commas, repetition, or `@file`. A file is text with an item per line, CSV with a
+ * column of the given name, or JSONL with a field of that name. White space around items, empty items and repetitions
+ * are dropped.
+ */
+export async function readList(option: string, column: string, values: readonly string[]): Promise<string[]> {
+  const items: string[] = [];
+  for (const value of values) {
+    if (value.startsWith('@')) items.push(...(await readListFile(value.slice(1), option, column)));
+    else items.push(...value.split(','));
+  }
+  return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ''))];
+}
+
+async function readListFile(path: string, option: string, column: string): Promise<string[]> {
+  const text = (await readNamedFile(path, option)).replace(/^\ufeff/, '');
+  const extension = extname(path).toLowerCase();
+  if (extension === '.csv') return await readCsvColumn(path, text, option, column);
+  const lines = text.split(/\r\n|\n|\r/).filter((line) => line.trim() !== '');
+  const isJsonl = ['.jsonl', '.ndjson'].includes(extension) || lines[0]?.trimStart().startsWith('{') === true;
+  if (!isJsonl) return lines;
+  return lines.map((line, index) => {
+    const value = fieldOf(line, column);
+    if (value === undefined) {
+      throw new UsageError(
+        `${option}: line ${index + 1} of ${path} is not a JSON object with a text "${column}"`,
+      );
+    }
+    return value;
+  });
+}
+
+async function readCsvColumn(path: string, text: string, option: string, column: string): Promise<string[]> {
+  const { parse } = await import('csv-parse/sync');
+  let rows: string[][];
+  try {
+    rows = parse(text, { relax_column_count: true, skip_empty_lines: true });
+  } catch (error) {
+    throw new UsageError(`${option}: ${path} is not valid CSV: ${(error as Error).message}`);
+  }
+  const at = rows[0]?.findIndex((header) => header.trim().toLowerCase() === column) ?? -1;
+  if (at === -1) throw new UsageError(`${option}: ${path} has no column "${column}"`);
+  return rows.slice(1).map((row) => row[at] ?? '');
+}
+
+function fieldOf(line: string, field: string): string | undefined {
+  try {
+    const value = (JSON.parse(line) as Record<string, unknown> | null)?.[field];
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function readNamedFile(path: string, what: string, hint?: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : message;
+    throw new UsageError(`${what}: cannot read ${path}: ${why}`, hint);
+  }
+}
+
+async function readAll({ stream }: InputStream): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(Buffer.from(piece as Buffer));
+  return Buffer.concat(pieces).toString('utf8');
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import type { Context } from '../context.ts';
+import { LocalIoError, UsageError } from '../errors.ts';
+import {
+  CatalogueError,
+  type LocalService,
+  localKeys,
+  SwitchError,
+  startLocalService,
+  toSwitches,
+} from '../local-service/server.ts';
+
+export interface LocalOptions {
+  /** 0 takes any free one. */
+  readonly port: number;
+  readonly catalogFile?: string;
+  /** Switches as `name=value`. */
+  readonly set?: readonly string[];
+  readonly log?: (line: string) => void;
+}
+
+/** Starts the local service over the state that all its runs share. Throws UsageError, LocalIoError. */
+export async function openLocalService(
+  context: Context,
+  options: LocalOptions,
+): Promise<{ service: LocalService; apiKey: string }> {
+  const stateDir = join(context.directories.state, 'local-service');
+  try {
+    const { set = [], ...rest } = options;
+    const switches = toSwitches(set);
+    const service = await startLocalService({
+      ...rest,
+      switches,
+      stateDir,
+      pid: context.pid,
+      clock: context.clock,
+    });
+    return { service, apiKey: localKeys[0].key };
+  } catch (error) {
+    throw toFailure(error, options);
+  }
+}
+
+function toFailure(error: unknown, options: LocalOptions): unknown {
+  if (!(error instanceof Error)) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof CatalogueError) return new UsageError(error.message);
+  if (error instanceof SwitchError)
+    return new UsageError(`--set: ${error.message}`, '`leadpipe serve --help` lists them.');
+  if (code === 'EADDRINUSE') {
+    return new LocalIoError(`port ${options.port} of 127.0.0.1 is in use`, {
+      hint: 'Choose another with --port, or 0 for any free one.',
+      cause: error,
+    });
+  }
+  if (code !== undefined)
+    return new LocalIoError(`the local service can't start: ${error.message}`, { cause: error });
+  return error;
+}

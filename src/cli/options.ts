@@ -1,0 +1,84 @@
+import { type Command, Option } from 'commander';
+import { UsageError } from '../errors.ts';
+import { formats } from '../output/writer.ts';
+
+/** Options of every command that calls the service. */
+export interface ConnectionOptions {
+  readonly profile?: string;
+  readonly baseUrl?: string;
+  readonly local?: true;
+  readonly timeout?: number;
+  readonly quiet?: true;
+  readonly verbose?: true;
+  readonly color: boolean;
+  readonly jsonErrors?: true;
+}
+
+/** Options of every command that can cost credits. */
+export interface PaidOptions {
+  readonly idempotencyKey?: string;
+  readonly dryRun?: true;
+}
+
+/** Options of every command that prints records. */
+export interface RecordOptions {
+  readonly format?: (typeof formats)[number];
+  readonly output?: string;
+  readonly append?: true;
+  readonly columns?: string[];
+  readonly csvRaw?: true;
+}
+
+const groups = { output: 'Output:', connection: 'Connection:' } as const;
+
+export function addConnectionOptions(command: Command): Command {
+  return add(command, groups.connection, [
+    new Option('--profile <name>', 'settings of this profile (LEADPIPE_PROFILE)'),
+    new Option('--base-url <url>', 'address of the service (LEADPIPE_BASE_URL)'),
+    new Option('--local', 'use the local service: offline, free, fictional').conflicts('baseUrl'),
+    new Option('--timeout <seconds>', 'longest silence: head of the answer, and between events').argParser(
+      toSeconds,
+    ),
+    new Option('-q, --quiet', 'no progress and no closing line'),
+    new Option('-v, --verbose', 'requests and stack traces on stderr'),
+    new Option('--no-color', 'no colours (NO_COLOR)'),
+    new Option('--json-errors', 'errors as one JSON object on stderr, and nothing else there'),
+  ]);
+}
+
+export function addPaidOptions(command: Command): Command {
+  return add(command, groups.connection, [
+    new Option('--idempotency-key <key>', 'key of this purchase; a new one each time when not given'),
+    new Option('--dry-run', 'print the request that would be sent, and send nothing'),
+  ]);
+}
+
+export function addRecordOptions(command: Command): Command {
+  return add(command, groups.output, [
+    new Option('-f, --format <format>', 'table on a terminal, else jsonl; or by the extension of -o').choices(
+      formats,
+    ),
+    new Option('-o, --output <file>', 'write here; replaced only when everything is there'),
+    new Option('--append', 'add rows to the file of -o, under the same header'),
+    new Option('--columns <dot.paths>', 'only these, such as name,links.website').argParser(collect),
+    new Option('--csv-raw', 'CSV as it came: formulas and control characters too'),
+  ]);
+}
+
+/** Gathers a repeated option. */
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+function toSeconds(value: string): number {
+  const seconds = Number(value);
+  if (!/^\d+(?:\.\d+)?$/.test(value.trim()) || seconds <= 0 || seconds > 86_400) {
+    throw new UsageError(`--timeout takes seconds, above 0 and up to 86400, not "${value.slice(0, 40)}"`);
+  }
+  return seconds;
+}
+
+function add(command: Command, group: string, options: readonly Option[]): Command {
+  for (const option of options) command.addOption(option.helpGroup(group));
+  return command;
+}

@@ -1,0 +1,132 @@
+import { extname } from 'node:path';
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
+import { type Layout, pathLayout } from '../output/columns.ts';
+import type { FileSink } from '../output/file-sink.ts';
+import { createStreamSink, type Sink } from '../output/sink.ts';
+import { createWriter, type Format } from '../output/writer.ts';
+import { colorOf } from './color.ts';
+import type { ConnectionOptions, RecordOptions } from './options.ts';
+
+/** The output of one command, while it runs. */
+export interface RecordOutput {
+  /** The file of `-o`, as the user named it; undefined for standard output. */
+  readonly file: string | undefined;
+  /** Whether rows appear on a terminal. */
+  readonly onTerminal: boolean;
+  /** Resolves when the output can take more. */
+  write(records: readonly JsonText[]): Promise<void>;
+  /** There should have been more: closes the output. Returns the file that holds what arrived, if one does. */
+  cut(): Promise<string | undefined>;
+}
+
+const extensions: Readonly<Record<string, Format>> = {
+  '.csv': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.json': 'json',
+};
+
+type OutputOptions = RecordOptions & Pick<ConnectionOptions, 'color'>;
+
+/** Pure: `-f`, then the extension of `-o`, then the profile, then table for a terminal and jsonl for the rest. */
+export function toFormat(
+  options: RecordOptions,
+  stdoutIsTerminal: boolean,
+  preferred: Format | undefined,
+): Format {
+  if (options.format !== undefined) return options.format;
+  const file = fileOf(options);
+  const byExtension = file === undefined ? undefined : extensions[extname(file).toLowerCase()];
+  return byExtension ?? preferred ?? (file === undefined && stdoutIsTerminal ? 'table' : 'jsonl');
+}
+
+/** Throws UsageError for options that contradict each other; nothing is opened. */
+export function toLayout(options: RecordOptions, layout: Layout): Layout {
+  if (options.append && fileOf(options) === undefined) {
+    throw new UsageError('--append needs the file of -o', 'Name it: -o leads.csv --append.');
+  }
+  return options.columns === undefined
+    ? layout
+    : pathLayout(options.columns.flatMap((one) => one.split(',')));
+}
+
+/**
+ * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
+ * nothing; when `work` returns without a cut, everything is there and the file of `-o` appears; when it throws, what
+ * arrived stays in `<file>.part`. Throws what `work` throws, LocalIoError and UsageError.
+ */
+export async function withOutput<T>(
+  context: Context,
+  options: OutputOptions,
+  kind: {
+    readonly shape: 'list' | 'single';
+    readonly layout: Layout;
+    readonly preferred: Format | undefined;
+  },
+  work: (output: RecordOutput) => Promise<T>,
+): Promise<T> {
+  const format = toFormat(options, context.stdout.isTerminal, kind.preferred);
+  const file = fileOf(options);
+  const fileSink = file === undefined ? undefined : await openFile(file, options, format, kind.layout);
+  const sink: Sink = fileSink ?? createStreamSink(context.stdout.stream, context.signal);
+  const onTerminal = fileSink === undefined && context.stdout.isTerminal;
+  const writer = await createWriter(format, sink, {
+    layout: kind.layout,
+    shape: kind.shape,
+    width: widthOf(context),
+    color: onTerminal && colorOf(context, context.stdout, options.color),
+    csvRaw: options.csvRaw === true,
+    ...(fileSink === undefined ? {} : { continued: fileSink.continued, lineEnd: fileSink.lineEnd }),
+  });
+  let open = true;
+  let written = false;
+  const cut = async (): Promise<string | undefined> => {
+    if (!open) return undefined;
+    open = false;
+    // What arrived should be a valid file, and nothing should leave none; a disk that is full or a reader that is gone is reported already.
+    if (written) await writer.end().catch(() => undefined);
+    return await fileSink?.abandon();
+  };
+  try {
+    const write = (records: readonly JsonText[]): Promise<void> => {
+      written = true;
+      return writer.write(records);
+    };
+    const result = await work({ file, onTerminal, write, cut });
+    if (open) {
+      await writer.end();
+      open = false;
+      await fileSink?.commit();
+    }
+    return result;
+  } catch (error) {
+    await cut();
+    throw error;
+  }
+}
+
+async function openFile(
+  file: string,
+  options: RecordOptions,
+  format: Format,
+  layout: Layout,
+): Promise<FileSink> {
+  const { createFileSink } = await import('../output/file-sink.ts');
+  if (!options.append) return await createFileSink(file);
+  const { csvHeader } = await import('../output/csv-cell.ts');
+  const header = csvHeader(layout.columns, options.csvRaw === true);
+  return await createFileSink(file, { append: { format, header } });
+}
+
+/** `-o -` is standard output, as everywhere. */
+function fileOf(options: RecordOptions): string | undefined {
+  return options.output === '-' ? undefined : options.output;
+}
+
+/** A table in a pipe takes the width that the shell exports, if it does. */
+function widthOf(context: Context): number | undefined {
+  const exported = Number(context.env.COLUMNS);
+  return context.stdout.columns ?? (exported > 0 ? exported : undefined);
+}

@@ -1,0 +1,69 @@
+import type { Context } from '../context.ts';
+import { LeadpipeError } from '../errors.ts';
+import { toTerminalText } from '../output/clean.ts';
+import { exitCodeOf } from './exit-codes.ts';
+
+export interface ReportOptions {
+  readonly jsonErrors: boolean;
+  readonly verbose: boolean;
+}
+
+/**
+ * The one place where an error becomes text and an exit code. A reader that went away is not told anything: there
+ * may be no one to tell.
+ */
+export function reportError(context: Context, thrown: unknown, options: ReportOptions): number {
+  const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
+  const exit = exitCodeOf(error.outcome);
+  if (error.outcome === 'reader_closed') return exit;
+  const { stream } = context.stderr;
+  stream.write(options.jsonErrors ? `${toJson(error, exit)}\n` : toText(error));
+  if (options.verbose) stream.write(`${stackOf(error)}\n`);
+  return exit;
+}
+
+function toText({ message, details }: LeadpipeError): string {
+  const facts = [
+    details.requestId === undefined ? undefined : `request ${details.requestId}`,
+    details.operationId === undefined ? undefined : `operation ${details.operationId}`,
+    details.charged === undefined ? undefined : `charged: ${details.charged}`,
+  ].filter((fact) => fact !== undefined);
+  const lines = [`leadpipe: ${message}`, details.hint, facts.join(' · ')];
+  return lines
+    .filter((line) => line !== undefined && line !== '')
+    .map((line) => `${toTerminalText(line as string)}\n`)
+    .join('');
+}
+
+function toJson({ message, outcome, details }: LeadpipeError, exit: number): string {
+  const error = {
+    type: details.type ?? outcome,
+    status: details.status ?? null,
+    message: toTerminalText(message),
+    exit,
+    request_id: textOrNull(details.requestId),
+    operation_id: textOrNull(details.operationId),
+    idempotency_key: textOrNull(details.idempotencyKey),
+    charged: details.charged ?? null,
+    retryable: details.retryable ?? false,
+    hint: textOrNull(details.hint),
+  };
+  return JSON.stringify({ error });
+}
+
+function textOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : toTerminalText(text);
+}
+
+function toBug(thrown: unknown): LeadpipeError {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new LeadpipeError('bug', `a bug in leadpipe: ${message}`, {
+    hint: 'Run it again with --verbose and report what it prints.',
+    cause: thrown,
+  });
+}
+
+function stackOf(error: Error): string {
+  const own = (error.stack ?? error.message).split('\n').map(toTerminalText).join('\n');
+  return error.cause instanceof Error ? `${own}\ncaused by: ${stackOf(error.cause)}` : own;
+}

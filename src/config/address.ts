@@ -1,0 +1,38 @@
+import { ConfigurationError } from '../errors.ts';
+
+/** Whether a host name is this machine: plain http is allowed for these alone. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
+
+/**
+ * Checks an address of the service: https, or http on this machine; no user-info, no query. Throws
+ * ConfigurationError, wherever the address came from.
+ */
+export function toBaseUrl(address: string, source: string): URL {
+  let url: URL;
+  try {
+    url = new URL(address.trim());
+  } catch (error) {
+    throw refused(source, 'it is not a URL', 'Give it as https://host.', error);
+  }
+  if (url.username !== '' || url.password !== '') {
+    // The address itself is not repeated: it holds a secret.
+    throw refused(source, 'it holds a user name or password', 'Put the API key in LEADPIPE_API_KEY instead.');
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw refused(source, 'it has a query or a fragment', 'Give the address alone: https://host.');
+  }
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
+    throw refused(
+      source,
+      `${url.protocol.slice(0, -1)} is not https`,
+      'Plain http is allowed for this machine only (127.0.0.1, localhost, [::1]).',
+    );
+  }
+  return url;
+}
+
+function refused(source: string, why: string, hint: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError(`the address from ${source} is refused: ${why}`, hint, cause);
+}

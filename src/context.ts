@@ -1,0 +1,50 @@
+import type { Readable, Writable } from 'node:stream';
+
+/** Where text goes. `columns` is known on a terminal only. */
+export interface OutputStream {
+  readonly stream: Writable;
+  readonly isTerminal: boolean;
+  readonly columns: number | undefined;
+}
+
+export interface InputStream {
+  readonly stream: Readable;
+  readonly isTerminal: boolean;
+}
+
+export interface Clock {
+  /** The wall clock. */
+  now(): Date;
+  /** Milliseconds that never jump. */
+  monotonic(): number;
+  /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export interface Ids {
+  /** A new Idempotency-Key, unique for ever. */
+  idempotencyKey(): string;
+}
+
+/** Where leadpipe keeps things on this machine; named, not made. */
+export interface Directories {
+  readonly config: string;
+  readonly state: string;
+}
+
+/** The complete list of what leadpipe does to the world outside; only main.ts makes a real one. */
+export interface Context {
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly fetch: typeof globalThis.fetch;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly directories: Directories;
+  readonly ids: Ids;
+  /** Aborted by Ctrl-C, SIGTERM or a reader that went away; the reason is an `Outcome`. */
+  readonly signal: AbortSignal;
+  readonly version: string;
+  /** Of this process, for locks that name their owner. */
+  readonly pid: number;
+}

@@ -1,0 +1,134 @@
+/** Every endpoint of the service: address, key header, idempotency, what a repetition may do, body limit. */
+
+export type KeyHeader = 'x-api-key' | 'bearer';
+
+/**
+ * What the document promises for a repeated request with the same Idempotency-Key:
+ * - `free`: a read, repeatable at will.
+ * - `replays`: the existing task is returned, without a second charge.
+ * - `refused`: 409; the first answer is never replayed.
+ * - `may-replay`: a completed answer when there is one, else 409.
+ */
+export type Repetition = 'free' | 'replays' | 'refused' | 'may-replay';
+
+/** The access a key needs; `any` is an active key. Which scope Enrich and Deep Search need is not documented. */
+export type Access = 'entity-search' | 'contact-search' | 'extract' | 'any';
+
+export interface Endpoint {
+  readonly method: 'GET' | 'POST';
+  readonly path: `/v1/${string}`;
+  /** The form the document lists for it first; which forms each endpoint accepts is not documented. */
+  readonly keyHeader: KeyHeader;
+  readonly idempotencyKey: 'required' | 'recommended' | 'optional' | 'none';
+  readonly repetition: Repetition;
+  readonly access: Access;
+  /** Whether the 1 MiB limit of `limits.requestBody` is stated for it. */
+  readonly bodyLimit: boolean;
+  readonly answer: 'application/json' | 'text/event-stream';
+}
+
+export const endpoints = {
+  search: {
+    method: 'POST',
+    path: '/v1/entity-search',
+    keyHeader: 'x-api-key',
+    idempotencyKey: 'recommended',
+    repetition: 'refused',
+    access: 'entity-search',
+    bodyLimit: true,
+    answer: 'text/event-stream',
+  },
+  createTask: {
+    method: 'POST',
+    path: '/v1/entity-search/create_task',
+    keyHeader: 'x-api-key',
+    idempotencyKey: 'required',
+    repetition: 'replays',
+    access: 'entity-search',
+    bodyLimit: true,
+    answer: 'application/json',
+  },
+  status: {
+    method: 'GET',
+    path: '/v1/entity-search/status',
+    keyHeader: 'x-api-key',
+    idempotencyKey: 'none',
+    repetition: 'free',
+    access: 'entity-search',
+    bodyLimit: false,
+    answer: 'application/json',
+  },
+  fetch: {
+    method: 'GET',
+    path: '/v1/entity-search/fetch',
+    keyHeader: 'x-api-key',
+    idempotencyKey: 'none',
+    repetition: 'free',
+    access: 'entity-search',
+    bodyLimit: false,
+    answer: 'application/json',
+  },
+  contactSearch: {
+    method: 'POST',
+    path: '/v1/contact-search',
+    keyHeader: 'bearer',
+    idempotencyKey: 'optional',
+    repetition: 'refused',
+    access: 'contact-search',
+    bodyLimit: true,
+    answer: 'application/json',
+  },
+  deepSearch: {
+    method: 'POST',
+    path: '/v1/deep-search',
+    keyHeader: 'bearer',
+    idempotencyKey: 'optional',
+    repetition: 'refused',
+    access: 'any',
+    bodyLimit: false,
+    answer: 'application/json',
+  },
+  enrich: {
+    method: 'POST',
+    path: '/v1/enrich',
+    keyHeader: 'bearer',
+    idempotencyKey: 'optional',
+    repetition: 'refused',
+    access: 'any',
+    bodyLimit: false,
+    answer: 'application/json',
+  },
+  extract: {
+    method: 'POST',
+    path: '/v1/extract',
+    keyHeader: 'bearer',
+    idempotencyKey: 'optional',
+    repetition: 'may-replay',
+    access: 'extract',
+    bodyLimit: false,
+    answer: 'application/json',
+  },
+  balance: {
+    method: 'GET',
+    path: '/v1/credit/balance',
+    keyHeader: 'x-api-key',
+    idempotencyKey: 'none',
+    repetition: 'free',
+    access: 'any',
+    bodyLimit: false,
+    answer: 'application/json',
+  },
+} as const satisfies Record<string, Endpoint>;
+
+export type EndpointName = keyof typeof endpoints;
+
+export const requestHeaders = {
+  idempotencyKey: 'Idempotency-Key',
+  apiKey: 'x-api-key',
+  authorization: 'Authorization',
+} as const;
+
+export const responseHeaders = {
+  requestId: 'X-Request-Id',
+  idempotencyKey: 'Idempotency-Key',
+} as const;

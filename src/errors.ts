@@ -1,0 +1,80 @@
+/**
+ * How a run can end. Every error names one, and one table (cli/exit-codes.ts) turns it into the exit code,
+ * so that nothing below the command line knows a number.
+ */
+export type Outcome =
+  | 'complete'
+  | 'bug'
+  | 'usage'
+  | 'partial'
+  | 'authentication'
+  | 'credits'
+  | 'not_found'
+  | 'no_result'
+  | 'unknown'
+  | 'not_enabled'
+  | 'local_io'
+  | 'temporary'
+  | 'interface'
+  | 'configuration'
+  | 'interrupted'
+  | 'reader_closed'
+  | 'terminated';
+
+/** Whether a failed request may have cost credits. */
+export type Charged = 'no' | 'maybe' | 'yes';
+
+export interface ErrorDetails {
+  /** What to do about it, one line. */
+  readonly hint?: string;
+  readonly status?: number;
+  /** The service's error type, or leadpipe's own name for a fault the service did not name. */
+  readonly type?: string;
+  readonly requestId?: string;
+  readonly operationId?: string;
+  readonly idempotencyKey?: string;
+  readonly charged?: Charged;
+  /** Whether the same command may simply be run again. */
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Everything leadpipe says on purpose: one line of cause, and how the run ends. */
+export class LeadpipeError extends Error {
+  readonly outcome: Outcome;
+  readonly details: ErrorDetails;
+
+  constructor(outcome: Outcome, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.outcome = outcome;
+    this.details = details;
+  }
+}
+
+/** Bad input, found before anything was sent. */
+export class UsageError extends LeadpipeError {
+  constructor(message: string, hint?: string) {
+    super('usage', message, { type: 'usage', charged: 'no', retryable: false, ...(hint ? { hint } : {}) });
+  }
+}
+
+/** No address, no key, a refused address, a corrupt settings file. */
+export class ConfigurationError extends LeadpipeError {
+  constructor(message: string, hint?: string, cause?: unknown) {
+    super('configuration', message, {
+      type: 'configuration',
+      charged: 'no',
+      retryable: false,
+      ...(hint ? { hint } : {}),
+      ...(cause === undefined ? {} : { cause }),
+    });
+  }
+}
+
+/** A file of this machine that can't be read or written. */
+export class LocalIoError extends LeadpipeError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('local_io', message, { type: 'local_io', retryable: false, ...details });
+  }
+}

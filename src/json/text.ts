@@ -1,0 +1,208 @@
+/**
+ * JSON as text. Records stay the text the service wrote, because JSON.parse would round numbers above 2^53 and
+ * 1.10 would come out as 1.1. Parts of a record are cut out of its text instead.
+ *
+ * Every function expects *valid* JSON (callers have run JSON.parse on it, or on what it was cut from): on
+ * anything else the result is meaningless, but nothing here loops for ever.
+ */
+
+/** The source text of one JSON value. */
+export type JsonText = string;
+
+export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+export function kindOf(text: JsonText): JsonKind {
+  switch (text.charCodeAt(skipSpace(text, 0))) {
+    case 0x7b:
+      return 'object';
+    case 0x5b:
+      return 'array';
+    case quote:
+      return 'string';
+    case 0x74:
+    case 0x66:
+      return 'boolean';
+    case 0x6e:
+      return 'null';
+    default:
+      return 'number';
+  }
+}
+
+/** The members of an object, each value as it was written; of a repeated key the last counts. Empty for any other kind. */
+export function objectMembers(text: JsonText): Map<string, JsonText> {
+  const members = new Map<string, JsonText>();
+  let at = skipSpace(text, 0);
+  if (text.charCodeAt(at) !== 0x7b) return members;
+  at = skipSpace(text, at + 1);
+  while (at < text.length && text.charCodeAt(at) === quote) {
+    const keyEnd = endOfValue(text, at);
+    const key = unquoted(text.slice(at, keyEnd));
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const end = endOfValue(text, start);
+    members.set(key, text.slice(start, end));
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) !== 0x2c) break;
+    at = skipSpace(text, at + 1);
+  }
+  return members;
+}
+
+/** The items of an array, each as it was written. Empty for any other kind. */
+export function arrayItems(text: JsonText): JsonText[] {
+  const items: JsonText[] = [];
+  let at = skipSpace(text, 0);
+  if (text.charCodeAt(at) !== 0x5b) return items;
+  at = skipSpace(text, at + 1);
+  while (at < text.length && text.charCodeAt(at) !== 0x5d) {
+    const end = endOfValue(text, at);
+    if (end === at) break;
+    items.push(text.slice(at, end));
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) !== 0x2c) break;
+    at = skipSpace(text, at + 1);
+  }
+  return items;
+}
+
+/** A value whose members are cut out once, however many of them are asked for. */
+export class JsonView {
+  readonly text: JsonText;
+  #members: Map<string, JsonText> | undefined;
+  #inner: Map<string, JsonView> | undefined;
+
+  constructor(text: JsonText) {
+    this.text = text;
+  }
+
+  /** The member of an object, or the item of an array by its number. */
+  member(name: string): JsonText | undefined {
+    this.#members ??= membersOrItems(this.text);
+    return this.#members.get(name);
+  }
+
+  /** A view of the member, the same one each time. */
+  inner(name: string): JsonView | undefined {
+    const known = this.#inner?.get(name);
+    if (known !== undefined) return known;
+    const text = this.member(name);
+    if (text === undefined) return undefined;
+    const view = new JsonView(text);
+    this.#inner ??= new Map();
+    this.#inner.set(name, view);
+    return view;
+  }
+
+  /** The value at a dot path; see `valueAt`. */
+  at(path: string): JsonText | undefined {
+    const whole = this.member(path);
+    if (whole !== undefined) return whole;
+    for (let dot = path.lastIndexOf('.'); dot >= 0; dot = dot === 0 ? -1 : path.lastIndexOf('.', dot - 1)) {
+      const found = this.inner(path.slice(0, dot))?.at(path.slice(dot + 1));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+}
+
+function membersOrItems(text: JsonText): Map<string, JsonText> {
+  if (kindOf(text) !== 'array') return objectMembers(text);
+  return new Map(arrayItems(text).map((item, index) => [String(index), item]));
+}
+
+/**
+ * The value at a dot path, or undefined. A key that itself contains dots wins over the walk, and a number walks
+ * into an array. For several paths of one record, ask a `JsonView`.
+ */
+export function valueAt(text: JsonText, path: string): JsonText | undefined {
+  return new JsonView(text).at(path);
+}
+
+/** A string's characters; undefined for any other kind. */
+export function stringOf(text: JsonText | undefined): string | undefined {
+  if (text === undefined || kindOf(text) !== 'string') return undefined;
+  return unquoted(text);
+}
+
+/** Most strings and nearly all keys have no escapes, and need no parser. */
+function unquoted(text: JsonText): string {
+  if (text.charCodeAt(0) === quote && !text.includes('\\')) return text.slice(1, endOfString(text, 0) - 1);
+  return JSON.parse(text) as string;
+}
+
+/** An object from members that are already JSON text, in their order. */
+export function objectOf(members: Iterable<readonly [string, JsonText]>): JsonText {
+  const parts: string[] = [];
+  for (const [key, value] of members) parts.push(`${JSON.stringify(key)}:${value}`);
+  return `{${parts.join(',')}}`;
+}
+
+// Within valid JSON these can stand only inside strings, where \uXXXX says the same.
+const unsafeInLine = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const breaks = /[\r\n]+/g;
+// Asked first, because a search that finds nothing is several times as fast as a replacement that does.
+const plain = /^[\x20-\x7e]*$/;
+const unsafeOrBreak = /[\r\n\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/;
+
+/**
+ * The same JSON on one line that is safe to show: line breaks between tokens go, and C1 controls, U+2028/2029 and
+ * bidirectional controls become escapes.
+ */
+export function toLine(text: JsonText): string {
+  if (plain.test(text) || !unsafeOrBreak.test(text)) return text;
+  return text
+    .replace(breaks, '')
+    .replace(unsafeInLine, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) break;
+  }
+  return at;
+}
+
+/** The index after the value that starts at `from`. */
+function endOfValue(text: string, from: number): number {
+  const first = text.charCodeAt(from);
+  if (first === quote) return endOfString(text, from);
+  if (first === 0x7b || first === 0x5b) return endOfNested(text, from);
+  let at = from;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x2c || code === 0x7d || code === 0x5d || code <= 0x20) break;
+  }
+  return at;
+}
+
+function endOfString(text: string, from: number): number {
+  let close = text.indexOf('"', from + 1);
+  while (close !== -1) {
+    let slashes = 0;
+    while (text.charCodeAt(close - 1 - slashes) === backslash) slashes++;
+    if (slashes % 2 === 0) return close + 1;
+    close = text.indexOf('"', close + 1);
+  }
+  return text.length;
+}
+
+function endOfNested(text: string, from: number): number {
+  let depth = 0;
+  let at = from;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = endOfString(text, at);
+      continue;
+    }
+    at++;
+    if (code === 0x7b || code === 0x5b) depth++;
+    else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at;
+  }
+  return text.length;
+}

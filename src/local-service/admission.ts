@@ -1,0 +1,252 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { type Endpoint, endpoints, responseHeaders } from '../contract/endpoints.ts';
+import { type Body, checkMediaType, idempotencyKeyOf, readBody } from './body.ts';
+import type { Rows } from './database.ts';
+import { findKey, fingerprintOf, type LocalKey } from './keys.ts';
+import { isAlive } from './lock.ts';
+import { Refusal } from './refusal.ts';
+import type { Caller, Exchange, Service } from './service.ts';
+import { fundsOf, release, settle } from './store.ts';
+
+/**
+ * What a paid request must pass, in this order:
+ *
+ *   1. key                 401, 403     `authenticate`
+ *   2. access              403          `authenticate`
+ *   3. operation enabled   503          `authenticate`
+ *   4. media type          422          `receive`
+ *   5. Idempotency-Key     422          `receive`
+ *   6. body size, JSON     422          `receive`
+ *   7. fields              422          the route's own `to…`
+ *   8. type enabled        503          the route, with `checkEnabled`
+ *   9. idempotency         409, replay  `admit`
+ *  10. concurrency         429          `admit`
+ *  11. credits             402          `admit`
+ *
+ * A request refused by any of them leaves nothing behind: its idempotency key can be used again. The last three
+ * and the reservation are one transaction.
+ */
+export function authenticate(service: Service, { operation, incoming }: Exchange): Caller {
+  const endpoint: Endpoint = endpoints[operation];
+  const text = suppliedKey(incoming.headers, endpoint, service.switches.auth_header);
+  const key = findKey(text);
+  if (key === undefined) throw new Refusal(401, 'authentication_error', 'the API key is unknown');
+  const fingerprint = fingerprintOf(text);
+  if (key.state !== 'active') throw new Refusal(403, 'authentication_error', `the API key is ${key.state}`);
+  if (hasExpired(service, fingerprint))
+    throw new Refusal(403, 'authentication_error', 'the API key is expired');
+  if (!key.access.includes(endpoint.access))
+    throw new Refusal(403, 'authentication_error', `the API key has no ${endpoint.access} access`);
+  checkEnabled(service, operation);
+  return { key, fingerprint };
+}
+
+function suppliedKey(
+  headers: Exchange['incoming']['headers'],
+  endpoint: Endpoint,
+  accepted: Service['switches']['auth_header'],
+): string {
+  const refuse = (message: string) => new Refusal(401, 'authentication_error', message);
+  const { authorization } = headers;
+  const plain = headers['x-api-key'] as string | undefined;
+  const bearer = authorization === undefined ? undefined : /^bearer +(\S+)$/i.exec(authorization)?.[1];
+  if (authorization !== undefined && bearer === undefined)
+    throw refuse('Authorization must have the form: Bearer <API_KEY>');
+  if (plain !== undefined && bearer !== undefined && plain !== bearer)
+    throw refuse('the two API key headers hold different keys');
+  const documented = documentedForms[endpoint.path] ?? [];
+  const usable = (form: 'x-api-key' | 'bearer') => accepted === 'any' || documented.includes(form);
+  const key = (usable('x-api-key') ? plain : undefined) ?? (usable('bearer') ? bearer : undefined);
+  if (key === undefined) throw refuse('the API key is missing');
+  if (!/^[\x21-\x7e]+$/.test(key)) throw refuse('the API key is malformed');
+  return key;
+}
+
+/** The forms in which the document shows each endpoint. */
+const documentedForms: Readonly<Record<string, readonly string[]>> = {
+  [endpoints.search.path]: ['x-api-key'],
+  [endpoints.createTask.path]: ['x-api-key'],
+  [endpoints.status.path]: ['x-api-key'],
+  [endpoints.fetch.path]: ['x-api-key', 'bearer'],
+  [endpoints.contactSearch.path]: ['x-api-key', 'bearer'],
+  [endpoints.deepSearch.path]: ['bearer'],
+  [endpoints.enrich.path]: ['bearer'],
+  [endpoints.extract.path]: ['bearer'],
+  [endpoints.balance.path]: ['x-api-key'],
+};
+
+function hasExpired({ store, switches, now }: Service, fingerprint: string): boolean {
+  if (switches.key_lifetime_s === 0) return false;
+  const firstSeen = store.transaction((rows) => {
+    rows.run('INSERT OR IGNORE INTO keys VALUES (?, ?)', fingerprint, now());
+    return rows.get<{ first_seen: number }>('SELECT first_seen FROM keys WHERE fingerprint = ?', fingerprint);
+  });
+  return now() - (firstSeen?.first_seen ?? 0) >= switches.key_lifetime_s * 1000;
+}
+
+/** An operation, entity type or contact type may be switched off here. */
+export function checkEnabled({ switches }: Service, name: string): void {
+  const disabled = switches.disabled.split(',').map((part) => part.trim());
+  if (disabled.includes(name)) throw new Refusal(503, 'service_unavailable', `${name} is not enabled here`);
+}
+
+/** The body and the idempotency key, supplied or generated; the latter goes back in the answer. */
+export async function receive({ operation, incoming, outgoing }: Exchange): Promise<Received> {
+  const endpoint: Endpoint = endpoints[operation];
+  checkMediaType(incoming);
+  const idempotencyKey = idempotencyKeyOf(incoming, endpoint) ?? randomUUID();
+  const body = await readBody(incoming, endpoint);
+  outgoing.setHeader(responseHeaders.idempotencyKey, idempotencyKey);
+  return { body, idempotencyKey };
+}
+
+export interface Received {
+  readonly body: Body;
+  readonly idempotencyKey: string;
+}
+
+/** What a request costs at most: `price` for each of `units`. */
+export interface Cost {
+  readonly price: number;
+  readonly units: number;
+}
+
+/** An earlier admitted request with the same key and body. */
+export interface Earlier {
+  readonly searchId: string | null;
+  readonly answer: string | null;
+  readonly state: 'open' | 'settled' | 'released';
+}
+
+/**
+ * Admits a request and reserves its cost, or throws; `record` runs in the same transaction. A repetition of an
+ * admitted request returns that one: what to do with it is the route's affair.
+ */
+export function admit(
+  service: Service,
+  exchange: Exchange,
+  caller: Caller,
+  received: Received,
+  cost: Cost,
+  record: (rows: Rows) => void = () => undefined,
+): Earlier | undefined {
+  const { store, now, switches } = service;
+  const { key } = caller;
+  const bodyHash = createHash('sha256').update(received.body.bytes).digest('hex');
+  return store.transaction((rows) => {
+    const earlier = rows.get<Earlier & { operation: string; bodyHash: string }>(
+      `SELECT operation, body_hash AS bodyHash, search_id AS searchId, answer, state FROM requests
+       WHERE account = ? AND idempotency_key = ?`,
+      key.account,
+      received.idempotencyKey,
+    );
+    if (earlier !== undefined) {
+      if (earlier.operation !== exchange.operation || earlier.bodyHash !== bodyHash)
+        throw new Refusal(409, 'idempotency_error', 'the Idempotency-Key was used for another request');
+      return earlier;
+    }
+    openAccount(rows, key, switches.opening_credits, now());
+    checkConcurrency(service, rows, key);
+    const credits = cost.price * cost.units;
+    const available = fundsOf(rows, key.account)?.available ?? 0;
+    if (available < credits)
+      throw new Refusal(
+        402,
+        'insufficient_credits',
+        `the request may cost ${credits} credits, ${available} are available`,
+      );
+    rows.run(
+      'UPDATE accounts SET reserved = reserved + ?, updated_at = ? WHERE account = ?',
+      credits,
+      now(),
+      key.account,
+    );
+    rows.run(
+      `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, created_at)
+       VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?)`,
+      exchange.requestId,
+      key.account,
+      exchange.operation,
+      received.idempotencyKey,
+      bodyHash,
+      cost.price,
+      credits,
+      store.lock.owner,
+      now(),
+    );
+    record(rows);
+    return undefined;
+  });
+}
+
+export function alreadyExists(): Refusal {
+  return new Refusal(
+    409,
+    'request_already_exists',
+    'a request with this Idempotency-Key was already admitted',
+  );
+}
+
+/** An account exists from its first use. */
+export function openAccount(rows: Rows, key: LocalKey, credits: number, now: number): void {
+  rows.run(
+    'INSERT OR IGNORE INTO accounts (account, opening, updated_at) VALUES (?, ?, ?)',
+    key.account,
+    key.openingCredits ?? credits,
+    now,
+  );
+}
+
+function checkConcurrency({ switches }: Service, rows: Rows, key: LocalKey): void {
+  const running = rows.all<{ account: string; owner: string }>(
+    'SELECT account, owner FROM requests WHERE owner IS NOT NULL',
+  );
+  const alive = running.filter(({ owner }) => isAlive(owner));
+  const own = alive.filter(({ account }) => account === key.account);
+  if (own.length >= (key.concurrency ?? switches.user_concurrency))
+    throw new Refusal(429, 'concurrency_limit', 'too many requests of this account are running');
+  if (alive.length >= switches.service_concurrency)
+    throw new Refusal(429, 'concurrency_limit', 'too many requests are running');
+}
+
+/** Ends what processes that are gone have left open: streams as dropped, everything else without a charge. */
+export function endOrphans({ store, switches, now }: Service): void {
+  store.transaction((rows) => {
+    const running = rows.all<{ request_id: string; owner: string; search_id: string | null }>(
+      'SELECT request_id, owner, search_id FROM requests WHERE owner IS NOT NULL',
+    );
+    for (const { request_id, owner, search_id } of running) {
+      if (isAlive(owner)) continue;
+      if (search_id === null) release(rows, request_id, now());
+      else endStream(rows, search_id, 'error', switches.dropped_stream, now());
+    }
+  });
+}
+
+/** Ends a stream and charges for it; a dropped one as the switch says. */
+export function endStream(
+  rows: Rows,
+  searchId: string,
+  status: 'done' | 'error',
+  bills: Service['switches']['dropped_stream'],
+  now: number,
+): void {
+  const search = rows.get<{ request_id: string; price: number }>(
+    `SELECT requests.request_id, price FROM searches JOIN requests USING (request_id)
+     WHERE searches.search_id = ?`,
+    searchId,
+  );
+  if (search === undefined) return;
+  if (status === 'error' && bills === 'bills_all')
+    rows.run('UPDATE searches SET ready_count = found WHERE search_id = ?', searchId);
+  rows.run('UPDATE searches SET status = ? WHERE search_id = ?', status, searchId);
+  if (status === 'error' && bills === 'bills_nothing') release(rows, search.request_id, now);
+  else settle(rows, search.request_id, search.price * billedCount(rows, searchId), now);
+}
+
+function billedCount(rows: Rows, searchId: string): number {
+  return (
+    rows.get<{ ready_count: number }>('SELECT ready_count FROM searches WHERE search_id = ?', searchId)
+      ?.ready_count ?? 0
+  );
+}

@@ -1,0 +1,54 @@
+import { errorRows } from '../contract/errors.ts';
+import { toEnvelope } from './refusal.ts';
+import type { Fault } from './scenario.ts';
+import type { Exchange } from './service.ts';
+import type { Switches } from './switches.ts';
+
+export const noStore = { 'Cache-Control': 'no-store' } as const;
+
+type Addressee = Pick<Exchange, 'outgoing'> & { readonly fault?: Fault | undefined };
+
+/** Writes a whole JSON answer. `body` is serialized, unless it is JSON text already. */
+export function answer(
+  to: Addressee,
+  status: number,
+  body: object | string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  write(to, status, bytes, { 'Content-Type': 'application/json', ...headers });
+}
+
+/** Answers a rehearsed status. */
+export function answerFault(to: Addressee, fault: Fault, typeAt: Switches['error_type_at']): void {
+  const { status, headers, body } = fault;
+  const type = errorRows.find((row) => row.status === status)?.type ?? 'internal_error';
+  if (typeof body === 'string')
+    write(to, status, Buffer.from(body), { 'Content-Type': 'text/plain', ...headers });
+  else answer(to, status, (body as object) ?? toEnvelope(type, 'a rehearsed fault', typeAt), headers);
+}
+
+function write(
+  { outgoing, fault }: Addressee,
+  status: number,
+  bytes: Buffer,
+  headers: Readonly<Record<string, string>>,
+): void {
+  // The connection stays open, and nothing comes, until the client gives up.
+  if (fault?.fault === 'stall') return;
+  if (fault?.fault === 'lost_response') {
+    reset(outgoing);
+    return;
+  }
+  outgoing.setHeader('Content-Length', bytes.length);
+  for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
+  if (status === 204 || status === 304) outgoing.removeHeader('Content-Length');
+  outgoing.writeHead(status);
+  if (fault?.fault === 'cut') outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.destroy());
+  else outgoing.end(bytes);
+}
+
+/** Ends a connection the way a crashing machine does. */
+export function reset(outgoing: Exchange['outgoing']): void {
+  outgoing.socket?.resetAndDestroy();
+}

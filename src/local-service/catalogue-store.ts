@@ -1,0 +1,67 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Catalogue, openCatalogue, writeCatalogue } from './catalogue.ts';
+import { type CatalogueRecord, fromEntity, readCatalogueFile } from './catalogue-file.ts';
+import { buildDatabase, openImmutable } from './database.ts';
+
+/** Raised when the tables or what is written into them change: an index of an older form is not read. */
+const form = 2;
+/** Indexes of catalogues that were used lately are kept. */
+const indexesKept = 4;
+
+export interface OpenedCatalogue extends Catalogue {
+  readonly fictional: boolean;
+  close(): void;
+}
+
+/**
+ * Opens the index of a catalogue, made when it is not there yet: of the user's own file by its content, of the
+ * demonstration by its version. An index is written under another name and renamed when whole, and never
+ * changed after that, so any number of processes may read it without a lock.
+ */
+export async function openCatalogueOf(stateDir: string, file: string | undefined): Promise<OpenedCatalogue> {
+  if (file === undefined) {
+    const { demonstrationEntities, demonstrationVersion } = await import('./demonstration.ts');
+    return open(stateDir, `demonstration:${demonstrationVersion}`, true, () =>
+      [...demonstrationEntities()].map(fromEntity),
+    );
+  }
+  const { content, records } = readCatalogueFile(file);
+  const kind = file.toLowerCase().endsWith('.csv') ? 'csv' : 'jsonl';
+  const hash = createHash('sha256').update(content).digest('hex');
+  return open(stateDir, `${kind}:${hash}`, false, records);
+}
+
+function open(
+  stateDir: string,
+  version: string,
+  fictional: boolean,
+  records: () => CatalogueRecord[],
+): OpenedCatalogue {
+  const hash = createHash('sha256').update(`${form}:${version}`).digest('hex').slice(0, 16);
+  const path = join(stateDir, `catalogue-${hash}.db`);
+  if (!existsSync(path)) {
+    const leads = records();
+    const part = join(stateDir, `catalogue-${hash}.${randomUUID()}.part`);
+    try {
+      buildDatabase(part, (rows) => writeCatalogue(rows, leads));
+      renameSync(part, path);
+    } finally {
+      rmSync(part, { force: true });
+    }
+    prune(stateDir, path);
+  }
+  const rows = openImmutable(path);
+  return { ...openCatalogue(rows), fictional, close: rows.close };
+}
+
+function prune(stateDir: string, current: string): void {
+  const indexes = readdirSync(stateDir)
+    .filter((name) => /^catalogue-[0-9a-f]{16}\./.test(name))
+    .map((name) => join(stateDir, name))
+    .filter((path) => path !== current)
+    .map((path) => ({ path, time: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+    .sort((a, b) => b.time - a.time);
+  for (const { path } of indexes.slice(indexesKept - 1)) rmSync(path, { force: true });
+}

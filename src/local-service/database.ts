@@ -1,0 +1,125 @@
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
+import sqlite, { type Database as Connection, type JSValue, type Statement } from 'node-sqlite3-wasm';
+import type { ProcessLock } from './lock.ts';
+
+export type Row = Record<string, string | number | null>;
+
+/** Rows by SQL text. Statements are prepared once. */
+export interface Rows {
+  all<Result = Row>(sql: string, ...values: JSValue[]): Result[];
+  get<Result = Row>(sql: string, ...values: JSValue[]): Result | undefined;
+  /** The number of rows changed. */
+  run(sql: string, ...values: JSValue[]): number;
+  exec(sql: string): void;
+}
+
+export interface Database {
+  /** The only way in: everything happens under the lock, and in a transaction. */
+  transaction<Result>(work: (rows: Rows) => Result): Result;
+  close(): void;
+}
+
+/**
+ * SQLite takes its options from a URI, which node-sqlite3-wasm leaves off; its `open` is exported, and gets the
+ * flag here. `nolock` is needed: with the package's own lock (a folder, taken for reading too) SQLite mistakes
+ * its own lock for another writer's when it looks for the journal of a killed process, and never rolls it back.
+ */
+const openUri = 0x40;
+const library = sqlite as unknown as { _sqlite3_open_v2: OpenV2 };
+type OpenV2 = (name: number, out: number, flags: number, vfs: number) => number;
+const plainOpen = library._sqlite3_open_v2;
+library._sqlite3_open_v2 = (name, out, flags, vfs) => plainOpen(name, out, flags | openUri, vfs);
+
+/** A database that several processes read and write, one transaction at a time. */
+export function openDatabase(path: string, lock: ProcessLock): Database {
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+  const { connection, rows, finalize } = connect(path, 'nolock=1');
+  let busy = false;
+  const transaction: Database['transaction'] = (work) => {
+    if (busy) throw new Error('a transaction inside a transaction');
+    busy = true;
+    try {
+      return lock.hold(() => {
+        connection.exec('BEGIN IMMEDIATE');
+        try {
+          const result = work(rows);
+          connection.exec('COMMIT');
+          return result;
+        } catch (error) {
+          if (connection.inTransaction) connection.exec('ROLLBACK');
+          throw error;
+        }
+      });
+    } finally {
+      busy = false;
+    }
+  };
+  lock.hold(() => {
+    // The journal file stays, which is cheaper than making and removing one; its header says whether it counts.
+    connection.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = NORMAL');
+    if (existsSync(`${path}-journal`)) chmodSync(`${path}-journal`, 0o600);
+  });
+  return {
+    transaction,
+    close() {
+      finalize();
+      connection.close();
+    },
+  };
+}
+
+/** A new database nobody else knows yet: built fast, then never changed. */
+export function buildDatabase(path: string, build: (rows: Rows) => void): void {
+  closeSync(openSync(path, 'wx', 0o600));
+  const { connection, rows, finalize } = connect(path, 'nolock=1');
+  try {
+    connection.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
+    build(rows);
+    connection.exec('COMMIT');
+  } finally {
+    finalize();
+    connection.close();
+  }
+}
+
+/** A finished database: read without any lock. */
+export function openImmutable(path: string): Rows & { close(): void } {
+  const { connection, rows, finalize } = connect(path, 'immutable=1');
+  return {
+    ...rows,
+    close() {
+      finalize();
+      connection.close();
+    },
+  };
+}
+
+function connect(
+  path: string,
+  parameter: string,
+): { connection: Connection; rows: Rows; finalize: () => void } {
+  const connection = new sqlite.Database(`file:${path.replace(/[%?#]/g, encodeURIComponent)}?${parameter}`, {
+    fileMustExist: true,
+  });
+  const statements = new Map<string, Statement>();
+  const prepared = (sql: string): Statement => {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = connection.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+  // Always `all`: a statement that is not run to its end would keep the transaction's view open.
+  const rows: Rows = {
+    all: <Result>(sql: string, ...values: JSValue[]) => prepared(sql).all(values) as Result[],
+    get: <Result>(sql: string, ...values: JSValue[]) => prepared(sql).all(values)[0] as Result | undefined,
+    run: (sql, ...values) => prepared(sql).run(values).changes,
+    exec: (sql) => connection.exec(sql),
+  };
+  const finalize = () => {
+    for (const statement of statements.values()) statement.finalize();
+    statements.clear();
+  };
+  return { connection, rows, finalize };
+}

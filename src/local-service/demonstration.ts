@@ -1,0 +1,22 @@
+/**
+ * The demonstration catalogue: invented leads of all nine entity types. The same leads every time; addresses are
+ * on the reserved `.example` domain and phone numbers in ranges kept for fiction, so that none reaches anyone.
+ */
+import type { CatalogueEntity } from './catalogue-entity.ts';
+import { makeChinesePages } from './demonstration/chinese.ts';
+import { makeCompanies } from './demonstration/companies.ts';
+import { makeCreators } from './demonstration/creators.ts';
+import { makePeople } from './demonstration/people.ts';
+import { makeStores } from './demonstration/stores.ts';
+
+/** Names the output: the start of the SHA-256 of its JSON lines, which the tests hold it to. */
+export const demonstrationVersion: string = 'dfc6e270714c';
+
+export function* demonstrationEntities(): Generator<CatalogueEntity, void, undefined> {
+  const companies = makeCompanies(900);
+  for (const company of companies) yield company.lead;
+  yield* makePeople(900, companies);
+  yield* makeCreators(300);
+  yield* makeStores(500);
+  yield* makeChinesePages(150);
+}

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { limits } from '../contract/limits.ts';
+import { type EntityType, entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
+import type { Cost } from './admission.ts';
+import type { Match } from './catalogue.ts';
+import type { Rows } from './database.ts';
+import { answerOf } from './facts.ts';
+import { flag, integer, oneOf, onlyFields, text, texts } from './fields.ts';
+import { invalid } from './refusal.ts';
+import type { Caller, Service } from './service.ts';
+
+/** A search, in the stream's form or the task's. */
+export interface EntitySearch {
+  readonly entityType: EntityType;
+  readonly objective: string;
+  readonly limit: number;
+  readonly enrichFields: readonly string[];
+  readonly dedupServiceLeads: readonly string[];
+  readonly dedupCustomLeads: readonly string[];
+  readonly enableWebSearch: boolean;
+}
+
+const fields = [
+  'entity_type',
+  'objective',
+  'limit',
+  'enrich_fields',
+  'dedup_service_leads',
+  'dedup_custom_leads',
+] as const;
+
+export function toStreamSearch(body: Readonly<Record<string, unknown>>): EntitySearch {
+  onlyFields(body, fields);
+  return { ...toSearch(body, streamEntityTypes), enableWebSearch: false };
+}
+
+export function toTaskSearch(body: Readonly<Record<string, unknown>>): EntitySearch {
+  onlyFields(body, [...fields, 'enable_web_search']);
+  const search = { ...toSearch(body, entityTypes), enableWebSearch: flag(body, 'enable_web_search') };
+  if (webSearchEntityTypes.some((type) => type === search.entityType) && !search.enableWebSearch)
+    throw invalid(`enable_web_search must be true for ${search.entityType}`);
+  return search;
+}
+
+function toSearch(body: Readonly<Record<string, unknown>>, types: readonly EntityType[]) {
+  return {
+    entityType: oneOf(body, 'entity_type', types),
+    objective: text(body, 'objective', limits.entityObjective),
+    limit: integer(body, 'limit', limits.entityLimit),
+    enrichFields: texts(body, 'enrich_fields', limits.entityEnrichFields),
+    dedupServiceLeads: texts(body, 'dedup_service_leads', limits.dedupServiceLeads),
+    dedupCustomLeads: texts(body, 'dedup_custom_leads', limits.dedupCustomLeads),
+  };
+}
+
+export function costOf({ switches }: Service, search: EntitySearch): Cost {
+  const price =
+    switches.price_search +
+    (search.enrichFields.length > 0 ? switches.price_enrich_fields : 0) +
+    (search.enableWebSearch ? switches.price_web_search : 0);
+  return { price, units: search.limit };
+}
+
+/** What a search found: unique leads, exclusions left out, at most `limit`. */
+export interface Found {
+  readonly leads: readonly { readonly identity: string; readonly record: string }[];
+  readonly stopReason: 'limit' | 'source_finished';
+  /** Leads looked at, rejected ones included. */
+  readonly considered: number;
+}
+
+export function findLeads(service: Service, caller: Caller, search: EntitySearch): Found {
+  const names = new Set(search.dedupCustomLeads.map(nameKey));
+  const taken = deliveredBy(service, caller, search.dedupServiceLeads);
+  const { matches, considered } = service.catalogue.search(search.entityType, search.objective);
+  const leads: { identity: string; record: string }[] = [];
+  for (const match of matches) {
+    const { identity, name } = match.lead;
+    if (leads.length === search.limit) break;
+    if (names.has(nameKey(name)) || taken.has(identity)) continue;
+    taken.add(identity);
+    leads.push({ identity, record: toRecord(match, search.enrichFields) });
+  }
+  const stopReason = leads.length === search.limit ? 'limit' : 'source_finished';
+  return { leads, stopReason, considered: Math.max(considered, leads.length) };
+}
+
+function nameKey(name: string): string {
+  return name.trim().normalize('NFC').toLowerCase();
+}
+
+/** The leads that earlier searches of the same account delivered; other searches are none of its business. */
+function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly string[]): Set<string> {
+  const taken = new Set<string>();
+  if (searchIds.length === 0) return taken;
+  store.transaction((rows) => {
+    for (const searchId of searchIds)
+      for (const { identity } of rows.all<{ identity: string }>(
+        `SELECT identity FROM entities JOIN searches USING (search_id)
+         WHERE search_id = ? AND account = ? AND position < ready_count`,
+        searchId,
+        key.account,
+      ))
+        taken.add(identity);
+  });
+  return taken;
+}
+
+/** The entity as it is sent: the catalogue's own text, to which the search adds what it says about it. */
+function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[]): string {
+  const added: Record<string, unknown> = { score: { score: score.toFixed(2), reason } };
+  if (enrichFields.length > 0)
+    added.enrich_fields = Object.fromEntries(
+      enrichFields.map((field) => {
+        const answer = answerOf(lead, field);
+        return [field, { content: answer?.text ?? '', reference: answer?.reference ?? '' }];
+      }),
+    );
+  return `${lead.record.trimEnd().slice(0, -1)},${JSON.stringify(added).slice(1)}`;
+}
+
+/** Records a search with everything it found; what of it is delivered or ready is `ready_count`. */
+export function recordSearch(
+  rows: Rows,
+  {
+    requestId,
+    form,
+    search,
+    found,
+    caller,
+    now,
+  }: {
+    readonly requestId: string;
+    readonly form: 'stream' | 'task';
+    readonly search: EntitySearch;
+    readonly found: Found;
+    readonly caller: Caller;
+    readonly now: number;
+  },
+): string {
+  const searchId = `ls_${randomUUID()}`;
+  rows.run('UPDATE requests SET search_id = ? WHERE request_id = ?', searchId, requestId);
+  rows.run(
+    `INSERT INTO searches (search_id, request_id, account, key, form, entity_limit, status, stop_reason, found, considered, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    searchId,
+    requestId,
+    caller.key.account,
+    caller.fingerprint,
+    form,
+    search.limit,
+    form === 'task' ? 'created' : 'running',
+    found.stopReason,
+    found.leads.length,
+    found.considered,
+    now,
+  );
+  found.leads.forEach(({ identity, record }, position) => {
+    rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', searchId, position, identity, record);
+  });
+  return searchId;
+}

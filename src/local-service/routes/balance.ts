@@ -1,0 +1,20 @@
+import type { CreditBalance } from '../../contract/types.ts';
+import { authenticate, openAccount } from '../admission.ts';
+import { answer, noStore } from '../answer.ts';
+import type { Exchange, Service } from '../service.ts';
+import { fundsOf } from '../store.ts';
+
+/** GET /v1/credit/balance */
+export async function balance(service: Service, exchange: Exchange): Promise<void> {
+  const { key } = authenticate(service, exchange);
+  const funds = service.store.transaction((rows) => {
+    openAccount(rows, key, service.switches.opening_credits, service.now());
+    return fundsOf(rows, key.account);
+  });
+  const body: CreditBalance = {
+    object: 'credit_balance',
+    available_credits: funds?.available ?? 0,
+    updated_at: new Date(funds?.updatedAt ?? service.now()).toISOString().slice(0, 19).replace('T', ' '),
+  };
+  answer(exchange, 200, body, noStore);
+}

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { type EntitySearchDone, streamSentinel } from '../../contract/types.ts';
+import { admit, alreadyExists, authenticate, checkEnabled, endStream, receive } from '../admission.ts';
+import { reset } from '../answer.ts';
+import { failWhenRehearsed } from '../billed.ts';
+import type { Rows } from '../database.ts';
+import { costOf, type Found, findLeads, recordSearch, toStreamSearch } from '../entity-search.ts';
+import type { Fault } from '../scenario.ts';
+import { type Exchange, type Service, wait } from '../service.ts';
+
+/** POST /v1/entity-search */
+export async function search(service: Service, exchange: Exchange): Promise<void> {
+  const caller = authenticate(service, exchange);
+  const received = await receive(exchange);
+  const request = toStreamSearch(received.body.fields);
+  checkEnabled(service, request.entityType);
+  const found = findLeads(service, caller, request);
+
+  let searchId = '';
+  const earlier = admit(service, exchange, caller, received, costOf(service, request), (rows) => {
+    const { requestId } = exchange;
+    const now = service.now();
+    searchId = recordSearch(rows, { requestId, form: 'stream', search: request, found, caller, now });
+  });
+  if (earlier !== undefined) throw alreadyExists();
+  failWhenRehearsed(service, exchange);
+
+  const lost = exchange.fault?.fault === 'lost_response';
+  const sent = lost ? found.leads.length : await sendBatches(service, exchange, searchId, found);
+  const complete = sent === found.leads.length && (lost || sentWhole(exchange));
+  service.store.transaction((rows) => {
+    if (lost) noteSent(rows, searchId, sent);
+    endStream(rows, searchId, complete ? 'done' : 'error', service.switches.dropped_stream, service.now());
+  });
+  if (lost) reset(exchange.outgoing);
+  else if (complete) sendEnd(exchange, searchId, found);
+  else await breakOff(service, exchange);
+}
+
+/** Sends batch after batch, no faster than they are taken. Returns how many entities went out. */
+async function sendBatches(
+  { store, switches, clock }: Service,
+  { outgoing, gone, fault }: Exchange,
+  searchId: string,
+  { leads }: Found,
+): Promise<number> {
+  outgoing.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  outgoing.flushHeaders();
+  const size = Math.max(1, switches.batch_size);
+  const lastBatch = breaksOff(fault) ? fault.afterBatches : Number.POSITIVE_INFINITY;
+  let sent = 0;
+  for (let index = 1; sent < leads.length && index <= lastBatch; index += 1) {
+    if (index > 1) await wait(clock, switches.batch_pause_ms, gone);
+    if (gone.aborted) break;
+    const batch = leads.slice(sent, sent + size);
+    const head = {
+      object: 'entity_search_batch',
+      leads_search_id: searchId,
+      batch_index: index,
+      count: batch.length,
+      cum_count: sent + batch.length,
+    };
+    const records = batch.map(({ record }) => record).join(',');
+    const event = frame(`${JSON.stringify(head).slice(0, -1)},"entities":[${records}]}`);
+    const twice = fault?.fault === 'duplicate_batch' && fault.afterBatches === index;
+    if (!outgoing.write(twice ? event + event : event))
+      await once(outgoing, 'drain', { signal: gone }).catch(() => undefined);
+    if (gone.aborted) break;
+    sent += batch.length;
+    store.transaction((rows) => noteSent(rows, searchId, sent));
+  }
+  return sent;
+}
+
+function noteSent(rows: Rows, searchId: string, sent: number): void {
+  rows.run(
+    'UPDATE searches SET ready_count = ?, verified_count = ? WHERE search_id = ?',
+    sent,
+    sent,
+    searchId,
+  );
+}
+
+function sendEnd({ outgoing }: Exchange, searchId: string, { leads, stopReason }: Found): void {
+  const done: EntitySearchDone = {
+    object: 'entity_search_done',
+    leads_search_id: searchId,
+    cum_count: leads.length,
+    stop_reason: stopReason,
+    finish: true,
+  };
+  outgoing.end(`${frame(JSON.stringify(done))}${frame(streamSentinel)}`);
+}
+
+function frame(payload: string): string {
+  return `data: ${payload}\n\n`;
+}
+
+/** Whether the stream went its way to the end, neither left by its client nor broken off by the scenario. */
+function sentWhole({ gone, fault }: Exchange): boolean {
+  return !gone.aborted && !breaksOff(fault);
+}
+
+function breaksOff(fault: Exchange['fault']): fault is Fault {
+  return fault?.fault === 'cut' || fault?.fault === 'reset' || fault?.fault === 'stall';
+}
+
+/** Ends a stream that is not complete as its fault says; what was sent gets a moment to arrive. */
+async function breakOff({ clock, switches }: Service, { outgoing, gone, fault }: Exchange): Promise<void> {
+  await wait(clock, switches.batch_pause_ms, gone);
+  if (fault?.fault === 'cut') outgoing.end();
+  else if (fault?.fault === 'reset') reset(outgoing);
+}

@@ -1,0 +1,125 @@
+import { limits } from '../../contract/limits.ts';
+import type { CreatedTask, EntitySearchStatusResponse, TaskState } from '../../contract/types.ts';
+import { admit, alreadyExists, authenticate, checkEnabled, receive } from '../admission.ts';
+import { answer, noStore } from '../answer.ts';
+import { failWhenRehearsed } from '../billed.ts';
+import type { Rows } from '../database.ts';
+import { costOf, findLeads, recordSearch, toTaskSearch } from '../entity-search.ts';
+import { queryInteger } from '../fields.ts';
+import { invalid, Refusal } from '../refusal.ts';
+import type { Caller, Exchange, Service } from '../service.ts';
+import { advanceTasks } from '../tasks.ts';
+
+/** POST /v1/entity-search/create_task */
+export async function createTask(service: Service, exchange: Exchange): Promise<void> {
+  const caller = authenticate(service, exchange);
+  const received = await receive(exchange);
+  const request = toTaskSearch(received.body.fields);
+  checkEnabled(service, request.entityType);
+  const found = findLeads(service, caller, request);
+
+  let searchId: string | null = null;
+  const earlier = admit(service, exchange, caller, received, costOf(service, request), (rows) => {
+    const { requestId, fault } = exchange;
+    searchId = recordSearch(rows, {
+      requestId,
+      form: 'task',
+      search: request,
+      found,
+      caller,
+      now: service.now(),
+    });
+    // From here on the task belongs to no process: any of them takes it further.
+    rows.run('UPDATE requests SET owner = NULL WHERE request_id = ?', requestId);
+    if (fault?.fault === 'task_error') {
+      const failsAfter = fault.afterBatches * service.switches.batch_size;
+      rows.run('UPDATE searches SET fails_after = ? WHERE search_id = ?', failsAfter, searchId);
+    }
+  });
+  // A repetition gets the existing task; one that failed after admission left none.
+  if (earlier !== undefined) searchId = earlier.state === 'released' ? null : earlier.searchId;
+  if (searchId === null) throw alreadyExists();
+  if (earlier === undefined) failWhenRehearsed(service, exchange);
+  service.tasks.start();
+  const body: CreatedTask = { leads_search_id: searchId };
+  answer(exchange, 200, body, noStore);
+}
+
+/** GET /v1/entity-search/status */
+export async function status(service: Service, exchange: Exchange): Promise<void> {
+  const caller = authenticate(service, exchange);
+  const searchId = searchIdOf(exchange.query);
+  const search = service.store.transaction((rows) => readSearch(rows, service, caller, searchId));
+  const ended = search.status === 'done' || search.status === 'error';
+  const body: EntitySearchStatusResponse = {
+    status: {
+      status: search.status,
+      ready_count: search.ready_count,
+      verified_count: search.verified_count,
+      stop_reason: ended ? search.stop_reason : '',
+    },
+  };
+  answer(exchange, 200, body);
+}
+
+/** GET /v1/entity-search/fetch */
+export async function fetchPage(service: Service, exchange: Exchange): Promise<void> {
+  const caller = authenticate(service, exchange);
+  const searchId = searchIdOf(exchange.query);
+  const pts = queryInteger(exchange.query, 'pts', limits.fetchPts);
+  const num = queryInteger(exchange.query, 'num', limits.fetchNum);
+  const { search, records } = service.store.transaction((rows) => {
+    const found = readSearch(rows, service, caller, searchId);
+    const entities = rows.all<{ record: string }>(
+      'SELECT record FROM entities WHERE search_id = ? AND position >= ? AND position < ? ORDER BY position',
+      searchId,
+      pts,
+      Math.min(pts + num, found.ready_count),
+    );
+    return { search: found, records: entities.map(({ record }) => record) };
+  });
+  const head = {
+    object: 'entity_search_items',
+    leads_search_id: searchId,
+    status: search.status,
+    pts,
+    num,
+    count: records.length,
+    ready_count: search.ready_count,
+    limit: search.entity_limit,
+  };
+  answer(exchange, 200, `${JSON.stringify(head).slice(0, -1)},"entities":[${records.join(',')}]}`);
+}
+
+function searchIdOf(query: URLSearchParams): string {
+  const [searchId = '', ...others] = query.getAll('leads_search_id');
+  if (searchId === '' || others.length > 0) throw invalid('leads_search_id is required, once');
+  return searchId;
+}
+
+interface SearchRow {
+  readonly status: TaskState;
+  readonly stop_reason: string;
+  readonly ready_count: number;
+  readonly verified_count: number;
+  readonly entity_limit: number;
+}
+
+/** A task of the calling key, with its progress as of now. Another key's does not exist for it. */
+function readSearch(
+  rows: Rows,
+  { switches, now }: Service,
+  { fingerprint }: Caller,
+  searchId: string,
+): SearchRow {
+  advanceTasks(rows, switches, now());
+  const search = rows.get<SearchRow>(
+    `SELECT status, stop_reason, ready_count, verified_count, entity_limit FROM searches
+     WHERE search_id = ? AND key = ? AND (form = 'task' OR ?)`,
+    searchId,
+    fingerprint,
+    switches.stream_fetch === 'on',
+  );
+  if (search === undefined) throw new Refusal(404, 'not_found', 'there is no such task');
+  return search;
+}

@@ -1,0 +1,92 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { endOrphans } from './admission.ts';
+import { openCatalogueOf } from './catalogue-store.ts';
+import { createListener } from './listener.ts';
+import { readScenario } from './scenario.ts';
+import type { Clock, Service } from './service.ts';
+import { openStore } from './store.ts';
+import { createSwitches, type Switches } from './switches.ts';
+import { advanceTasks, createTaskClock } from './tasks.ts';
+
+export { CatalogueError } from './catalogue-file.ts';
+export { type LocalKey, localKeys } from './keys.ts';
+export { SwitchError, type Switches, type SwitchName, switchTable, toSwitches } from './switches.ts';
+
+export interface LocalServiceOptions {
+  /** Folder of the state: 0700, its files 0600. */
+  readonly stateDir: string;
+  /** The port on 127.0.0.1; 0 = any free one. */
+  readonly port: number;
+  /** This process: recorded with what it holds, so that what a killed process held can be told from it. */
+  readonly pid: number;
+  /** The user's own leads, .jsonl, .ndjson or .csv; absent = the demonstration. */
+  readonly catalogFile?: string | undefined;
+  readonly switches?: Partial<Switches> | undefined;
+  /** Faults to rehearse, see `Fault` in scenario.ts. */
+  readonly scenarioFile?: string | undefined;
+  readonly clock: Clock;
+  /** Receives a line per request; absent = silent. */
+  readonly log?: ((line: string) => void) | undefined;
+}
+
+export interface LocalService {
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  /** Whether the leads are the demonstration's. */
+  readonly fictional: boolean;
+  /** Forgets the ledger, the tasks and the keys seen; the catalogue stays. */
+  reset(): void;
+  /** Ends running requests as their clients going away would, and stops. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the local service on 127.0.0.1. Throws CatalogueError for a catalogue that can't be used, SwitchError
+ * for a switch that does not exist, ScenarioError for a scenario that can't be used, and the system's error when the port is taken.
+ */
+export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
+  const { stateDir, clock, pid } = options;
+  const switches = createSwitches(options.switches);
+  const scenario = readScenario(options.scenarioFile);
+  const store = openStore({ stateDir, pid, monotonic: () => clock.monotonic() });
+  try {
+    const catalogue = await openCatalogueOf(stateDir, options.catalogFile);
+    const now = () => clock.now().getTime();
+    const tasks = createTaskClock(store, switches, clock);
+    const service: Service = { store, catalogue, switches, scenario, tasks, clock, now, log: options.log };
+    endOrphans(service);
+    store.transaction((rows) => advanceTasks(rows, switches, now()));
+    tasks.start();
+    const listener = createListener(service);
+    const server = createServer(listener.listen);
+    await listen(server, options.port);
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      fictional: catalogue.fictional,
+      reset: () => store.reset(),
+      async close() {
+        tasks.stop();
+        const closed = new Promise((resolve) => server.close(resolve));
+        await listener.close();
+        server.closeAllConnections();
+        await closed;
+        catalogue.close();
+        store.close();
+      },
+    };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EndpointName } from '../contract/endpoints.ts';
+import type { OpenedCatalogue } from './catalogue-store.ts';
+import type { LocalKey } from './keys.ts';
+import type { Fault, Scenario } from './scenario.ts';
+import type { Store } from './store.ts';
+import type { Switches } from './switches.ts';
+import type { TaskClock } from './tasks.ts';
+
+/** Time, as in the context of the command line. */
+export interface Clock {
+  now(): Date;
+  /** Milliseconds that never jump. */
+  monotonic(): number;
+  /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+/** What every route works with. */
+export interface Service {
+  readonly store: Store;
+  readonly catalogue: OpenedCatalogue;
+  readonly switches: Switches;
+  readonly clock: Clock;
+  readonly scenario: Scenario;
+  readonly tasks: TaskClock;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: ((line: string) => void) | undefined;
+}
+
+/** One HTTP request of a known operation, and its answer. */
+export interface Exchange {
+  readonly operation: EndpointName;
+  readonly requestId: string;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly query: URLSearchParams;
+  /** Aborted when the client went away before the answer was complete, or the service closes. */
+  readonly gone: AbortSignal;
+  /** What the scenario has in store for it. */
+  readonly fault: Fault | undefined;
+}
+
+/** Who asks: an active key, with its fingerprint. */
+export interface Caller {
+  readonly key: LocalKey;
+  readonly fingerprint: string;
+}
+
+/** Waits, or less when the signal is aborted first. */
+export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const finish = () => {
+      cancel();
+      signal.removeEventListener('abort', finish);
+      resolve();
+    };
+    const cancel = clock.after(ms, finish);
+    signal.addEventListener('abort', finish);
+  });
+}

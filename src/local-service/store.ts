@@ -1,0 +1,171 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, openDatabase, type Rows } from './database.ts';
+import { createLock, type ProcessLock } from './lock.ts';
+
+/**
+ * The state: accounts and their requests are the ledger, searches and their entities are what can be read again.
+ * Every change of money stands in one transaction with what it is for.
+ *
+ * accounts   opening = available + reserved + settled, always; available is not stored.
+ * requests   an admitted paid request: `open` with its reservation, then `settled` or `released`. Its
+ *            idempotency key is remembered whatever became of it. `owner` is the process that runs it.
+ * searches   a stream or a task, with what has been delivered or is ready.
+ * keys       API keys seen, by fingerprint.
+ */
+const schema = `
+  CREATE TABLE IF NOT EXISTS accounts (
+    account TEXT PRIMARY KEY, opening INTEGER NOT NULL, reserved INTEGER NOT NULL DEFAULT 0,
+    settled INTEGER NOT NULL DEFAULT 0, updated_at INTEGER NOT NULL, CHECK (opening >= reserved + settled)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS requests (
+    request_id TEXT PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts, operation TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL, body_hash TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('open', 'settled', 'released')),
+    price INTEGER NOT NULL, reserved INTEGER NOT NULL, settled INTEGER NOT NULL DEFAULT 0, owner TEXT,
+    search_id TEXT, answer TEXT, created_at INTEGER NOT NULL, UNIQUE (account, idempotency_key)
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS requests_running ON requests (owner) WHERE owner IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS searches (
+    search_id TEXT PRIMARY KEY, request_id TEXT NOT NULL REFERENCES requests, account TEXT NOT NULL,
+    key TEXT NOT NULL, form TEXT NOT NULL CHECK (form IN ('stream', 'task')), entity_limit INTEGER NOT NULL,
+    status TEXT NOT NULL, stop_reason TEXT NOT NULL, found INTEGER NOT NULL, considered INTEGER NOT NULL,
+    ready_count INTEGER NOT NULL DEFAULT 0, verified_count INTEGER NOT NULL DEFAULT 0, fails_after INTEGER,
+    created_at INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS searches_active ON searches (status) WHERE status IN ('created', 'running');
+  CREATE TABLE IF NOT EXISTS entities (
+    search_id TEXT NOT NULL REFERENCES searches, position INTEGER NOT NULL, identity TEXT NOT NULL,
+    record TEXT NOT NULL, PRIMARY KEY (search_id, position)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS keys (fingerprint TEXT PRIMARY KEY, first_seen INTEGER NOT NULL) WITHOUT ROWID;
+`;
+
+export interface Store extends Database {
+  readonly lock: ProcessLock;
+  /** Forgets everything: ledger, tasks, keys seen. */
+  reset(): void;
+}
+
+export interface StoreOptions {
+  readonly stateDir: string;
+  readonly pid: number;
+  readonly monotonic: () => number;
+}
+
+export function openStore({ stateDir, pid, monotonic }: StoreOptions): Store {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  chmodSync(stateDir, 0o700);
+  const lock = createLock({ folder: stateDir, pid, monotonic });
+  const database = openDatabase(join(stateDir, 'state.db'), lock);
+  database.transaction((rows) => {
+    if (rows.get<{ user_version: number }>('PRAGMA user_version')?.user_version !== 1)
+      rows.exec(`${schema} PRAGMA user_version = 1`);
+  });
+  return {
+    ...database,
+    lock,
+    reset() {
+      database.transaction((rows) => {
+        for (const table of ['entities', 'searches', 'requests', 'accounts', 'keys'])
+          rows.exec(`DELETE FROM ${table}`);
+      });
+    },
+    close() {
+      database.close();
+      lock.close();
+    },
+  };
+}
+
+/** What an account has. Credits; available + reserved + settled = opening. */
+export interface Funds {
+  readonly account: string;
+  readonly opening: number;
+  readonly available: number;
+  readonly reserved: number;
+  readonly settled: number;
+  /** Milliseconds since 1970. */
+  readonly updatedAt: number;
+}
+
+/** The funds of every account, and everything that does not add up; nothing does not. */
+export function audit(store: Database): { accounts: Funds[]; faults: string[] } {
+  return store.transaction((rows) => {
+    const faults: string[] = [];
+    const accounts = rows.all<Funds>(
+      `SELECT account, opening, opening - reserved - settled AS available, reserved, settled, updated_at AS updatedAt
+       FROM accounts ORDER BY account`,
+    );
+    for (const { account, available, reserved, settled } of accounts) {
+      const sums = rows.get<{ reserved: number; settled: number }>(
+        `SELECT coalesce(sum(CASE state WHEN 'open' THEN reserved END), 0) AS reserved,
+                coalesce(sum(CASE state WHEN 'settled' THEN settled END), 0) AS settled
+         FROM requests WHERE account = ?`,
+        account,
+      );
+      if (sums?.reserved !== reserved)
+        faults.push(`${account}: ${reserved} reserved, its requests ${sums?.reserved}`);
+      if (sums?.settled !== settled)
+        faults.push(`${account}: ${settled} settled, its requests ${sums?.settled}`);
+      if (available < 0) faults.push(`${account}: ${available} available`);
+    }
+    for (const { request_id } of rows.all<{ request_id: string }>(
+      "SELECT request_id FROM requests WHERE settled > reserved OR (settled > 0 AND state <> 'settled')",
+    ))
+      faults.push(`${request_id}: settled more than it reserved, or before it ended`);
+    return { accounts, faults };
+  });
+}
+
+export function fundsOf(rows: Rows, account: string): Funds | undefined {
+  return rows.get<Funds>(
+    `SELECT account, opening, opening - reserved - settled AS available, reserved, settled, updated_at AS updatedAt
+     FROM accounts WHERE account = ?`,
+    account,
+  );
+}
+
+/** Ends a request's reservation and charges `credits` of it; a request that has ended stays as it is. */
+export function settle(
+  rows: Rows,
+  requestId: string,
+  credits: number,
+  now: number,
+  answer: string | null = null,
+): void {
+  const request = rows.get<{ account: string; reserved: number }>(
+    "SELECT account, reserved FROM requests WHERE request_id = ? AND state = 'open'",
+    requestId,
+  );
+  if (request === undefined) return;
+  const charged = Math.min(credits, request.reserved);
+  rows.run(
+    "UPDATE requests SET state = 'settled', settled = ?, owner = NULL, answer = ? WHERE request_id = ?",
+    charged,
+    answer,
+    requestId,
+  );
+  rows.run(
+    'UPDATE accounts SET reserved = reserved - ?, settled = settled + ?, updated_at = ? WHERE account = ?',
+    request.reserved,
+    charged,
+    now,
+    request.account,
+  );
+}
+
+/** Ends a request's reservation without a charge. */
+export function release(rows: Rows, requestId: string, now: number): void {
+  const request = rows.get<{ account: string; reserved: number }>(
+    "SELECT account, reserved FROM requests WHERE request_id = ? AND state = 'open'",
+    requestId,
+  );
+  if (request === undefined) return;
+  rows.run("UPDATE requests SET state = 'released', owner = NULL WHERE request_id = ?", requestId);
+  rows.run(
+    'UPDATE accounts SET reserved = reserved - ?, updated_at = ? WHERE account = ?',
+    request.reserved,
+    now,
+    request.account,
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * What the interface description leaves open, as named switches with a stated default. Prices, pace and limits
+ * of this service are here too, since a real one configures them per workspace.
+ */
+
+interface SwitchRow<Value> {
+  readonly default: Value;
+  readonly meaning: string;
+  /** The allowed values of a textual switch. */
+  readonly values?: readonly Value[];
+}
+
+export const switchTable = {
+  auth_header: {
+    default: 'any' as 'any' | 'documented',
+    values: ['any', 'documented'],
+    meaning: 'which key header an endpoint accepts: any of the two, or only those the document shows for it',
+  },
+  error_type_at: {
+    default: 'error.type' as 'error.type' | 'error.code' | 'type' | 'none',
+    values: ['error.type', 'error.code', 'type', 'none'],
+    meaning: "where the error envelope carries the error's type",
+  },
+  key_lifetime_s: { default: 0, meaning: 'seconds after its first use when a key expires; 0 = never' },
+  opening_credits: { default: 100_000, meaning: 'credits of an account when it is first seen' },
+  price_search: { default: 1, meaning: 'credits per lead of a search or task' },
+  price_enrich_fields: { default: 1, meaning: 'further credits per lead when enrich_fields are requested' },
+  price_web_search: { default: 1, meaning: 'further credits per lead with enable_web_search' },
+  price_contact_email: { default: 5, meaning: 'credits per e-mail look-up' },
+  price_contact_phone: { default: 10, meaning: 'credits per phone look-up' },
+  price_research: { default: 20, meaning: 'credits per deep search with a result' },
+  price_enrich: { default: 2, meaning: 'credits per enrich request with a result' },
+  price_extract: { default: 1, meaning: 'credits per extracted item' },
+  contact_billing: {
+    default: 'per_result' as 'per_result' | 'per_request',
+    values: ['per_result', 'per_request'],
+    meaning: 'whether a completed contact look-up is charged always, or only when something was found',
+  },
+  no_result_bills: {
+    default: 'no' as 'no' | 'yes',
+    values: ['no', 'yes'],
+    meaning: 'whether research and enrich are charged when they end without a result (success: false)',
+  },
+  user_concurrency: { default: 10, meaning: 'requests of one account that may run at once' },
+  service_concurrency: { default: 100, meaning: 'requests that may run at once' },
+  disabled: {
+    default: '',
+    meaning:
+      'what is not rolled out, comma-separated: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types; answers 503',
+  },
+  batch_size: { default: 10, meaning: 'entities per stream event' },
+  batch_pause_ms: { default: 40, meaning: 'pause between two events of a stream' },
+  dropped_stream: {
+    default: 'bills_sent' as 'bills_sent' | 'bills_all' | 'bills_nothing',
+    values: ['bills_sent', 'bills_all', 'bills_nothing'],
+    meaning: 'what is charged for a stream whose client went away or whose server died',
+  },
+  stream_fetch: {
+    default: 'off' as 'off' | 'on',
+    values: ['off', 'on'],
+    meaning: "whether a stream's leads_search_id can be read with status and fetch",
+  },
+  task_start_ms: { default: 300, meaning: 'time a task stays in created' },
+  task_step_ms: { default: 250, meaning: 'time between two steps of a running task' },
+  task_step: { default: 20, meaning: 'entities that become ready per step' },
+  extract_replay: {
+    default: 'on' as 'off' | 'on',
+    values: ['off', 'on'],
+    meaning: 'whether a repeated extract request is answered with its completed response; off gives 409',
+  },
+} as const satisfies Record<string, SwitchRow<string | number>>;
+
+export type SwitchName = keyof typeof switchTable;
+
+export type Switches = {
+  -readonly [Name in SwitchName]: (typeof switchTable)[Name]['default'] extends number
+    ? number
+    : (typeof switchTable)[Name]['default'];
+};
+
+/** Thrown for a switch that does not exist or a value it can't have. */
+export class SwitchError extends Error {
+  override readonly name = 'SwitchError';
+}
+
+/** The defaults, with some of them replaced. */
+export function createSwitches(changes: Partial<Switches> = {}): Switches {
+  const switches: Record<string, string | number> = {};
+  for (const [name, row] of Object.entries(switchTable)) switches[name] = row.default;
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) continue;
+    const row = Object.hasOwn(switchTable, name)
+      ? (switchTable[name as SwitchName] as SwitchRow<string | number>)
+      : undefined;
+    if (row === undefined) throw new SwitchError(`there is no switch ${name}`);
+    switches[name] = checkedValue(name, row, value);
+  }
+  return switches as Switches;
+}
+
+/** Reads `name=value` texts, as they stand on a command line. Throws SwitchError. */
+export function toSwitches(assignments: readonly string[]): Partial<Switches> {
+  const changes: Record<string, string | number> = {};
+  for (const assignment of assignments) {
+    const equals = assignment.indexOf('=');
+    if (equals < 1) throw new SwitchError(`a switch is written name=value, not ${assignment}`);
+    const name = assignment.slice(0, equals);
+    const value = assignment.slice(equals + 1);
+    const row = Object.hasOwn(switchTable, name) ? switchTable[name as SwitchName] : undefined;
+    if (row === undefined) throw new SwitchError(`there is no switch ${name}`);
+    changes[name] =
+      typeof row.default === 'number' ? (/^\d+$/.test(value) ? Number(value) : Number.NaN) : value;
+    checkedValue(name, row, changes[name]);
+  }
+  return changes as Partial<Switches>;
+}
+
+function checkedValue(name: string, row: SwitchRow<string | number>, value: unknown): string | number {
+  if (typeof row.default === 'number') {
+    if (!Number.isSafeInteger(value) || (value as number) < 0)
+      throw new SwitchError(`the switch ${name} takes a whole number from 0`);
+    return value as number;
+  }
+  if (typeof value !== 'string' || (row.values !== undefined && !row.values.includes(value)))
+    throw new SwitchError(`the switch ${name} takes ${row.values?.join(' or ') ?? 'a text'}`);
+  return value;
+}

@@ -1,0 +1,89 @@
+import envPaths from 'env-paths';
+import { exitCodeOf } from './cli/exit-codes.ts';
+import type { Clock, Context, Directories, OutputStream } from './context.ts';
+import type { Outcome } from './errors.ts';
+
+declare const LEADPIPE_VERSION: string;
+
+/** How long a stopped run may take to put away what arrived. */
+const stopMs = 900;
+
+const stop = new AbortController();
+const argv = process.argv.slice(2);
+
+if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+  // Scripts ask for it often; it should cost what starting Node costs.
+  process.stdout.write(`${LEADPIPE_VERSION}\n`);
+} else {
+  process.on('SIGINT', () => halt('interrupted'));
+  process.on('SIGTERM', () => halt('terminated'));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') halt('reader_closed');
+  });
+  // Nobody can be told when stderr is gone.
+  process.stderr.on('error', () => {});
+  const { runProgram } = await import('./cli/program.ts');
+  process.exitCode = await runProgram(createContext(), argv);
+}
+
+function createContext(): Context {
+  return {
+    get stdin() {
+      return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
+    },
+    stdout: toOutput(process.stdout),
+    stderr: toOutput(process.stderr),
+    fetch: globalThis.fetch,
+    clock: createClock(),
+    env: process.env,
+    get directories() {
+      return directoriesOf();
+    },
+    ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}` },
+    signal: stop.signal,
+    version: LEADPIPE_VERSION,
+    pid: process.pid,
+  };
+}
+
+function createClock(): Clock {
+  return {
+    now: () => new Date(),
+    monotonic: () => performance.now(),
+    after(ms, callback) {
+      const timer = setTimeout(callback, ms);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+/** Ends the run: gently the first time, at once the second time, and never later than `stopMs`. */
+function halt(outcome: Outcome): void {
+  const exit = (): never => process.exit(exitCodeOf(stop.signal.reason as Outcome));
+  if (stop.signal.aborted) {
+    if (outcome === 'reader_closed') return;
+    exit();
+  }
+  stop.abort(outcome);
+  setTimeout(exit, stopMs).unref();
+}
+
+function toOutput(stream: NodeJS.WriteStream): OutputStream {
+  return {
+    stream,
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return stream.columns as number | undefined;
+    },
+  };
+}
+
+/** The XDG directories, or the platform's own, unless the environment names others. */
+function directoriesOf(): Directories {
+  const paths = envPaths('leadpipe', { suffix: '' });
+  return {
+    config: process.env.LEADPIPE_CONFIG_DIR || paths.config,
+    // env-paths calls the XDG state directory `log`, which on other platforms is one.
+    state: process.env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
+  };
+}

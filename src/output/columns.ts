@@ -1,0 +1,126 @@
+import { UsageError } from '../errors.ts';
+import { type JsonText, JsonView, objectOf } from '../json/text.ts';
+import { enrichedContent, enrichedReference, scoreOf } from './entity-parts.ts';
+import { entityTable, type TableColumn } from './table-columns.ts';
+
+/** A column of CSV: its header, and the part of a record that goes under it. */
+export interface Column {
+  readonly header: string;
+  value(record: JsonView): JsonText | undefined;
+}
+
+/** What is shown of a kind of record. Fixed before the first row, so that every day's file has the same header. */
+export interface Layout {
+  readonly columns: readonly Column[];
+  /** Chosen with --columns: JSON and JSONL then hold flat objects of these instead of the whole record. */
+  readonly chosen: boolean;
+  /** What a table shows, where that is not the columns. */
+  readonly table?: readonly TableColumn[];
+}
+
+/** Leads of a search, with the enrich fields that were requested. */
+export function entityLayout(enrichFields: readonly string[] = []): Layout {
+  return { columns: entityColumns(enrichFields), chosen: false, table: entityTable(enrichFields) };
+}
+
+/** --columns: dot paths, which are the headers too. */
+export function pathLayout(paths: readonly string[]): Layout {
+  const chosen = [...new Set(paths.map((path) => path.trim()))];
+  if (chosen.length === 0 || chosen.includes('')) {
+    throw new UsageError(
+      '--columns has an empty name',
+      'give dot paths, as in --columns name,score.score,links.website',
+    );
+  }
+  return {
+    columns: chosen.map((path) => ({ header: path, value: (record) => record.at(path) })),
+    chosen: true,
+  };
+}
+
+/** Members by their exact names: items of an extraction, a task status; with `under`, members of that member. */
+export function memberLayout(names: readonly string[], under?: string): Layout {
+  const columns = names.map((name) => ({
+    header: name,
+    value: (record: JsonView) => (under === undefined ? record : record.inner(under))?.member(name),
+  }));
+  return { columns, chosen: false };
+}
+
+export const contactLayout: Layout = {
+  chosen: false,
+  columns: [
+    { header: 'contact_type', value: (record) => record.inner('request')?.member('contact_type') },
+    { header: 'objective', value: (record) => record.inner('request')?.member('objective') },
+    { header: 'content', value: (record) => record.inner('result')?.member('content') },
+    { header: 'reference', value: (record) => record.inner('result')?.member('reference') },
+    { header: 'created_at', value: (record) => record.member('created_at') },
+  ],
+};
+
+/** An answer of another form than `{ Result, Citations }` is shown whole. */
+export const researchLayout: Layout = {
+  chosen: false,
+  columns: [
+    {
+      header: 'result',
+      value: (record) => record.inner('answer')?.member('Result') ?? record.member('answer'),
+    },
+    {
+      header: 'citations',
+      value: (record) =>
+        record.inner('answer')?.member('Result') === undefined
+          ? undefined
+          : record.inner('answer')?.member('Citations'),
+    },
+  ],
+};
+
+export const taskStatusLayout: Layout = memberLayout([
+  'leads_search_id',
+  'status',
+  'ready_count',
+  'verified_count',
+  'stop_reason',
+]);
+
+export const balanceLayout: Layout = memberLayout([
+  'available_credits',
+  'updated_at',
+  'next_credit_refresh_at',
+]);
+
+/** The record as a flat object with the headers as keys. */
+export function toFlatObject(columns: readonly Column[], record: JsonText): JsonText {
+  const view = new JsonView(record);
+  return objectOf(columns.map((column) => [column.header, column.value(view) ?? 'null'] as const));
+}
+
+function entityColumns(enrichFields: readonly string[]): Column[] {
+  const columns: Column[] = [
+    { header: 'name', value: (record) => record.member('name') },
+    { header: 'description', value: (record) => record.member('description') },
+    { header: 'score', value: scoreOf },
+    { header: 'score_reason', value: (record) => record.inner('score')?.member('reason') },
+    { header: 'website', value: (record) => record.inner('links')?.member('website') },
+    { header: 'linkedin_url', value: (record) => record.inner('links')?.member('linkedin_url') },
+    { header: 'links', value: (record) => record.member('links') },
+  ];
+  const taken = new Set(columns.map(({ header }) => header));
+  for (const field of new Set(enrichFields)) {
+    columns.push({ header: free(taken, field), value: (record) => enrichedContent(record, field) });
+    columns.push({
+      header: free(taken, `${field}_reference`),
+      value: (record) => enrichedReference(record, field),
+    });
+  }
+  return columns;
+}
+
+/** The header, or with the name of its object in front when another column has it already. */
+function free(taken: Set<string>, wanted: string): string {
+  let header = wanted;
+  while (taken.has(header)) header = `enrich_fields.${header}`;
+  taken.add(header);
+  return header;
+}

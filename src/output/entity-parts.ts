@@ -1,0 +1,21 @@
+import { type JsonText, type JsonView, kindOf } from '../json/text.ts';
+
+/** `score.score`; the whole of a score that is not of that form. */
+export function scoreOf(record: JsonView): JsonText | undefined {
+  return record.inner('score')?.member('score') ?? record.member('score');
+}
+
+/** `content`; the whole of a value that is not of the form `{ content, reference }`. */
+export function enrichedContent(record: JsonView, field: string): JsonText | undefined {
+  const value = record.inner('enrich_fields')?.inner(field);
+  if (value === undefined) return undefined;
+  const known =
+    kindOf(value.text) === 'object' &&
+    (value.member('content') !== undefined || value.member('reference') !== undefined);
+  return known ? value.member('content') : value.text;
+}
+
+export function enrichedReference(record: JsonView, field: string): JsonText | undefined {
+  const value = record.inner('enrich_fields')?.inner(field);
+  return value !== undefined && kindOf(value.text) === 'object' ? value.member('reference') : undefined;
+}

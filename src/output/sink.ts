@@ -1,0 +1,63 @@
+import type { Writable } from 'node:stream';
+import { LeadpipeError, type Outcome } from '../errors.ts';
+import { writeFailure } from './write-failure.ts';
+
+/** Where the bytes of an output go. */
+export interface Sink {
+  /** Writes all of the text, as UTF-8, in one go. Resolves when it has been taken, so that no one runs ahead of the reader. */
+  write(text: string): Promise<void>;
+}
+
+/**
+ * A sink on a stream of the process. A write resolves when the stream has passed its bytes on, not when it has
+ * queued them: whoever waits for it holds one batch in memory, however slow the reader.
+ *
+ * When `signal` aborts, a write that waits rejects with the outcome that is the signal's reason, and later ones
+ * (a closing bracket) are handed over without waiting.
+ */
+export function createStreamSink(stream: Writable, signal: AbortSignal, name = 'standard output'): Sink {
+  let failure: Error | undefined;
+  // For ever: an error that nobody listens to, even after the last write, would be an uncaught exception.
+  stream.on('error', (error) => {
+    failure ??= writeFailure(name, error);
+  });
+  return {
+    async write(text) {
+      if (failure !== undefined) throw failure;
+      if (stream.destroyed || stream.writableEnded) throw readerClosed();
+      if (text === '') return;
+      if (signal.aborted) {
+        stream.write(text);
+        return;
+      }
+      await new Promise<void>((resolve, reject) => {
+        const settle = (error?: Error): void => {
+          stream.off('close', closed);
+          signal.removeEventListener('abort', aborted);
+          if (error === undefined) resolve();
+          else reject(error);
+        };
+        const closed = (): void => settle(failure ?? readerClosed());
+        const aborted = (): void => settle(stopped(signal.reason));
+        stream.on('close', closed);
+        signal.addEventListener('abort', aborted);
+        stream.write(text, (error) => {
+          if (error) failure ??= writeFailure(name, error);
+          settle(failure);
+        });
+      });
+    },
+  };
+}
+
+function readerClosed(): LeadpipeError {
+  return new LeadpipeError('reader_closed', 'the reader of the output has gone away');
+}
+
+function stopped(reason: unknown): LeadpipeError {
+  const outcome: Outcome =
+    reason === 'terminated' || reason === 'reader_closed' || reason === 'interrupted'
+      ? reason
+      : 'interrupted';
+  return new LeadpipeError(outcome, 'stopped while writing the output');
+}

@@ -1,0 +1,72 @@
+import { type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
+import type { Column } from './columns.ts';
+import { enrichedContent, scoreOf } from './entity-parts.ts';
+import { readable, shortLinks } from './readable.ts';
+
+/** A column for people. It loads nothing, so that the other formats can carry it along. */
+export interface TableColumn {
+  readonly header: string;
+  /** What stands in a cell: one clean line of any length. */
+  text(record: JsonView): string;
+  /** The same where there is room for more: on a card. */
+  long?(record: JsonView): string;
+  /** How few columns of the terminal still make sense, and how many would be a waste. */
+  readonly min: number;
+  readonly max: number;
+  /** On a card the title and what stands beside it come first, links and body without a label. */
+  readonly role?: 'title' | 'aside' | 'link' | 'body';
+  /** Left out of a table in which the others would not fit. */
+  readonly yields?: boolean;
+}
+
+export function entityTable(enrichFields: readonly string[]): TableColumn[] {
+  return [
+    { header: 'name', role: 'title', min: 14, max: 32, text: (record) => readable(record.member('name')) },
+    { header: 'score', role: 'aside', min: 5, max: 12, text: (record) => readable(scoreOf(record)) },
+    {
+      header: 'link',
+      role: 'link',
+      min: 18,
+      max: 40,
+      text: (record) => linksOf(record)[0] ?? '',
+      long: (record) => linksOf(record).join(' · '),
+    },
+    ...[...new Set(enrichFields)].map((field) => ({
+      header: field,
+      min: Math.max(10, Math.min(field.length, 16)),
+      max: 32,
+      text: (record: JsonView) => readable(enrichedContent(record, field)),
+    })),
+    {
+      header: 'description',
+      role: 'body',
+      min: 24,
+      max: Number.POSITIVE_INFINITY,
+      yields: true,
+      text: (record) => readable(record.member('description')),
+    },
+  ];
+}
+
+/** Columns that nothing is known about. */
+export function plainTable(columns: readonly Column[]): TableColumn[] {
+  return columns.map((column) => ({
+    header: column.header,
+    min: Math.max(6, Math.min(column.header.length, 16)),
+    max: 80,
+    text: (record) => shortLinks(readable(column.value(record))),
+  }));
+}
+
+/** The website, the LinkedIn page, then the others in their order. */
+function linksOf(record: JsonView): string[] {
+  const links = record.inner('links');
+  if (links === undefined) return [];
+  if (kindOf(links.text) !== 'object')
+    return [shortLinks(readable(links.text))].filter((link) => link !== '');
+  const known = ['website', 'linkedin_url'].map((key) => links.member(key));
+  const all = [...known, ...objectMembers(links.text).values()]
+    .filter((value) => stringOf(value) !== undefined)
+    .map((value) => shortLinks(readable(value)));
+  return [...new Set(all)].filter((link) => link !== '');
+}

@@ -1,0 +1,104 @@
+import stringWidth from 'string-width';
+
+/**
+ * Columns of a terminal that text takes. All text here is clean already (see clean.ts), and is cut to what can
+ * possibly be shown before it is segmented: a description of a megabyte costs no more than one of a kilobyte.
+ */
+
+// A family of four with skin tones is 15 code units in two columns.
+const unitsPerColumn = 16;
+const segmenter = new Intl.Segmenter();
+
+export function textWidth(text: string): number {
+  let width = 0;
+  for (let at = 0; at < text.length; at++) {
+    const columns = columnsOf(text.charCodeAt(at));
+    if (columns === undefined) return stringWidth(text);
+    width += columns;
+  }
+  return width;
+}
+
+/** The text in at most `width` columns, with … where something is missing. */
+export function cutTo(text: string, width: number): string {
+  if (width <= 0) return '';
+  const near = possible(text, width);
+  if (near.length === text.length && fitting(text, width) === text.length) return text;
+  return `${near.slice(0, fitting(near, width - 1)).trimEnd()}…`;
+}
+
+/** Filled with spaces up to `width` columns. */
+export function padTo(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - textWidth(text)));
+}
+
+/** Lines of at most `width` columns, broken at spaces where there are any; the last ends with … when more would follow. */
+export function wrapTo(text: string, width: number, maxLines: number): string[] {
+  const lines: string[] = [];
+  let rest = text.trim();
+  while (rest !== '' && lines.length < maxLines - 1) {
+    const near = possible(rest, width);
+    const end = breakAt(near, width, near.length === rest.length);
+    lines.push(cutTo(rest.slice(0, end).trimEnd(), width));
+    rest = rest.slice(end).trimStart();
+  }
+  if (rest !== '') lines.push(cutTo(rest, width));
+  return lines;
+}
+
+/** Where a line that begins the text ends. */
+function breakAt(near: string, width: number, isWhole: boolean): number {
+  const end = fitting(near, width);
+  if ((end === near.length && isWhole) || near[end] === ' ') return end;
+  const space = near.lastIndexOf(' ', end);
+  if (space > 0) return space;
+  // A character that is wider than the line becomes a … of its own.
+  return end > 0 ? end : (segmenter.segment(near).containing(0)?.segment.length ?? near.length);
+}
+
+/** The beginning of a text that can't be shown whole in `width` columns anyway. */
+function possible(text: string, width: number): string {
+  const units = (width + 2) * unitsPerColumn;
+  if (text.length <= units) return text;
+  const splitsPair = (text.charCodeAt(units - 1) & 0xfc00) === 0xd800;
+  return text.slice(0, splitsPair ? units - 1 : units);
+}
+
+/** How much of the text, in code units, fits into `width` columns. */
+function fitting(text: string, width: number): number {
+  let used = 0;
+  for (let at = 0; at < text.length; at++) {
+    const columns = columnsOf(text.charCodeAt(at));
+    if (columns === undefined) return fittingClusters(text, width);
+    used += columns;
+    if (used > width) return at;
+  }
+  return text.length;
+}
+
+function fittingClusters(text: string, width: number): number {
+  let used = 0;
+  for (const { segment, index } of segmenter.segment(text)) {
+    used += textWidth(segment);
+    if (used > width) return index;
+  }
+  return text.length;
+}
+
+/**
+ * The columns of a character that never joins with its neighbours: Latin, Chinese, Japanese, Korean, and their
+ * punctuation. For these the segmenter (a hundred times slower) is not needed; undefined says that it is.
+ */
+function columnsOf(code: number): 1 | 2 | undefined {
+  if (code <= 0x24f) return (code >= 0x20 && code <= 0x7e) || (code >= 0xa1 && code !== 0xad) ? 1 : undefined;
+  if (code >= 0x2010 && code <= 0x205e) return code >= 0x2028 && code <= 0x202f ? undefined : 1;
+  const isWide =
+    (code >= 0x3001 && code <= 0x3029) ||
+    (code >= 0x3041 && code <= 0x3096) ||
+    (code >= 0x309b && code <= 0x30ff) ||
+    (code >= 0x3400 && code <= 0x4dbf) ||
+    (code >= 0x4e00 && code <= 0x9fff) ||
+    (code >= 0xac00 && code <= 0xd7a3) ||
+    (code >= 0xff01 && code <= 0xff5e);
+  return isWide ? 2 : undefined;
+}

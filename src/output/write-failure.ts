@@ -1,0 +1,46 @@
+import { LeadpipeError, LocalIoError } from '../errors.ts';
+
+const causes: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left on the device',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be too large',
+  EIO: 'input/output error',
+  EROFS: 'the file system is read-only',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ENOENT: 'its directory does not exist',
+  ENOTDIR: 'a part of its path is not a directory',
+  EISDIR: 'it is a directory',
+  ELOOP: 'its symbolic links go round in a circle',
+  ENAMETOOLONG: 'the name is too long',
+  EMFILE: 'too many open files',
+  ENFILE: 'too many open files',
+  EBUSY: 'it is in use',
+  ETXTBSY: 'it is in use',
+};
+
+/** What is thrown when something could not be written: a reader that went away is not an error of this machine. */
+export function writeFailure(name: string, error: unknown): LeadpipeError {
+  const code = codeOf(error);
+  if (code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED') {
+    return new LeadpipeError('reader_closed', 'the reader of the output has gone away', { cause: error });
+  }
+  return new LocalIoError(`cannot write ${name}: ${reasonOf(error)}`, { cause: error });
+}
+
+export function readFailure(name: string, error: unknown): LocalIoError {
+  return new LocalIoError(`cannot read ${name}: ${reasonOf(error)}`, { cause: error });
+}
+
+export function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  return (
+    (code === undefined ? undefined : causes[code]) ??
+    (error instanceof Error ? error.message : String(error))
+  );
+}

@@ -1,0 +1,51 @@
+import type { JsonText } from '../json/text.ts';
+import type { Layout } from './columns.ts';
+import type { Sink } from './sink.ts';
+
+export const formats = ['table', 'jsonl', 'json', 'csv'] as const;
+export type Format = (typeof formats)[number];
+
+export interface RecordWriter {
+  /** Writes whole records in one write, and resolves when the sink can take more. */
+  write(records: readonly JsonText[]): Promise<void>;
+  /**
+   * Completes the format (the header of an empty CSV, the bracket of an array), but does not close the sink. Also
+   * for a run that was cut, so that what arrived is a valid file.
+   */
+  end(): Promise<void>;
+}
+
+export interface WriterOptions {
+  readonly layout: Layout;
+  /** `single` for the one answer of a lookup: an object instead of an array, a sheet instead of a table. */
+  readonly shape: 'list' | 'single';
+  /** Columns of the terminal; 100 where there is none. */
+  readonly width?: number | undefined;
+  readonly color?: boolean;
+  /** Leaves formulas and control characters in CSV as they are. */
+  readonly csvRaw?: boolean;
+  /** The sink already holds rows of this output (resumed or appended to), and so the header or the bracket. */
+  readonly continued?: boolean;
+  /** How lines end in the CSV file that is appended to. */
+  readonly lineEnd?: '\r\n' | '\n';
+}
+
+/** Loads the one writer that is wanted: a pipe of JSONL pays for no table. */
+export async function createWriter(
+  format: Format,
+  sink: Sink,
+  options: WriterOptions,
+): Promise<RecordWriter> {
+  switch (format) {
+    case 'jsonl':
+      return (await import('./jsonl.ts')).createJsonlWriter(sink, options);
+    case 'json':
+      return (await import('./json.ts')).createJsonWriter(sink, options);
+    case 'csv':
+      return (await import('./csv.ts')).createCsvWriter(sink, options);
+    case 'table':
+      return options.shape === 'single'
+        ? (await import('./sheet.ts')).createSheetWriter(sink, options)
+        : (await import('./table.ts')).createTableWriter(sink, options);
+  }
+}

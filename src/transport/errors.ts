@@ -1,0 +1,26 @@
+import type { Endpoint } from '../contract/endpoints.ts';
+import { type ErrorDetails, LeadpipeError } from '../errors.ts';
+import { type Fault, verdictOf } from './policy.ts';
+
+/** A request that did not bring what it was sent for. `fault` names the row of the policy table it fell under. */
+export class RequestError extends LeadpipeError {
+  readonly fault: Fault;
+
+  constructor(fault: Fault, endpoint: Endpoint, message: string, details: ErrorDetails = {}) {
+    const { outcome, charged, hint } = verdictOf(fault, endpoint);
+    super(outcome, message, {
+      type: fault,
+      hint,
+      charged,
+      retryable: outcome === 'temporary',
+      ...details,
+    });
+    this.fault = fault;
+  }
+}
+
+/** The service's own refusal: a documented status with the error envelope. */
+export class ServiceError extends RequestError {}
+
+/** The run was stopped from outside (Ctrl-C, SIGTERM, a reader that went away) while a request was under way. */
+export class StoppedError extends LeadpipeError {}

@@ -1,0 +1,320 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../context.ts';
+import { type Endpoint, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import type { Outcome } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
+import { ConnectFailure } from './agent.ts';
+import { RequestError, StoppedError } from './errors.ts';
+import { toRefusal } from './refusal.ts';
+import { createFrameReader, type Frame } from './sse.ts';
+import { createWatch, SilenceError, type TimeLimits, type Watch } from './watch.ts';
+
+const maxJsonBytes = 64 * 1024 * 1024;
+const maxFrameCharacters = 16 * 1024 * 1024;
+const maxRefusalBytes = 64 * 1024;
+/** Shorter keys would mask ordinary text. */
+const minMaskedKey = 8;
+
+export interface Request {
+  readonly endpoint: Endpoint;
+  readonly query?: Readonly<Record<string, string>>;
+  /** The exact body: a repetition with the same Idempotency-Key must send the same bytes. */
+  readonly body?: string;
+  readonly idempotencyKey?: string;
+}
+
+export interface Call extends Request {
+  readonly limits: TimeLimits;
+  readonly signal: AbortSignal;
+}
+
+/** A body as text, with what the head said about it. */
+export interface JsonAnswer {
+  readonly text: JsonText;
+  readonly value: unknown;
+  readonly requestId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface StreamAnswer {
+  readonly requestId: string | undefined;
+  /**
+   * The frames of the stream, gathered per piece of the network. Ends without an error only when the HTTP body
+   * itself was whole; throws a RequestError with fault `lost` where it was cut, stalled or grew over the cap.
+   */
+  readonly frames: AsyncIterable<readonly Frame[]>;
+}
+
+/** A request as it would go out, with the API key masked. */
+export interface Preview {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+export interface Transport {
+  /** Pure: what would be sent. */
+  preview(request: Request): Preview;
+  /** Throws RequestError (ServiceError for the service's own refusals) and StoppedError. */
+  json(call: Call): Promise<JsonAnswer>;
+  /** Throws as `json` does, until the stream has begun. */
+  stream(call: Call): Promise<StreamAnswer>;
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  readonly fetch: typeof globalThis.fetch;
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** Overrides the form that the document lists for each endpoint. */
+  readonly keyHeader: KeyHeader | undefined;
+  readonly userAgent: string;
+  /** A line for each request and answer, for --verbose. */
+  readonly trace?: (line: string) => void;
+}
+
+interface Head {
+  readonly response: Response;
+  readonly watch: Watch;
+  readonly controller: AbortController;
+  readonly requestId: string | undefined;
+}
+
+/** The one way from a request to the wire. A repetition of a failed request would wrap `send`. */
+export function createTransport(options: TransportOptions): Transport {
+  // A service that echoes the key would have us print it.
+  const mask = (text: string): string =>
+    options.apiKey.length < minMaskedKey ? text : text.replaceAll(options.apiKey, '[API key]');
+
+  async function send(call: Call): Promise<Head> {
+    const { endpoint } = call;
+    const url = urlOf(options.baseUrl, call);
+    const controller = new AbortController();
+    const watch = createWatch(options.clock, call.limits, (reason) => controller.abort(reason));
+    const start = options.clock.monotonic();
+    options.trace?.(`> ${endpoint.method} ${url}`);
+    let response: Response;
+    try {
+      response = await watch.head(
+        options.fetch(url, {
+          method: endpoint.method,
+          headers: headersOf(options, call),
+          redirect: 'manual',
+          signal: AbortSignal.any([controller.signal, call.signal]),
+          ...(call.body === undefined ? {} : { body: call.body }),
+          // Node's fetch takes it; its type does not say so.
+          ...({ dispatcher: options.dispatcher } as object),
+        }),
+      );
+    } catch (error) {
+      throw toFailure(error, call);
+    }
+    const requestId = headerOf(response, responseHeaders.requestId, mask);
+    const ms = Math.round(options.clock.monotonic() - start);
+    options.trace?.(`< ${response.status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
+    const head = { response, watch, controller, requestId };
+    if (response.status !== 200) await refuse(head, call);
+    const type = response.headers.get('content-type') ?? 'none';
+    if (!type.toLowerCase().startsWith(endpoint.answer)) {
+      controller.abort();
+      throw garbled(
+        call,
+        `a 200 with the content type ${mask(type)} instead of ${endpoint.answer}`,
+        requestId,
+      );
+    }
+    return head;
+  }
+
+  async function refuse(head: Head, call: Call): Promise<never> {
+    const { response, requestId } = head;
+    let body = '';
+    try {
+      body = await readText(head, maxRefusalBytes, false);
+    } catch (error) {
+      // The status alone says enough; only a stop from outside matters more.
+      if (call.signal.aborted) throw toFailure(error, call, head);
+    } finally {
+      head.controller.abort();
+    }
+    throw toRefusal(call, response.status, response.headers.get('location'), body, requestId, mask);
+  }
+
+  return {
+    preview(request) {
+      const { endpoint, body } = request;
+      const headers = headersOf({ ...options, apiKey: '[API key]' }, request);
+      return { method: endpoint.method, url: urlOf(options.baseUrl, request).href, headers, body };
+    },
+    async json(call) {
+      const head = await send(call);
+      let text: string;
+      try {
+        text = mask(await readText(head, maxJsonBytes, true));
+      } catch (error) {
+        if (error instanceof RangeError || isNotUtf8(error)) {
+          throw garbled(call, `an answer that is not JSON (${error.message})`, head.requestId, error);
+        }
+        throw toFailure(error, call, head);
+      }
+      try {
+        return {
+          text,
+          value: JSON.parse(text),
+          requestId: head.requestId,
+          idempotencyKey: headerOf(head.response, responseHeaders.idempotencyKey, mask),
+        };
+      } catch (error) {
+        throw garbled(call, 'an answer that is not JSON', head.requestId, error);
+      }
+    },
+    async stream(call) {
+      const head = await send(call);
+      return { requestId: head.requestId, frames: readFrames(head, call, mask) };
+    },
+    close: () => options.dispatcher.destroy(),
+  };
+}
+
+async function* readFrames(head: Head, call: Call, mask: (text: string) => string): AsyncGenerator<Frame[]> {
+  const reader = createFrameReader(maxFrameCharacters);
+  const toSafe = (frames: Frame[]): Frame[] => frames.map((frame) => ({ ...frame, data: mask(frame.data) }));
+  try {
+    for await (const bytes of piecesOf(head)) {
+      const frames = reader.feed(bytes);
+      if (frames.length === 0) continue;
+      head.watch.event();
+      yield toSafe(frames);
+    }
+    const { frames, torn } = reader.end();
+    if (frames.length > 0) yield toSafe(frames);
+    if (torn) throw new Error('the stream ended in the middle of a frame');
+    if (!hasLength(head.response)) throw new Error('the stream ended without saying so');
+  } catch (error) {
+    throw toFailure(error, call, head);
+  } finally {
+    head.controller.abort();
+  }
+}
+
+/** A body that ends with its connection can have been cut anywhere; only chunks or a length prove its end. */
+function hasLength(response: Response): boolean {
+  return response.headers.has('transfer-encoding') || response.headers.has('content-length');
+}
+
+async function* piecesOf(head: Head): AsyncGenerator<Uint8Array> {
+  const reader = head.response.body?.getReader();
+  if (reader === undefined) return;
+  for (;;) {
+    const { done, value } = await head.watch.piece(reader.read());
+    if (done) return;
+    yield value;
+  }
+}
+
+/** Throws a RangeError when the body is over the cap, and a TypeError when it is not UTF-8 and has to be. */
+async function readText(head: Head, maxBytes: number, fatal: boolean): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal });
+  const parts: string[] = [];
+  let bytes = 0;
+  for await (const piece of piecesOf(head)) {
+    bytes += piece.byteLength;
+    if (bytes > maxBytes) throw new RangeError(`larger than ${maxBytes} bytes`);
+    parts.push(decoder.decode(piece, { stream: true }));
+  }
+  parts.push(decoder.decode());
+  return parts.join('');
+}
+
+function isNotUtf8(error: unknown): error is Error {
+  return (
+    error instanceof TypeError &&
+    (error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+  );
+}
+
+function urlOf(baseUrl: URL, call: Request): URL {
+  const url = new URL(baseUrl);
+  url.pathname = url.pathname.replace(/\/+$/, '') + call.endpoint.path;
+  for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);
+  return url;
+}
+
+function headersOf(options: TransportOptions, call: Request): Record<string, string> {
+  const accept = call.endpoint.answer;
+  const form = options.keyHeader ?? call.endpoint.keyHeader;
+  return {
+    accept,
+    // A compressed stream is held back until a block is full.
+    ...(accept === 'text/event-stream' ? { 'accept-encoding': 'identity' } : {}),
+    'user-agent': options.userAgent,
+    ...(form === 'bearer'
+      ? { [requestHeaders.authorization]: `Bearer ${options.apiKey}` }
+      : { [requestHeaders.apiKey]: options.apiKey }),
+    ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(call.idempotencyKey === undefined ? {} : { [requestHeaders.idempotencyKey]: call.idempotencyKey }),
+  };
+}
+
+function headerOf(response: Response, name: string, mask: (text: string) => string): string | undefined {
+  const value = response.headers.get(name);
+  return value === null ? undefined : mask(value).slice(0, 200);
+}
+
+function garbled(call: Call, what: string, requestId: string | undefined, cause?: unknown): RequestError {
+  return new RequestError('garbled', call.endpoint, `${nameOf(call)} brought ${what}`, {
+    ...known(call, requestId),
+    cause,
+  });
+}
+
+/** What went wrong on the way, as the policy table sees it; `head` is missing until the answer has begun. */
+function toFailure(error: unknown, call: Call, head?: Head): Error {
+  const requestId = head?.requestId;
+  if (call.signal.aborted) {
+    return new StoppedError(call.signal.reason as Outcome, 'stopped', {
+      ...known(call, requestId),
+      charged: call.endpoint.method === 'GET' ? 'no' : 'maybe',
+    });
+  }
+  const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+  const fault = head === undefined ? faultOf(cause) : 'lost';
+  const what = cause instanceof Error ? describe(cause) : String(cause);
+  return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {
+    ...known(call, requestId),
+    cause: error,
+  });
+}
+
+function faultOf(cause: unknown): 'unsent' | 'certificate' | 'not_http' | 'lost' {
+  const { code = '', name = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {};
+  if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code)) {
+    return 'certificate';
+  }
+  if (name === 'HTTPParserError' || code === 'EPROTO' || code.startsWith('ERR_SSL_')) return 'not_http';
+  return cause instanceof ConnectFailure ? 'unsent' : 'lost';
+}
+
+/** Connection errors of several addresses at once have no message of their own. */
+function describe(cause: Error): string {
+  if (cause instanceof SilenceError) return cause.message;
+  const inner = cause instanceof ConnectFailure ? (cause.cause as Error) : cause;
+  if (inner instanceof AggregateError && inner.message === '') {
+    return inner.errors.map((one: Error) => one.message).join(', ');
+  }
+  return inner.message;
+}
+
+function nameOf(call: Call): string {
+  return `${call.endpoint.method} ${call.endpoint.path}`;
+}
+
+function known(call: Call, requestId: string | undefined): { idempotencyKey?: string; requestId?: string } {
+  return {
+    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+}

@@ -1,0 +1,20 @@
+// undici's own files, imported one by one: its index pulls in fetch, caches, mocks and WebSocket, which doubles the
+// start-up time of a command that needs an agent alone.
+declare module 'undici/lib/dispatcher/agent.js' {
+  import type { Agent } from 'undici';
+
+  const agent: typeof Agent;
+  export default agent;
+}
+declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
+  import type { EnvHttpProxyAgent } from 'undici';
+
+  const agent: typeof EnvHttpProxyAgent;
+  export default agent;
+}
+declare module 'undici/lib/core/connect.js' {
+  import type { buildConnector } from 'undici';
+
+  const connector: typeof buildConnector;
+  export default connector;
+}

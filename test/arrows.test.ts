@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+
+/** What each part of src may import of the others; `contract` and `json` stand at the bottom. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  json: [],
+  errors: [],
+  context: [],
+  transport: ['contract', 'json', 'errors', 'context'],
+  client: ['transport', 'contract', 'json', 'errors'],
+  operations: ['client', 'transport', 'contract', 'json', 'errors', 'context'],
+  output: ['contract', 'json', 'errors', 'context'],
+  config: ['contract', 'errors', 'context'],
+  'local-service': ['contract'],
+  cli: [
+    'operations',
+    'client',
+    'transport',
+    'contract',
+    'json',
+    'errors',
+    'context',
+    'output',
+    'config',
+    'local-service',
+  ],
+  main: ['cli', 'context', 'errors'],
+};
+
+/** Loaded when used: these must not be reached by static imports from the command line's start. */
+const lazyPackages = [
+  'undici',
+  'ora',
+  'cli-table3',
+  'csv-',
+  'hono',
+  'node-sqlite3-wasm',
+  'string-width',
+  'chalk',
+];
+
+const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .map((file) => `src/${file}`)
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'));
+
+function importsOf(file: string): { target: string; dynamic: boolean; typeOnly: boolean }[] {
+  const source = readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
+  const fixed = [...source.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm)];
+  const dynamic = [...source.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g)];
+  return [
+    ...fixed.map(([, type, target = '']) => ({ target, dynamic: false, typeOnly: type !== undefined })),
+    ...dynamic.map(([, target = '']) => ({ target, dynamic: true, typeOnly: false })),
+  ];
+}
+
+function partOf(file: string): string {
+  return file.split('/')[1]?.replace(/\.ts$/, '') ?? '';
+}
+
+function resolved(file: string, target: string): string {
+  return relative(root, normalize(join(root, dirname(file), target)));
+}
+
+describe('import arrows', () => {
+  it('every part of src is known', () => {
+    expect([...new Set(files.map(partOf))].filter((part) => !(part in allowed))).toEqual([]);
+  });
+
+  it('point one way', () => {
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .filter(({ target }) => target.startsWith('.'))
+        .map(({ target }) => resolved(file, target))
+        .filter(
+          (target) => partOf(target) !== partOf(file) && !allowed[partOf(file)]?.includes(partOf(target)),
+        )
+        .map((target) => `${file} -> ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('only main.ts touches process and console', () => {
+    const touching = files.filter((file) => /\b(?:process|console)\.\w/.test(withoutComments(file)));
+    expect(touching).toEqual(['src/main.ts']);
+  });
+
+  it('what one command needs is loaded by that command', () => {
+    const reached = new Set<string>();
+    const packages = new Set<string>();
+    const visit = (file: string): void => {
+      if (reached.has(file)) return;
+      reached.add(file);
+      for (const { target, dynamic, typeOnly } of importsOf(file)) {
+        if (dynamic || typeOnly) continue;
+        if (target.startsWith('.')) visit(resolved(file, target));
+        else packages.add(target);
+      }
+    };
+    visit('src/main.ts');
+    expect([...packages].filter((name) => lazyPackages.some((lazy) => name.startsWith(lazy)))).toEqual([]);
+    expect([...reached].filter((file) => /\/(?:commands|transport|local-service)\//.test(file))).toEqual([]);
+  });
+});
+
+function withoutComments(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/^\s*\/\/.*$/gm, '');
+}

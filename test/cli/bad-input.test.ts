@@ -1,0 +1,288 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+
+let server: FaultServer;
+let folder: string;
+const file = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  server = await startFaultServer((socket) => void socket.destroy());
+  folder = temporaryFolder();
+  writeFileSync(file('empty.txt'), '  \n');
+  writeFileSync(file('names.csv'), 'company,city\nAcme,Berlin\n');
+  writeFileSync(file('bad.csv'), 'name\n"unclosed\n');
+  writeFileSync(file('bad.jsonl'), '{"name":"a"}\n{"title":"b"}\n');
+  writeFileSync(file('many.txt'), Array.from({ length: 1001 }, (_, at) => `name ${at}`).join('\n'));
+  writeFileSync(
+    file('huge.txt'),
+    Array.from({ length: 1000 }, (_, at) => `${at}${'x'.repeat(1100)}`).join('\n'),
+  );
+  mkdirSync(file('folder'));
+});
+afterAll(() => server.close());
+
+const company = ['search', 'company', 'x'];
+const list = (count: number): string => Array.from({ length: count }, (_, at) => `f${at}`).join(',');
+
+const cases: readonly [
+  name: string,
+  args: () => readonly string[],
+  says: readonly string[],
+  stdin?: string,
+][] = [
+  ['an empty objective', () => ['search', 'company', ''], ['the objective is empty', '1 to 4000 bytes']],
+  [
+    'an objective of white space',
+    () => ['search', 'company', ' \n\t '],
+    ['the objective is empty', '1 to 4000 bytes'],
+  ],
+  [
+    'an objective over the limit',
+    () => ['search', 'company', 'x'.repeat(4001)],
+    ['4001 bytes', '1 to 4000 bytes'],
+  ],
+  [
+    'an objective counted in bytes',
+    () => ['search', 'company', '日'.repeat(1334)],
+    ['4002 bytes', '1 to 4000 bytes'],
+  ],
+  ['an empty objective from stdin', () => ['search', 'company', '-'], ['the objective is empty'], ' \n'],
+  [
+    'an objective over the limit from stdin',
+    () => ['search', 'company', '-'],
+    ['4001 bytes'],
+    'x'.repeat(4001),
+  ],
+  [
+    'an empty objective from a file',
+    () => ['search', 'company', `@${file('empty.txt')}`],
+    ['the objective is empty'],
+  ],
+  [
+    'an objective from no file',
+    () => ['search', 'company', '@nowhere.txt'],
+    ['cannot read nowhere.txt', 'no such file'],
+  ],
+  ['an objective from a folder', () => ['search', 'company', `@${file('folder')}`], ['cannot read']],
+  [
+    'an unknown entity type',
+    () => ['search', 'planet', 'x'],
+    ['unknown entity type "planet"', 'shopify_store'],
+  ],
+  ['a plural entity type', () => ['search', 'companies', 'x'], ['did you mean company?']],
+  [
+    'an entity type with a hyphen',
+    () => ['search', 'youtube-creators', 'x'],
+    ['did you mean youtube_creator?'],
+  ],
+  [
+    'xiaohongshu',
+    () => ['search', 'xiaohongshu', 'x'],
+    ['leadpipe task run xiaohongshu', '--enable-web-search'],
+  ],
+  ['wechat', () => ['search', 'wechat', 'x'], ['leadpipe task run wechat', '--enable-web-search']],
+  ['limit 0', () => [...company, '--limit', '0'], ['--limit is 0', '1 to 1000 entities']],
+  ['limit 1001', () => [...company, '--limit', '1001'], ['--limit is 1001', '1 to 1000 entities']],
+  ['limit -5', () => [...company, '--limit', '-5'], ['--limit is -5', '1 to 1000 entities']],
+  ['limit 5.5', () => [...company, '--limit', '5.5'], ['1 to 1000 entities, not "5.5"']],
+  ['limit ten', () => [...company, '--limit', 'ten'], ['1 to 1000 entities, not "ten"']],
+  ['limit 1e2', () => [...company, '--limit', '1e2'], ['not "1e2"']],
+  ['limit empty', () => [...company, '--limit', ''], ['not ""']],
+  [
+    '21 enrich fields',
+    () => [...company, '--enrich-fields', list(21)],
+    ['--enrich-fields has 21 items', 'up to 20 items'],
+  ],
+  [
+    '21 enrich fields in parts',
+    () => [...company, '--enrich-fields', list(20), '--enrich-fields', 'z'],
+    ['21 items'],
+  ],
+  [
+    '101 earlier searches',
+    () => [...company, '--dedup-service-leads', list(101)],
+    ['101 items', 'up to 100 items'],
+  ],
+  [
+    '1001 names',
+    () => [...company, '--dedup-custom-leads', `@${file('many.txt')}`],
+    ['1001 items', 'up to 1000 items'],
+  ],
+  [
+    'names from no file',
+    () => [...company, '--dedup-custom-leads', '@nowhere.csv'],
+    ['cannot read nowhere.csv'],
+  ],
+  [
+    'names from CSV without the column',
+    () => [...company, '--dedup-custom-leads', `@${file('names.csv')}`],
+    ['has no column "name"'],
+  ],
+  [
+    'names from broken CSV',
+    () => [...company, '--dedup-custom-leads', `@${file('bad.csv')}`],
+    ['not valid CSV'],
+  ],
+  [
+    'names from JSONL without the field',
+    () => [...company, '--dedup-custom-leads', `@${file('bad.jsonl')}`],
+    ['line 2', '"name"'],
+  ],
+  [
+    'a body over 1 MiB',
+    () => [...company, '--dedup-custom-leads', `@${file('huge.txt')}`],
+    ['request body', '1048576 bytes'],
+  ],
+  [
+    'an idempotency key of 129 characters',
+    () => [...company, '--idempotency-key', 'k'.repeat(129)],
+    ['129 characters', '1 to 128 characters'],
+  ],
+  [
+    'an empty idempotency key',
+    () => [...company, '--idempotency-key', ''],
+    ['--idempotency-key is empty', '1 to 128 characters'],
+  ],
+  [
+    'an idempotency key no header can carry',
+    () => [...company, '--idempotency-key', 'a\nb'],
+    ['visible ASCII'],
+  ],
+  [
+    'an idempotency key outside ASCII',
+    () => [...company, '--idempotency-key', 'schlüssel'],
+    ['visible ASCII'],
+  ],
+  ['an unknown format', () => [...company, '-f', 'xml'], ['xml', 'table, jsonl, json, csv']],
+  ['append without a file', () => [...company, '--append'], ['--append needs the file of -o']],
+  [
+    'append to json',
+    () => [...company, '-o', file('new.json'), '--append'],
+    ['--append goes with jsonl and csv'],
+  ],
+  ['empty columns', () => [...company, '--columns', 'name,,links'], ['--columns']],
+  ['timeout 0', () => [...company, '--timeout', '0'], ['--timeout takes seconds']],
+  ['timeout soon', () => [...company, '--timeout', 'soon'], ['--timeout takes seconds']],
+  [
+    '--local and --base-url',
+    () => [...company, '--local', '--base-url', 'https://a.example'],
+    ['--local', '--base-url'],
+  ],
+  ['no objective', () => ['search', 'company'], ['objective']],
+  ['one argument too many', () => [...company, 'y'], ['too many arguments']],
+  ['an unknown option', () => [...company, '--limt', '5'], ['--limt', 'Did you mean --limit?']],
+  ['an unknown command', () => ['serch', 'company', 'x'], ['serch', 'Did you mean search?']],
+  ['balance --require x', () => ['balance', '--require', 'x'], ['--require takes']],
+  ['balance --require -1', () => ['balance', '--require', '-1'], ['--require is -1']],
+  ['balance with an argument', () => ['balance', 'now'], ['too many arguments']],
+];
+
+describe('bad input', () => {
+  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
+    const before = server.connections();
+    const { code, stdout, stderr } = await runInProcess(args(), { env: pointedAt(server.url), stdin });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    for (const words of says) expect(stderr).toContain(words);
+    expect(stderr).not.toContain('\n    at ');
+    expect(server.connections()).toBe(before);
+  });
+
+  it('is one JSON object with --json-errors, for the parser of the command line too', async () => {
+    for (const args of [
+      [...company, '--limit', '0'],
+      [...company, '--limt', '5'],
+      ['search', 'planet', 'x'],
+    ]) {
+      const { stderr } = await run([...args, '--json-errors'], { env: pointedAt(server.url) });
+      expect(JSON.parse(stderr)).toMatchObject({
+        error: { type: 'usage', exit: 2, charged: 'no', retryable: false },
+      });
+    }
+  });
+});
+
+const addresses: readonly [
+  name: string,
+  env: Record<string, string>,
+  args: readonly string[],
+  says: string,
+][] = [
+  ['no address', {}, [], 'no address of a service is known'],
+  ['no key', { LEADPIPE_BASE_URL: 'https://a.example' }, [], 'no API key for https://a.example'],
+  [
+    'a key with a line break inside',
+    { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'a\nb' },
+    [],
+    'no header can carry',
+  ],
+  ['plain http', { LEADPIPE_BASE_URL: 'http://a.example', LEADPIPE_API_KEY: 'k' }, [], 'http is not https'],
+  [
+    'plain http by option',
+    { LEADPIPE_API_KEY: 'k' },
+    ['--base-url', 'http://192.168.0.1'],
+    'http is not https',
+  ],
+  [
+    'a host that only looks like loopback',
+    { LEADPIPE_API_KEY: 'k' },
+    ['--base-url', 'http://127.0.0.1.a.example'],
+    'http is not https',
+  ],
+  [
+    'another scheme',
+    { LEADPIPE_BASE_URL: 'file:///etc/passwd', LEADPIPE_API_KEY: 'k' },
+    [],
+    'file is not https',
+  ],
+  [
+    'user-info',
+    { LEADPIPE_BASE_URL: 'https://me:secret@a.example', LEADPIPE_API_KEY: 'k' },
+    [],
+    'user name or password',
+  ],
+  [
+    'a query',
+    { LEADPIPE_BASE_URL: 'https://a.example?key=1', LEADPIPE_API_KEY: 'k' },
+    [],
+    'a query or a fragment',
+  ],
+  ['no URL', { LEADPIPE_BASE_URL: 'a.example', LEADPIPE_API_KEY: 'k' }, [], 'not a URL'],
+  ['an unknown profile', { LEADPIPE_API_KEY: 'k' }, ['--profile', 'work'], 'there is no profile "work"'],
+  [
+    'an unknown profile by environment',
+    { LEADPIPE_API_KEY: 'k', LEADPIPE_PROFILE: 'work' },
+    [],
+    'there is no profile "work"',
+  ],
+];
+
+describe('configuration', () => {
+  it.each(addresses)('%s: exit 78', async (_, env, args, says) => {
+    for (const command of [company, ['balance']]) {
+      const { code, stdout, stderr } = await run([...command, ...args], { env });
+      expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+      expect(stderr).toContain(says);
+      expect(stderr).not.toContain('secret');
+    }
+  });
+
+  const files: readonly [name: string, source: string, says: string][] = [
+    ['is not JSON', '{"profiles":', 'is not valid JSON'],
+    ['has a wrong value', '{"profiles":{"default":{"timeout.idle":"soon"}}}', 'timeout.idle'],
+    ['has a wrong header form', '{"profiles":{"default":{"auth_header":"cookie"}}}', 'auth_header'],
+    ['has no object of profiles', '{"profiles":[]}', '"profiles" is not an object'],
+  ];
+  it.each(files)('a settings file that %s is named', async (_, source, says) => {
+    const env = bareEnvironment();
+    mkdirSync(env.LEADPIPE_CONFIG_DIR as string);
+    writeFileSync(join(env.LEADPIPE_CONFIG_DIR as string, 'config.json'), source);
+    const { code, stderr } = await run(['balance'], { env: { ...env, ...pointedAt(server.url) } });
+    expect(code).toBe(78);
+    expect(stderr).toContain(says);
+    expect(stderr).toContain('config.json');
+  });
+});

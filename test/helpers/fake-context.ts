@@ -1,0 +1,50 @@
+import { Readable, Writable } from 'node:stream';
+import { runProgram } from '../../src/cli/program.ts';
+import type { Context } from '../../src/context.ts';
+import { bareEnvironment, type Result } from './run.ts';
+
+export interface FakeOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+/** Runs the whole program in this process: real network and clock, streams in memory. */
+export async function runInProcess(args: readonly string[], options: FakeOptions = {}): Promise<Result> {
+  const stdout = gather();
+  const stderr = gather();
+  const env = { ...bareEnvironment(), ...options.env };
+  let keys = 0;
+  const context: Context = {
+    stdin: { stream: Readable.from([options.stdin ?? '']), isTerminal: false },
+    stdout: { stream: stdout.stream, isTerminal: false, columns: undefined },
+    stderr: { stream: stderr.stream, isTerminal: false, columns: undefined },
+    fetch: globalThis.fetch,
+    clock: {
+      now: () => new Date(),
+      monotonic: () => performance.now(),
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms);
+        return () => clearTimeout(timer);
+      },
+    },
+    env,
+    directories: { config: env.LEADPIPE_CONFIG_DIR ?? '', state: env.LEADPIPE_STATE_DIR ?? '' },
+    ids: { idempotencyKey: () => `test-${++keys}` },
+    signal: new AbortController().signal,
+    version: '0.0.0-test',
+    pid: process.pid,
+  };
+  const code = await runProgram(context, args);
+  return { stdout: stdout.text(), stderr: stderr.text(), code };
+}
+
+function gather(): { stream: Writable; text(): string } {
+  const pieces: Buffer[] = [];
+  const stream = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      pieces.push(piece);
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(pieces).toString('utf8') };
+}

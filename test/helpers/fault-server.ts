@@ -1,0 +1,130 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+
+export interface RawRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A raw TCP server: it writes bytes, not HTTP, so that it can break every rule there is. */
+export interface FaultServer {
+  readonly url: string;
+  readonly requests: RawRequest[];
+  /** TCP connections accepted so far. */
+  readonly connections: () => number;
+  close(): Promise<void>;
+}
+
+export type Answer = (socket: Socket, request: RawRequest) => void | Promise<void>;
+
+export async function startFaultServer(answer: Answer): Promise<FaultServer> {
+  const requests: RawRequest[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => {});
+    let received = Buffer.alloc(0);
+    socket.on('data', (bytes) => {
+      received = Buffer.concat([received, bytes]);
+      for (;;) {
+        const request = toRequest(received);
+        if (request === undefined) return;
+        received = received.subarray(request.size);
+        requests.push(request);
+        void answer(socket, request);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    connections: () => connections,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+function toRequest(bytes: Buffer): (RawRequest & { size: number }) | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
+  const [method = '', path = ''] = first.split(' ');
+  const headers = Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
+  );
+  const size = end + 4 + Number(headers['content-length'] ?? 0);
+  if (bytes.length < size) return undefined;
+  return { method, path, headers, body: bytes.subarray(end + 4, size).toString('utf8'), size };
+}
+
+export const streamHead =
+  'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Request-Id: req_test\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+/** One piece of a chunked body. */
+export function chunk(bytes: Uint8Array | string): Buffer {
+  const body = Buffer.from(bytes);
+  return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]);
+}
+
+export const lastChunk = '0\r\n\r\n';
+
+/** A whole answer with a length. */
+export function wholeAnswer(
+  status: string,
+  type: string,
+  body: string,
+  headers: readonly string[] = [],
+): string {
+  const head = [
+    `HTTP/1.1 ${status}`,
+    `Content-Type: ${type}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...headers,
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
+
+export function errorAnswer(
+  status: string,
+  type: string,
+  message: string,
+  headers: readonly string[] = [],
+): string {
+  return wholeAnswer(status, 'application/json', JSON.stringify({ error: { type, message } }), headers);
+}
+
+/** A frame of the stream. */
+export function frame(payload: unknown): string {
+  return `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}\n\n`;
+}
+
+/** The frames of a whole search, from the entities of each batch, given as JSON text. */
+export function searchFrames(batches: readonly (readonly string[])[], stopReason = 'limit'): string[] {
+  let total = 0;
+  const frames = batches.map((entities, index) => {
+    total += entities.length;
+    return frame(
+      `{"object":"entity_search_batch","leads_search_id":"ls_test","batch_index":${index + 1},` +
+        `"count":${entities.length},"cum_count":${total},"entities":[${entities.join(',')}]}`,
+    );
+  });
+  const done = {
+    object: 'entity_search_done',
+    leads_search_id: 'ls_test',
+    cum_count: total,
+    stop_reason: stopReason,
+    finish: true,
+  };
+  return [...frames, frame(done), frame('[DONE]')];
+}

@@ -1,0 +1,70 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const command = join(import.meta.dirname, '../../bin/leadpipe.js');
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly stdin?: string;
+}
+
+export interface Result {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number | null;
+}
+
+/** An empty folder of its own. */
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'leadpipe-test-'));
+}
+
+/** The environment of a user who has nothing: no settings, no state, no key. */
+export function bareEnvironment(folder = temporaryFolder()): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    LEADPIPE_CONFIG_DIR: join(folder, 'config'),
+    LEADPIPE_STATE_DIR: join(folder, 'state'),
+  };
+}
+
+/** Starts the built command; nobody reads its output yet. */
+export function start(args: readonly string[], options: RunOptions = {}): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [command, ...args], {
+    env: { ...bareEnvironment(), ...options.env },
+    cwd: options.cwd ?? temporaryFolder(),
+    stdio: 'pipe',
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.end(options.stdin ?? '');
+  return child;
+}
+
+/** Gathers what a command prints until it ends. */
+export function resultOf(child: ChildProcessWithoutNullStreams): Promise<Result> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve) => {
+    child.on('close', (code) => resolve({ stdout, stderr, code }));
+  });
+}
+
+/** Runs the built command to its end. */
+export function run(args: readonly string[], options: RunOptions = {}): Promise<Result> {
+  return resultOf(start(args, options));
+}
+
+/** The environment that points the command at a server. */
+export function pointedAt(url: string, key = 'test-key-0123456789'): Record<string, string> {
+  return { LEADPIPE_BASE_URL: url, LEADPIPE_API_KEY: key };
+}

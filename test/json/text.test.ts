@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  arrayItems,
+  type JsonKind,
+  JsonView,
+  kindOf,
+  objectMembers,
+  objectOf,
+  stringOf,
+  toLine,
+  valueAt,
+} from '../../src/json/text.ts';
+
+const source = fc
+  .tuple(
+    fc.jsonValue({ maxDepth: 4 }),
+    fc.constantFrom(undefined, 1, '\t'),
+    fc.constantFrom('', ' ', '\r\n\t'),
+  )
+  .map(([value, indent, around]) => around + JSON.stringify(value, null, indent) + around);
+const hostile = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...'{}[]",:\\ \n0e-t'.split('')), maxLength: 60 }),
+  fc.string({ unit: 'binary' }),
+);
+
+describe('kinds', () => {
+  it.each<[string, JsonKind]>([
+    ['{}', 'object'],
+    [' \r\n\t{"a":1}', 'object'],
+    ['[]', 'array'],
+    ['"{"', 'string'],
+    ['-0.1e5', 'number'],
+    ['true', 'boolean'],
+    ['false', 'boolean'],
+    ['null', 'null'],
+  ])('%j is %s', (text, kind) => expect(kindOf(text)).toBe(kind));
+});
+
+describe('parts', () => {
+  it.each<[string, string, string | undefined]>([
+    ['{"a":12345678901234567890}', 'a', '12345678901234567890'],
+    ['{"a": 1.10 }', 'a', '1.10'],
+    ['{"a":1,"a":2}', 'a', '2'],
+    ['{"a":{"b":[10,20]}}', 'a.b.1', '20'],
+    ['{"a.b":1,"a":{"b":2}}', 'a.b', '1'],
+    ['{"a.b":{"c":1}}', 'a.b.c', '1'],
+    ['{"a":{"b.c":1}}', 'a.b.c', '1'],
+    ['{"a":{"":{"b":1}}}', 'a..b', '1'],
+    ['{"":{"a":1}}', '.a', '1'],
+    ['{"\\u0061":1}', 'a', '1'],
+    ['{"\\"":1}', '"', '1'],
+    ['{"a\\\\":"x\\\\"}', 'a\\', '"x\\\\"'],
+    ['{"__proto__":1}', '__proto__', '1'],
+    ['{"a":"}"}', 'a', '"}"'],
+    ['{"a":null}', 'a', 'null'],
+    ['{"a":null}', 'a.b', undefined],
+    ['{"a":1}', 'b', undefined],
+    ['{}', 'constructor', undefined],
+    ['[1]', 'length', undefined],
+    ['"text"', '0', undefined],
+  ])('%s at %j is %s', (text, path, part) => expect(valueAt(text, path)).toBe(part));
+
+  it('agree with JSON.parse', () => {
+    fc.assert(
+      fc.property(source, (text) => {
+        const parsed: unknown = JSON.parse(text);
+        if (Array.isArray(parsed)) {
+          expect(arrayItems(text).map((item) => JSON.parse(item))).toEqual(parsed);
+        } else {
+          expect(arrayItems(text)).toEqual([]);
+        }
+        const members =
+          typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+            ? Object.entries(parsed)
+            : [];
+        expect([...objectMembers(text)].map(([key, value]) => [key, JSON.parse(value)]).sort()).toEqual(
+          members.sort(),
+        );
+        expect(stringOf(text)).toBe(typeof parsed === 'string' ? parsed : undefined);
+      }),
+    );
+  });
+
+  it('put together again are the same value', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (object) => {
+        const text = JSON.stringify(object);
+        expect(objectOf(objectMembers(text))).toBe(text);
+      }),
+    );
+  });
+
+  it('are cut out once', () => {
+    const view = new JsonView('{"a":{"b":1}}');
+    expect(view.inner('a')).toBe(view.inner('a'));
+    expect(view.at('a.b')).toBe('1');
+    expect(view.inner('b')).toBeUndefined();
+  });
+
+  it('of nonsense are nonsense, but end', () => {
+    fc.assert(
+      fc.property(hostile, fc.string(), (text, path) => {
+        for (const cut of [kindOf, objectMembers, arrayItems, stringOf, toLine, () => valueAt(text, path)]) {
+          try {
+            cut(text);
+          } catch (error) {
+            expect(error).toBeInstanceOf(SyntaxError);
+          }
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('of deeply nested and of long escaped text take no time to speak of', () => {
+    const deep = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)},"b":1}`;
+    expect(valueAt(deep, 'b')).toBe('1');
+    const escaped = `{"a":"${'\\"'.repeat(200_000)}${'\\\\'.repeat(200_000)}","b":1}`;
+    expect(valueAt(escaped, 'b')).toBe('1');
+  });
+});
+
+describe('lines', () => {
+  it.each([
+    ['{"a": 1}', '{"a": 1}'],
+    ['{\r\n  "a": 1\n}', '{  "a": 1}'],
+    ['"\u009b31m"', '"\\u009b31m"'],
+    ['"\u2028\u2029\ufeff"', '"\\u2028\\u2029\\ufeff"'],
+    ['"\u202etxt\u2066\u061c\u200f"', '"\\u202etxt\\u2066\\u061c\\u200f"'],
+    ['"\u007f"', '"\\u007f"'],
+    ['"漢字 👩‍👧"', '"漢字 👩‍👧"'],
+    ['12345678901234567890', '12345678901234567890'],
+  ])('%j becomes %j', (text, line) => expect(toLine(text)).toBe(line));
+
+  it('are the same JSON, on one line', () => {
+    fc.assert(
+      fc.property(source, (text) => {
+        const line = toLine(text);
+        expect(line).not.toMatch(/[\r\n\u0080-\u009f\u2028\u2029\u202a-\u202e]/);
+        expect(JSON.parse(line)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+});

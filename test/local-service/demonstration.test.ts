@@ -1,0 +1,362 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { type EntityType, entityTypes } from '../../src/contract/types.ts';
+import type { CatalogueEntity } from '../../src/local-service/catalogue-entity.ts';
+import { demonstrationEntities, demonstrationVersion } from '../../src/local-service/demonstration.ts';
+
+const all = [...demonstrationEntities()];
+const ofType = (type: EntityType) => all.filter((lead) => lead.entity_type === type);
+const json = (leads: Iterable<CatalogueEntity>) => [...leads].map((lead) => JSON.stringify(lead)).join('\n');
+
+function linksOf(lead: CatalogueEntity): string[] {
+  return Object.values(lead.entity.links ?? {}).map(String);
+}
+
+describe('the demonstration catalogue', () => {
+  it('is the same every time', () => {
+    expect(json(demonstrationEntities())).toBe(json(all));
+  });
+
+  it('has the version that belongs to its content', () => {
+    const digest = createHash('sha256').update(json(all)).digest('hex');
+    expect(demonstrationVersion).toBe(digest.slice(0, 12));
+  });
+
+  it('can be left before its end', () => {
+    for (const lead of demonstrationEntities()) {
+      expect(lead).toEqual(all[0]);
+      break;
+    }
+  });
+
+  const counts: Record<EntityType, number> = {
+    person: 900,
+    company: 900,
+    twitter_creator: 300,
+    youtube_creator: 300,
+    tiktok_creator: 300,
+    instagram_creator: 300,
+    shopify_store: 500,
+    xiaohongshu: 150,
+    wechat: 150,
+  };
+
+  it.each(entityTypes)('has %s leads, each with a name of its own', (type) => {
+    const names = ofType(type).map((lead) => lead.entity.name);
+    expect(names).toHaveLength(counts[type]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it.each(entityTypes)('gives every %s the same facts, and contacts to most', (type) => {
+    const leads = ofType(type);
+    const keys = Object.keys(leads[0]?.facts ?? {});
+    const withEmail = leads.filter(({ contact }) => contact.email !== null).length / leads.length;
+    const withPhone = leads.filter(({ contact }) => contact.phone !== null).length / leads.length;
+    for (const { facts } of leads) {
+      expect(Object.keys(facts)).toEqual(keys);
+      for (const key of keys) expect(key).toMatch(/^[a-z]+(?:_[a-z]+)*$/);
+      for (const value of Object.values(facts)) expect(value === '' || Number.isNaN(value)).toBe(false);
+    }
+    expect(withEmail).toBeGreaterThan(0.6);
+    expect(withEmail).toBeLessThan(0.8);
+    expect(withPhone).toBeGreaterThan(0.3);
+    expect(withPhone).toBeLessThan(0.5);
+  });
+});
+
+interface Search {
+  objective: string;
+  type: EntityType;
+  facts: Record<string, string | RegExp | ((value: number) => boolean)>;
+  /** What a full-text search has to meet in each description. */
+  words: RegExp[];
+  atLeast: number;
+}
+
+const searches: Search[] = [
+  {
+    objective: 'seed-stage fintech in Berlin',
+    type: 'company',
+    facts: { industry: 'fintech', city: 'Berlin', funding_stage: 'seed' },
+    words: [/\bseed[- ]stage\b/, /\bfintech\b/i, /\bBerlin\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'Series B climate tech companies in Amsterdam',
+    type: 'company',
+    facts: { industry: 'climate tech', city: 'Amsterdam', funding_stage: 'Series B' },
+    words: [/\bSeries B\b/, /\bclimate tech\b/i, /\bAmsterdam, Netherlands\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'AI infrastructure startups in San Francisco with more than 50 employees',
+    type: 'company',
+    facts: { industry: 'AI infrastructure', city: 'San Francisco', headcount: (count) => count > 50 },
+    words: [/\bAI infrastructure\b/, /\bSan Francisco\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'dental clinics in Austin',
+    type: 'company',
+    facts: { industry: 'dental clinic', city: 'Austin', business_model: 'local services' },
+    words: [/\bdental clinic\b/i, /\bAustin\b/],
+    atLeast: 10,
+  },
+  {
+    objective: 'logistics companies in Rotterdam founded after 2015',
+    type: 'company',
+    facts: { industry: 'logistics', city: 'Rotterdam', founded_year: (year) => year > 2015 },
+    words: [/\blogistics\b/i, /\bRotterdam\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'cybersecurity startups in Tel Aviv',
+    type: 'company',
+    facts: { industry: 'cybersecurity', city: 'Tel Aviv' },
+    words: [/\bcybersecurity\b/i, /\bTel Aviv\b/],
+    atLeast: 12,
+  },
+  {
+    objective: 'heads of marketing at fintech companies in Berlin',
+    type: 'person',
+    facts: { title: 'Head of Marketing', industry: 'fintech', city: 'Berlin' },
+    words: [/\bHead of Marketing\b/, /\bfintech\b/, /\bBerlin\b/],
+    atLeast: 10,
+  },
+  {
+    objective: 'CTOs of healthtech startups in London',
+    type: 'person',
+    facts: { title: /\bCTO\b/, industry: 'healthtech', city: 'London' },
+    words: [/\bCTO\b/, /\bhealthtech\b/, /\bLondon\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'product designers in Stockholm',
+    type: 'person',
+    facts: { title: /\bProduct Designer$/, city: 'Stockholm' },
+    words: [/\bProduct Designer\b/, /\bStockholm\b/],
+    atLeast: 10,
+  },
+  {
+    objective: 'founders in Lisbon',
+    type: 'person',
+    facts: { title: /founder/i, city: 'Lisbon' },
+    words: [/founder\b/i, /\bLisbon\b/],
+    atLeast: 12,
+  },
+  {
+    objective: 'climate podcasts on YouTube with over 100k subscribers',
+    type: 'youtube_creator',
+    facts: { topic: 'climate', format: 'podcast', subscribers: (count) => count > 100_000 },
+    words: [/\bclimate podcast\b/i, /\bYouTube\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'home espresso reviewers',
+    type: 'youtube_creator',
+    facts: { topic: 'home espresso', format: 'review channel' },
+    words: [/\bhome espresso review\b/i],
+    atLeast: 10,
+  },
+  {
+    objective: 'Spanish cooking channels under 50k subscribers',
+    type: 'youtube_creator',
+    facts: { topic: 'cooking', language: 'Spanish', subscribers: (count) => count < 50_000 },
+    words: [/\bcooking\b/i, /\bSpanish\b/],
+    atLeast: 10,
+  },
+  {
+    objective: 'German climate writers on X',
+    type: 'twitter_creator',
+    facts: { topic: 'climate', language: 'German', country: 'Germany' },
+    words: [/\bclimate\b/i, /\bGerman\b/, /\bX\b|\bTwitter\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'French skincare creators on TikTok',
+    type: 'tiktok_creator',
+    facts: { topic: 'skincare', language: 'French', country: 'France' },
+    words: [/\bskincare\b/i, /\bFrench\b/, /\bTikToks?\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'trail running influencers in the UK with fewer than 100k followers on Instagram',
+    type: 'instagram_creator',
+    facts: { topic: 'trail running', country: 'United Kingdom', followers: (count) => count < 100_000 },
+    words: [/\btrail running\b/i, /\bUnited Kingdom\b/, /\bInstagram\b/],
+    atLeast: 8,
+  },
+  {
+    objective: 'shopify stores for trail running',
+    type: 'shopify_store',
+    facts: { product_category: 'trail running' },
+    words: [/\btrail running\b/i, /\bShopify\b/],
+    atLeast: 20,
+  },
+  {
+    objective: 'sustainable skincare shops in France',
+    type: 'shopify_store',
+    facts: { product_category: 'sustainable skincare', country: 'France' },
+    words: [/\bsustainable skincare\b/i, /\bFrance\b/],
+    atLeast: 10,
+  },
+  {
+    objective: 'specialty coffee subscriptions',
+    type: 'shopify_store',
+    facts: { product_category: 'specialty coffee subscriptions' },
+    words: [/\bspecialty coffee subscriptions?\b/i],
+    atLeast: 12,
+  },
+  ...(['xiaohongshu', 'wechat'] as const).flatMap((type) =>
+    [
+      ['护肤', 'skincare'],
+      ['咖啡', 'coffee'],
+      ['露营', 'camping'],
+      ['母婴', 'mother and baby'],
+      ['穿搭', 'fashion'],
+      ['健身', 'fitness'],
+      ['科技', 'tech'],
+      ['旅行', 'travel'],
+    ].map(([chinese = '', english = '']) => ({
+      objective: `${chinese} (${english}) on ${type}`,
+      type,
+      facts: { topic: new RegExp(`^${chinese} `) },
+      words: [new RegExp(`#${chinese} `), new RegExp(`\\b${english}\\b`, 'i')],
+      atLeast: 8,
+    })),
+  ),
+];
+
+function fits(lead: CatalogueEntity, facts: Search['facts']): boolean {
+  return Object.entries(facts).every(([name, wanted]) => {
+    const value = lead.facts[name];
+    if (typeof wanted === 'function') return typeof value === 'number' && wanted(value);
+    return wanted instanceof RegExp ? wanted.test(String(value)) : value === wanted;
+  });
+}
+
+describe('what there is to find', () => {
+  it.each(searches)('$objective', ({ type, facts, words, atLeast }) => {
+    const found = ofType(type).filter((lead) => fits(lead, facts));
+    expect(found.length).toBeGreaterThanOrEqual(atLeast);
+    for (const lead of found) {
+      for (const word of words) expect(lead.entity.description).toMatch(word);
+    }
+  });
+
+  it.each(['company', 'person'] as const)('a %s is said to be in its own city and in no other', (type) => {
+    const cities = [...new Set(ofType(type).map((lead) => String(lead.facts.city)))];
+    for (const lead of ofType(type)) {
+      const text = lead.entity.description ?? '';
+      // Names of companies that share a stem are told apart by their city: that is the right one, too.
+      expect(cities.filter((city) => text.includes(city))).toEqual([lead.facts.city]);
+    }
+  });
+});
+
+describe('sense', () => {
+  const headcounts: Record<string, [number, number]> = {
+    bootstrapped: [2, 60],
+    'pre-seed': [2, 10],
+    seed: [4, 30],
+    'Series A': [15, 90],
+    'Series B': [50, 220],
+    'Series C': [150, 550],
+    'Series D': [300, 1200],
+    public: [500, 10_000],
+  };
+
+  it.each(Object.entries(headcounts))('%s companies have a size to match', (stage, [low, high]) => {
+    const companies = ofType('company').filter(({ facts }) => facts.funding_stage === stage);
+    expect(companies.length).toBeGreaterThan(20);
+    for (const { facts } of companies) {
+      expect(facts.headcount).toBeGreaterThanOrEqual(low);
+      expect(facts.headcount).toBeLessThanOrEqual(high);
+      expect(facts.total_funding_usd === 0).toBe(stage === 'bootstrapped');
+      expect(facts.founded_year).toBeLessThan(2026);
+    }
+  });
+
+  it('employs people at companies of the catalogue, with addresses there', () => {
+    const companies = new Map(ofType('company').map((lead) => [lead.entity.name, lead]));
+    for (const { facts, contact } of ofType('person')) {
+      const company = companies.get(String(facts.company));
+      expect(company?.facts.city).toBe(facts.city);
+      expect(company?.facts.industry).toBe(facts.industry);
+      expect(company?.entity.links?.website).toBe(facts.company_website);
+      if (contact.email !== null) {
+        expect(facts.company_website).toBe(`https://www.${contact.email.split('@')[1]}`);
+      }
+    }
+  });
+
+  it('has an employer for every person once per title', () => {
+    const positions = ofType('person').map(({ facts }) => `${facts.title} at ${facts.company}`);
+    expect(new Set(positions).size).toBe(positions.length);
+  });
+
+  it('leaves nothing of the templates behind, and no slips of grammar', () => {
+    for (const { entity } of all) {
+      const text = `${entity.name} | ${entity.description}`;
+      expect(text).not.toMatch(
+        /[{}]|undefined|NaN|a\(n\)| {2}|\.\.|\bin (?:United|Netherlands\b)|\b(\w{3,}) \1\b/,
+      );
+      expect(text).not.toMatch(/(?<!Series |\p{L})[aA] [aeioAEIO]\w/u);
+      expect(text).not.toMatch(/(?<![\p{L}-])an [b-df-gj-np-tv-z]/u);
+    }
+  });
+
+  it('has wide and accented letters in names', () => {
+    for (const letters of [/\p{Script=Han}/u, /\p{Script=Hangul}/u, /\p{Script=Hiragana}/u, /[éüøłãñ]/]) {
+      expect(all.some(({ entity }) => letters.test(entity.name))).toBe(true);
+    }
+  });
+});
+
+describe('safety', () => {
+  it('has addresses on .example hosts only', () => {
+    for (const lead of all) {
+      const links = linksOf(lead);
+      expect(links.length).toBeGreaterThan(0);
+      for (const link of links) {
+        const url = new URL(link);
+        expect(url.protocol).toBe('https:');
+        expect(url.hostname).toMatch(/^[a-z0-9.-]+\.example$/);
+        expect(url.href.replace(/\/$/, '')).toBe(link);
+      }
+      if (lead.contact.email !== null) {
+        expect(lead.contact.email).toMatch(/^[a-z]+(?:\.[a-z]+)*@[a-z0-9]+(?:-[a-z0-9]+)*\.example$/);
+      }
+    }
+  });
+
+  it.each(entityTypes)('gives no address to two %s leads', (type) => {
+    const pages = ofType(type)
+      .flatMap((lead) => Object.entries(lead.entity.links ?? {}))
+      .filter(([key]) => (type === 'person' ? key === 'linkedin_url' : true))
+      .map(([, link]) => link);
+    expect(new Set(pages).size).toBe(pages.length);
+  });
+
+  it('has phone numbers of the ranges kept for fiction only, in E.164', () => {
+    const fictional = [
+      /^\+1\d{3}55501\d{2}$/,
+      /^\+44(?:2079460|1614960|1632960)\d{3}$/,
+      /^\+49(?:3023125|8999998|4066969)\d{3}$/,
+      /^\+33(?:19900|46571)\d{4}$/,
+      /^\+468465004\d{2}$/,
+      /^\+6125550\d{4}$/,
+    ];
+    for (const { contact } of all) {
+      if (contact.phone === null) continue;
+      expect(contact.phone).toMatch(/^\+[1-9]\d{7,14}$/);
+      expect(fictional.filter((range) => range.test(contact.phone ?? ''))).toHaveLength(1);
+    }
+  });
+
+  it('has no control characters, and text in its composed form', () => {
+    const text = json(all).replaceAll('\n', '');
+    expect(text).not.toMatch(/\p{Cc}|\p{Cf}|\\u|\\[bfnrt]/u);
+    expect(text.normalize('NFC')).toBe(text);
+  });
+});

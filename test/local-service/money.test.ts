@@ -1,0 +1,245 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { openStore } from '../../src/local-service/store.ts';
+import { admitForTest } from './ledger-steps.ts';
+import { errorOf, expectToAddUp, type Running, running } from './running.ts';
+
+const search = { entity_type: 'company', objective: 'fintech', limit: 3 };
+const task = { entity_type: 'company', objective: 'fintech' };
+const email = { contact_type: 'email', objective: 'Lena Weber' };
+const schema = { type: 'object', properties: { city: { type: 'string' } } };
+const page = { type: 'web2list', target: 'https://example.com/list', instruction: 'fintech in Berlin' };
+const calls = {
+  search: ['/v1/entity-search', search],
+  createTask: ['/v1/entity-search/create_task', task],
+  contact: ['/v1/contact-search', email],
+  research: ['/v1/deep-search', { query: 'What is Kontora?' }],
+  enrich: ['/v1/enrich', { entity_context: 'Kontora', enrich_fields: schema }],
+  extract: ['/v1/extract', page],
+} as const;
+
+function call(
+  service: Running,
+  name: keyof typeof calls,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return service.post(...calls[name], headers);
+}
+
+async function spent(service: Running, name: keyof typeof calls, body: object): Promise<number> {
+  const before = await service.balance();
+  const answer = await service.post(calls[name][0], body);
+  expect(answer.status).toBe(200);
+  await answer.text();
+  return before - (await service.balance());
+}
+
+describe('what is charged', () => {
+  it.each([
+    ['leads delivered, not the limit', 'search', { ...search, limit: 100 }, 4],
+    ['up to the limit', 'search', search, 3],
+    ['nothing found', 'search', { ...search, objective: 'plumbing' }, 0],
+    ['more for enrich_fields', 'search', { ...search, enrich_fields: ['city'] }, 6],
+    ['an e-mail address', 'contact', email, 5],
+    ['a phone number', 'contact', { ...email, contact_type: 'phone' }, 10],
+    ['no contact', 'contact', { ...email, objective: 'Somebody Else' }, 0],
+    ['an answer', 'research', { query: 'What is Kontora?' }, 20],
+    ['no answer', 'research', { query: 'Why?' }, 0],
+    ['an enrichment', 'enrich', { entity_context: 'Kontora', enrich_fields: schema }, 2],
+    ['no enrichment', 'enrich', { entity_context: 'Nobody', enrich_fields: schema }, 0],
+    ['extracted items', 'extract', page, 3],
+    ['no items', 'extract', { ...page, instruction: 'plumbing' }, 0],
+  ] as const)('%s', async (_, name, body, credits) => {
+    expect(await spent(await running(), name, body)).toBe(credits);
+  });
+
+  it.each([
+    ['contact_billing', 'per_request', 'contact', { ...email, objective: 'Somebody Else' }, 5],
+    ['no_result_bills', 'yes', 'research', { query: 'Why?' }, 20],
+    ['no_result_bills', 'yes', 'enrich', { entity_context: 'Nobody', enrich_fields: schema }, 2],
+    ['price_search', 7, 'search', search, 21],
+  ] as const)('%s=%s: %s', async (name, value, operation, body, credits) => {
+    expect(await spent(await running({ switches: { [name]: value } }), operation, body)).toBe(credits);
+  });
+
+  it('a task: reserved up to the limit, settled against ready_count at its end', async () => {
+    const service = await running({ switches: { opening_credits: 1000 } });
+    const answer = await call(service, 'createTask', { 'idempotency-key': 'a' });
+    expect(await service.balance()).toBe(900);
+    service.clock.forward(60_000);
+    const { leads_search_id } = (await answer.json()) as { leads_search_id: string };
+    await service.get(`/v1/entity-search/status?leads_search_id=${leads_search_id}`);
+    expect(await service.balance()).toBe(996);
+  });
+
+  it.each([
+    [3, 200],
+    [2, 402],
+  ])('the balance must cover the worst case: %i credits for 3 leads', async (opening_credits, status) => {
+    const service = await running({ switches: { opening_credits } });
+    const answer = await call(service, 'search', { 'idempotency-key': 'a' });
+    expect(answer.status).toBe(status);
+    if (status === 402) expect(await errorOf(answer)).toBe('402 insufficient_credits');
+    else await answer.text();
+  });
+});
+
+describe('a stream left by its client', () => {
+  it.each([
+    ['bills_sent', 2],
+    ['bills_all', 4],
+    ['bills_nothing', 0],
+  ] as const)('dropped_stream=%s charges %i', async (dropped_stream, credits) => {
+    const service = await running({
+      switches: { dropped_stream, opening_credits: 100, batch_pause_ms: 3_600_000 },
+    });
+    const sent = request(`${service.url}/v1/entity-search`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' },
+    });
+    sent.end(JSON.stringify({ ...search, limit: 50 }));
+    const [answer] = await once(sent, 'response');
+    await once(answer, 'data');
+    expect(await service.balance()).toBe(50);
+    sent.destroy();
+    await service.close();
+    expect(expectToAddUp(service.stateDir)).toMatchObject([
+      { settled: credits, reserved: 0, available: 100 - credits },
+    ]);
+  });
+});
+
+describe('what a killed process left open', () => {
+  it('is settled as dropped or released by the next start', async () => {
+    const { stateDir, close } = await running();
+    await close();
+    const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
+    store.transaction((rows) => {
+      admitForTest(rows, 'ended');
+      for (const [id, searchId] of [
+        ['stream', 's'],
+        ['lookup', null],
+      ]) {
+        rows.run("UPDATE accounts SET reserved = reserved + 3 WHERE account = 'demo'");
+        rows.run(
+          `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, search_id, created_at)
+           VALUES (?, 'demo', 'search', ?, '', 'open', 1, 3, '999999999..gone', ?, 0)`,
+          id ?? '',
+          id ?? '',
+          searchId ?? null,
+        );
+      }
+      rows.exec(
+        `INSERT INTO searches VALUES ('s', 'stream', 'demo', 'k', 'stream', 3, 'running', 'limit', 3, 3, 2, 2, NULL, 0)`,
+      );
+    });
+    store.close();
+    await (await running({ stateDir })).close();
+    expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 0, settled: 1 + 2 }]);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const again = { 'idempotency-key': 'same' };
+
+  it.each(['search', 'contact', 'research', 'enrich'] as const)(
+    '%s: a repetition is 409, and free',
+    async (name) => {
+      const service = await running();
+      await (await call(service, name, again)).text();
+      const before = await service.balance();
+      expect(await errorOf(await call(service, name, again))).toBe('409 request_already_exists');
+      expect(await service.balance()).toBe(before);
+    },
+  );
+
+  it('create_task: a repetition is the same task, and free', async () => {
+    const service = await running();
+    const first = await (await call(service, 'createTask', again)).json();
+    const before = await service.balance();
+    const second = await call(service, 'createTask', again);
+    expect([second.status, second.headers.get('idempotency-key'), await second.json()]).toEqual([
+      200,
+      'same',
+      first,
+    ]);
+    expect(await service.balance()).toBe(before);
+  });
+
+  it.each([
+    ['on', 200],
+    ['off', 409],
+  ] as const)(
+    'extract_replay=%s: a repetition of extract is %i, and free',
+    async (extract_replay, status) => {
+      const service = await running({ switches: { extract_replay } });
+      const first = await (await call(service, 'extract', again)).text();
+      const before = await service.balance();
+      const second = await call(service, 'extract', again);
+      expect(second.status).toBe(status);
+      if (status === 200) expect(await second.text()).toBe(first);
+      else expect(await errorOf(second)).toBe('409 request_already_exists');
+      expect(await service.balance()).toBe(before);
+    },
+  );
+
+  it('the same key with another body or for another operation conflicts', async () => {
+    const service = await running();
+    await (await call(service, 'search', again)).text();
+    expect(await errorOf(await service.post('/v1/entity-search', { ...search, limit: 2 }, again))).toBe(
+      '409 idempotency_error',
+    );
+    for (const name of ['createTask', 'contact', 'research', 'enrich', 'extract'] as const)
+      expect(await errorOf(await call(service, name, again)), name).toBe('409 idempotency_error');
+  });
+
+  it("another account's key is another key", async () => {
+    const service = await running();
+    await (await call(service, 'search', again)).text();
+    const other = await call(service, 'search', { ...again, 'x-api-key': 'lp_local_other' });
+    expect(other.status).toBe(200);
+    await other.text();
+  });
+
+  it('a refused request does not use its key up', async () => {
+    const service = await running({ switches: { opening_credits: 5 } });
+    const refused = [
+      await service.post('/v1/entity-search', { ...search, limit: 0 }, again),
+      await service.post('/v1/entity-search', { ...search, limit: 6 }, again),
+      await service.post('/v1/entity-search', search, { ...again, 'x-api-key': 'lp_local_contact_only' }),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([422, 402, 403]);
+    const answer = await call(service, 'search', again);
+    expect(answer.status).toBe(200);
+    await answer.text();
+  });
+
+  it('is remembered by the state, not by the process', async () => {
+    const first = await running();
+    await (await call(first, 'search', again)).text();
+    await first.close();
+    const second = await running({ stateDir: first.stateDir });
+    expect(await errorOf(await call(second, 'search', again))).toBe('409 request_already_exists');
+    second.reset();
+    const answer = await call(second, 'search', again);
+    expect(answer.status).toBe(200);
+    await answer.text();
+  });
+});
+
+describe('concurrency', () => {
+  it.each([
+    ['user_concurrency', 'lp_local_demo', 429],
+    ['user_concurrency', 'lp_local_other', 200],
+    ['service_concurrency', 'lp_local_other', 429],
+  ] as const)('%s=1: a second request of %s is %i', async (name, apiKey, status) => {
+    const service = await running({ switches: { [name]: 1, batch_pause_ms: 3_600_000 } });
+    const first = await service.post('/v1/entity-search', search);
+    expect(first.status).toBe(200);
+    const second = await service.post('/v1/contact-search', email, { 'x-api-key': apiKey });
+    expect(second.status).toBe(status);
+    if (status === 429) expect(await errorOf(second)).toBe('429 concurrency_limit');
+    await first.body?.cancel();
+  });
+});

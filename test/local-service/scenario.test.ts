@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { createSwitches, ScenarioError, SwitchError, toSwitches } from '../../src/local-service/server.ts';
+import { errorOf, expectToAddUp, payloads, type Running, running } from './running.ts';
+
+const search = { entity_type: 'company', objective: 'fintech' };
+const contact = { contact_type: 'email', objective: 'Lena Weber' };
+
+function rehearse(...faults: object[]): Promise<Running> {
+  return running({ scenario: { faults }, switches: { opening_credits: 1000 } });
+}
+
+/** What arrived of a stream, however it ended. */
+async function arrived(answer: Response): Promise<{ text: string; whole: boolean }> {
+  let text = '';
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of answer.body as ReadableStream<Uint8Array>)
+      text += decoder.decode(chunk, { stream: true });
+    return { text, whole: true };
+  } catch {
+    return { text, whole: false };
+  }
+}
+
+describe('a rehearsed fault', () => {
+  it('status: any status with any headers, for as many requests as it says', async () => {
+    const service = await rehearse(
+      {
+        operation: 'balance',
+        skip: 1,
+        count: 2,
+        fault: 'status',
+        status: 429,
+        headers: { 'Retry-After': '7' },
+      },
+      {
+        operation: '*',
+        fault: 'status',
+        status: 502,
+        body: '<html>',
+        headers: { 'content-type': 'text/html' },
+      },
+    );
+    const answers = [];
+    for (let index = 0; index < 4; index += 1) answers.push(await service.get('/v1/credit/balance'));
+    // The first is let through by one fault and hit by the next.
+    expect(answers.map(({ status }) => status)).toEqual([502, 429, 429, 200]);
+    expect(await answers[0]?.text()).toBe('<html>');
+    expect(answers[0]?.headers.get('content-type')).toBe('text/html');
+    expect(answers[1]?.headers.get('retry-after')).toBe('7');
+    expect(await errorOf(answers[2] as Response)).toBe('429 concurrency_limit');
+  });
+
+  it.each(['/v1/entity-search', '/v1/contact-search', '/v1/entity-search/create_task'])(
+    'status after admission of %s: the reservation is released, the key is used',
+    async (path) => {
+      const service = await rehearse({ operation: '*', fault: 'status', status: 500, admitted: true });
+      const body = path === '/v1/contact-search' ? contact : search;
+      const headers = { 'idempotency-key': 'same' };
+      expect(await errorOf(await service.post(path, body, headers))).toBe('500 internal_error');
+      expect(await errorOf(await service.post(path, body, headers))).toBe('409 request_already_exists');
+      expect(await service.balance()).toBe(1000);
+    },
+  );
+
+  it('lost_response: done and charged, without an answer', async () => {
+    const service = await rehearse({ operation: 'contactSearch', fault: 'lost_response' });
+    await expect(service.post('/v1/contact-search', contact)).rejects.toThrow();
+    expect(await service.balance()).toBe(995);
+  });
+
+  it('lost_response of create_task: its repetition finds the task', async () => {
+    const service = await rehearse({ operation: 'createTask', fault: 'lost_response' });
+    const headers = { 'idempotency-key': 'same' };
+    await expect(service.post('/v1/entity-search/create_task', search, headers)).rejects.toThrow();
+    expect((await service.post('/v1/entity-search/create_task', search, headers)).status).toBe(200);
+    expect(await service.balance()).toBe(900);
+  });
+
+  it('reset: nothing is done', async () => {
+    const service = await rehearse({ operation: 'contactSearch', fault: 'reset' });
+    await expect(service.post('/v1/contact-search', contact)).rejects.toThrow();
+    expect(await service.balance()).toBe(1000);
+  });
+
+  it('cut: half of a JSON answer', async () => {
+    const service = await rehearse({ operation: 'contactSearch', fault: 'cut' });
+    const answer = await service.post('/v1/contact-search', contact);
+    const { text, whole } = await arrived(answer);
+    expect(whole).toBe(false);
+    expect(text).toMatch(/^\{"object":/);
+  });
+
+  it.each([
+    ['cut', true],
+    ['reset', false],
+  ])('%s: a stream ends after so many batches, and is charged for them', async (fault, clean) => {
+    const service = await rehearse({ operation: 'search', fault, after_batches: 1 });
+    const { text, whole } = await arrived(await service.post('/v1/entity-search', search));
+    expect(whole).toBe(clean);
+    expect(text).not.toContain('entity_search_done');
+    expect(await service.balance()).toBe(998);
+  });
+
+  it('stall: a stream goes silent and stays open', async () => {
+    const service = await rehearse({ operation: 'search', fault: 'stall', after_batches: 1 });
+    const answer = await service.post('/v1/entity-search', search);
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    expect(payloads(new TextDecoder().decode((await reader.read()).value))).toHaveLength(1);
+    await expect.poll(() => service.balance()).toBe(998);
+    await reader.cancel();
+  });
+
+  it('stall: no answer at all, and the others are served', async () => {
+    const service = await rehearse({ operation: 'balance', fault: 'stall' });
+    const stalled = new AbortController();
+    const silent = fetch(`${service.url}/v1/credit/balance`, {
+      headers: { 'x-api-key': 'lp_local_demo' },
+      signal: stalled.signal,
+    });
+    silent.catch(() => undefined);
+    await expect.poll(() => service.balance().catch(() => 0), { timeout: 20_000 }).toBe(1000);
+    stalled.abort();
+    await expect(silent).rejects.toThrow();
+  });
+
+  it('duplicate_batch: the same frame twice', async () => {
+    const service = await rehearse({ operation: 'search', fault: 'duplicate_batch', after_batches: 2 });
+    const events = payloads(await (await service.post('/v1/entity-search', search)).text()) as {
+      batch_index?: number;
+    }[];
+    expect(events.map(({ batch_index }) => batch_index)).toEqual([1, 2, 2, undefined, undefined]);
+    expect(events[1]).toEqual(events[2]);
+    expect(await service.balance()).toBe(996);
+  });
+
+  it('task_error: some results, then error, charged for those', async () => {
+    const service = await rehearse({ operation: 'createTask', fault: 'task_error', after_batches: 1 });
+    const answer = await service.post('/v1/entity-search/create_task', search, { 'idempotency-key': 'a' });
+    const { leads_search_id } = (await answer.json()) as { leads_search_id: string };
+    service.clock.forward(60_000);
+    const page = await service.get(`/v1/entity-search/fetch?leads_search_id=${leads_search_id}`);
+    expect(await page.json()).toMatchObject({ status: 'error', count: 2, ready_count: 2 });
+    expect(await service.balance()).toBe(998);
+  });
+
+  it('delay: everything, later', async () => {
+    const service = await rehearse({ operation: 'balance', fault: 'delay', delay_ms: 60 });
+    const start = performance.now();
+    expect(await service.balance()).toBe(1000);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(55);
+  });
+
+  it('closing the service ends what stalls, and the ledger adds up', async () => {
+    const service = await rehearse({ operation: 'search', fault: 'stall', after_batches: 1 });
+    const answer = await service.post('/v1/entity-search', search);
+    const rest = arrived(answer);
+    await service.close();
+    expect((await rest).whole).toBe(false);
+    expect(expectToAddUp(service.stateDir)).toMatchObject([{ reserved: 0, settled: 2 }]);
+  });
+});
+
+describe('a scenario file', () => {
+  it.each([
+    [{}, /"faults" must be an array/],
+    [{ faults: [{ operation: 'nothing', fault: 'cut' }] }, /fault 1: operation must be one of/],
+    [{ faults: [{ operation: '*', fault: 'explode' }] }, /fault must be one of/],
+    [{ faults: [{ operation: '*', fault: 'cut', count: -1 }] }, /count must be a whole number/],
+    [{ faults: [{ operation: '*', fault: 'status', status: 99 }] }, /status must be from 200/],
+    [{ faults: [{ operation: '*', fault: 'status', headers: { 'a b': 'c' } }] }, /not a header/],
+    [{ faults: [{ operation: '*', fault: 'cut', after: 1 }] }, /no member after/],
+  ])('%j is refused', async (scenario, message) => {
+    await expect(running({ scenario })).rejects.toThrow(message);
+    await expect(running({ scenario })).rejects.toBeInstanceOf(ScenarioError);
+  });
+});
+
+describe('switches', () => {
+  it('are read from name=value', () => {
+    expect(
+      createSwitches(toSwitches(['batch_size=3', 'disabled=phone,wechat', 'stream_fetch=on'])),
+    ).toMatchObject({
+      batch_size: 3,
+      disabled: 'phone,wechat',
+      stream_fetch: 'on',
+      opening_credits: 100_000,
+    });
+  });
+
+  it.each(['nothing=1', 'batch_size', 'batch_size=x', 'batch_size=-1', 'stream_fetch=maybe', '__proto__=1'])(
+    '%s is refused',
+    (text) => {
+      expect(() => toSwitches([text])).toThrow(SwitchError);
+    },
+  );
+});

@@ -1,0 +1,235 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CatalogueError, startLocalService } from '../../src/local-service/server.ts';
+import { payloads, running, SteppedClock, temporaryFolder } from './running.ts';
+
+const path = '/v1/entity-search';
+
+interface Lead {
+  name: string;
+  score: { score: string; reason: string };
+  enrich_fields?: Record<string, { content: string; reference: string }>;
+}
+
+async function leadsOf(answer: Response): Promise<Lead[]> {
+  expect(answer.status).toBe(200);
+  return payloads(await answer.text()).flatMap((event) => (event as { entities?: Lead[] }).entities ?? []);
+}
+
+async function find(entity_type: string, objective: string, more: object = {}): Promise<Lead[]> {
+  const service = await running();
+  return leadsOf(await service.post(path, { entity_type, objective, ...more }));
+}
+
+describe('a stream', () => {
+  it('has batches, done and the sentinel, as the document shows them', async () => {
+    const service = await running();
+    const answer = await service.post(path, { entity_type: 'company', objective: 'fintech', limit: 3 });
+    expect(answer.headers.get('content-type')).toBe('text/event-stream');
+    const text = await answer.text();
+    expect(text).toMatch(/^(data: [^\n]+\n\n){4}$/);
+    const [first, second, done, end] = payloads(text);
+    const id = { leads_search_id: expect.stringMatching(/^ls_/) };
+    expect(first).toMatchObject({
+      object: 'entity_search_batch',
+      batch_index: 1,
+      count: 2,
+      cum_count: 2,
+      ...id,
+    });
+    expect(second).toMatchObject({
+      object: 'entity_search_batch',
+      batch_index: 2,
+      count: 1,
+      cum_count: 3,
+      ...id,
+    });
+    expect(done).toEqual({
+      object: 'entity_search_done',
+      cum_count: 3,
+      stop_reason: 'limit',
+      finish: true,
+      ...id,
+    });
+    expect(end).toBe('[DONE]');
+  });
+
+  it('that finds nothing has no batch', async () => {
+    const service = await running();
+    const answer = await service.post(path, { entity_type: 'company', objective: 'quantum plumbing' });
+    expect(payloads(await answer.text())).toEqual([
+      expect.objectContaining({ object: 'entity_search_done', cum_count: 0, stop_reason: 'source_finished' }),
+      '[DONE]',
+    ]);
+  });
+});
+
+describe('an objective', () => {
+  it.each([
+    ['company', 'seed-stage fintech in Berlin', ['Kontora', 'Pfandwerk']],
+    ['company', 'Seed stage FinTechs based in Berlin!', ['Kontora', 'Pfandwerk']],
+    ['company', 'Series A fintechs', ['Zahlstelle']],
+    ['company', 'climate tech startups in Madrid', ['Solana Verde']],
+    ['company', 'fintech with more than 25 employees', ['Pfandwerk', 'Zahlstelle']],
+    ['company', 'fintech with at least 25 employees', ['Mandato', 'Pfandwerk', 'Zahlstelle']],
+    ['company', 'fintechs with fewer than 20 people', ['Kontora']],
+    [
+      'company',
+      'companies with between 30 and 80 employees in Berlin',
+      ['Grünlicht', 'Pfandwerk', 'Zahlstelle'],
+    ],
+    ['company', 'grunlicht', ['Grünlicht']],
+    ['company', 'fintech in Atlantis', []],
+    ['company', 'companies', ['Grünlicht', 'Kontora', 'Mandato', 'Pfandwerk', 'Solana Verde', 'Zahlstelle']],
+    ['person', 'CTOs of fintechs in Berlin', []],
+    ['person', 'CTO in Berlin', ['Lena Weber']],
+    ['youtube_creator', 'climate podcasts on YouTube with over 100k subscribers', ['Warm Planet']],
+    ['youtube_creator', 'climate podcasts under 0.1M followers', ['Small Warm Planet']],
+    ['youtube_creator', 'channels with 90,000+ subscribers', ['Small Warm Planet', 'Warm Planet']],
+    ['tiktok_creator', 'climate', []],
+  ])('%s: %s', async (entityType, objective, names) => {
+    const leads = await find(entityType, objective);
+    expect(leads.map(({ name }) => name).sort()).toEqual(names);
+  });
+
+  it('is scored with a reason that names what matched', async () => {
+    const [lead] = await find('youtube_creator', 'climate podcasts with over 100k subscribers');
+    expect(lead?.score.score).toMatch(/^0\.\d\d$/);
+    expect(lead?.score.reason).toBe('matches climate, podcasts, subscribers 250000 (over 100k)');
+  });
+});
+
+describe('enrich_fields', () => {
+  it('are answered from the facts by name, with a reference; the rest is empty', async () => {
+    const fields = ['employees', 'Funding Stage', 'website', 'hobby', 'email', 'phone number'];
+    const [lead] = await find('company', 'Kontora', { enrich_fields: fields });
+    const reference = 'https://kontora.example';
+    expect(lead?.enrich_fields).toEqual({
+      employees: { content: '12', reference },
+      'Funding Stage': { content: 'seed', reference },
+      website: { content: 'https://kontora.example', reference },
+      hobby: { content: '', reference: '' },
+      email: { content: '', reference: '' },
+      'phone number': { content: '', reference: '' },
+    });
+  });
+
+  it('are absent when none were asked for', async () => {
+    const [lead] = await find('company', 'Kontora');
+    expect(lead).not.toHaveProperty('enrich_fields');
+    expect(JSON.stringify(lead)).not.toContain('hello@');
+  });
+});
+
+describe('exclusions', () => {
+  it('dedup_custom_leads leaves leads out by name', async () => {
+    const leads = await find('company', 'seed fintech in Berlin', {
+      dedup_custom_leads: [' KONTORA ', 'Nobody'],
+    });
+    expect(leads.map(({ name }) => name)).toEqual(['Pfandwerk']);
+  });
+
+  it('dedup_service_leads leaves out what an earlier search of the account delivered', async () => {
+    const service = await running();
+    const body = { entity_type: 'company', objective: 'seed fintech in Berlin', limit: 1 };
+    const first = payloads(await (await service.post(path, body)).text()) as {
+      leads_search_id: string;
+      entities: Lead[];
+    }[];
+    const dedup_service_leads = [first[0]?.leads_search_id];
+    const second = await leadsOf(await service.post(path, { ...body, limit: 9, dedup_service_leads }));
+    expect([...(first[0]?.entities ?? []), ...second].map(({ name }) => name).sort()).toEqual([
+      'Kontora',
+      'Pfandwerk',
+    ]);
+    const foreign = { 'x-api-key': 'lp_local_other' };
+    expect(
+      await leadsOf(await service.post(path, { ...body, limit: 9, dedup_service_leads }, foreign)),
+    ).toHaveLength(2);
+  });
+});
+
+describe("the user's own catalogue", () => {
+  async function serve(name: string, content: string) {
+    const catalogFile = join(temporaryFolder(), name);
+    writeFileSync(catalogFile, content);
+    return running({ catalogFile });
+  }
+
+  it('JSONL: unknown fields and numbers come out as they were written', async () => {
+    const service = await serve(
+      'leads.jsonl',
+      '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"9"},"email":"ada@ada.example"}\n\n',
+    );
+    const text = await (await service.post(path, { entity_type: 'shopify_store', objective: 'Ada' })).text();
+    expect(text).toContain(
+      '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"0.99"',
+    );
+    expect(text).not.toContain('ada@ada');
+    expect(service.fictional).toBe(false);
+  });
+
+  it('CSV: columns become links and facts', async () => {
+    const service = await serve(
+      'leads.csv',
+      '\ufeffname,entity_type,website,city,employees,email\r\n"Acme, Inc.",company,https://acme.example,Bern,1200,info@acme.example\r\nOther,company,,Basel,3,\r\n',
+    );
+    const body = {
+      entity_type: 'company',
+      objective: 'over 1k employees in Bern',
+      enrich_fields: ['headcount'],
+    };
+    const [lead, ...more] = await leadsOf(await service.post(path, body));
+    expect(more).toEqual([]);
+    expect(lead).toEqual({
+      name: 'Acme, Inc.',
+      links: { website: 'https://acme.example' },
+      description: '',
+      score: { score: '0.99', reason: 'matches Bern, employees 1200 (over 1k)' },
+      enrich_fields: { headcount: { content: '1200', reference: 'https://acme.example' } },
+    });
+  });
+
+  it.each([
+    ['a.jsonl', '{"name":"A"}\n{"name":', /a\.jsonl:2: this is not valid JSON/],
+    ['a.jsonl', '{"name":"A"}\n{"title":"B"}', /a\.jsonl:2: name is missing/],
+    ['a.jsonl', '["A"]', /a\.jsonl:1: a lead is a JSON object/],
+    ['a.ndjson', '{"name":"A","entity_type":"alien"}', /a\.ndjson:1: entity_type is "alien"/],
+    ['a.jsonl', '{"name":"A","links":"https://a.example"}', /a\.jsonl:1: links is not an object/],
+    ['a.jsonl', '\n', /a\.jsonl holds no leads/],
+    ['a.csv', 'title\nA\n', /a\.csv:2: there is no column called name/],
+    ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: the name is empty/],
+    ['a.csv', 'name\n"A\n', /a\.csv:\d+: .*quote/i],
+    ['a.txt', 'A', /neither \.jsonl, \.ndjson nor \.csv/],
+  ])('%s %j is refused, with the line', async (name, content, message) => {
+    await expect(serve(name, content)).rejects.toThrow(message);
+    await expect(serve(name, content)).rejects.toBeInstanceOf(CatalogueError);
+  });
+
+  it('a file that is not there is refused', async () => {
+    await expect(running({ catalogFile: '/nowhere/leads.csv' })).rejects.toThrow('/nowhere/leads.csv can');
+  });
+});
+
+describe('the demonstration', () => {
+  it('is served without a file, and finds by what its leads are', async () => {
+    const service = await startLocalService({
+      stateDir: temporaryFolder(),
+      port: 0,
+      pid: process.pid,
+      clock: new SteppedClock(),
+      switches: { batch_pause_ms: 0 },
+    });
+    try {
+      expect(service.fictional).toBe(true);
+      const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
+      const body = JSON.stringify({ entity_type: 'company', objective: 'seed-stage fintech in Berlin' });
+      const leads = await leadsOf(await fetch(`${service.url}${path}`, { method: 'POST', headers, body }));
+      expect(leads.length).toBeGreaterThan(5);
+      for (const lead of leads) expect(JSON.stringify(lead)).toMatch(/fintech.*Berlin|Berlin.*fintech/i);
+    } finally {
+      await service.close();
+    }
+  });
+});

@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toTerminalLines, toTerminalText, wellFormed } from '../../src/output/clean.ts';
+
+describe('text for a terminal', () => {
+  it.each([
+    ['plain', 'plain'],
+    ['two\nlines', 'two lines'],
+    ['a \r\n\t b', 'a b'],
+    ['a\u0085b\u2028c\u2029d', 'a b c d'],
+    ['\u001b[31mred\u001b[0m', '[31mred[0m'],
+    ['\u009b31mred', '31mred'],
+    ['\u001b]0;title\u0007after', ']0;titleafter'],
+    ['\u001b]8;;https://evil.example\u001b\\link\u001b]8;;\u001b\\', ']8;;https://evil.example\\link]8;;\\'],
+    ['\u001bP1$r\u001b\\DCS', 'P1$r\\DCS'],
+    ['\u001b_APC\u001b\\', '_APC\\'],
+    ['\u0090DCS\u009c', 'DCS'],
+    ['over\bwrite', 'overwrite'],
+    ['bell\u0007', 'bell'],
+    ['nul\0', 'nul'],
+    ['del\u007f', 'del'],
+    ['\u202egpj.exe', 'gpj.exe'],
+    ['\u2066a\u2069\u061cb\u200ec\u200fd', 'abcd'],
+    ['zero\u200bwidth\u2060\ufeff', 'zerowidth'],
+    ['soft\u00adhyphen', 'softhyphen'],
+    ['tag\u{e0041}\u{e007f}', 'tag'],
+    ['filler\u3164\u115f', 'filler'],
+    ['note\ufff9a\ufffbb', 'noteab'],
+    ['req\u200dabc', 'reqabc'],
+    ['req\ufe0fabc', 'reqabc'],
+    ['a\u200cb', 'ab'],
+    ['half \ud800 pair', 'half \ufffd pair'],
+    ['\udc00', '\ufffd'],
+    ['👩‍👩‍👧‍👦 ❤️ 1️⃣ 🇩🇪', '👩‍👩‍👧‍👦 ❤️ 1️⃣ 🇩🇪'],
+    ['می‌خواهم', 'می‌خواهم'],
+    ['é e\u0301 漢字 한국어', 'é e\u0301 漢字 한국어'],
+  ])('%j is shown as %j', (text, shown) => expect(toTerminalText(text)).toBe(shown));
+
+  it('has nothing left that a terminal obeys, and cleaning it again changes nothing', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (text) => {
+        const shown = toTerminalText(text);
+        expect(shown).not.toMatch(
+          /[\0-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/,
+        );
+        expect(wellFormed(shown)).toBe(shown);
+        expect(toTerminalText(shown)).toBe(shown);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([
+    ['spaces', ' '],
+    ['tabs', '\t'],
+    ['joiners', '\u200d'],
+    ['selectors', '\ufe0f'],
+    ['line breaks', '\r\n'],
+    ['half pairs', '\ud800'],
+  ])('a million %s between letters take no time to speak of', (_name, unit) => {
+    expect(toTerminalText(`é${unit.repeat(1_000_000)}é`)).toMatch(/^é.*é$/u);
+  });
+
+  it('keeps lines where they are wanted', () => {
+    expect(toTerminalLines('a \r\n\u001b[2Jb\n\nc\td')).toEqual(['a', '[2Jb', '', 'c d']);
+  });
+});

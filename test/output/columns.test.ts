@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { JsonView } from '../../src/json/text.ts';
+import {
+  balanceLayout,
+  contactLayout,
+  entityLayout,
+  type Layout,
+  memberLayout,
+  pathLayout,
+  researchLayout,
+  taskStatusLayout,
+  toFlatObject,
+} from '../../src/output/columns.ts';
+
+const headers = (layout: Layout) => layout.columns.map(({ header }) => header);
+const values = (layout: Layout, record: string) => {
+  const view = new JsonView(record);
+  return Object.fromEntries(layout.columns.map((column) => [column.header, column.value(view)]));
+};
+const base = ['name', 'description', 'score', 'score_reason', 'website', 'linkedin_url', 'links'];
+
+describe('entities', () => {
+  it.each<[string, string[], string[]]>([
+    ['none requested', [], []],
+    ['in their order', ['b', 'a'], ['b', 'b_reference', 'a', 'a_reference']],
+    ['named as a column', ['name'], ['enrich_fields.name', 'name_reference']],
+    [
+      'named as a reference',
+      ['a', 'a_reference'],
+      ['a', 'a_reference', 'enrich_fields.a_reference', 'a_reference_reference'],
+    ],
+    ['twice', ['a', 'a'], ['a', 'a_reference']],
+    ['score_reason', ['score_reason'], ['enrich_fields.score_reason', 'score_reason_reference']],
+  ])('enrich fields %s', (_name, fields, added) =>
+    expect(headers(entityLayout(fields))).toEqual([...base, ...added]),
+  );
+
+  it('take a record apart', () => {
+    const record = `{"name":"A","description":null,"score":{"score":"0.90","reason":"r"},
+      "links":{"website":"https://a","linkedin_url":"https://l","id":12345678901234567890},
+      "enrich_fields":{"f":{"content":"c","reference":"u"},"g":1.10,"h":{"other":1},"i":{"reference":"only"}}}`;
+    expect(values(entityLayout(['f', 'g', 'h', 'i', 'j']), record)).toEqual({
+      name: '"A"',
+      description: 'null',
+      score: '"0.90"',
+      score_reason: '"r"',
+      website: '"https://a"',
+      linkedin_url: '"https://l"',
+      links: '{"website":"https://a","linkedin_url":"https://l","id":12345678901234567890}',
+      f: '"c"',
+      f_reference: '"u"',
+      g: '1.10',
+      g_reference: undefined,
+      h: '{"other":1}',
+      h_reference: undefined,
+      i: undefined,
+      i_reference: '"only"',
+      j: undefined,
+      j_reference: undefined,
+    });
+  });
+
+  it.each([
+    ['8.50', '8.50'],
+    ['"high"', '"high"'],
+    ['{"value":3}', '{"value":3}'],
+    ['{"score":null}', 'null'],
+  ])('a score of the form %s is %s', (score, shown) => {
+    expect(values(entityLayout(), `{"score":${score}}`).score).toBe(shown);
+  });
+
+  it.each(['{}', '[]', '"text"', '1', 'null', '{"links":"x","score":[],"enrich_fields":[1]}'])(
+    'of another form are tolerated: %s',
+    (record) => expect(() => values(entityLayout(['f']), record)).not.toThrow(),
+  );
+});
+
+describe('chosen columns', () => {
+  it('are dot paths, each once', () => {
+    const layout = pathLayout(['links.website', ' name', 'name', 'a.0']);
+    expect(headers(layout)).toEqual(['links.website', 'name', 'a.0']);
+    expect(toFlatObject(layout.columns, '{"name":1.10,"a":[2]}')).toBe(
+      '{"links.website":null,"name":1.10,"a.0":2}',
+    );
+  });
+
+  it.each([[[]], [['']], [['a', ' ']]])('%j is refused', (paths) => {
+    expect(() => pathLayout(paths)).toThrow(expect.objectContaining({ outcome: 'usage' }));
+  });
+});
+
+describe('answers', () => {
+  it('contact', () => {
+    const record =
+      '{"object":"contact_search_result","request":{"contact_type":"email","objective":"o"},"result":{"content":null,"reference":"r"},"created_at":"t"}';
+    expect(values(contactLayout, record)).toEqual({
+      contact_type: '"email"',
+      objective: '"o"',
+      content: 'null',
+      reference: '"r"',
+      created_at: '"t"',
+    });
+  });
+
+  it.each([
+    ['{"Result":"r","Citations":["c"]}', '"r"', '["c"]'],
+    ['{"Result":"r"}', '"r"', undefined],
+    ['"just text"', '"just text"', undefined],
+    [
+      '{"answer":"No result generated from deep search"}',
+      '{"answer":"No result generated from deep search"}',
+      undefined,
+    ],
+    ['[1]', '[1]', undefined],
+  ])('research %s', (answer, result, citations) => {
+    expect(values(researchLayout, `{"success":true,"answer":${answer}}`)).toEqual({ result, citations });
+  });
+
+  it('others', () => {
+    expect(headers(taskStatusLayout)).toEqual([
+      'leads_search_id',
+      'status',
+      'ready_count',
+      'verified_count',
+      'stop_reason',
+    ]);
+    expect(headers(balanceLayout)).toEqual(['available_credits', 'updated_at', 'next_credit_refresh_at']);
+    expect(values(memberLayout(['a.b'], 'answer'), '{"answer":{"a.b":1,"a":{"b":2}}}')).toEqual({
+      'a.b': '1',
+    });
+    expect(values(memberLayout(['id']), '{"id":12345678901234567890}')).toEqual({
+      id: '12345678901234567890',
+    });
+  });
+});

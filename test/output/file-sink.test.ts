@@ -1,0 +1,368 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { entityLayout, memberLayout } from '../../src/output/columns.ts';
+import { csvHeader } from '../../src/output/csv-cell.ts';
+import { createFileSink } from '../../src/output/file-sink.ts';
+import { createWriter } from '../../src/output/writer.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'leadpipe-output-'));
+  file = join(folder, 'leads.csv');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const read = (path = file) => readFileSync(path, 'utf8');
+
+describe('a new file', () => {
+  it('appears when it is complete, and not before', async () => {
+    writeFileSync(file, 'old');
+    const sink = await createFileSink(file);
+    expect(sink).toMatchObject({ length: 0, continued: false, lineEnd: '\r\n' });
+    await sink.write('漢\n');
+    await sink.write('');
+    expect(sink.length).toBe(4);
+    expect(read()).toBe('old');
+    expect(read(`${file}.part`)).toBe('漢\n');
+    await sink.sync();
+    await sink.commit();
+    expect(read()).toBe('漢\n');
+    expect(readdirSync(folder)).toEqual(['leads.csv']);
+  });
+
+  it('is empty when nothing was written', async () => {
+    await (await createFileSink(file)).commit();
+    expect(read()).toBe('');
+  });
+
+  it('of a cut run stays a .part', async () => {
+    const sink = await createFileSink(file);
+    await sink.write('rows');
+    expect(await sink.abandon()).toBe(`${file}.part`);
+    expect(readdirSync(folder)).toEqual(['leads.csv.part']);
+  });
+
+  it('leaves nothing behind that would be in the way of the next run when there are no rows', async () => {
+    expect(await (await createFileSink(file)).abandon()).toBeUndefined();
+    const sink = await createFileSink(file);
+    await sink.write('only a header');
+    await sink.discard();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is never begun over the rows of another run', async () => {
+    const tries = await Promise.allSettled([1, 2, 3, 4].map(() => createFileSink(file)));
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const each of tries) {
+      if (each.status === 'rejected') {
+        expect(each.reason).toMatchObject({ outcome: 'local_io', details: { charged: 'no' } });
+        expect(each.reason.message).toContain('leads.csv.part exists');
+        expect(each.reason.details.hint).toContain('move or remove');
+      } else {
+        await each.value.abandon();
+      }
+    }
+  });
+
+  it('keeps the mode of the old one', async () => {
+    writeFileSync(file, 'old');
+    chmodSync(file, 0o640);
+    await (await createFileSink(file)).commit();
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+  });
+
+  it.each([true, false])('is put where a symbolic link says (target exists: %s)', async (exists) => {
+    mkdirSync(join(folder, 'real'));
+    const real = join(folder, 'real', 'leads.csv');
+    if (exists) writeFileSync(real, 'old');
+    symlinkSync('real/leads.csv', file);
+    const sink = await createFileSink(file);
+    await sink.write('new');
+    expect(existsSync(`${real}.part`)).toBe(true);
+    await sink.commit();
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+    expect(read(real)).toBe('new');
+    const cut = await createFileSink(file);
+    await cut.write('rows');
+    expect(await cut.abandon()).toBe(`${real}.part`);
+  });
+});
+
+describe('what can not be written', () => {
+  it.each([
+    ['a directory', () => folder, /cannot write .*: it is a directory/],
+    ['no directory', () => join(folder, 'no', 'leads.csv'), /: its directory does not exist/],
+    ['below a file', () => join(folder, 'a', 'leads.csv'), /: a part of its path is not a directory/],
+    ['too long a name', () => join(folder, 'x'.repeat(300)), /: the name is too long/],
+    ['links in a circle', () => join(folder, 'loop'), /: its symbolic links go round in a circle/],
+  ])('%s', async (_name, path, message) => {
+    writeFileSync(join(folder, 'a'), '');
+    symlinkSync('loop', join(folder, 'loop'));
+    for (const append of [undefined, { format: 'jsonl' } as const]) {
+      await expect(createFileSink(path(), { append })).rejects.toMatchObject({
+        outcome: 'local_io',
+        message: expect.stringMatching(message),
+      });
+    }
+  });
+
+  it.runIf(existsSync('/dev/full'))('a full disk', async () => {
+    const sink = await createFileSink('/dev/full');
+    await expect(sink.write('x')).rejects.toMatchObject({
+      outcome: 'local_io',
+      message: 'cannot write /dev/full: no space left on the device',
+    });
+    await sink.abandon();
+  });
+
+  it('a file that became a directory meanwhile: the rows are kept', async () => {
+    const sink = await createFileSink(file);
+    await sink.write('rows');
+    mkdirSync(file);
+    await expect(sink.commit()).rejects.toMatchObject({
+      outcome: 'local_io',
+      details: { hint: `the rows are in ${file}.part` },
+    });
+    expect(read(`${file}.part`)).toBe('rows');
+  });
+
+  // A limit on the size of files stops a write half-way, as a full disk does.
+  it.each(['replace', 'append'])('half a write is undone (%s)', (way) => {
+    writeFileSync(file, way === 'append' ? '{"old":1}\n' : '');
+    const script = `
+      import { createFileSink } from ${JSON.stringify(new URL('../../src/output/file-sink.ts', import.meta.url).pathname)};
+      process.on('SIGXFSZ', () => {});
+      const sink = await createFileSink(${JSON.stringify(file)}, ${way === 'append' ? "{ append: { format: 'jsonl' } }" : '{}'});
+      await sink.write('{"new":1}\\n');
+      let message = '';
+      try { await sink.write('x'.repeat(5000)); } catch (error) { message = error.message; }
+      await sink.abandon();
+      console.log(JSON.stringify({ message, length: sink.length }));`;
+    const built = join(folder, 'script.mjs');
+    writeFileSync(join(folder, 'script.ts'), script);
+    execFileSync('node_modules/.bin/esbuild', [
+      join(folder, 'script.ts'),
+      '--bundle',
+      '--platform=node',
+      '--format=esm',
+      `--outfile=${built}`,
+      '--log-level=error',
+    ]);
+    const out = execFileSync('bash', ['-c', `ulimit -f 4; exec ${process.execPath} ${built}`], {
+      encoding: 'utf8',
+    });
+    const before = way === 'append' ? '{"old":1}\n' : '';
+    expect(JSON.parse(out)).toEqual({
+      message: `cannot write ${file}: the file would be too large`,
+      length: before.length + 10,
+    });
+    expect(read(way === 'append' ? file : `${file}.part`)).toBe(`${before}{"new":1}\n`);
+  });
+});
+
+describe('what is not a regular file is written directly', () => {
+  it('/dev/null', async () => {
+    const sink = await createFileSink('/dev/null');
+    await sink.write('x');
+    await sink.sync();
+    await sink.commit();
+    expect(existsSync('/dev/null.part')).toBe(false);
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+  });
+
+  it('a FIFO', async () => {
+    const fifo = join(folder, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const sink = await createFileSink(fifo);
+    const big = 'x'.repeat(300_000);
+    const received = text(reader.stdout);
+    await sink.write(big);
+    await sink.commit();
+    expect(await received).toBe(big);
+    expect(readdirSync(folder)).toEqual(['fifo']);
+  });
+});
+
+describe('a resumed file', () => {
+  it('goes on at the counted length', async () => {
+    writeFileSync(`${file}.part`, 'counted\ntorn');
+    const sink = await createFileSink(file, { resumeAt: 8 });
+    expect(sink).toMatchObject({ length: 8, continued: true });
+    await sink.write('more\n');
+    await sink.commit();
+    expect(read()).toBe('counted\nmore\n');
+  });
+
+  it('begins anew when nothing was counted and nothing is there', async () => {
+    const sink = await createFileSink(file, { resumeAt: 0 });
+    await sink.write('x');
+    await sink.commit();
+    expect(read()).toBe('x');
+  });
+
+  it('that is not there, or shorter than it was, is an error', async () => {
+    await expect(createFileSink(file, { resumeAt: 8 })).rejects.toMatchObject({ outcome: 'local_io' });
+    writeFileSync(`${file}.part`, 'short');
+    await expect(createFileSink(file, { resumeAt: 8 })).rejects.toMatchObject({
+      message: expect.stringContaining('it was changed since'),
+    });
+    expect(read(`${file}.part`)).toBe('short');
+  });
+
+  it('that is appended to loses its torn tail', async () => {
+    writeFileSync(file, 'a,b\r\n1,2\r\n"torn');
+    const sink = await createFileSink(file, { append: { format: 'csv', header: ['a', 'b'] }, resumeAt: 10 });
+    await sink.write('3,4\r\n');
+    await sink.commit();
+    expect(read()).toBe('a,b\r\n1,2\r\n3,4\r\n');
+  });
+});
+
+describe('appending', () => {
+  const header = ['a', 'b'];
+
+  it.each<[string, string, 'csv' | 'jsonl', string]>([
+    ['CSV', 'a,b\r\n1,2\r\n', 'csv', 'a,b\r\n1,2\r\nNEW'],
+    ['CSV of another program', '\ufeff"a","b"\n1,2\n', 'csv', '\ufeff"a","b"\n1,2\nNEW'],
+    ['CSV without its last line end', 'a,b\r\n1,2', 'csv', 'a,b\r\n1,2\r\nNEW'],
+    ['CSV with \\n without its last line end', 'a,b\n1,2', 'csv', 'a,b\n1,2\nNEW'],
+    ['CSV with lines in a cell', 'a,b\r\n1,"x\ny"\r\n', 'csv', 'a,b\r\n1,"x\ny"\r\nNEW'],
+    ['a header alone', 'a,b', 'csv', 'a,b\r\nNEW'],
+    ['an empty file', '', 'csv', 'NEW'],
+    ['JSONL', '{"a":1}\n', 'jsonl', '{"a":1}\nNEW'],
+    ['JSONL without its last line end', '{"a":1}\n{"a":2}', 'jsonl', '{"a":1}\n{"a":2}\nNEW'],
+    ['an empty file', '', 'jsonl', 'NEW'],
+  ])('to %s', async (_name, before, format, after) => {
+    writeFileSync(file, before);
+    const sink = await createFileSink(file, { append: { format, header } });
+    expect(sink.continued).toBe(before !== '');
+    expect(read()).toBe(before);
+    await sink.write('NEW');
+    await sink.commit();
+    expect(read()).toBe(after);
+    expect(readdirSync(folder)).toEqual(['leads.csv']);
+  });
+
+  it('to no file makes one', async () => {
+    const sink = await createFileSink(file, { append: { format: 'csv', header } });
+    await sink.write('x');
+    expect(await sink.abandon()).toBe(file);
+    expect(read()).toBe('x');
+  });
+
+  it('of nothing changes nothing', async () => {
+    writeFileSync(file, '{"a":1}');
+    const sink = await createFileSink(file, { append: { format: 'jsonl' } });
+    expect(await sink.abandon()).toBeUndefined();
+    expect(read()).toBe('{"a":1}');
+  });
+
+  it.each<[string, string, 'csv' | 'jsonl', string, RegExp]>([
+    ['other columns', 'a,c\r\n', 'csv', 'usage', /has the columns a, c; these rows have a, b$/],
+    ['more columns', 'a,b,c\r\n', 'csv', 'usage', /has the columns a, b, c;/],
+    ['another order', 'b,a\r\n', 'csv', 'usage', /has the columns b, a;/],
+    ['JSONL, as CSV', '{"a":1}\n', 'csv', 'usage', /has the columns/],
+    [
+      'an open quote',
+      'a,b\r\n1,"2\r\n',
+      'csv',
+      'local_io',
+      /cannot append to .*leads\.csv: a quote in its last row/,
+    ],
+    [
+      'half a line',
+      '{"a":1}\n{"a"',
+      'jsonl',
+      'local_io',
+      /cannot append to .*leads\.csv: its last line is not whole/,
+    ],
+    ['CSV, as JSONL', 'a,b', 'jsonl', 'local_io', /cannot append/],
+  ])('is refused for %s, and changes nothing', async (_name, before, format, outcome, message) => {
+    writeFileSync(file, before);
+    await expect(createFileSink(file, { append: { format, header } })).rejects.toMatchObject({
+      outcome,
+      message: expect.stringMatching(message),
+    });
+    expect(read()).toBe(before);
+  });
+
+  it.each(['json', 'table'] as const)('does not go with %s', async (format) => {
+    await expect(createFileSink(file, { append: { format } })).rejects.toMatchObject({
+      outcome: 'usage',
+      message: '--append goes with jsonl and csv',
+    });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('finds the last line and the header of a large file', async () => {
+    writeFileSync(file, `${'{"a":1}\n'.repeat(20_000)}{"a":"${'x'.repeat(200_000)}"}`);
+    const lines = await createFileSink(file, { append: { format: 'jsonl' } });
+    await lines.write('{}');
+    await lines.commit();
+    expect(read().endsWith('x"}\n{}')).toBe(true);
+    writeFileSync(file, `"a","${'b'.repeat(100_000)}"\r\n${'1,"2\n3"\r\n'.repeat(20_000)}`);
+    const rows = await createFileSink(file, {
+      append: { format: 'csv', header: ['a', 'b'.repeat(100_000)] },
+    });
+    expect(rows).toMatchObject({ continued: true, lineEnd: '\r\n' });
+    await rows.abandon();
+  });
+
+  it('the rows of every day stand under one header', async () => {
+    const layout = entityLayout(['=city']);
+    for (const name of ['=Monday', 'Tuesday']) {
+      const sink = await createFileSink(file, {
+        append: { format: 'csv', header: csvHeader(layout.columns, false) },
+      });
+      const writer = await createWriter('csv', sink, {
+        layout,
+        shape: 'list',
+        continued: sink.continued,
+        lineEnd: sink.lineEnd,
+      });
+      await writer.write([JSON.stringify({ name })]);
+      await writer.end();
+      await sink.commit();
+    }
+    const [header, ...rows] = read().split('\r\n');
+    expect(header).toBe(
+      "name,description,score,score_reason,website,linkedin_url,links,'=city,'=city_reference",
+    );
+    expect(rows).toEqual(["'=Monday,,,,,,,,", 'Tuesday,,,,,,,,', '']);
+  });
+});
+
+it('a cut and resumed array is one array', async () => {
+  const options = { layout: memberLayout(['id']), shape: 'list' } as const;
+  const first = await createFileSink(file);
+  const writer = await createWriter('json', first, options);
+  await writer.write(['{"id":1}']);
+  const { length } = first;
+  await writer.end();
+  await first.abandon();
+  expect(JSON.parse(read(`${file}.part`))).toEqual([{ id: 1 }]);
+  const second = await createFileSink(file, { resumeAt: length });
+  const rest = await createWriter('json', second, { ...options, continued: second.continued });
+  await rest.write(['{"id":2}']);
+  await rest.end();
+  await second.commit();
+  expect(JSON.parse(read())).toEqual([{ id: 1 }, { id: 2 }]);
+});

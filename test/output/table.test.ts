@@ -1,0 +1,274 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import {
+  contactLayout,
+  entityLayout,
+  type Layout,
+  memberLayout,
+  pathLayout,
+  researchLayout,
+} from '../../src/output/columns.ts';
+import { cutTo, padTo, textWidth, wrapTo } from '../../src/output/text-width.ts';
+import { createWriter } from '../../src/output/writer.ts';
+import { gatheringSink } from './gathering-sink.ts';
+
+interface Shown {
+  layout?: Layout;
+  width?: number;
+  color?: boolean;
+  shape?: 'list' | 'single';
+}
+
+async function shown(
+  records: unknown[],
+  { layout = entityLayout(), width = 80, color = false, shape = 'list' }: Shown = {},
+) {
+  const sink = gatheringSink();
+  const writer = await createWriter('table', sink, { layout, shape, width, color });
+  await writer.write(records.map((record) => JSON.stringify(record)));
+  await writer.end();
+  return sink.text;
+}
+
+const entities = [
+  {
+    name: 'Solaris Ledger GmbH',
+    links: {
+      linkedin_url: 'https://www.linkedin.com/company/solaris',
+      website: 'https://www.solaris.example/',
+    },
+    description: 'Seed-stage fintech in Berlin that\nreconciles ledgers of mid-market banks.',
+    score: { score: '0.93', reason: 'seed stage' },
+  },
+  {
+    name: '株式会社ペイメントクラウド東京',
+    links: { blog: 'http://pay.example/ja' },
+    description: '東京を拠点とする決済インフラのスタートアップ。',
+    score: 8.25,
+  },
+  { name: '👩‍👩‍👧‍👦 Family Pay 🇩🇪', links: {}, description: 'red \u001b[31m and \u202e rtl' },
+];
+
+describe('a table', () => {
+  it('at 80 columns', async () => {
+    expect(await shown(entities)).toBe(
+      [
+        'name             score         link                description',
+        '───────────────  ────────────  ──────────────────  ─────────────────────────────',
+        'Solaris Ledger…  0.93          solaris.example     Seed-stage fintech in Berlin…',
+        '株式会社ペイメ…  8.25          pay.example/ja      東京を拠点とする決済インフラ…',
+        '👩‍👩‍👧‍👦 Family Pay…                                     red [31m and rtl',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('at 60 columns is cards', async () => {
+    expect(await shown(entities, { width: 60 })).toBe(
+      [
+        'Solaris Ledger GmbH  0.93',
+        'solaris.example · linkedin.com/company/solaris',
+        'Seed-stage fintech in Berlin that reconciles ledgers of',
+        'mid-market banks.',
+        '',
+        '株式会社ペイメントクラウド東京  8.25',
+        'pay.example/ja',
+        '東京を拠点とする決済インフラのスタートアップ。',
+        '',
+        '👩‍👩‍👧‍👦 Family Pay 🇩🇪',
+        'red [31m and rtl',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('has its header once, and the same widths to the end', async () => {
+    const sink = gatheringSink();
+    const writer = await createWriter('table', sink, { layout: entityLayout(), shape: 'list', width: 120 });
+    await writer.write([JSON.stringify({ name: 'a', description: 'd' })]);
+    await writer.write([JSON.stringify({ name: 'a name that is longer than all', description: 'd' })]);
+    expect(sink.writes[0]?.split('\n')).toHaveLength(4);
+    expect(sink.writes[1]?.split('\n')).toHaveLength(2);
+    expect(sink.writes[1]?.trimEnd().length).toBe(sink.writes[0]?.trimEnd().split('\n')[2]?.length);
+  });
+
+  it('of nothing is nothing', async () => expect(await shown([])).toBe(''));
+
+  it('shows what was paid for: enrich fields before the description, and cards when a row can not hold them', async () => {
+    const fields = ['headcount', 'stage', 'city', 'country', 'ceo'];
+    const record = {
+      ...entities[0],
+      enrich_fields: Object.fromEntries(fields.map((field) => [field, { content: `${field}!` }])),
+    };
+    const at = (width: number, count: number) =>
+      shown([record], { layout: entityLayout(fields.slice(0, count)), width });
+    expect((await at(120, 2)).split('\n')[0]).toMatch(/^name +score +link +headcount +stage +description$/);
+    expect((await at(80, 2)).split('\n')[0]).toMatch(/^name +score +link +headcount +stage$/);
+    expect(await at(80, 5)).toContain('\nceo: ceo!\n');
+  });
+
+  it('has colour only when asked', async () => {
+    expect(await shown(entities)).not.toContain('\u001b');
+    expect(await shown(entities, { width: 60 })).not.toContain('\u001b');
+    expect(await shown(entities, { color: true })).toContain('\u001b[1mname');
+    expect(await shown(entities, { color: true, width: 60 })).toContain('\u001b[2m0.93');
+  });
+
+  it('of chosen columns is never raw JSON', async () => {
+    const text = await shown(entities, { layout: pathLayout(['score', 'links']), width: 200 });
+    expect(text).toContain('score: 0.93, reason: seed stage');
+    expect(text).toContain('linkedin_url: linkedin.com/company/solaris, website: solaris.example');
+    expect(text).not.toMatch(/[{}"]/);
+  });
+
+  it('keeps IDs whole where a long text stands beside them', async () => {
+    const rows = [1, 2, 3, 4, 5].map((id) => ({ login: `user${id}`, id, bio: 'long '.repeat(50) }));
+    const text = await shown(
+      rows.map((row) => ({ ...row, id: `123456789012345678${row.id}` })),
+      { layout: memberLayout(['login', 'id', 'bio']) },
+    );
+    expect(text).toContain('user1   1234567890123456781  long long');
+  });
+
+  it('takes a megabyte in a cell as lightly as a line', async () => {
+    const text = await shown([{ name: '漢'.repeat(1_000_000), description: 'e\u0301'.repeat(1_000_000) }]);
+    expect(text.split('\n').every((line) => stringWidth(line) <= 80)).toBe(true);
+  });
+});
+
+describe('a single answer', () => {
+  it('is names and values', async () => {
+    const answer = {
+      request: {
+        contact_type: 'email',
+        objective: 'The person who is responsible for the procurement of cloud services at Solaris',
+      },
+      result: { content: 'cto@solaris.example', reference: null },
+      created_at: '2026-01-01T00:00:00Z',
+    };
+    expect(await shown([answer], { layout: contactLayout, shape: 'single', width: 60 })).toBe(
+      [
+        'contact_type  email',
+        'objective     The person who is responsible for the',
+        '              procurement of cloud services at Solaris',
+        'content       cto@solaris.example',
+        'reference     –',
+        'created_at    2026-01-01T00:00:00Z',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('keeps its paragraphs, and its citations apart', async () => {
+    const answer = {
+      answer: { Result: 'One.\n\nTwo 東京.', Citations: ['https://a.example', { title: 'B' }] },
+    };
+    expect(await shown([answer], { layout: researchLayout, shape: 'single' })).toBe(
+      [
+        'result     One.',
+        '',
+        '           Two 東京.',
+        'citations  https://a.example',
+        '           title: B',
+        '',
+      ].join('\n'),
+    );
+  });
+});
+
+describe('no line is wider than the terminal', () => {
+  const piece = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 8 }),
+    fc.string({ unit: 'grapheme', maxLength: 30 }),
+    fc.string({ unit: 'grapheme-ascii', maxLength: 60 }),
+    fc.constantFrom(
+      '漢字',
+      '👩‍👩‍👧‍👦',
+      '🇩🇪',
+      'e\u0301\u0301',
+      '\u0600',
+      'ｱﾞ',
+      '각',
+      'ᄀ',
+      'नि',
+      '\u001b[2K',
+      '\u202e',
+      '\t',
+      '\n',
+      ' ',
+      '1️⃣',
+      '\ufe0f',
+      '‼',
+      '©',
+    ),
+  );
+  const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
+  const record = fc.record({
+    name: text,
+    score: fc.oneof(fc.double(), fc.record({ score: text, reason: text })),
+    links: fc.dictionary(text, text, { maxKeys: 3 }),
+    description: text,
+    enrich_fields: fc.record({ a: fc.record({ content: text }), 漢: fc.record({ content: text }) }),
+  });
+  const layouts = [
+    entityLayout(),
+    entityLayout(['a', '漢']),
+    pathLayout(['name', 'links', 'enrich_fields.漢.content']),
+  ];
+
+  it.each([1, 20, 60, 69, 70, 80, 120, 200])('%i columns', async (width) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(record, { minLength: 1, maxLength: 6 }),
+        fc.constantFrom(...layouts),
+        fc.constantFrom<'list' | 'single'>('list', 'single'),
+        async (records, layout, shape) => {
+          if (shape === 'single' && width < 20) return;
+          for (const line of (await shown(records, { layout, width, shape })).split('\n')) {
+            expect(stringWidth(line), JSON.stringify(line)).toBeLessThanOrEqual(width);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('cut, padded and wrapped text has the width that was asked for', () => {
+    fc.assert(
+      fc.property(
+        text,
+        fc.integer({ min: 2, max: 40 }),
+        fc.integer({ min: 1, max: 4 }),
+        (any, width, lines) => {
+          expect(textWidth(any)).toBe(stringWidth(any));
+          expect(textWidth(cutTo(any, width))).toBeLessThanOrEqual(width);
+          expect(textWidth(padTo(cutTo(any, width), width))).toBe(width);
+          const wrapped = wrapTo(any, width, lines);
+          expect(wrapped.length).toBeLessThanOrEqual(lines);
+          for (const line of wrapped) expect(textWidth(line)).toBeLessThanOrEqual(width);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('every character has the width that string-width gives it, also beside others', () => {
+    const wrong: string[] = [];
+    for (let code = 0x20; code < 0xffff; code++) {
+      const text = `x${String.fromCharCode(code, code)}漢`;
+      if (textWidth(text) !== stringWidth(text)) wrong.push(code.toString(16));
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    ['abcdef', 6, 'abcdef'],
+    ['abcdefg', 6, 'abcde…'],
+    ['漢字漢字', 6, '漢字…'],
+    ['漢字漢', 6, '漢字漢'],
+    ['👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 3, '👩‍👩‍👧‍👦…'],
+    ['a word', 3, 'a…'],
+    ['x', 0, ''],
+  ])('%s in %i columns is %s', (any, width, cut) => expect(cutTo(any, width)).toBe(cut));
+});
