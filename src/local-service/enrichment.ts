@@ -79,14 +79,20 @@ function readContext(context: string): Map<string, string> {
   try {
     note('', JSON.parse(context));
   } catch {
-    for (const [, name = '', value = ''] of context.matchAll(
-      /(?:^|[\n;,])[ \t]*([\p{L}][\p{L}\p{N} _-]{0,40}):[ \t]*([^\n;]+)/gu,
-    ))
-      note(name, value.trim());
+    for (const line of context.split('\n')) for (const [name, value] of pairsOf(line)) note(name, value);
   }
   const email = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(context)?.[0];
   if (email !== undefined && !said.has('email')) said.set('email', email);
   return said;
+}
+
+/** `City: Berlin`, or several of them in a line; a value goes on until the next name. */
+function pairsOf(line: string): [name: string, value: string][] {
+  const names = [...line.matchAll(/(?:^|[;,])\s*(\p{L}[\p{L}\p{N} _-]{0,40}):\s/gu)];
+  return names.map((match, index) => {
+    const value = line.slice(match.index + match[0].length, names[index + 1]?.index);
+    return [match[1] ?? '', value.trim()];
+  });
 }
 
 function plain(name: string): string {

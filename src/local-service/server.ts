@@ -11,6 +11,7 @@ import { advanceTasks, createTaskClock } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
 export { type LocalKey, localKeys } from './keys.ts';
+export { faultKinds, ScenarioError } from './scenario.ts';
 export { SwitchError, type Switches, type SwitchName, switchTable, toSwitches } from './switches.ts';
 
 export interface LocalServiceOptions {

@@ -44,7 +44,7 @@ export const switchTable = {
   user_concurrency: { default: 10, meaning: 'requests of one account that may run at once' },
   service_concurrency: { default: 100, meaning: 'requests that may run at once' },
   disabled: {
-    default: '',
+    default: '' as string,
     meaning:
       'what is not rolled out, comma-separated: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types; answers 503',
   },

@@ -24,7 +24,8 @@ function call(
   name: keyof typeof calls,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return service.post(...calls[name], headers);
+  const [path, body] = calls[name];
+  return service.post(path, body, headers);
 }
 
 async function spent(service: Running, name: keyof typeof calls, body: object): Promise<number> {
