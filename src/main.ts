@@ -1,5 +1,3 @@
-import envPaths from 'env-paths';
-import { exitCodeOf } from './cli/exit-codes.ts';
 import type { Clock, Context, Directories, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
 
@@ -15,6 +13,12 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   // Scripts ask for it often; it should cost what starting Node costs.
   process.stdout.write(`${LEADPIPE_VERSION}\n`);
 } else {
+  const [{ reportThrown, runProgram }, { exitCodeOf }, { default: envPaths }] = await Promise.all([
+    import('./cli/program.ts'),
+    import('./cli/exit-codes.ts'),
+    import('env-paths'),
+  ]);
+  const halt = createHalt(exitCodeOf);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -22,11 +26,12 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   });
   // Nobody can be told when stderr is gone.
   process.stderr.on('error', () => {});
-  const { runProgram } = await import('./cli/program.ts');
-  process.exitCode = await runProgram(createContext(), argv);
+  const context = createContext(toDirectories(envPaths('leadpipe', { suffix: '' })));
+  process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
+  process.exitCode = await runProgram(context, argv);
 }
 
-function createContext(): Context {
+function createContext(directories: Directories): Context {
   return {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
@@ -36,9 +41,7 @@ function createContext(): Context {
     fetch: globalThis.fetch,
     clock: createClock(),
     env: process.env,
-    get directories() {
-      return directoriesOf();
-    },
+    directories,
     ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}` },
     signal: stop.signal,
     version: LEADPIPE_VERSION,
@@ -57,15 +60,17 @@ function createClock(): Clock {
   };
 }
 
-/** Ends the run: gently the first time, at once the second time, and never later than `stopMs`. */
-function halt(outcome: Outcome): void {
+/** What ends the run: gently the first time, at once the second time, and never later than `stopMs`. */
+function createHalt(exitCodeOf: (outcome: Outcome) => number): (outcome: Outcome) => void {
   const exit = (): never => process.exit(exitCodeOf(stop.signal.reason as Outcome));
-  if (stop.signal.aborted) {
-    if (outcome === 'reader_closed') return;
-    exit();
-  }
-  stop.abort(outcome);
-  setTimeout(exit, stopMs).unref();
+  return (outcome) => {
+    if (stop.signal.aborted) {
+      if (outcome === 'reader_closed') return;
+      exit();
+    }
+    stop.abort(outcome);
+    setTimeout(exit, stopMs).unref();
+  };
 }
 
 function toOutput(stream: NodeJS.WriteStream): OutputStream {
@@ -79,8 +84,7 @@ function toOutput(stream: NodeJS.WriteStream): OutputStream {
 }
 
 /** The XDG directories, or the platform's own, unless the environment names others. */
-function directoriesOf(): Directories {
-  const paths = envPaths('leadpipe', { suffix: '' });
+function toDirectories(paths: { config: string; data: string; log: string }): Directories {
   return {
     config: process.env.LEADPIPE_CONFIG_DIR || paths.config,
     // env-paths calls the XDG state directory `log`, which on other platforms is one.

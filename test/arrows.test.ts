@@ -101,6 +101,7 @@ describe('import arrows', () => {
       }
     };
     visit('src/main.ts');
+    visit('src/cli/program.ts');
     expect([...packages].filter((name) => lazyPackages.some((lazy) => name.startsWith(lazy)))).toEqual([]);
     expect([...reached].filter((file) => /\/(?:commands|transport|local-service)\//.test(file))).toEqual([]);
   });

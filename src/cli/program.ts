@@ -47,11 +47,16 @@ export async function runProgram(context: Context, argv: readonly string[]): Pro
     return exitCodeOf('complete');
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodeOf('complete');
-    return reportError(context, error instanceof CommanderError ? toUsageError(error) : error, {
-      jsonErrors: argv.includes('--json-errors'),
-      verbose: argv.includes('--verbose') || argv.includes('-v'),
-    });
+    return reportThrown(context, error instanceof CommanderError ? toUsageError(error) : error, argv);
   }
+}
+
+/** Reports whatever was thrown, as the command line asks for it; returns the exit code. */
+export function reportThrown(context: Context, error: unknown, argv: readonly string[]): number {
+  return reportError(context, error, {
+    jsonErrors: argv.includes('--json-errors'),
+    verbose: argv.includes('--verbose') || argv.includes('-v'),
+  });
 }
 
 async function createProgram(context: Context, argv: readonly string[]): Promise<Command> {

@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Catalogue, openCatalogue, writeCatalogue } from './catalogue.ts';
+import { type Catalogue, openCatalogue } from './catalogue.ts';
 import { type CatalogueRecord, fromEntity, readCatalogueFile } from './catalogue-file.ts';
+import { writeCatalogue } from './catalogue-index.ts';
 import { buildDatabase, openImmutable } from './database.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
-const form = 2;
+const form = 3;
 /** Indexes of catalogues that were used lately are kept. */
 const indexesKept = 4;
 

@@ -38,7 +38,7 @@ const patterns: readonly {
 }[] = [
   {
     pattern: new RegExp(
-      `${before}(?<said>\\bbetween\\s+${number('a')}\\s+(?:and|to)\\s+${number('b')})${after}`,
+      `${before}(?<said>(?:\\bbetween\\s+)?${number('a')}\\s*(?:\\band\\b|\\bto\\b|[-–])\\s*${number('b')})${after}`,
       'iu',
     ),
     toRange: (a, b) => [a, b],

@@ -1,7 +1,7 @@
-import type { Lead } from './catalogue.ts';
 import { numberIn } from './conditions.ts';
 import { isSchema, type Schema } from './enrich-schema.ts';
 import { answerOf } from './facts.ts';
+import type { Lead } from './lead.ts';
 
 /** What may be known under the name of a property. */
 type Source = (property: string) => string | undefined;

@@ -72,7 +72,9 @@ export interface Found {
 export function findLeads(service: Service, caller: Caller, search: EntitySearch): Found {
   const names = new Set(search.dedupCustomLeads.map(nameKey));
   const taken = deliveredBy(service, caller, search.dedupServiceLeads);
-  const { matches, considered } = service.catalogue.search(search.entityType, search.objective);
+  // Each excluded name may hide several leads, so that only without names it is known how many are needed.
+  const most = names.size === 0 ? search.limit + taken.size : Number.POSITIVE_INFINITY;
+  const { matches, considered } = service.catalogue.search(search.entityType, search.objective, most);
   const leads: { identity: string; record: string }[] = [];
   for (const match of matches) {
     const { identity, name } = match.lead;

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { EntityType, ExtractionType } from '../contract/types.ts';
-import { bareAddress, type Catalogue, type Lead } from './catalogue.ts';
+import type { Catalogue } from './catalogue.ts';
+import { bareAddress } from './catalogue-index.ts';
+import type { Lead } from './lead.ts';
 import { rawObject } from './raw-json.ts';
 
 /** Extracted items as JSON texts (some of their numbers are larger than JavaScript's), or why there are none. */

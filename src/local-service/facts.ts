@@ -1,4 +1,4 @@
-import type { Lead } from './catalogue.ts';
+import type { Lead } from './lead.ts';
 
 /** What the catalogue knows under a name, with where it is from. */
 export interface Answer {

@@ -1,4 +1,6 @@
-import { bareAddress, type Catalogue, type Lead } from './catalogue.ts';
+import type { Catalogue } from './catalogue.ts';
+import { bareAddress } from './catalogue-index.ts';
+import type { Lead } from './lead.ts';
 
 /**
  * The one lead a text is about ("e-mail of Lena Weber, CTO at Acme"): the lead that has everything the text
@@ -7,7 +9,7 @@ import { bareAddress, type Catalogue, type Lead } from './catalogue.ts';
 export function findLead(catalogue: Catalogue, text: string): Lead | undefined {
   const about = text.replace(asking, ' ');
   const plain = plainText(about);
-  const fitting = catalogue.search(undefined, about).matches.filter(({ coverage }) => coverage === 1);
+  const fitting = catalogue.search(undefined, about, 100).matches.filter(({ coverage }) => coverage === 1);
   const byName = fitting.find(({ lead }) => named(plain, lead.name));
   // One word is enough to name a lead, but not to describe one.
   const described = fitting.find(({ words }) => words > 1);

@@ -4,6 +4,8 @@ import { aliases, hyphenEndings, stopRuns, stopWords, typeRuns, typeWords } from
 /** A word or phrase to find. */
 export interface Term {
   readonly surface: string;
+  /** All the ways in which it may be said, in lower case. */
+  readonly forms: readonly string[];
   /** An FTS5 expression. */
   readonly query: string;
 }
@@ -45,7 +47,7 @@ export function parseObjective(objective: string): Objective {
   const spaced = rest.replace(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu, ' ');
   // A funding round is one thing: "Series A" must not find "Series B".
   const rounds = /\b(series)[ -]([a-h])\b/gi;
-  for (const [round] of spaced.matchAll(rounds)) add({ surface: round, query: phrase(round) });
+  for (const [round] of spaced.matchAll(rounds)) add(toPhrase(round));
 
   for (const [word] of spaced.replace(rounds, ' ').matchAll(/[\p{L}\p{N}][\p{L}\p{M}\p{N}&+#.'’-]*/gu)) {
     const surface = word.replace(/['’]s$|[.'’&+#-]+$/gu, '');
@@ -59,24 +61,28 @@ export function parseObjective(objective: string): Objective {
 /** "seed-stage" asks for both of its words, apart from those that say nothing. */
 function toTerm(surface: string, lower: string): Term | undefined {
   const known = aliases[lower];
-  if (known !== undefined)
-    return { surface, query: `(${[lower, ...known].map((alias) => phrase(alias)).join(' OR ')})` };
+  if (known !== undefined) {
+    const forms = [lower, ...known];
+    return { surface, forms, query: `(${forms.map(phrase).join(' OR ')})` };
+  }
   const parts = lower.split(/[^\p{L}\p{M}\p{N}]+/u).filter(Boolean);
-  if (parts.length === 1) return { surface, query: phrase(lower) };
+  if (parts.length === 1) return toPhrase(surface);
   const telling = parts.filter((part) => !stopWords.has(part) && !hyphenEndings.has(part));
   if (telling.length === 0) return undefined;
-  if (telling.some((part) => part.length < 3) || telling.length < parts.length - 1)
-    return { surface, query: phrase(lower) };
-  return { surface, query: `(${telling.map(phrase).join(' AND ')})` };
+  if (telling.some((part) => part.length < 3) || telling.length < parts.length - 1) return toPhrase(surface);
+  return { surface, forms: telling, query: `(${telling.map(phrase).join(' AND ')})` };
 }
 
 function toRun(surface: string): { surface: string; whole: Term; pairs: Term[] } {
   const characters = [...surface];
   const pairs = characters.slice(1).map((character, index) => {
-    const pair = `${characters[index]}${character}`;
-    return { surface: pair, query: phrase(pair) };
+    return toPhrase(`${characters[index]}${character}`);
   });
-  return { surface, whole: { surface, query: phrase(surface) }, pairs };
+  return { surface, whole: toPhrase(surface), pairs };
+}
+
+function toPhrase(surface: string): Term {
+  return { surface, forms: [surface.toLowerCase()], query: phrase(surface.toLowerCase()) };
 }
 
 function phrase(text: string): string {

@@ -58,10 +58,10 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     const service: Service = { store, catalogue, switches, scenario, tasks, clock, now, log: options.log };
     endOrphans(service);
     store.transaction((rows) => advanceTasks(rows, switches, now()));
-    tasks.start();
     const listener = createListener(service);
     const server = createServer(listener.listen);
     await listen(server, options.port);
+    tasks.start();
     return {
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       fictional: catalogue.fictional,

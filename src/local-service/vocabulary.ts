@@ -8,6 +8,7 @@ export const stopWords = words(`
   these they thing things this those to top up us use using very want was we well were what when where which who whose
   will with within work working works would you your month months week weeks year years day days last past today 30
   located headquartered focus focused focusing related specialised specialized area space sector field industry make
+  hiring growing fast fastest leading promising emerging innovative successful popular famous great interesting relevant
   talk talks post posts cover covers sell sells selling offer offers offering provide provides providing`);
 
 /** Words that only say which type is meant; for any type, since the type is chosen elsewhere. */
@@ -47,6 +48,10 @@ export const aliases: Readonly<Record<string, readonly string[]>> = {
   ml: ['machine learning'],
   ai: ['artificial intelligence'],
   vegan: ['plant based'],
+  fashion: ['clothing', 'apparel'],
+  clothes: ['clothing', 'apparel'],
+  leader: ['head', 'director', 'vp', 'chief'],
+  leaders: ['head', 'director', 'vp', 'chief'],
   dentist: ['dental'],
   dentists: ['dental'],
   ceo: ['chief executive'],

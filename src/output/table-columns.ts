@@ -22,7 +22,7 @@ export interface TableColumn {
 export function entityTable(enrichFields: readonly string[]): TableColumn[] {
   return [
     { header: 'name', role: 'title', min: 14, max: 32, text: (record) => readable(record.member('name')) },
-    { header: 'score', role: 'aside', min: 5, max: 12, text: (record) => readable(scoreOf(record)) },
+    { header: 'score', role: 'aside', min: 5, max: 8, text: (record) => readable(scoreOf(record)) },
     {
       header: 'link',
       role: 'link',

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
@@ -8,17 +8,19 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { isAlive } from '../../src/local-service/lock.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { admitForTest } from './ledger-steps.ts';
-import { expectToAddUp, temporaryFolder } from './running.ts';
+import { expectToAddUp, someLeads, temporaryFolder } from './running.ts';
 
 /** Real processes on one state, killed at the worst of times. */
 const folder = join(import.meta.dirname, '../../node_modules/.cache/leadpipe-tests');
-const worker = join(folder, 'ledger-worker.mjs');
+const ledgerWorker = join(folder, 'ledger-worker.mjs');
+const serviceWorker = join(folder, 'service-worker.mjs');
 
 beforeAll(async () => {
   mkdirSync(folder, { recursive: true });
   await build({
-    entryPoints: [join(import.meta.dirname, 'ledger-worker.ts')],
-    outfile: worker,
+    entryPoints: ['ledger-worker.ts', 'service-worker.ts'].map((file) => join(import.meta.dirname, file)),
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -28,7 +30,7 @@ beforeAll(async () => {
 });
 
 function start(...args: string[]): ChildProcess {
-  return spawn(process.execPath, [worker, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(process.execPath, [ledgerWorker, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
 async function line(child: ChildProcess, count = 1): Promise<void> {
@@ -101,6 +103,75 @@ describe('several processes on one state', () => {
     const codes = await Promise.all(children.map((child) => once(child, 'exit')));
     expect(codes.map(([code]) => code)).toEqual([0, 0, 0]);
     expect(expectToAddUp(stateDir)).toMatchObject([{ settled: 450, reserved: 0 }]);
+  });
+});
+
+describe('a killed service', () => {
+  const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
+  const search = JSON.stringify({ entity_type: 'company', objective: 'fintech', limit: 50 });
+
+  async function serve(stateDir: string, switches: object): Promise<{ child: ChildProcess; url: string }> {
+    const catalogFile = join(temporaryFolder(), 'leads.jsonl');
+    writeFileSync(catalogFile, someLeads.map((lead) => JSON.stringify(lead)).join('\n'));
+    const child = spawn(process.execPath, [serviceWorker, stateDir, catalogFile, JSON.stringify(switches)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [url] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
+    return { child, url };
+  }
+
+  it.each([
+    ['bills_sent', 2],
+    ['bills_all', 4],
+    ['bills_nothing', 0],
+  ])(
+    'amid a stream (dropped_stream=%s): the next start settles %i and takes tasks on',
+    async (dropped_stream, settled) => {
+      const stateDir = temporaryFolder();
+      const switches = { dropped_stream, batch_size: 2, batch_pause_ms: 3_600_000, task_start_ms: 3_600_000 };
+      const { child, url } = await serve(stateDir, switches);
+      const stream = await fetch(`${url}/v1/entity-search`, { method: 'POST', headers, body: search });
+      const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+      await reader.read();
+      const task = await fetch(`${url}/v1/entity-search/create_task`, {
+        method: 'POST',
+        headers: { ...headers, 'idempotency-key': 'task' },
+        body: search,
+      });
+      expect(task.status).toBe(200);
+      await kill(child);
+      await reader.read().catch(() => undefined);
+      expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 100, settled: 0 }]);
+
+      const next = await serve(stateDir, { ...switches, task_start_ms: 0, task_step_ms: 0 });
+      await expect
+        .poll(async () => (await fetch(`${next.url}/v1/credit/balance`, { headers })).json())
+        .toMatchObject({ available_credits: 100_000 - settled - 4 });
+      await kill(next.child);
+      expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 0, settled: settled + 4 }]);
+    },
+  );
+
+  it('leaves another service on the same state alone, and both share credits and keys', async () => {
+    const stateDir = temporaryFolder();
+    const one = await serve(stateDir, { batch_pause_ms: 0 });
+    const two = await serve(stateDir, { batch_pause_ms: 0 });
+    const searches = Array.from({ length: 10 }, (_, index) =>
+      fetch(`${index % 2 === 0 ? one.url : two.url}/v1/entity-search`, {
+        method: 'POST',
+        headers: { ...headers, 'idempotency-key': String(index % 5) },
+        body: search,
+      }).then(async (answer) => {
+        await answer.text();
+        return answer.status;
+      }),
+    );
+    expect((await Promise.all(searches)).sort()).toEqual([...Array(5).fill(200), ...Array(5).fill(409)]);
+    await kill(one.child);
+    const answer = await fetch(`${two.url}/v1/credit/balance`, { headers });
+    expect(await answer.json()).toMatchObject({ available_credits: 100_000 - 20 });
+    await kill(two.child);
+    expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 0, settled: 20 }]);
   });
 });
 

@@ -81,6 +81,9 @@ describe('an objective', () => {
     ],
     ['company', 'grunlicht', ['Grünlicht']],
     ['company', 'fintech in Atlantis', []],
+    ['company', 'fast-growing climate tech startups hiring in Berlin', ['Grünlicht']],
+    ['company', 'large Series B climate tech company from Berlin', []],
+    ['company', 'companies with 10-30 employees', ['Kontora', 'Mandato', 'Pfandwerk']],
     ['company', 'companies', ['Grünlicht', 'Kontora', 'Mandato', 'Pfandwerk', 'Solana Verde', 'Zahlstelle']],
     ['person', 'CTOs of fintechs in Berlin', []],
     ['person', 'CTO in Berlin', ['Lena Weber']],
@@ -97,6 +100,22 @@ describe('an objective', () => {
     const [lead] = await find('youtube_creator', 'climate podcasts with over 100k subscribers');
     expect(lead?.score.score).toMatch(/^0\.\d\d$/);
     expect(lead?.score.reason).toBe('matches climate, podcasts, subscribers 250000 (over 100k)');
+  });
+});
+
+describe('an objective of any kind', () => {
+  it.each([
+    ['quotes', '"fintech" \'in\' "Berlin'],
+    ['search syntax', 'fintech OR NOT (Berlin*) NEAR(a b) ^x {name}: -y'],
+    ['percent, colons and dots', '100% name:fintech a.b.c C++ C# .NET'],
+    ['a NUL', 'fintech\u0000Berlin'],
+    ['emoji', '🚀🚀'],
+    ['half a character', 'fintech \ud800'],
+    ['numbers alone', '1 2 3 100k between 5 and'],
+    ['many words', 'word'.repeat(3).concat(' fintech').repeat(150)],
+    ['CJK without a match', '上海的美妆博主超过十万'],
+  ])('%s does not break the search', async (_, objective) => {
+    expect(Array.isArray(await find('company', objective))).toBe(true);
   });
 });
 

@@ -3,9 +3,10 @@ import { type DeepSearchResponse, type EntityType, noResultTexts } from '../../c
 import { authenticate, receive } from '../admission.ts';
 import { answer } from '../answer.ts';
 import { type Outcome, runBilled } from '../billed.ts';
-import type { Catalogue, Lead } from '../catalogue.ts';
+import type { Catalogue } from '../catalogue.ts';
 import { referenceOf } from '../facts.ts';
 import { text } from '../fields.ts';
+import type { Lead } from '../lead.ts';
 import { findLead } from '../lead-finder.ts';
 import type { Exchange, Service } from '../service.ts';
 

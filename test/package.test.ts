@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../src/cli/exit-codes.ts';
+import { bareEnvironment, temporaryFolder } from './helpers/run.ts';
+
+const root = join(import.meta.dirname, '..');
+
+describe('the package', () => {
+  it('installed from its tarball runs the main job, and brings nothing else along', () => {
+    const folder = temporaryFolder();
+    const env = { ...process.env, ...bareEnvironment(folder) };
+    execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, env });
+    const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+    execFileSync(
+      'npm',
+      ['install', '--offline', '--no-audit', '--no-fund', '--prefix', folder, join(folder, tarball)],
+      { env, cwd: folder },
+    );
+    expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      'leadpipe',
+    ]);
+    const args = ['search', 'company', 'seed-stage fintech in Berlin', '--limit', '3', '--local', '-q'];
+    const leads = execFileSync(join(folder, 'node_modules/.bin/leadpipe'), args, { env, encoding: 'utf8' });
+    expect(leads.match(/Berlin/g)?.length).toBeGreaterThanOrEqual(3);
+  }, 60_000);
+
+  it('names no registry in its lock file', () => {
+    expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toMatch(
+      /"resolved"|https?:\/\/registry/,
+    );
+  });
+
+  it('has the exit codes of its README', () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const listed = [...readme.matchAll(/^\| ([\d, ]+) \|/gm)].flatMap(([, codes = '']) =>
+      codes.split(', ').map(Number),
+    );
+    expect(listed).toEqual(Object.values(exitCodes).map(({ code }) => code));
+  });
+});
