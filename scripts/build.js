@@ -17,6 +17,8 @@ const { metafile } = await build({
   bundle: true,
   splitting: true,
   minify: true,
+  // Stack traces that a bug report can be made of.
+  keepNames: true,
   format: 'esm',
   platform: 'node',
   target: 'node20.18',

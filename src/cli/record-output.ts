@@ -2,10 +2,10 @@ import { extname } from 'node:path';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
-import { type Layout, pathLayout } from '../output/columns.ts';
+import { type Layout, type LayoutOf, pathLayout } from '../output/columns.ts';
 import type { FileSink } from '../output/file-sink.ts';
 import { createStreamSink, type Sink } from '../output/sink.ts';
-import { createWriter, type Format } from '../output/writer.ts';
+import { createWriter, type Format, type RecordWriter } from '../output/writer.ts';
 import { colorOf } from './color.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
 
@@ -43,7 +43,10 @@ export function toFormat(
 }
 
 /** Throws UsageError for options that contradict each other; nothing is opened. */
-export function toLayout(options: RecordOptions, layout: Layout): Layout {
+export function toLayout<Wanted extends Layout | LayoutOf>(
+  options: RecordOptions,
+  layout: Wanted,
+): Wanted | Layout {
   if (options.append && fileOf(options) === undefined) {
     throw new UsageError('--append needs the file of -o', 'Name it: -o leads.csv --append.');
   }
@@ -62,41 +65,48 @@ export async function withOutput<T>(
   options: OutputOptions,
   kind: {
     readonly shape: 'list' | 'single';
-    readonly layout: Layout;
+    readonly layout: Layout | LayoutOf;
     readonly preferred: Format | undefined;
   },
   work: (output: RecordOutput) => Promise<T>,
 ): Promise<T> {
   const format = toFormat(options, context.stdout.isTerminal, kind.preferred);
   const file = fileOf(options);
-  const fileSink = file === undefined ? undefined : await openFile(file, options, format, kind.layout);
+  const { layout } = kind;
+  const fileSink = file === undefined ? undefined : await openFile(file, options, format, layout);
   const sink: Sink = fileSink ?? createStreamSink(context.stdout.stream, context.signal);
   const onTerminal = fileSink === undefined && context.stdout.isTerminal;
-  const writer = await createWriter(format, sink, {
-    layout: kind.layout,
-    shape: kind.shape,
-    width: widthOf(context),
-    color: onTerminal && colorOf(context, context.stdout, options.color),
-    csvRaw: options.csvRaw === true,
-    ...(fileSink === undefined ? {} : { continued: fileSink.continued, lineEnd: fileSink.lineEnd }),
-  });
+  const writerOf = (known: Layout): Promise<RecordWriter> =>
+    createWriter(format, sink, {
+      layout: known,
+      shape: kind.shape,
+      width: widthOf(context),
+      color: onTerminal && colorOf(context, context.stdout, options.color),
+      csvRaw: options.csvRaw === true,
+      ...(fileSink === undefined ? {} : { continued: fileSink.continued, lineEnd: fileSink.lineEnd }),
+    });
+  let writer = typeof layout === 'function' ? undefined : await writerOf(layout);
+  const writerFor = async (records: readonly JsonText[]): Promise<RecordWriter> => {
+    writer ??= await writerOf(typeof layout === 'function' ? layout(records) : layout);
+    return writer;
+  };
   let open = true;
   let written = false;
   const cut = async (): Promise<string | undefined> => {
     if (!open) return undefined;
     open = false;
     // What arrived should be a valid file, and nothing should leave none; a disk that is full or a reader that is gone is reported already.
-    if (written) await writer.end().catch(() => undefined);
+    if (written) await writer?.end().catch(() => undefined);
     return await fileSink?.abandon();
   };
   try {
-    const write = (records: readonly JsonText[]): Promise<void> => {
+    const write = async (records: readonly JsonText[]): Promise<void> => {
       written = true;
-      return writer.write(records);
+      await (await writerFor(records)).write(records);
     };
     const result = await work({ file, onTerminal, write, cut });
     if (open) {
-      await writer.end();
+      await (await writerFor([])).end();
       open = false;
       await fileSink?.commit();
     }
@@ -111,10 +121,17 @@ async function openFile(
   file: string,
   options: RecordOptions,
   format: Format,
-  layout: Layout,
+  layout: Layout | LayoutOf,
 ): Promise<FileSink> {
   const { createFileSink } = await import('../output/file-sink.ts');
   if (!options.append) return await createFileSink(file);
+  if (typeof layout === 'function') {
+    if (format !== 'csv') return await createFileSink(file, { append: { format } });
+    // Found out after the answer, another header would mean that rows which are paid for have no place.
+    throw new UsageError(
+      'the columns of these rows are known only when they arrive: to append them to CSV, name them with --columns',
+    );
+  }
   const { csvHeader } = await import('../output/csv-cell.ts');
   const header = csvHeader(layout.columns, options.csvRaw === true);
   return await createFileSink(file, { append: { format, header } });

@@ -51,7 +51,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Fields that only Contact Search may answer. */
-export function asksForContact(field: string): boolean {
+function asksForContact(field: string): boolean {
   return /e-?mail|phone|mobile|telephone|whats ?app/i.test(field.replace(/_/g, ' '));
 }
 

@@ -17,7 +17,10 @@ export interface Listener {
 
 /** Takes HTTP requests to the routes of the contract, and nowhere else. */
 export function createListener(service: Service): Listener {
-  const running = new Map<AbortController, Promise<void>>();
+  const running = new Map<
+    AbortController,
+    { readonly run: Promise<void>; readonly incoming: IncomingMessage }
+  >();
   let closing = false;
   const app = new Hono<{ Bindings: HttpBindings }>();
   for (const [name, endpoint] of Object.entries(endpoints)) {
@@ -26,7 +29,7 @@ export function createListener(service: Service): Listener {
       const gone = new AbortController();
       if (closing) gone.abort();
       const run = serve(service, openExchange(service, operation, fromNode(env), req.url, gone));
-      running.set(gone, run);
+      running.set(gone, { run, incoming: fromNode(env).incoming });
       await run.finally(() => running.delete(gone));
       return RESPONSE_ALREADY_SENT;
     });
@@ -58,8 +61,13 @@ export function createListener(service: Service): Listener {
     listen,
     async close() {
       closing = true;
-      for (const gone of running.keys()) gone.abort();
-      await Promise.all(running.values());
+      const left = [...running];
+      for (const [gone, { incoming }] of left) {
+        gone.abort();
+        // Its body may never come.
+        if (!incoming.complete) incoming.destroy();
+      }
+      await Promise.all(left.map(([, { run }]) => run));
     },
   };
 }

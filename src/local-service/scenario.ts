@@ -30,7 +30,7 @@ export interface Fault {
   readonly afterBatches: number;
 }
 
-export const faultKinds = [
+const faultKinds = [
   'status',
   'delay',
   'cut',
@@ -40,7 +40,7 @@ export const faultKinds = [
   'lost_response',
   'task_error',
 ] as const;
-export type FaultKind = (typeof faultKinds)[number];
+type FaultKind = (typeof faultKinds)[number];
 
 /** Thrown for a scenario that can't be used; the message says where and why. */
 export class ScenarioError extends Error {

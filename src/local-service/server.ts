@@ -10,9 +10,9 @@ import { createSwitches, type Switches } from './switches.ts';
 import { advanceTasks, createTaskClock } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
-export { type LocalKey, localKeys } from './keys.ts';
-export { faultKinds, ScenarioError } from './scenario.ts';
-export { SwitchError, type Switches, type SwitchName, switchTable, toSwitches } from './switches.ts';
+export { localKeys } from './keys.ts';
+export { ScenarioError } from './scenario.ts';
+export { SwitchError, toSwitches } from './switches.ts';
 
 export interface LocalServiceOptions {
   /** Folder of the state: 0700, its files 0600. */
@@ -43,16 +43,21 @@ export interface LocalService {
 }
 
 /**
- * Starts the local service on 127.0.0.1. Throws CatalogueError for a catalogue that can't be used, SwitchError
- * for a switch that does not exist, ScenarioError for a scenario that can't be used, and the system's error when the port is taken.
+ * Starts the local service on 127.0.0.1. Throws CatalogueError, ScenarioError or SwitchError for a catalogue, a
+ * scenario or a switch that can't be used, and the system's error when the port is taken.
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   const { stateDir, clock, pid } = options;
   const switches = createSwitches(options.switches);
   const scenario = readScenario(options.scenarioFile);
   const store = openStore({ stateDir, pid, monotonic: () => clock.monotonic() });
+  const open: { close(): void }[] = [store];
+  const closeAll = () => {
+    for (const part of open.splice(0).reverse()) part.close();
+  };
   try {
     const catalogue = await openCatalogueOf(stateDir, options.catalogFile);
+    open.push(catalogue);
     const now = () => clock.now().getTime();
     const tasks = createTaskClock(store, switches, clock);
     const service: Service = { store, catalogue, switches, scenario, tasks, clock, now, log: options.log };
@@ -72,12 +77,11 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
         await listener.close();
         server.closeAllConnections();
         await closed;
-        catalogue.close();
-        store.close();
+        closeAll();
       },
     };
   } catch (error) {
-    store.close();
+    closeAll();
     throw error;
   }
 }

@@ -51,7 +51,7 @@ interface Progress {
 }
 
 /** created, then running a step at a time, then done one step after the last entity; never backwards, whatever the clock does. */
-export function progressOf(task: ActiveTask, switches: Switches, now: number): Progress {
+function progressOf(task: ActiveTask, switches: Switches, now: number): Progress {
   const elapsed = now - task.created_at - switches.task_start_ms;
   if (elapsed < 0) return { status: task.status, ready: task.ready_count, verified: task.verified_count };
   const found = Math.min(task.found, task.fails_after ?? task.found);

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { type JsonText, JsonView, objectOf } from '../json/text.ts';
+import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
 import { enrichedContent, enrichedReference, scoreOf } from './entity-parts.ts';
 import { entityTable, type TableColumn } from './table-columns.ts';
 
@@ -16,7 +16,14 @@ export interface Layout {
   readonly chosen: boolean;
   /** What a table shows, where that is not the columns. */
   readonly table?: readonly TableColumn[];
+  /** What the sheet of a single answer shows, where that is not the columns. */
+  sheet?(record: JsonView): readonly Column[];
+  /** Shown to people as running text with its sources. */
+  readonly prose?: true;
 }
+
+/** A layout that only the answer can tell: made from the first records that are written. */
+export type LayoutOf = (records: readonly JsonText[]) => Layout;
 
 /** Leads of a search, with the enrich fields that were requested. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
@@ -56,11 +63,26 @@ export const contactLayout: Layout = {
     { header: 'reference', value: (record) => record.inner('result')?.member('reference') },
     { header: 'created_at', value: (record) => record.member('created_at') },
   ],
+  sheet: (record) => [
+    {
+      header: stringOf(record.inner('request')?.member('contact_type')) ?? 'content',
+      value: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : '"not found"'),
+    },
+    { header: 'reference', value: (answer) => answer.inner('result')?.member('reference') },
+    { header: 'objective', value: (answer) => answer.inner('request')?.member('objective') },
+  ],
 };
+
+/** Null, empty and white space are all "not found". */
+export function isContactFound(record: JsonView): boolean {
+  const content = record.inner('result')?.member('content') ?? 'null';
+  return kindOf(content) !== 'null' && (stringOf(content) ?? content).trim() !== '';
+}
 
 /** An answer of another form than `{ Result, Citations }` is shown whole. */
 export const researchLayout: Layout = {
   chosen: false,
+  prose: true,
   columns: [
     {
       header: 'result',
@@ -75,6 +97,33 @@ export const researchLayout: Layout = {
     },
   ],
 };
+
+/** The fields that were asked for; to people also what the answer holds besides. */
+export function enrichLayout(fields: readonly string[]): Layout {
+  const layout = memberLayout(fields, 'answer');
+  return {
+    ...layout,
+    sheet(record) {
+      const answer = record.member('answer') ?? 'null';
+      if (kindOf(answer) !== 'object') return memberLayout(['answer']).columns;
+      const others = [...objectMembers(answer).keys()].filter((name) => !fields.includes(name));
+      return [...layout.columns, ...memberLayout(others, 'answer').columns];
+    },
+  };
+}
+
+/** Items of an extraction: every field that one of them has, in the order in which they appear. */
+export function itemsLayout(items: readonly JsonText[]): Layout {
+  const names = new Set(items.flatMap((item) => [...objectMembers(item).keys()]));
+  const layout = memberLayout([...names]);
+  if (items.every((item) => kindOf(item) === 'object')) return layout;
+  // The interface promises objects; what was paid for is shown all the same.
+  const whole: Column = {
+    header: free(names, 'item', 'item'),
+    value: (record) => (kindOf(record.text) === 'object' ? undefined : record.text),
+  };
+  return { ...layout, columns: [...layout.columns, whole] };
+}
 
 export const taskStatusLayout: Layout = memberLayout([
   'leads_search_id',
@@ -118,9 +167,9 @@ function entityColumns(enrichFields: readonly string[]): Column[] {
 }
 
 /** The header, or with the name of its object in front when another column has it already. */
-function free(taken: Set<string>, wanted: string): string {
+function free(taken: Set<string>, wanted: string, owner = 'enrich_fields'): string {
   let header = wanted;
-  while (taken.has(header)) header = `enrich_fields.${header}`;
+  while (taken.has(header)) header = `${owner}.${header}`;
   taken.add(header);
   return header;
 }

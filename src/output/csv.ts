@@ -10,7 +10,7 @@ export function createCsvWriter(sink: Sink, options: WriterOptions): RecordWrite
   const raw = options.csvRaw ?? false;
   // A row of one empty cell would be a blank line, which readers skip.
   const style = { record_delimiter: options.lineEnd ?? '\r\n', quoted_empty: columns.length === 1 };
-  let pendingHeader = options.continued ? [] : [csvHeader(columns, raw)];
+  let pendingHeader = options.continued || columns.length === 0 ? [] : [csvHeader(columns, raw)];
   return {
     async write(records) {
       if (records.length === 0) return;

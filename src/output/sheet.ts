@@ -15,11 +15,9 @@ const none = '–';
 
 /** A single answer: a line per column, its name on the left and its value, wrapped, on the right. */
 export function createSheetWriter(sink: Sink, options: WriterOptions): RecordWriter {
-  const { columns } = options.layout;
+  const { layout } = options;
   const width = options.width || defaultWidth;
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
-  const names = columns.map(({ header }) => cutTo(toTerminalText(header), Math.floor(width * 0.4)));
-  const valueWidth = Math.max(1, width - gap - Math.max(0, ...names.map(textWidth)));
 
   return {
     async write(records) {
@@ -27,6 +25,9 @@ export function createSheetWriter(sink: Sink, options: WriterOptions): RecordWri
       let text = '';
       for (const record of records) {
         const view = new JsonView(record);
+        const columns = layout.sheet?.(view) ?? layout.columns;
+        const names = columns.map(({ header }) => cutTo(toTerminalText(header), Math.floor(width * 0.4)));
+        const valueWidth = Math.max(1, width - gap - Math.max(0, ...names.map(textWidth)));
         const table = borderless();
         columns.forEach((column, index) => {
           const lines = readableLines(column.value(view)).flatMap((line) =>

@@ -44,8 +44,9 @@ export async function createWriter(
     case 'csv':
       return (await import('./csv.ts')).createCsvWriter(sink, options);
     case 'table':
-      return options.shape === 'single'
-        ? (await import('./sheet.ts')).createSheetWriter(sink, options)
-        : (await import('./table.ts')).createTableWriter(sink, options);
+      if (options.shape === 'list') return (await import('./table.ts')).createTableWriter(sink, options);
+      return options.layout.prose
+        ? (await import('./prose.ts')).createProseWriter(sink, options)
+        : (await import('./sheet.ts')).createSheetWriter(sink, options);
   }
 }

@@ -1,0 +1,99 @@
+import type { Clock } from '../context.ts';
+import { terminalTaskStates } from '../contract/types.ts';
+import { type Answer, type Bench, NotJudged, type Request, type Step } from './row.ts';
+import { companies, getTask } from './samples.ts';
+import { isObject } from './shapes.ts';
+
+export interface BenchOptions {
+  readonly send: (request: Request) => Promise<Answer>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Milliseconds between two looks at a task or the balance. */
+  readonly pollMs: number;
+  /** Milliseconds after which a task that has not ended is given up. */
+  readonly taskMs: number;
+}
+
+/** What rows share: answers that are asked for once, and a task that has ended. */
+export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOptions): Bench {
+  const shared = new Map<string, Promise<Answer>>();
+  let task: Promise<string> | undefined;
+
+  const bench: Bench = {
+    send,
+    once(name, step) {
+      const answer = shared.get(name) ?? take(bench, step, []);
+      shared.set(name, answer);
+      return answer;
+    },
+    finishedTask() {
+      task ??= createTask().then(async (searchId) => {
+        await bench.statusWhen(searchId, () => false);
+        return searchId;
+      });
+      return task;
+    },
+    async statusWhen(searchId, wanted) {
+      const start = clock.monotonic();
+      for (;;) {
+        const answer = await send(getTask('status', { leads_search_id: searchId }));
+        const status = statusOf(answer);
+        if (status === undefined) throw new NotJudged(`the status of the task: ${answer.status}`);
+        const ended = terminalTaskStates.some((state) => state === status.status);
+        if (ended || wanted(status.ready)) return answer;
+        if (clock.monotonic() - start > taskMs) throw new NotJudged('the task did not end in time');
+        await pause();
+      }
+    },
+    async steadyBalance() {
+      let before = await send({ endpoint: 'balance' });
+      for (let reads = 0; reads < 30; reads++) {
+        await pause();
+        const now = await send({ endpoint: 'balance' });
+        if (creditsOf(now) === creditsOf(before)) return now;
+        before = now;
+      }
+      throw new NotJudged('the balance does not come to rest');
+    },
+  };
+
+  async function createTask(): Promise<string> {
+    const answer = await send({ endpoint: 'createTask', body: companies({ limit: 7 }) });
+    return searchIdOf(answer);
+  }
+
+  function pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        cancel();
+        signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      const cancel = clock.after(signal.aborted ? 0 : pollMs, finish);
+      signal.addEventListener('abort', finish);
+    });
+  }
+
+  return bench;
+}
+
+export function take(bench: Bench, step: Step, earlier: readonly Answer[]): Promise<Answer> {
+  return typeof step === 'function' ? step(bench, earlier) : bench.send(step);
+}
+
+/** The task that an answer of create_task names. */
+export function searchIdOf(answer: Answer): string {
+  const id = isObject(answer.json) ? answer.json.leads_search_id : undefined;
+  if (answer.status !== 200 || typeof id !== 'string') throw new NotJudged(`create_task gave ${answer.status} and no task`);
+  return id;
+}
+
+export function creditsOf({ json }: Answer): number {
+  return Number(isObject(json) ? json.available_credits : Number.NaN);
+}
+
+export function statusOf({ json }: Answer): { status: unknown; ready: number; verified: number } | undefined {
+  if (!isObject(json) || !isObject(json.status)) return undefined;
+  const { status, ready_count, verified_count } = json.status;
+  return { status, ready: Number(ready_count), verified: Number(verified_count) };
+}

@@ -1,0 +1,101 @@
+import { type ErrorType, errorRows } from '../contract/errors.ts';
+import { envelope } from './resources.ts';
+import type { Answer, Check, Expectation, Request, Row, Step } from './row.ts';
+import { isObject, quoted, type Shape } from './shapes.ts';
+
+/** A request that the service accepts; `check` is the rule, where it is more than that. */
+export function accepted(says?: string, check?: Check): Expectation {
+  return { status: [200], ...(says === undefined ? {} : { says }), ...(check === undefined ? {} : { check }) };
+}
+
+/** A refusal with the types that the document has for this status, or some of them. */
+export function refusal(status: number, types: readonly ErrorType[] = typesOf(status)): Expectation {
+  return { status: [status], types };
+}
+
+export const invalid = refusal(422);
+export const conflicting = refusal(409);
+
+/** A row in which a request with something wrong in it is refused. */
+export function refused(id: string, rule: string, request: Request): Row {
+  return { id, rule, request, expect: invalid };
+}
+
+/** A row in which a request at the edge of what is allowed is accepted; it costs. */
+export function allowed(id: string, rule: string, request: Step): Row {
+  return { id, rule, costs: true, request, expect: accepted() };
+}
+
+export function bodyLike(says: string, shape: Shape): Expectation {
+  return accepted(says, (answer) => shape(answer.json, '$'));
+}
+
+export function header(name: string, wanted: string, accepts: (value: string, answer: Answer) => boolean): Expectation {
+  return accepted(`${name}: ${wanted}`, (answer) => {
+    const value = answer.headers.get(name);
+    if (value === null) return [`there is no header ${name}`];
+    return accepts(value, answer) ? [] : [`${name} is ${quoted(value)}`];
+  });
+}
+
+export const requestId = header('X-Request-Id', 'a text', (value) => value.trim() !== '');
+export const noStore = header('Cache-Control', 'no-store', (value) =>
+  value
+    .toLowerCase()
+    .split(',')
+    .some((directive) => directive.trim() === 'no-store'),
+);
+export const suppliedKey = header('Idempotency-Key', 'as supplied', (value, { sentKey }) => value === sentKey);
+export const generatedKey = header('Idempotency-Key', 'a generated one', (value) => value.trim() !== '');
+
+/** What the head and the body of an answer break. */
+export function problemsOf(expect: Expectation, answer: Answer, earlier: readonly Answer[]): readonly string[] {
+  if (!expect.status.includes(answer.status)) return [`${answer.status} instead of ${expect.status.join(' or ')}`];
+  if (answer.status >= 400) return [...envelope(answer.json, '$'), ...wrongType(expect, answer)];
+  return expect.check?.(answer, earlier) ?? [];
+}
+
+/** What an expectation comes to, in words. */
+export function toText({ status, types = [], says }: Expectation): string {
+  const head = [status.join(' or '), types.join(' or ')].filter((part) => part !== '').join(' ');
+  return says === undefined ? head : `${head}, ${says}`;
+}
+
+/** The status and, of an error, the type that was found. */
+export function toSummary(answer: Answer): string {
+  const type = answer.status < 400 ? undefined : documentedType(answer);
+  return type === undefined ? String(answer.status) : `${answer.status} ${type}`;
+}
+
+export function documentedType(answer: Answer): ErrorType | undefined {
+  return candidates(answer).find(isErrorType);
+}
+
+/**
+ * The type's place in the envelope is not documented: any member where types usually stand will do, and an
+ * envelope without one breaks nothing. But a documented type that belongs to another error does, and so does
+ * something undocumented in the one place that is named for it.
+ */
+function wrongType({ types = [] }: Expectation, answer: Answer): readonly string[] {
+  const found = candidates(answer);
+  if (types.length === 0 || found.some((type) => types.some((one) => one === type))) return [];
+  const named = isObject(answer.json) && isObject(answer.json.error) ? answer.json.error.type : undefined;
+  const claimed = found.find(isErrorType) ?? (typeof named === 'string' ? named : undefined);
+  return claimed === undefined ? [] : [`the error type is ${quoted(claimed)} instead of ${types.join(' or ')}`];
+}
+
+function candidates({ json }: Answer): string[] {
+  if (!isObject(json)) return [];
+  const places = [...(isObject(json.error) ? [json.error] : []), json];
+  return places
+    .flatMap((place) => ['type', 'code', 'error_type', 'name', 'status'].map((member) => place[member]))
+    .filter((value) => typeof value === 'string');
+}
+
+function isErrorType(type: string): type is ErrorType {
+  return errorRows.some((row) => row.type === type);
+}
+
+function typesOf(status: number): ErrorType[] {
+  return errorRows.filter((row) => row.status === status).map(({ type }) => type);
+}

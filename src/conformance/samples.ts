@@ -1,0 +1,79 @@
+import type { EndpointName } from '../contract/endpoints.ts';
+import type { EntityType, ExtractionType } from '../contract/types.ts';
+import type { Request } from './row.ts';
+
+/** Requests that are right in every way and cost little; a row changes the one thing it is about. */
+
+export const objective = 'software companies in Berlin';
+
+/** A search for companies, in either form. One lead, unless `change` says otherwise. */
+export function companies(change: object = {}): object {
+  return { entity_type: 'company', objective, limit: 1, ...change };
+}
+
+export const contact = { contact_type: 'email', objective: 'the business e-mail of the founder of Example GmbH' };
+export const research = { query: 'What does Example GmbH do?' };
+export const enrichment = {
+  entity_context: 'Example GmbH. Industry: fintech. City: Berlin.',
+  enrich_fields: { type: 'object', properties: { industry: { type: 'string' }, city: { type: 'string' } } },
+};
+export const extraction = { type: 'github_user_followers', target: 'octocat', limit: 1 };
+export const pageExtraction = {
+  type: 'web2list',
+  target: 'https://example.com/',
+  instruction: 'the names of all companies',
+};
+
+/** A target that makes sense for the type. */
+export function targetOf(type: ExtractionType): string {
+  return type.startsWith('github_repo') ? 'octocat/hello-world' : type.startsWith('github') ? 'octocat' : 'nasa';
+}
+
+/** What each kind of lead may be asked for. */
+export function objectiveOf(type: EntityType): string {
+  if (type === 'company') return objective;
+  return type === 'person' ? 'founders in Berlin' : type === 'shopify_store' ? 'coffee' : 'travel';
+}
+
+export const postBodies = {
+  search: companies(),
+  createTask: companies(),
+  contactSearch: contact,
+  deepSearch: research,
+  enrich: enrichment,
+  extract: extraction,
+} as const satisfies Partial<Record<EndpointName, object>>;
+
+export type PostEndpoint = keyof typeof postBodies;
+export const postEndpoints = Object.keys(postBodies) as PostEndpoint[];
+
+/** How the document calls the endpoints; the names of rows. */
+export const names: Readonly<Record<EndpointName, string>> = {
+  search: 'search',
+  createTask: 'create_task',
+  status: 'status',
+  fetch: 'fetch',
+  contactSearch: 'contact',
+  deepSearch: 'deep-search',
+  enrich: 'enrich',
+  extract: 'extract',
+  balance: 'balance',
+};
+
+/** A POST that is right, with something changed. */
+export function post(endpoint: PostEndpoint, change: Partial<Request> = {}): Request {
+  return { endpoint, body: postBodies[endpoint], ...change };
+}
+
+export function getTask(endpoint: 'status' | 'fetch', query: Readonly<Record<string, string>>): Request {
+  return { endpoint, query };
+}
+
+/** A right request of any endpoint; those that read a task name one that nobody has. */
+export function anyRequest(endpoint: EndpointName): Request {
+  if (endpoint === 'balance') return { endpoint };
+  if (endpoint === 'status' || endpoint === 'fetch') return getTask(endpoint, { leads_search_id: unknownTask });
+  return post(endpoint);
+}
+
+export const unknownTask = 'conformance-no-such-task';

@@ -1,0 +1,85 @@
+/**
+ * What a JSON value looks like. Each shape returns what is wrong, one line each, with the place as a path from `$`.
+ */
+export type Shape = (value: unknown, at: string) => readonly string[];
+
+const maxQuoted = 60;
+
+export function quoted(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'absent';
+  return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
+}
+
+function shape(name: string, accepts: (value: unknown) => boolean): Shape {
+  return (value, at) => (accepts(value) ? [] : [`${at} is ${quoted(value)}, not ${name}`]);
+}
+
+export const text = shape('a string', (value) => typeof value === 'string');
+export const filledText = shape('a text', (value) => typeof value === 'string' && value.trim() !== '');
+export const truth = shape('a boolean', (value) => typeof value === 'boolean');
+export const count = shape(
+  'a whole number from 0',
+  (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+);
+export const integer = shape('a whole number', (value) => Number.isSafeInteger(value));
+export const notNull = shape('a JSON value other than null', (value) => value !== undefined && value !== null);
+export const object = shape('an object', isObject);
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function matching(name: string, pattern: RegExp): Shape {
+  return shape(name, (value) => typeof value === 'string' && pattern.test(value));
+}
+
+/** Exactly one of these values. */
+export function among(...values: readonly unknown[]): Shape {
+  return shape(values.map(quoted).join(' or '), (value) => values.includes(value));
+}
+
+export function orNull(inner: Shape): Shape {
+  return (value, at) => (value === null ? [] : inner(value, at));
+}
+
+export function listOf(inner: Shape): Shape {
+  return (value, at) =>
+    Array.isArray(value)
+      ? value.flatMap((item, index) => inner(item, `${at}[${index}]`))
+      : [`${at} is ${quoted(value)}, not an array`];
+}
+
+/** Any object whose members all look like this. */
+export function mapOf(inner: Shape): Shape {
+  return (value, at) =>
+    isObject(value)
+      ? Object.entries(value).flatMap(([name, item]) => inner(item, `${at}.${name}`))
+      : [`${at} is ${quoted(value)}, not an object`];
+}
+
+export interface Members {
+  /** May be absent. */
+  readonly optional?: Readonly<Record<string, Shape>>;
+  /** Nothing beside these. */
+  readonly closed?: true;
+}
+
+/** An object with these members; others are allowed, since the document tells clients to ignore them. */
+export function objectWith(
+  members: Readonly<Record<string, Shape>>,
+  { optional = {}, closed }: Members = {},
+): Shape {
+  return (value, at) => {
+    if (!isObject(value)) return [`${at} is ${quoted(value)}, not an object`];
+    const wrong: string[] = [];
+    for (const [name, inner] of Object.entries(members)) wrong.push(...inner(value[name], `${at}.${name}`));
+    for (const [name, inner] of Object.entries(optional)) {
+      if (Object.hasOwn(value, name)) wrong.push(...inner(value[name], `${at}.${name}`));
+    }
+    if (closed) {
+      const more = Object.keys(value).filter((name) => !(name in members) && !(name in optional));
+      if (more.length > 0) wrong.push(`${at} also has ${more.map(quoted).join(', ')}`);
+    }
+    return wrong;
+  };
+}

@@ -1,0 +1,201 @@
+import type { Client, Page } from '../client.ts';
+import { type EntitySearchStatus, type TaskState, taskStates, terminalTaskStates } from '../contract/types.ts';
+import { LeadpipeError } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
+import { checkPage, PageError } from './pages.ts';
+import { createPatience, type Patience, type Waiting } from './patience.ts';
+import { type PollTimes, pause, pollWaitMs } from './polling.ts';
+
+/** How long the service may be away while a task is followed. */
+const outageMs = 10 * 60_000;
+/** How often status may promise what fetch then says is not there. */
+const mostContradictions = 5;
+
+export interface TaskToRead {
+  readonly leadsSearchId: string;
+  /** The position to start from. */
+  readonly from: number;
+  /** The most entities of a page. */
+  readonly num: number;
+  readonly poll: PollTimes;
+  /** Milliseconds after which to give up waiting. */
+  readonly patienceMs?: number | undefined;
+  /** When this process created it, on the monotonic clock. */
+  readonly createdAt?: number | undefined;
+}
+
+export interface DeliveredPage {
+  readonly pts: number;
+  readonly count: number;
+  /** The next position: `pts + count`. */
+  readonly next: number;
+  readonly readyCount: number;
+  readonly state: TaskState | undefined;
+}
+
+/** What becomes of the task's entities. All are awaited; what they throw ends the reading. */
+export interface TaskReader {
+  /** Takes new entities as the service wrote them; `pts` is the position of the first. */
+  deliver(entities: readonly JsonText[], pts: number): Promise<void>;
+  /** A page has been delivered, and the position moved behind it. */
+  delivered(page: DeliveredPage): Promise<void>;
+  progress(state: TaskState, readyCount: number): void;
+}
+
+export interface TaskSummary {
+  /** Why there may be more than was read; undefined when the task has ended and all of it was delivered. */
+  readonly failure: unknown;
+  /** Entities delivered. */
+  readonly leads: number;
+  /** The next position. */
+  readonly position: number;
+  readonly readyCount: number;
+  /** The last one seen. */
+  readonly state: TaskState | undefined;
+  readonly stopReason: string | undefined;
+  /** Of the last answer. */
+  readonly requestId: string | undefined;
+  /** What was odd and did no harm, a line each. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads a task to its end, page after page as it becomes ready, in the order of positions. Ends without a failure
+ * only when the state is terminal *and* the position has reached `ready_count`. Never throws: whatever ends it early
+ * is in the summary, with what arrived already delivered.
+ */
+export async function followTask(
+  client: Client,
+  waiting: Waiting,
+  task: TaskToRead,
+  reader: TaskReader,
+): Promise<TaskSummary> {
+  const deadline = new AbortController();
+  const signal = AbortSignal.any([waiting.signal, deadline.signal]);
+  const limit = task.patienceMs;
+  const cancel =
+    limit === undefined ? () => {} : waiting.clock.after(limit, () => deadline.abort('temporary'));
+  const ask = createPatience({ ...waiting, signal }, { ...task, outageMs });
+  const reading = createReading(client, task, reader, ask, signal);
+  try {
+    for (let idle = 0; ; idle++) {
+      const { value, requestId } = await ask(() => client.status(task.leadsSearchId, signal));
+      if (reading.see(value.status, requestId)) idle = 0;
+      await reading.readPages(value.status.ready_count);
+      if (reading.isAtEnd(value.status)) return reading.summary(undefined);
+      await pause(waiting.clock, pollWaitMs(idle, task.poll, waiting.random()), signal);
+    }
+  } catch (cause) {
+    const gaveUp = deadline.signal.aborted && !waiting.signal.aborted && limit !== undefined;
+    return reading.summary(gaveUp ? toGivenUp(limit, cause) : cause);
+  } finally {
+    cancel();
+  }
+}
+
+/** Reads what is ready now, page after page. As `followTask`; without a failure there may be more later. */
+export async function readReady(
+  client: Client,
+  waiting: Waiting,
+  task: TaskToRead,
+  reader: TaskReader,
+): Promise<TaskSummary> {
+  const ask = createPatience(waiting, { ...task, outageMs: 0 });
+  const reading = createReading(client, task, reader, ask, waiting.signal);
+  try {
+    // What is ready is known from the first page on.
+    await reading.readPages(Number.POSITIVE_INFINITY);
+    return reading.summary(undefined);
+  } catch (cause) {
+    return reading.summary(cause);
+  }
+}
+
+function createReading(
+  client: Client,
+  task: TaskToRead,
+  reader: TaskReader,
+  ask: Patience,
+  signal: AbortSignal,
+) {
+  const { leadsSearchId, from, num } = task;
+  const warnings: string[] = [];
+  let position = from;
+  let readyCount = 0;
+  let state: TaskState | undefined;
+  let stopReason: string | undefined;
+  let requestId: string | undefined;
+  let contradictions = 0;
+
+  function noteReady(ready: number): void {
+    if (ready < readyCount && warnings.length === 0) {
+      warnings.push(`the service's ready_count fell from ${readyCount} to ${ready}; nothing is written twice`);
+    }
+    readyCount = ready;
+  }
+
+  async function readPage(): Promise<Page> {
+    const page = checkPage(await client.fetch(leadsSearchId, position, num, signal), leadsSearchId, position, num);
+    requestId = page.requestId ?? requestId;
+    state ??= taskStates.find((one) => one === page.value.status);
+    noteReady(page.value.ready_count);
+    return page;
+  }
+
+  async function take({ entities, value }: Page): Promise<void> {
+    const pts = position;
+    await reader.deliver(entities, pts);
+    position = pts + value.count;
+    if (state !== undefined) reader.progress(state, readyCount);
+    await reader.delivered({ pts, count: value.count, next: position, readyCount, state });
+  }
+
+  return {
+    /** Takes a status; returns whether it shows progress. */
+    see(status: EntitySearchStatus, id: string | undefined): boolean {
+      const progress = status.status !== state || status.ready_count > readyCount;
+      requestId = id ?? requestId;
+      state = status.status;
+      stopReason = typeof status.stop_reason === 'string' ? status.stop_reason : undefined;
+      noteReady(status.ready_count);
+      reader.progress(state, readyCount);
+      return progress;
+    },
+    /** Reads on from the position until it has reached what is ready. */
+    async readPages(ready: number): Promise<void> {
+      for (let end = ready; position < end; end = readyCount) {
+        const page = await ask(readPage);
+        if (page.value.count > 0) {
+          contradictions = 0;
+          await take(page);
+        } else if (Number.isFinite(ready) && ++contradictions > mostContradictions) {
+          throw new PageError(
+            `status says that ${ready} leads are ready, and fetch that ${readyCount} are`,
+            true,
+            requestId,
+          );
+        }
+      }
+    },
+    isAtEnd: (status: EntitySearchStatus): boolean =>
+      terminalTaskStates.some((one) => one === status.status) && position >= status.ready_count,
+    summary: (failure: unknown): TaskSummary => ({
+      failure,
+      leads: position - from,
+      position,
+      readyCount,
+      state,
+      stopReason: stopReason === '' ? undefined : stopReason,
+      requestId,
+      warnings,
+    }),
+  };
+}
+
+function toGivenUp(limitMs: number, cause: unknown): LeadpipeError {
+  return new LeadpipeError('temporary', `gave up waiting after ${limitMs / 1000} s`, {
+    type: 'wait_timeout',
+    charged: 'no',
+    cause,
+  });
+}

@@ -1,0 +1,43 @@
+import type { Page } from '../client.ts';
+import { LeadpipeError } from '../errors.ts';
+
+/** A page that can't be: it is never printed, and asked for again. */
+export class PageError extends LeadpipeError {
+  /** Whether it was without entities where there should be some. */
+  readonly empty: boolean;
+
+  constructor(message: string, empty: boolean, requestId: string | undefined) {
+    super('interface', message, {
+      type: empty ? 'page_empty' : 'page_impossible',
+      charged: 'no',
+      retryable: false,
+      ...(requestId === undefined ? {} : { requestId }),
+    });
+    this.empty = empty;
+  }
+}
+
+/** Returns the page when it is one that the interface allows as the answer to `pts` and `num`. Throws PageError. */
+export function checkPage(page: Page, leadsSearchId: string, pts: number, num: number): Page {
+  const { value, entities, requestId } = page;
+  const refuse = (what: string): never => {
+    throw new PageError(`the page at position ${pts} ${what}`, false, requestId);
+  };
+  if (value.count !== entities.length) {
+    refuse(`announced ${value.count} leads and brought ${entities.length}`);
+  }
+  if (value.pts !== pts) refuse(`came back as the one at position ${value.pts}`);
+  if (value.num !== num) refuse(`came back for ${value.num} leads, and ${num} were asked for`);
+  if (value.count > num) refuse(`brought ${value.count} leads, and ${num} were asked for`);
+  if (typeof value.leads_search_id === 'string' && value.leads_search_id !== leadsSearchId) {
+    refuse(`is of another task, ${value.leads_search_id}`);
+  }
+  if (value.count === 0 && pts < value.ready_count) {
+    throw new PageError(
+      `the page at position ${pts} came without leads, and ${value.ready_count} are ready`,
+      true,
+      requestId,
+    );
+  }
+  return page;
+}

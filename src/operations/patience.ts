@@ -1,0 +1,83 @@
+import type { Clock } from '../context.ts';
+import { RequestError } from '../transport/errors.ts';
+import { PageError } from './pages.ts';
+import { type PollTimes, pause, pollWaitMs } from './polling.ts';
+
+/** What a free read may fail of, and still be worth another try. */
+export type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';
+
+export interface PatienceOptions {
+  readonly poll: PollTimes;
+  /** How long the service may be away; 0 makes the first temporary failure the last. */
+  readonly outageMs: number;
+  /** When this process created the task, on the monotonic clock: for a while the service may not find it. */
+  readonly createdAt?: number | undefined;
+}
+
+export interface Waiting {
+  readonly clock: Clock;
+  random(): number;
+  readonly signal: AbortSignal;
+}
+
+/** How long a task that has just been created may be unknown to the service. */
+const findableMs = 10_000;
+const mostTries = { garbled: 3, empty: 5, missing: 3 } as const;
+
+/** Asks again, after a wait, for as long as the fault deserves it; throws what `ask` threw last, and StoppedError. */
+export type Patience = <T>(ask: () => Promise<T>) => Promise<T>;
+
+export function createPatience(waiting: Waiting, options: PatienceOptions): Patience {
+  const { clock, random, signal } = waiting;
+  return async (ask) => {
+    const tries = { outage: 0, garbled: 0, empty: 0, missing: 0 };
+    let failingSince: number | undefined;
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const fault = readFaultOf(error);
+        if (fault === undefined) throw error;
+        const now = clock.monotonic();
+        failingSince ??= now;
+        const again = mayTryAgain(fault, tries[fault], {
+          failingMs: now - failingSince,
+          outageMs: options.outageMs,
+          ageMs: options.createdAt === undefined ? undefined : now - options.createdAt,
+        });
+        if (!again) throw error;
+        await pause(clock, retryWaitMs(fault, tries[fault]++, options.poll, random()), signal);
+      }
+    }
+  };
+}
+
+function readFaultOf(error: unknown): ReadFault | undefined {
+  if (error instanceof PageError) return error.empty ? 'empty' : 'garbled';
+  if (!(error instanceof RequestError)) return undefined;
+  if (error.fault === 'garbled' || error.fault === 'missing') return error.fault;
+  return error.outcome === 'temporary' ? 'outage' : undefined;
+}
+
+/** Pure: whether a fault that was tried again `tries` times deserves another try. */
+export function mayTryAgain(
+  fault: ReadFault,
+  tries: number,
+  times: {
+    readonly failingMs: number;
+    readonly outageMs: number;
+    /** Of a task that this process created. */
+    readonly ageMs: number | undefined;
+  },
+): boolean {
+  if (fault === 'outage') return times.failingMs < times.outageMs;
+  if (fault === 'missing' && !(times.ageMs !== undefined && times.ageMs < findableMs)) return false;
+  return tries < mostTries[fault];
+}
+
+/** Pure: the wait before a try; all are parts of the time between two looks (5 s: 1, 2, 3 s; 5, 10, … 60 s). */
+export function retryWaitMs(fault: ReadFault, tries: number, poll: PollTimes, random: number): number {
+  if (fault === 'outage') return pollWaitMs(tries, poll, random);
+  if (fault === 'empty') return poll.firstMs * Math.min(2 ** tries, 12);
+  return (poll.firstMs / 5) * (tries + 1);
+}
