@@ -206,7 +206,7 @@ async function* toEvents(frames: AsyncIterable<readonly Frame[]>): AsyncGenerato
 }
 
 /** Pure: what a frame says. */
-export function toSearchEvent(frame: Frame): SearchEvent {
+function toSearchEvent(frame: Frame): SearchEvent {
   if (frame.data === streamSentinel) return { kind: 'sentinel' };
   let value: unknown;
   try {

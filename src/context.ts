@@ -24,6 +24,8 @@ export interface Clock {
 export interface Ids {
   /** A new Idempotency-Key, unique for ever. */
   idempotencyKey(): string;
+  /** A new operation ID: short, and in the order of time. */
+  operationId(): string;
 }
 
 /** Where leadpipe keeps things on this machine; named, not made. */
@@ -42,6 +44,8 @@ export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly directories: Directories;
   readonly ids: Ids;
+  /** From 0 up to 1, for waits that should not coincide. */
+  random(): number;
   /** Aborted by Ctrl-C, SIGTERM or a reader that went away; the reason is an `Outcome`. */
   readonly signal: AbortSignal;
   readonly version: string;

@@ -50,6 +50,13 @@ export class LeadpipeError extends Error {
     this.outcome = outcome;
     this.details = details;
   }
+
+  /** The same error, with more known about it. */
+  with(details: ErrorDetails): LeadpipeError {
+    const more = new LeadpipeError(this.outcome, this.message, { ...this.details, cause: this, ...details });
+    more.name = this.name;
+    return more;
+  }
 }
 
 /** Bad input, found before anything was sent. */

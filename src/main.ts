@@ -42,11 +42,18 @@ function createContext(directories: Directories): Context {
     clock: createClock(),
     env: process.env,
     directories,
-    ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}` },
+    ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
+    random: Math.random,
     signal: stop.signal,
     version: LEADPIPE_VERSION,
     pid: process.pid,
   };
+}
+
+/** Milliseconds, then 25 random bits, in an alphabet that sorts as numbers do. */
+function operationId(): string {
+  const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 
 function createClock(): Clock {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Client } from '../client.ts';
 import { isLoopback, toBaseUrl } from '../config/address.ts';
 import { readSettings, type Settings } from '../config/settings.ts';
@@ -13,6 +14,11 @@ import type { ConnectionOptions } from './options.ts';
 export interface Connection {
   readonly client: Client;
   readonly settings: Settings;
+  readonly profile: string | undefined;
+  /** Where requests go; `local` for the local service, whose port is another each time. */
+  readonly origin: string;
+  /** A short fingerprint of the API key, which itself goes to the transport alone. */
+  fingerprint(salt: string): string;
   /** What would be sent. */
   preview(request: Request): Preview;
 }
@@ -60,7 +66,14 @@ export async function withConnection<T>(
   const limitsOf = (endpoint: EndpointName): TimeLimits =>
     toTimeLimits(times.timeLimits[endpoint], settings, options.timeout);
   try {
-    return await work({ client: createClient(transport, limitsOf), settings, preview: transport.preview });
+    return await work({
+      client: createClient(transport, limitsOf),
+      settings,
+      profile,
+      origin: options.local ? 'local' : target.baseUrl.origin,
+      fingerprint: (salt) => hash('sha256', `${salt}:${target.apiKey}`).slice(0, 12),
+      preview: transport.preview,
+    });
   } finally {
     await transport.close();
     await target.close();
@@ -99,7 +112,7 @@ function findTarget(context: Context, options: ConnectionOptions, settings: Sett
 
 async function startLocal(context: Context, options: ConnectionOptions): Promise<Target> {
   const { openLocalService } = await import('./local.ts');
-  const local = await openLocalService(context, { port: 0 });
+  const local = await openLocalService(context, { port: 0, brief: true });
   if (local.service.fictional)
     createNotes(context, options).say('The local service answers with fictional leads.');
   return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close: () => local.service.close() };

@@ -1,19 +1,24 @@
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import type { Context } from '../context.ts';
 import { LocalIoError, UsageError } from '../errors.ts';
 import {
   CatalogueError,
   type LocalService,
   localKeys,
+  ScenarioError,
   SwitchError,
   startLocalService,
   toSwitches,
 } from '../local-service/server.ts';
 
 export interface LocalOptions {
+  /** For one command alone. */
+  readonly brief?: true;
   /** 0 takes any free one. */
   readonly port: number;
   readonly catalogFile?: string;
+  readonly scenarioFile?: string;
   /** Switches as `name=value`. */
   readonly set?: readonly string[];
   readonly log?: (line: string) => void;
@@ -25,8 +30,10 @@ export async function openLocalService(
   options: LocalOptions,
 ): Promise<{ service: LocalService; apiKey: string }> {
   const stateDir = join(context.directories.state, 'local-service');
+  // SQLite is WebAssembly. Optimising it is not worth it for one command, and Node waits for that before it ends.
+  if (options.brief) setFlagsFromString('--liftoff-only');
   try {
-    const { set = [], ...rest } = options;
+    const { set = [], brief: _, ...rest } = options;
     const switches = toSwitches(set);
     const service = await startLocalService({
       ...rest,
@@ -44,7 +51,7 @@ export async function openLocalService(
 function toFailure(error: unknown, options: LocalOptions): unknown {
   if (!(error instanceof Error)) return error;
   const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof CatalogueError) return new UsageError(error.message);
+  if (error instanceof CatalogueError || error instanceof ScenarioError) return new UsageError(error.message);
   if (error instanceof SwitchError)
     return new UsageError(`--set: ${error.message}`, '`leadpipe serve --help` lists them.');
   if (code === 'EADDRINUSE') {

@@ -20,6 +20,11 @@ export interface PaidOptions {
   readonly dryRun?: true;
 }
 
+/** Options of every paid command that keeps a journal. */
+export interface HistoryOptions {
+  readonly history: boolean;
+}
+
 /** Options of every command that prints records. */
 export interface RecordOptions {
   readonly format?: (typeof formats)[number];
@@ -37,7 +42,7 @@ export function addConnectionOptions(command: Command): Command {
     new Option('--base-url <url>', 'address of the service (LEADPIPE_BASE_URL)'),
     new Option('--local', 'use the local service: offline, free, fictional').conflicts('baseUrl'),
     new Option('--timeout <seconds>', 'longest silence: head of the answer, and between events').argParser(
-      toSeconds,
+      secondsOf('--timeout'),
     ),
     new Option('-q, --quiet', 'no progress and no closing line'),
     new Option('-v, --verbose', 'requests and stack traces on stderr'),
@@ -50,6 +55,12 @@ export function addPaidOptions(command: Command): Command {
   return add(command, groups.connection, [
     new Option('--idempotency-key <key>', 'key of this purchase; a new one each time when not given'),
     new Option('--dry-run', 'print the request that would be sent, and send nothing'),
+  ]);
+}
+
+export function addHistoryOption(command: Command): Command {
+  return add(command, groups.connection, [
+    new Option('--no-history', 'keep no record on this machine: nothing can be listed or resumed'),
   ]);
 }
 
@@ -70,12 +81,15 @@ export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-function toSeconds(value: string): number {
-  const seconds = Number(value);
-  if (!/^\d+(?:\.\d+)?$/.test(value.trim()) || seconds <= 0 || seconds > 86_400) {
-    throw new UsageError(`--timeout takes seconds, above 0 and up to 86400, not "${value.slice(0, 40)}"`);
-  }
-  return seconds;
+/** A parser of seconds, fractions too. */
+export function secondsOf(option: string): (value: string) => number {
+  return (value) => {
+    const seconds = Number(value);
+    if (!/^\d+(?:\.\d+)?$/.test(value.trim()) || seconds <= 0 || seconds > 86_400) {
+      throw new UsageError(`${option} takes seconds, above 0 and up to 86400, not "${value.slice(0, 40)}"`);
+    }
+    return seconds;
+  };
 }
 
 function add(command: Command, group: string, options: readonly Option[]): Command {

@@ -18,6 +18,26 @@ const commandRows: readonly CommandRow[] = [
     load: async (context) => (await import('./commands/search.ts')).createSearchCommand(context),
   },
   {
+    name: 'contact',
+    summary: 'look up an email address or a phone number',
+    load: async (context) => (await import('./commands/contact.ts')).createContactCommand(context),
+  },
+  {
+    name: 'research',
+    summary: 'answer a question, with citations',
+    load: async (context) => (await import('./commands/research.ts')).createResearchCommand(context),
+  },
+  {
+    name: 'enrich',
+    summary: 'fill the fields of a schema for someone or something',
+    load: async (context) => (await import('./commands/enrich.ts')).createEnrichCommand(context),
+  },
+  {
+    name: 'extract',
+    summary: 'followers, stargazers, contributors, or a list from a page',
+    load: async (context) => (await import('./commands/extract.ts')).createExtractCommand(context),
+  },
+  {
     name: 'balance',
     summary: 'credits available now',
     load: async (context) => (await import('./commands/balance.ts')).createBalanceCommand(context),

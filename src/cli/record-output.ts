@@ -17,6 +17,10 @@ export interface RecordOutput {
   readonly onTerminal: boolean;
   /** Resolves when the output can take more. */
   write(records: readonly JsonText[]): Promise<void>;
+  /** Resolves when everything written is on the disk; returns the bytes of the file, undefined where it has no length. */
+  sync(): Promise<number | undefined>;
+  /** Everything that will ever be there has been written: the file of `-o` appears, also when the run then fails. */
+  finish(): Promise<void>;
   /** There should have been more: closes the output. Returns the file that holds what arrived, if one does. */
   cut(): Promise<string | undefined>;
 }
@@ -31,11 +35,7 @@ const extensions: Readonly<Record<string, Format>> = {
 type OutputOptions = RecordOptions & Pick<ConnectionOptions, 'color'>;
 
 /** Pure: `-f`, then the extension of `-o`, then the profile, then table for a terminal and jsonl for the rest. */
-export function toFormat(
-  options: RecordOptions,
-  stdoutIsTerminal: boolean,
-  preferred: Format | undefined,
-): Format {
+function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, preferred: Format | undefined): Format {
   if (options.format !== undefined) return options.format;
   const file = fileOf(options);
   const byExtension = file === undefined ? undefined : extensions[extname(file).toLowerCase()];
@@ -99,17 +99,23 @@ export async function withOutput<T>(
     if (written) await writer?.end().catch(() => undefined);
     return await fileSink?.abandon();
   };
+  const finish = async (): Promise<void> => {
+    if (!open) return;
+    await (await writerFor([])).end();
+    open = false;
+    await fileSink?.commit();
+  };
+  const sync = async (): Promise<number | undefined> => {
+    await fileSink?.sync();
+    return fileSink?.length;
+  };
   try {
     const write = async (records: readonly JsonText[]): Promise<void> => {
       written = true;
       await (await writerFor(records)).write(records);
     };
-    const result = await work({ file, onTerminal, write, cut });
-    if (open) {
-      await (await writerFor([])).end();
-      open = false;
-      await fileSink?.commit();
-    }
+    const result = await work({ file, onTerminal, write, sync, finish, cut });
+    await finish();
     return result;
   } catch (error) {
     await cut();

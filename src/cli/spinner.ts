@@ -5,21 +5,75 @@ import { colorOf } from './color.ts';
 import type { ConnectionOptions } from './options.ts';
 import type { RecordOutput } from './record-output.ts';
 
-/**
- * Runs `work` under a spinner that counts what it delivers. The spinner's code is loaded beside the request, not
- * before it.
- */
+/** Runs `work` under a spinner that counts what it delivers. */
 export async function withSpinner<T>(
   context: Context,
   options: ConnectionOptions,
   output: RecordOutput,
   label: string,
-  work: (deliver: (records: readonly JsonText[]) => Promise<void>) => Promise<T>,
+  work: (
+    deliver: (records: readonly JsonText[]) => Promise<void>,
+    relabel: (label: string) => void,
+  ) => Promise<T>,
 ): Promise<T> {
+  let records = 0;
+  let shown = label;
+  const spinner = openSpinner(context, options, () =>
+    records === 0 ? shown : `${shown}: ${records} so far`,
+  );
+  const deliver = async (some: readonly JsonText[]): Promise<void> => {
+    if (output.onTerminal) spinner.pause();
+    await output.write(some);
+    records += some.length;
+    spinner.update();
+  };
+  const relabel = (given: string): void => {
+    shown = given;
+    spinner.update();
+  };
+  try {
+    return await work(deliver, relabel);
+  } finally {
+    await spinner.stop();
+  }
+}
+
+/** Runs `work` under a spinner that says how long it has waited: some answers take a quarter of an hour. */
+export async function withWaiting<T>(
+  context: Context,
+  options: ConnectionOptions,
+  label: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { clock } = context;
+  const start = clock.monotonic();
+  const spinner = openSpinner(context, options, () => {
+    const seconds = Math.floor((clock.monotonic() - start) / 1000);
+    return seconds < 2 ? label : `${label}: ${waitedFor(seconds)}`;
+  });
+  let cancel = (): void => {};
+  const tick = (): void => {
+    spinner.update();
+    cancel = clock.after(1000, tick);
+  };
+  tick();
+  try {
+    return await work();
+  } finally {
+    cancel();
+    await spinner.stop();
+  }
+}
+
+function waitedFor(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
+}
+
+/** The spinner's code is loaded beside the request, not before it. */
+function openSpinner(context: Context, options: ConnectionOptions, text: () => string) {
   let progress: Progress | undefined;
   let ended = false;
-  let records = 0;
-  const text = (): string => (records === 0 ? label : `${label}: ${records} so far`);
   const loading = createProgress(context.stderr, {
     quiet: options.quiet === true || options.jsonErrors === true,
     color: colorOf(context, context.stderr, options.color),
@@ -27,16 +81,13 @@ export async function withSpinner<T>(
     progress = loaded;
     if (!ended) loaded.update(text());
   });
-  try {
-    return await work(async (some) => {
-      if (output.onTerminal) progress?.pause();
-      await output.write(some);
-      records += some.length;
-      progress?.update(text());
-    });
-  } finally {
-    ended = true;
-    await loading;
-    progress?.stop();
-  }
+  return {
+    pause: (): void => progress?.pause(),
+    update: (): void => progress?.update(text()),
+    async stop(): Promise<void> {
+      ended = true;
+      await loading;
+      progress?.stop();
+    },
+  };
 }

@@ -13,6 +13,8 @@ export interface Settings {
   readonly 'timeout.idle'?: number;
   readonly 'timeout.event'?: number;
   readonly 'timeout.total'?: number;
+  readonly 'poll.interval'?: number;
+  readonly 'poll.max'?: number;
 }
 
 type SettingName = keyof Settings;
@@ -41,6 +43,8 @@ const settingTable: Readonly<Record<SettingName, Check>> = {
   'timeout.idle': seconds,
   'timeout.event': seconds,
   'timeout.total': seconds,
+  'poll.interval': seconds,
+  'poll.max': seconds,
 };
 
 const defaultProfile = 'default';

@@ -26,4 +26,4 @@ export function indented(text: JsonText): string {
 /** Deeper levels begin where this one does: hostile nesting would be mostly spaces. */
 const deepest = 40;
 // An empty object or array is one token, so that it stays on one line.
-const tokens = /"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s"{}[\],:]+/g;
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s"{}[\],:]+/g;

@@ -140,6 +140,15 @@ export function objectOf(members: Iterable<readonly [string, JsonText]>): JsonTe
   return `{${parts.join(',')}}`;
 }
 
+/** The same object with members in front of its own, which stay as they were written; any other kind as it is. */
+export function withMembers(members: readonly (readonly [string, JsonText])[], object: JsonText): JsonText {
+  const text = object.trim();
+  if (kindOf(text) !== 'object') return object;
+  const rest = text.slice(1).trimStart();
+  const front = objectOf(members).slice(0, -1);
+  return rest === '}' ? `${front}}` : `${front},${rest}`;
+}
+
 // Within valid JSON these can stand only inside strings, where \uXXXX says the same.
 const unsafeInLine = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const breaks = /[\r\n]+/g;

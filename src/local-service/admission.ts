@@ -145,7 +145,7 @@ export function admit(
         throw new Refusal(409, 'idempotency_error', 'the Idempotency-Key was used for another request');
       return earlier;
     }
-    openAccount(rows, key, switches.opening_credits, now());
+    openAccount(rows, caller, switches.opening_credits, now());
     checkConcurrency(service, rows, key);
     const credits = cost.price * cost.units;
     const available = fundsOf(rows, key.account)?.available ?? 0;
@@ -187,8 +187,9 @@ export function alreadyExists(): Refusal {
   );
 }
 
-/** An account exists from its first use. */
-export function openAccount(rows: Rows, key: LocalKey, credits: number, now: number): void {
+/** Notes a key and its account when they are first seen. */
+export function openAccount(rows: Rows, { key, fingerprint }: Caller, credits: number, now: number): void {
+  rows.run('INSERT OR IGNORE INTO keys VALUES (?, ?)', fingerprint, now);
   rows.run(
     'INSERT OR IGNORE INTO accounts (account, opening, updated_at) VALUES (?, ?, ?)',
     key.account,

@@ -5,6 +5,7 @@ import { type Catalogue, openCatalogue } from './catalogue.ts';
 import { type CatalogueRecord, fromEntity, readCatalogueFile } from './catalogue-file.ts';
 import { writeCatalogue } from './catalogue-index.ts';
 import { buildDatabase, openImmutable } from './database.ts';
+import { demonstrationVersion } from './demonstration/version.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
 const form = 3;
@@ -23,27 +24,27 @@ export interface OpenedCatalogue extends Catalogue {
  */
 export async function openCatalogueOf(stateDir: string, file: string | undefined): Promise<OpenedCatalogue> {
   if (file === undefined) {
-    const { demonstrationEntities, demonstrationVersion } = await import('./demonstration.ts');
-    return open(stateDir, `demonstration:${demonstrationVersion}`, true, () =>
-      [...demonstrationEntities()].map(fromEntity),
-    );
+    return await open(stateDir, `demonstration:${demonstrationVersion}`, true, async () => {
+      const { demonstrationEntities } = await import('./demonstration.ts');
+      return [...demonstrationEntities()].map(fromEntity);
+    });
   }
   const { content, records } = readCatalogueFile(file);
   const kind = file.toLowerCase().endsWith('.csv') ? 'csv' : 'jsonl';
   const hash = createHash('sha256').update(content).digest('hex');
-  return open(stateDir, `${kind}:${hash}`, false, records);
+  return await open(stateDir, `${kind}:${hash}`, false, records);
 }
 
-function open(
+async function open(
   stateDir: string,
   version: string,
   fictional: boolean,
-  records: () => CatalogueRecord[],
-): OpenedCatalogue {
+  records: () => CatalogueRecord[] | Promise<CatalogueRecord[]>,
+): Promise<OpenedCatalogue> {
   const hash = createHash('sha256').update(`${form}:${version}`).digest('hex').slice(0, 16);
   const path = join(stateDir, `catalogue-${hash}.db`);
   if (!existsSync(path)) {
-    const leads = records();
+    const leads = await records();
     const part = join(stateDir, `catalogue-${hash}.${randomUUID()}.part`);
     try {
       buildDatabase(part, (rows) => writeCatalogue(rows, leads));

@@ -9,9 +9,6 @@ import { makeCreators } from './demonstration/creators.ts';
 import { makePeople } from './demonstration/people.ts';
 import { makeStores } from './demonstration/stores.ts';
 
-/** Names the output: the start of the SHA-256 of its JSON lines, which the tests hold it to. */
-export const demonstrationVersion: string = 'dfc6e270714c';
-
 export function* demonstrationEntities(): Generator<CatalogueEntity, void, undefined> {
   const companies = makeCompanies(900);
   for (const company of companies) yield company.lead;

@@ -1,8 +1,13 @@
 import { type Limit, limits } from '../contract/limits.ts';
 import {
+  type ContactType,
   type CreateTaskRequest,
+  contactTypes,
   type EntitySearchRequest,
   type EntityType,
+  type ExtractionType,
+  entityTypes,
+  extractionTypes,
   streamEntityTypes,
   webSearchEntityTypes,
 } from '../contract/types.ts';
@@ -77,23 +82,83 @@ export function checkStreamEntityType(value: string): EntitySearchRequest['entit
       `Use \`leadpipe task run ${value} "<objective>" --enable-web-search\`.`,
     );
   }
-  throw unknownValue('entity type', value, streamEntityTypes);
+  throw unknownValue('entity type', value, streamEntityTypes, entityWords);
+}
+
+export function checkContactType(value: string): ContactType {
+  const type = contactTypes.find((one) => one === value);
+  if (type !== undefined) return type;
+  throw unknownValue('contact type', value, contactTypes, contactWords);
+}
+
+export function checkExtractionType(value: string): ExtractionType {
+  const type = extractionTypes.find((one) => one === value);
+  if (type !== undefined) return type;
+  throw unknownValue('extraction type', value, extractionTypes, extractionWords);
+}
+
+/** What people call the parts of these names. */
+const entityWords = { people: 'person', x: 'twitter', channel: 'creator', shop: 'store' };
+const contactWords = { e: 'email', mail: 'email', telephone: 'phone', tel: 'phone', mobile: 'phone' };
+const extractionWords = {
+  twitter: 'x',
+  instagram: 'ins',
+  insta: 'ins',
+  ig: 'ins',
+  star: 'stargazer',
+  gh: 'github',
+  repository: 'repo',
+  page: 'web2list',
+  web: 'web2list',
+  list: 'web2list',
+};
+
+/** Checks an entity type for a task; two of them need open web search. */
+export function checkTaskEntityType(value: string, enableWebSearch: boolean): EntityType {
+  const type = entityTypes.find((one) => one === value);
+  if (type === undefined) throw unknownValue('entity type', value, entityTypes, entityWords);
+  if (!enableWebSearch && webSearchEntityTypes.some((one) => one === type)) {
+    throw new UsageError(
+      `${type} is found by open web search only`,
+      'Add --enable-web-search; it usually costs more, and takes a minute or two.',
+    );
+  }
+  return type;
 }
 
 /** The message for a value outside a closed list, with the nearest one when there is one. */
-function unknownValue(name: string, value: string, allowed: readonly EntityType[]): UsageError {
-  const near = nearest(value, allowed);
+function unknownValue(
+  name: string,
+  value: string,
+  allowed: readonly string[],
+  words: Readonly<Record<string, string>>,
+): UsageError {
+  const near = nearest(value, allowed, words);
   return new UsageError(
     `unknown ${name} "${clip(value)}"${near === undefined ? '' : `: did you mean ${near}?`}`,
     `One of: ${allowed.join(', ')}.`,
   );
 }
 
-/** The allowed value that a typing error or a plural would come from. */
-function nearest(value: string, allowed: readonly EntityType[]): EntityType | undefined {
-  const plain = value.toLowerCase().replaceAll('-', '_').replace(/ies$/, 'y').replace(/s$/, '');
-  const aliases: Record<string, EntityType> = { people: 'person', x_creator: 'twitter_creator' };
-  return aliases[plain] ?? allowed.find((one) => one === plain || one.startsWith(`${plain}_`));
+/** The allowed value that has all the words of this one, whatever stands between them and in whatever number. */
+function nearest(
+  value: string,
+  allowed: readonly string[],
+  words: Readonly<Record<string, string>>,
+): string | undefined {
+  const given = wordsOf(clip(value)).flatMap((word) =>
+    wordsOf(Object.hasOwn(words, word) ? (words[word] as string) : word),
+  );
+  const fitting = allowed.filter((one) => {
+    const its = wordsOf(one);
+    return given.every((word) => its.includes(word));
+  });
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+function wordsOf(name: string): string[] {
+  const words = name.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+  return words.filter((word) => word !== '').map((word) => word.replace(/ies$/, 'y').replace(/s$/, ''));
 }
 
 function rangeOf({ min, max, unit }: Limit): string {

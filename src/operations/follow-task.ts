@@ -1,5 +1,10 @@
 import type { Client, Page } from '../client.ts';
-import { type EntitySearchStatus, type TaskState, taskStates, terminalTaskStates } from '../contract/types.ts';
+import {
+  type EntitySearchStatus,
+  type TaskState,
+  taskStates,
+  terminalTaskStates,
+} from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { checkPage, PageError } from './pages.ts';
@@ -129,15 +134,22 @@ function createReading(
 
   function noteReady(ready: number): void {
     if (ready < readyCount && warnings.length === 0) {
-      warnings.push(`the service's ready_count fell from ${readyCount} to ${ready}; nothing is written twice`);
+      warnings.push(
+        `the service's ready_count fell from ${readyCount} to ${ready}; nothing is written twice`,
+      );
     }
     readyCount = ready;
   }
 
   async function readPage(): Promise<Page> {
-    const page = checkPage(await client.fetch(leadsSearchId, position, num, signal), leadsSearchId, position, num);
+    const page = checkPage(
+      await client.fetch(leadsSearchId, position, num, signal),
+      leadsSearchId,
+      position,
+      num,
+    );
     requestId = page.requestId ?? requestId;
-    state ??= taskStates.find((one) => one === page.value.status);
+    state = taskStates.find((one) => one === page.value.status) ?? state;
     noteReady(page.value.ready_count);
     return page;
   }

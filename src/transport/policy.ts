@@ -33,7 +33,7 @@ export type Fault =
 /** Endpoints that fail alike: free reads, create_task, single answers, extract, the stream. */
 export type Group = 'read' | 'create' | 'answer' | 'extract' | 'stream';
 
-export function groupOf(endpoint: Endpoint): Group {
+function groupOf(endpoint: Endpoint): Group {
   switch (endpoint.repetition) {
     case 'free':
       return 'read';
@@ -70,7 +70,7 @@ const inDoubt =
   'It may have been charged. Compare `leadpipe balance` before you run it again: a new run is a new purchase.';
 
 /** One row per fault: how the run ends and what it means for money. */
-export const policy: Readonly<Record<Fault, PolicyRow>> = {
+const policy: Readonly<Record<Fault, PolicyRow>> = {
   unsent: row(
     'temporary',
     'temporary',

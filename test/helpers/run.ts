@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -17,9 +17,16 @@ export interface Result {
   readonly code: number | null;
 }
 
-/** An empty folder of its own. */
+const folders: string[] = [];
+process.on('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** An empty folder of its own, gone when the tests are. */
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'leadpipe-test-'));
+  const folder = mkdtempSync(join(tmpdir(), 'leadpipe-test-'));
+  folders.push(folder);
+  return folder;
 }
 
 /** The environment of a user who has nothing: no settings, no state, no key. */

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type EntityType, entityTypes } from '../../src/contract/types.ts';
 import type { CatalogueEntity } from '../../src/local-service/catalogue-entity.ts';
-import { demonstrationEntities, demonstrationVersion } from '../../src/local-service/demonstration.ts';
+import { demonstrationVersion } from '../../src/local-service/demonstration/version.ts';
+import { demonstrationEntities } from '../../src/local-service/demonstration.ts';
 
 const all = [...demonstrationEntities()];
 const ofType = (type: EntityType) => all.filter((lead) => lead.entity_type === type);

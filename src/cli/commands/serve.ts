@@ -11,6 +11,7 @@ import { collect } from '../options.ts';
 interface ServeOptions {
   readonly port: number;
   readonly catalog?: string;
+  readonly scenario?: string;
   readonly set?: string[];
   readonly quiet?: true;
 }
@@ -42,6 +43,7 @@ export function createServeCommand(context: Context): Command {
     .addOption(
       new Option('--catalog <file>', 'your own leads (.jsonl or .csv) instead of the fictional ones'),
     )
+    .addOption(new Option('--scenario <file>', 'faults to rehearse: operation, count and fault'))
     .addOption(new Option('--set <switch=value>', 'change a switch of the list below').argParser(collect))
     .addOption(new Option('-q, --quiet', 'no line per request'))
     .addHelpText('after', `\n${switchHelp()}\n\n${keyHelp()}`)
@@ -57,6 +59,7 @@ async function runServe(context: Context, options: ServeOptions): Promise<void> 
     set: options.set ?? [],
     log: notes.say,
     ...(options.catalog === undefined ? {} : { catalogFile: options.catalog }),
+    ...(options.scenario === undefined ? {} : { scenarioFile: options.scenario }),
   });
   if (service.fictional) notes.say('The leads of this service are fictional.');
   context.stdout.stream.write(`export LEADPIPE_BASE_URL=${service.url}\nexport LEADPIPE_API_KEY=${apiKey}\n`);

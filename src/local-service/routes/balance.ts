@@ -6,10 +6,10 @@ import { fundsOf } from '../store.ts';
 
 /** GET /v1/credit/balance */
 export async function balance(service: Service, exchange: Exchange): Promise<void> {
-  const { key } = authenticate(service, exchange);
+  const caller = authenticate(service, exchange);
   const funds = service.store.transaction((rows) => {
-    openAccount(rows, key, service.switches.opening_credits, service.now());
-    return fundsOf(rows, key.account);
+    openAccount(rows, caller, service.switches.opening_credits, service.now());
+    return fundsOf(rows, caller.key.account);
   });
   const body: CreditBalance = {
     object: 'credit_balance',

@@ -1,0 +1,26 @@
+export interface ClosingFacts {
+  readonly leads?: number;
+  readonly state?: string | undefined;
+  readonly stopReason?: string | undefined;
+  readonly leadsSearchId?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly operationId?: string | undefined;
+}
+
+/** Pure: what a run came to, in one line. */
+export function toClosingLine(facts: ClosingFacts): string {
+  const { leads, state, stopReason, leadsSearchId, requestId, operationId } = facts;
+  const shown = [
+    leads === undefined ? undefined : countOf(leads),
+    state,
+    stopReason === undefined ? undefined : `stopped: ${stopReason}`,
+    leadsSearchId === undefined ? undefined : `search ${leadsSearchId}`,
+    requestId === undefined ? undefined : `request ${requestId}`,
+    operationId === undefined ? undefined : `operation ${operationId}`,
+  ];
+  return shown.filter((fact) => fact !== undefined).join(' · ');
+}
+
+export function countOf(leads: number): string {
+  return `${leads} ${leads === 1 ? 'lead' : 'leads'}`;
+}

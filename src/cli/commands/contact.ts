@@ -1,0 +1,78 @@
+import { Argument, Command, Option } from 'commander';
+import { requests } from '../../client.ts';
+import type { Context } from '../../context.ts';
+import { limits } from '../../contract/limits.ts';
+import { type ContactSearchRequest, contactTypes } from '../../contract/types.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { JsonView } from '../../json/text.ts';
+import { checkContactType, checkText } from '../../operations/check-input.ts';
+import { contactLayout, isContactFound } from '../../output/columns.ts';
+import { toHelpText } from '../help.ts';
+import { readTextArgument } from '../inputs.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
+import { buy, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
+
+interface ContactOptions extends PurchaseOptions {
+  readonly exitStatus?: true;
+}
+
+const help = toHelpText({
+  examples: [
+    'leadpipe contact email "founder of Nordlicht Pay in Berlin" --local',
+    'leadpipe contact phone "founder of Nordlicht Pay in Berlin" --local --exit-status -f csv',
+  ],
+  output: [
+    'one object as the service sent it; content is null where nothing was found:',
+    '{"object":"contact_search_result","request":{"contact_type":"email","objective":"…"},',
+    ' "result":{"content":"…","reference":"…"},"created_at":"…"}',
+    'csv: contact_type,objective,content,reference,created_at',
+  ],
+  outcomes: purchaseOutcomes,
+});
+
+export function createContactCommand(context: Context): Command {
+  const command = new Command('contact')
+    .description('Looks up one email address or one phone number.')
+    .addArgument(new Argument('<contact-type>', contactTypes.join(', ')))
+    .addArgument(new Argument('<objective>', 'whose it is, in your own words; - for stdin, @file for a file'))
+    .addOption(new Option('--exit-status', 'exit 7 when nothing was found'));
+  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
+    .addHelpText('after', help)
+    .action((contactType: string, objective: string, options: ContactOptions) =>
+      runContact(context, contactType, objective, options),
+    );
+}
+
+/** Pure: the request of a look-up, checked against the interface's limits. Throws UsageError. */
+export function toContactSearchRequest(contactType: string, objective: string): ContactSearchRequest {
+  return {
+    contact_type: checkContactType(contactType),
+    objective: checkText(limits.contactObjective, 'the objective', objective),
+  };
+}
+
+async function runContact(
+  context: Context,
+  contactType: string,
+  objective: string,
+  options: ContactOptions,
+): Promise<void> {
+  // Before standard input is read for an objective that could not be used.
+  checkContactType(contactType);
+  const text = await readTextArgument(context, 'the objective', objective);
+  const request = toContactSearchRequest(contactType, text);
+  const bought = await buy(context, options, {
+    label: 'looking up',
+    shape: 'single',
+    layout: contactLayout,
+    request: (key) => requests.contactSearch(request, key),
+    send: (client, key) => client.contactSearch(request, key, context.signal),
+    recordsOf: (answer) => [answer.text],
+  });
+  if (bought === undefined) return;
+  const found = isContactFound(new JsonView(bought.text));
+  bought.close(`${request.contact_type} ${found ? 'found' : 'not found'}`);
+  if (options.exitStatus && !found) {
+    throw new LeadpipeError('no_result', `no ${request.contact_type} was found`, bought.ids);
+  }
+}

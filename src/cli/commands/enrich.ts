@@ -1,0 +1,109 @@
+import { Argument, Command, Option } from 'commander';
+import { requests } from '../../client.ts';
+import type { Context } from '../../context.ts';
+import { limits } from '../../contract/limits.ts';
+import type { EnrichRequest } from '../../contract/types.ts';
+import { UsageError } from '../../errors.ts';
+import { JsonView, kindOf } from '../../json/text.ts';
+import { checkText } from '../../operations/check-input.ts';
+import {
+  checkSchemaLimits,
+  type EnrichSchema,
+  parseSchema,
+  toFieldSchema,
+} from '../../operations/enrich-schema.ts';
+import { enrichLayout } from '../../output/columns.ts';
+import { toHelpText } from '../help.ts';
+import { readNamedFile, readTextOrInput } from '../inputs.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions, collect } from '../options.ts';
+import { buy, noResultText, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
+
+interface EnrichOptions extends PurchaseOptions {
+  readonly schema?: string;
+  readonly field?: string[];
+}
+
+const help = toHelpText({
+  examples: [
+    'leadpipe enrich "Nordlicht Pay, Berlin" --field "headcount:integer=number of employees" --local',
+    'echo "Nordlicht Pay, Berlin" | leadpipe enrich --field city --field industry --local -f csv',
+  ],
+  output: [
+    'one object as the service sent it; answer follows the schema where the service could:',
+    '{"success":true,"answer":{"headcount":120}}',
+    'csv: the properties of the schema',
+  ],
+  outcomes: purchaseOutcomes,
+});
+
+export function createEnrichCommand(context: Context): Command {
+  const command = new Command('enrich')
+    .description('Fills the fields of a JSON Schema for someone or something.')
+    .addArgument(
+      new Argument(
+        '[entity-context]',
+        'what is known: name, website, handles, description; @file for a file; stdin when left out',
+      ),
+    );
+  const options = [
+    new Option('--schema <file>', 'a JSON Schema with the fields (draft 2020-12 or draft-07)').conflicts(
+      'field',
+    ),
+    new Option(
+      '--field <name:type=meaning>',
+      'a field, instead of a schema; repeat it for more. Types: string, number, integer, boolean, and string[] …',
+    ).argParser(collect),
+  ];
+  for (const option of options) command.addOption(option.helpGroup('What to fill:'));
+  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
+    .addHelpText('after', help)
+    .action((entityContext: string | undefined, given: EnrichOptions) =>
+      runEnrich(context, entityContext, given),
+    );
+}
+
+/** Pure: the request of an enrichment, checked against the interface's limits. Throws UsageError. */
+export function toEnrichRequest(entityContext: string, schema: EnrichSchema): EnrichRequest {
+  return {
+    entity_context: checkText(limits.enrichContext, 'the entity context', entityContext),
+    enrich_fields: schema,
+  };
+}
+
+async function runEnrich(
+  context: Context,
+  entityContext: string | undefined,
+  options: EnrichOptions,
+): Promise<void> {
+  const schema = checkSchemaLimits(await readSchema(options));
+  const { checkJsonSchema } = await import('../../operations/json-schema.ts');
+  const check = await checkJsonSchema(schema);
+  const text = await readTextOrInput(context, 'the entity context', entityContext);
+  const request = toEnrichRequest(text, schema);
+  const fields = Object.keys(schema.properties as object);
+  const bought = await buy(context, options, {
+    label: 'enriching',
+    shape: 'single',
+    layout: enrichLayout(fields),
+    request: (key) => requests.enrich(request, key),
+    send: (client, key) => client.enrich(request, key, context.signal),
+    failureOf: noResultText,
+    recordsOf: (answer) => [answer.text],
+  });
+  if (bought === undefined) return;
+  for (const deviation of check.deviations(bought.value.answer)) {
+    bought.notes.warn(`the answer does not follow the schema ${deviation}`);
+  }
+  const answer = new JsonView(bought.text).inner('answer');
+  const filled = fields.filter((field) => kindOf(answer?.member(field) ?? 'null') !== 'null').length;
+  bought.close(`${filled} of ${fields.length} fields filled`);
+}
+
+async function readSchema({ schema, field }: EnrichOptions): Promise<unknown> {
+  if (schema !== undefined) return parseSchema(await readNamedFile(schema, '--schema'), schema);
+  if (field !== undefined) return toFieldSchema(field);
+  throw new UsageError(
+    'no fields are asked for: enrich takes --schema or --field',
+    'As in --field "headcount:integer=number of employees".',
+  );
+}

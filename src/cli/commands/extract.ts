@@ -1,0 +1,136 @@
+import { Argument, Command, Option } from 'commander';
+import { requests } from '../../client.ts';
+import type { Context } from '../../context.ts';
+import { limits, web2listLimit } from '../../contract/limits.ts';
+import { type ExtractRequest, type ExtractResponse, extractionTypes } from '../../contract/types.ts';
+import { UsageError } from '../../errors.ts';
+import { arrayItems, type JsonText, objectMembers } from '../../json/text.ts';
+import { checkExtractionType, checkNumber, checkText } from '../../operations/check-input.ts';
+import { checkPublicUrl } from '../../operations/public-url.ts';
+import { itemsLayout } from '../../output/columns.ts';
+import { toHelpText } from '../help.ts';
+import { readTextArgument } from '../inputs.ts';
+import { createNotes } from '../notes.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
+import { buy, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
+
+interface ExtractOptions extends PurchaseOptions {
+  readonly instruction?: string;
+  readonly limit?: number;
+}
+
+/** What the options hold once files and standard input are read. */
+interface ExtractInput {
+  readonly type: string;
+  readonly target: string;
+  readonly instruction: string | undefined;
+  readonly limit: number | undefined;
+}
+
+const help = toHelpText({
+  examples: [
+    'leadpipe extract github_repo_stargazers acme/rocket --limit 50 --local',
+    'leadpipe extract web2list https://www.nordlicht-pay.example/team --instruction "people, with role" --local -f csv',
+  ],
+  output: [
+    'an item per line (jsonl), as the service sent it; its fields differ by type:',
+    '{"id":12345678901234567890,"login":"…","url":"…"}',
+    'csv: every field that an item has, in the order in which they appear',
+  ],
+  outcomes: purchaseOutcomes,
+});
+
+export function createExtractCommand(context: Context): Command {
+  const { extractLimit } = limits;
+  const command = new Command('extract')
+    .description(
+      'Extracts followers, following, stargazers or contributors of an account or a repository, or a list from a web page.',
+    )
+    .addArgument(new Argument('<type>', extractionTypes.join(', ')))
+    .addArgument(
+      new Argument('<target>', 'a handle, a repository, or for web2list the URL of a public page'),
+    );
+  const options = [
+    new Option(
+      '--instruction <text>',
+      'the items and fields to extract, needed for web2list; - for stdin, @file for a file',
+    ),
+    new Option(
+      '--limit <n>',
+      `at most this many items (${extractLimit.min} to ${extractLimit.max}, default ${extractLimit.default}); web2list always brings up to ${web2listLimit}`,
+    ).argParser((value) => checkNumber(extractLimit, '--limit', value)),
+  ];
+  for (const option of options) command.addOption(option.helpGroup('What to extract:'));
+  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
+    .addHelpText('after', help)
+    .action((type: string, target: string, given: ExtractOptions) =>
+      runExtract(context, type, target, given),
+    );
+}
+
+/** Pure: the request of an extraction, checked against the interface's rules. Throws UsageError. */
+export function toExtractRequest(input: ExtractInput): ExtractRequest {
+  const type = checkExtractionType(input.type);
+  const target = checkText(limits.extractTarget, 'the target', input.target.trim());
+  const instruction =
+    input.instruction === undefined
+      ? undefined
+      : checkText(limits.extractInstruction, '--instruction', input.instruction.trim());
+  const said = instruction === undefined ? {} : { instruction };
+  if (type !== 'web2list') {
+    return { type, target, ...said, limit: input.limit ?? limits.extractLimit.default };
+  }
+  if (!instruction) {
+    throw new UsageError(
+      'web2list needs --instruction: what to extract from the page',
+      'As in --instruction "people: name, role, link".',
+    );
+  }
+  // The service ignores a limit here.
+  return { type, target: checkPublicUrl('the target', target), instruction };
+}
+
+async function runExtract(
+  context: Context,
+  type: string,
+  target: string,
+  options: ExtractOptions,
+): Promise<void> {
+  const { instruction, limit } = options;
+  // Before standard input is read for an instruction that could not be used.
+  checkExtractionType(type);
+  const request = toExtractRequest({
+    type,
+    target,
+    instruction:
+      instruction === undefined ? undefined : await readTextArgument(context, '--instruction', instruction),
+    limit,
+  });
+  if (request.type === 'web2list' && limit !== undefined) {
+    createNotes(context, options).warn(
+      `web2list ignores --limit: it always brings up to ${web2listLimit} items`,
+    );
+  }
+  const bought = await buy(context, options, {
+    label: 'extracting',
+    shape: 'list',
+    layout: itemsLayout,
+    request: (key) => requests.extract(request, key),
+    send: (client, key) => client.extract(request, key, context.signal),
+    failureOf,
+    recordsOf: (answer) => itemsOf(answer.text),
+  });
+  if (bought === undefined) return;
+  const { length } = itemsOf(bought.text);
+  bought.close(`${length} ${length === 1 ? 'item' : 'items'}`);
+}
+
+/** The reason that stands in place of the items. */
+function failureOf({ success, data }: ExtractResponse): string | undefined {
+  if (success) return undefined;
+  return typeof data === 'string' ? data : JSON.stringify(data);
+}
+
+function itemsOf(answer: JsonText): JsonText[] {
+  return arrayItems(objectMembers(answer).get('data') ?? '[]');
+}

@@ -1,0 +1,59 @@
+import { Argument, Command } from 'commander';
+import { requests } from '../../client.ts';
+import type { Context } from '../../context.ts';
+import { limits } from '../../contract/limits.ts';
+import type { DeepSearchRequest } from '../../contract/types.ts';
+import { arrayItems, JsonView } from '../../json/text.ts';
+import { checkText } from '../../operations/check-input.ts';
+import { researchLayout } from '../../output/columns.ts';
+import { toHelpText } from '../help.ts';
+import { readTextArgument } from '../inputs.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
+import { buy, noResultText, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
+
+const help = toHelpText({
+  examples: [
+    'leadpipe research "Which fintech companies are in Berlin?" --local',
+    'echo "Who founded Nordlicht Pay?" | leadpipe research - --local -o answer.json',
+  ],
+  output: [
+    'on a terminal the text of the answer with its numbered citations; else one object as the service sent it,',
+    'whose answer is any JSON:',
+    '{"success":true,"answer":{"Result":"…","Citations":["https://…"]}}',
+    'csv: result,citations',
+  ],
+  outcomes: purchaseOutcomes,
+});
+
+export function createResearchCommand(context: Context): Command {
+  const command = new Command('research')
+    .description('Answers a question from the web, with citations. It can take a quarter of an hour.')
+    .addArgument(new Argument('<query>', 'the question; - for stdin, @file for a file'));
+  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
+    .addHelpText('after', help)
+    .action((query: string, options: PurchaseOptions) => runResearch(context, query, options));
+}
+
+/** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */
+export function toDeepSearchRequest(query: string): DeepSearchRequest {
+  // The document does not trim it. White space says nothing, and would be paid for.
+  return { query: checkText(limits.deepSearchQuery, 'the query', query.trim()) };
+}
+
+async function runResearch(context: Context, query: string, options: PurchaseOptions): Promise<void> {
+  const request = toDeepSearchRequest(await readTextArgument(context, 'the query', query));
+  const bought = await buy(context, options, {
+    label: 'researching',
+    shape: 'single',
+    layout: researchLayout,
+    request: (key) => requests.deepSearch(request, key),
+    send: (client, key) => client.deepSearch(request, key, context.signal),
+    failureOf: noResultText,
+    recordsOf: (answer) => [answer.text],
+  });
+  if (bought === undefined) return;
+  const citations = arrayItems(
+    new JsonView(bought.text).inner('answer')?.member('Citations') ?? 'null',
+  ).length;
+  bought.close(`answered, ${citations} ${citations === 1 ? 'citation' : 'citations'}`);
+}

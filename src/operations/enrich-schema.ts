@@ -1,0 +1,141 @@
+import { limits } from '../contract/limits.ts';
+import type { EnrichRequest } from '../contract/types.ts';
+import { UsageError } from '../errors.ts';
+
+/** What Enrich takes as `enrich_fields`: a JSON Schema whose root is an object with properties. */
+export type EnrichSchema = EnrichRequest['enrich_fields'];
+
+const fieldTypes = ['string', 'number', 'integer', 'boolean'] as const;
+const fieldForm = 'name, name:type, or name:type=what it means';
+
+/** Pure: a schema of fields like `headcount:integer=number of employees`. Throws UsageError. */
+export function toFieldSchema(fields: readonly string[]): EnrichSchema {
+  const properties = new Map<string, EnrichSchema>();
+  for (const field of fields) {
+    const [name, property] = toProperty(field);
+    if (properties.has(name)) throw new UsageError(`--field ${name} is given twice`);
+    properties.set(name, property);
+  }
+  // From entries: a field may be called __proto__.
+  return { type: 'object', properties: Object.fromEntries(properties) };
+}
+
+function toProperty(field: string): [name: string, property: EnrichSchema] {
+  const equals = field.indexOf('=');
+  const head = equals === -1 ? field : field.slice(0, equals);
+  const description = equals === -1 ? '' : field.slice(equals + 1).trim();
+  const colon = head.indexOf(':');
+  const name = (colon === -1 ? head : head.slice(0, colon)).trim();
+  const type = colon === -1 ? 'string' : head.slice(colon + 1).trim();
+  if (name === '') throw new UsageError(`--field has no name: it takes ${fieldForm}`);
+  const isList = type.endsWith('[]');
+  const plain = isList ? type.slice(0, -2) : type;
+  if (!fieldTypes.some((one) => one === plain)) {
+    throw new UsageError(
+      `--field ${name} has the unknown type "${type.slice(0, 40)}"`,
+      `One of: ${fieldTypes.join(', ')}; with [] for a list, as in string[].`,
+    );
+  }
+  const shape = isList ? { type: 'array', items: { type: plain } } : { type: plain };
+  return [name, description === '' ? shape : { ...shape, description }];
+}
+
+/** Pure: the schema in a file, of which nothing is checked but that it is JSON. Throws UsageError. */
+export function parseSchema(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    throw new UsageError(`--schema: ${path} is not valid JSON: ${(error as Error).message}`);
+  }
+}
+
+/** Checks a schema against the limits of the interface. Throws UsageError. */
+export function checkSchemaLimits(value: unknown): EnrichSchema {
+  if (!isSchema(value) || value.type !== 'object') {
+    throw new UsageError('the root of the schema is not an object schema: it takes "type": "object"');
+  }
+  if (!isSchema(value.properties) || Object.keys(value.properties).length === 0) {
+    throw new UsageError('the schema has no properties: its root takes at least one');
+  }
+  const { levels, properties } = measure(value);
+  if (levels > limits.enrichSchemaDepth.max) {
+    throw new UsageError(
+      `the schema has ${levels} levels of nesting: it takes up to ${limits.enrichSchemaDepth.max} levels`,
+    );
+  }
+  if (properties > limits.enrichSchemaProperties.max) {
+    throw new UsageError(
+      `the schema has ${properties} properties in all: it takes up to ${limits.enrichSchemaProperties.max} properties`,
+    );
+  }
+  const size = Buffer.byteLength(textOf(value));
+  if (size > limits.enrichSchema.max) {
+    throw new UsageError(`the schema has ${size} bytes: it takes up to ${limits.enrichSchema.max} bytes`);
+  }
+  return value;
+}
+
+const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'];
+const single = [
+  'items',
+  'prefixItems',
+  'additionalItems',
+  'unevaluatedItems',
+  'contains',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'propertyNames',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'not',
+  'if',
+  'then',
+  'else',
+];
+
+/**
+ * The document says "12 levels of nesting" and "200 cumulative properties" and not what counts. Taken here is the
+ * mildest reading, so that nothing is refused that the service would take: a level is a schema that holds schemas
+ * (a plain field is none), and a property is an entry of any `properties`, wherever it stands. A $ref is not followed.
+ */
+function measure(root: EnrichSchema): { levels: number; properties: number } {
+  let levels = 0;
+  let properties = 0;
+  // A list instead of recursion: the nesting of a hostile file would end the stack.
+  const open = [{ schema: root, level: 1 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const parts = partsOf(next.schema);
+    if (parts.length > 0) levels = Math.max(levels, next.level);
+    if (isSchema(next.schema.properties)) properties += Object.keys(next.schema.properties).length;
+    for (const schema of parts) open.push({ schema, level: next.level + 1 });
+  }
+  return { levels, properties };
+}
+
+function partsOf(schema: EnrichSchema): EnrichSchema[] {
+  const parts: unknown[] = [];
+  for (const keyword of maps) {
+    const map = schema[keyword];
+    if (isSchema(map)) for (const part of Object.values(map)) parts.push(part);
+  }
+  for (const keyword of single) {
+    const part = schema[keyword];
+    if (Array.isArray(part)) for (const one of part) parts.push(one);
+    else parts.push(part);
+  }
+  return parts.filter(isSchema);
+}
+
+/** As it will be sent, which is what the limit of bytes counts. */
+function textOf(schema: EnrichSchema): string {
+  try {
+    return JSON.stringify(schema);
+  } catch {
+    throw new UsageError('the schema is nested too deeply to be sent');
+  }
+}
+
+function isSchema(value: unknown): value is EnrichSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

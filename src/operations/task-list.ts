@@ -1,0 +1,72 @@
+import type { CreateTaskRequest, TaskState } from '../contract/types.ts';
+import type { StoredOperation } from './journal.ts';
+
+/** A task as this machine knows it; `null` is what it does not know. */
+export interface KnownTask {
+  /** The newest operation on it, whose position and output these are. */
+  operation_id: string;
+  time: string;
+  /** Null while the answer to its creation has not been seen. */
+  leads_search_id: string | null;
+  entity_type: string | null;
+  objective: string | null;
+  /** As last seen: the task may have gone on since. */
+  state: TaskState | null;
+  position: number;
+  ready_count: number | null;
+  output: string | null;
+}
+
+/** Pure: the tasks of these operations, which come oldest first; newest first, one row per task. */
+export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[] {
+  const tasks = new Map<string, KnownTask>();
+  for (const operation of operations) {
+    const task = toKnownTask(operation);
+    if (task === undefined) continue;
+    const key = task.leads_search_id ?? task.operation_id;
+    const earlier = tasks.get(key);
+    // Newest last, so that the whole only has to be turned round.
+    tasks.delete(key);
+    tasks.set(key, {
+      ...task,
+      entity_type: task.entity_type ?? earlier?.entity_type ?? null,
+      objective: task.objective ?? earlier?.objective ?? null,
+      state: task.state ?? earlier?.state ?? null,
+      ready_count: task.ready_count ?? earlier?.ready_count ?? null,
+    });
+  }
+  return [...tasks.values()].reverse();
+}
+
+/** Undefined for an operation that has no task: it was refused, or is of another kind. */
+function toKnownTask({ operationId, entries }: StoredOperation): KnownTask | undefined {
+  const [intent, ...rest] = entries;
+  if (!intent.command.startsWith('task ')) return undefined;
+  const body = intent.body === undefined ? undefined : (JSON.parse(intent.body) as CreateTaskRequest);
+  const task: KnownTask = {
+    operation_id: operationId,
+    time: intent.time,
+    leads_search_id: intent.leads_search_id ?? null,
+    entity_type: body?.entity_type ?? null,
+    objective: body?.objective ?? null,
+    state: null,
+    position: Number(intent.options.pts ?? 0),
+    ready_count: null,
+    output: intent.output,
+  };
+  for (const entry of rest) {
+    if (entry.type === 'created') {
+      task.leads_search_id = entry.leads_search_id;
+      task.state = 'created';
+    } else if (entry.type === 'page') {
+      task.position = entry.next;
+      task.ready_count = entry.ready_count;
+      task.state = entry.state ?? task.state;
+    } else if (entry.type === 'terminal') {
+      if (task.leads_search_id === null) return undefined;
+      task.state = entry.state ?? task.state;
+      task.ready_count = entry.ready_count ?? task.ready_count;
+    }
+  }
+  return task;
+}
