@@ -24,6 +24,9 @@ export interface LocalOptions {
   readonly log?: (line: string) => void;
 }
 
+/** What --liftoff-only means; flags set at run time do not imply one another. */
+const baselineOnly = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
+
 /** Starts the local service over the state that all its runs share. Throws UsageError, LocalIoError. */
 export async function openLocalService(
   context: Context,
@@ -31,7 +34,7 @@ export async function openLocalService(
 ): Promise<{ service: LocalService; apiKey: string }> {
   const stateDir = join(context.directories.state, 'local-service');
   // SQLite is WebAssembly. Optimising it is not worth it for one command, and Node waits for that before it ends.
-  if (options.brief) setFlagsFromString('--liftoff-only');
+  if (options.brief) for (const flag of baselineOnly) setFlagsFromString(flag);
   try {
     const { set = [], brief: _, ...rest } = options;
     const switches = toSwitches(set);
