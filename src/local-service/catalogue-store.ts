@@ -8,7 +8,7 @@ import { buildDatabase, openImmutable } from './database.ts';
 import { demonstrationVersion } from './demonstration/version.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
-const form = 3;
+const form = 4;
 /** Indexes of catalogues that were used lately are kept. */
 const indexesKept = 4;
 

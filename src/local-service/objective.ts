@@ -27,7 +27,7 @@ export interface Objective {
 const mostTerms = 40;
 
 export function parseObjective(objective: string): Objective {
-  const text = objective.normalize('NFKC');
+  const text = joinPrefixes(objective.normalize('NFKC'));
   const { conditions, rest } = takeConditions(text);
   const terms: Term[] = [];
   const seen = new Set<string>();
@@ -89,10 +89,14 @@ function phrase(text: string): string {
   return `"${toIndexText(text).replaceAll('"', ' ').trim()}"`;
 }
 
+/** "pre-seed" is not a kind of "seed": a prefix that turns a word into another one belongs to it. */
+function joinPrefixes(text: string): string {
+  return text.replace(/\b(pre|non)-(?=\p{L})|\b(pre) (?=seed\b)/giu, '$1$2');
+}
+
 /** The text as it is indexed: every character of Chinese and Japanese is a word of its own. */
 export function toIndexText(text: string): string {
-  return text
-    .normalize('NFKC')
+  return joinPrefixes(text.normalize('NFKC'))
     .replace(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu, ' $& ')
     .replace(/_/g, ' ');
 }

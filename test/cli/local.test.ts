@@ -35,7 +35,7 @@ const rowsOf = (
 
 describe('--local', () => {
   const fitting: readonly [type: string, objective: string, fits: RegExp[]][] = [
-    ['company', 'seed-stage fintech in Berlin', [/berlin/i, /fintech/i, /seed[- ]/i]],
+    ['company', 'seed-stage fintech in Berlin', [/berlin/i, /fintech/i, /(?<!pre-)seed[- ]stage/i]],
     ['youtube_creator', 'climate podcasts on YouTube with over 100k subscribers', [/climate/i, /podcast/i]],
     ['shopify_store', 'shopify stores for trail running', [/trail/i, /runn/i]],
   ];
