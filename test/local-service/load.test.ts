@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { audit, openStore } from '../../src/local-service/store.ts';
+import { bareEnvironment, start } from '../helpers/run.ts';
+
+/** More on demand: LEADPIPE_KILLS=1000. */
+const kills = Number(process.env.LEADPIPE_KILLS ?? 100);
+const opening = 100_000;
+const bearer = { authorization: 'Bearer lp_local_demo', 'content-type': 'application/json' };
+
+interface Served {
+  readonly url: string;
+  /** kill -9. */
+  kill(): Promise<void>;
+}
+
+/** `leadpipe serve` as it is installed. */
+async function serve(env: Record<string, string>, ...switches: string[]): Promise<Served> {
+  const child = start(['serve', '--port', '0', '-q', ...switches.flatMap((one) => ['--set', one])], { env });
+  child.stderr.resume();
+  let printed = '';
+  while (!printed.includes('LEADPIPE_API_KEY')) printed += String((await once(child.stdout, 'data'))[0]);
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  onTestFinished(kill);
+  return { url: /LEADPIPE_BASE_URL=(\S+)/.exec(printed)?.[1] ?? '', kill };
+}
+
+function post(url: string, path: string, body: object, key?: string): Promise<Response> {
+  const headers = key === undefined ? bearer : { ...bearer, 'idempotency-key': key };
+  return fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+const stream = (url: string, limit: number) =>
+  post(url, '/v1/entity-search', { entity_type: 'company', objective: 'fintech', limit });
+const lookUp = (url: string) =>
+  post(url, '/v1/contact-search', { contact_type: 'email', objective: 'Nordlicht Pay' });
+
+async function leadsOf(response: Response): Promise<number> {
+  const done = /"entity_search_done".*?"cum_count":(\d+)/.exec(await response.text());
+  return Number(done?.[1]);
+}
+
+async function available(url: string): Promise<number> {
+  const response = await fetch(`${url}/v1/credit/balance`, { headers: bearer });
+  return ((await response.json()) as { available_credits: number }).available_credits;
+}
+
+/** The ledger of a service that has ended. */
+function ledgerOf(env: Record<string, string>): ReturnType<typeof audit> {
+  const stateDir = join(env.LEADPIPE_STATE_DIR ?? '', 'local-service');
+  const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
+  try {
+    return audit(store);
+  } finally {
+    store.close();
+  }
+}
+
+describe('serve under load', () => {
+  it('answers 50 streams and 200 look-ups at once, and charges for each what it brought', async () => {
+    const env = bareEnvironment();
+    const { url } = await serve(
+      env,
+      'user_concurrency=250',
+      'service_concurrency=250',
+      'price_contact_email=3',
+    );
+    const streams = Promise.all(Array.from({ length: 50 }, async () => leadsOf(await stream(url, 20))));
+    const lookUps = Promise.all(Array.from({ length: 200 }, async () => (await lookUp(url)).json()));
+    const leads = await streams;
+    const found = (await lookUps).filter(
+      (answer) => (answer as { result: { content: string | null } }).result.content,
+    );
+    expect(leads).toEqual(Array(50).fill(20));
+    expect(await available(url)).toBe(opening - 50 * 20 - 3 * found.length);
+  });
+
+  it('refuses with 429 exactly what is beyond the limit', async () => {
+    const env = bareEnvironment();
+    const { url } = await serve(env, 'user_concurrency=20', 'batch_pause_ms=600000', 'batch_size=1');
+    // A stream that has begun, and makes a pause of ten minutes, is running.
+    const running = await Promise.all(Array.from({ length: 20 }, () => stream(url, 2)));
+    expect(running.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    const beyond = await Promise.all([...Array(10)].map((_, at) => (at % 2 ? stream(url, 2) : lookUp(url))));
+    for (const response of beyond) {
+      expect(response.status).toBe(429);
+      expect(await response.json()).toMatchObject({ error: { type: 'concurrency_limit' } });
+    }
+    await running[0]?.body?.cancel();
+    // The place is free once the service has seen its client go.
+    let next = await lookUp(url);
+    while (next.status === 429) next = await lookUp(url);
+    expect(next.status).toBe(200);
+  });
+
+  it(`loses no credit and no task when it is killed at ${kills} moments`, async () => {
+    const env = bareEnvironment();
+    const seed = Number(process.env.LEADPIPE_SEED ?? Date.now() % 100_000);
+    const random = seeded(seed);
+    const tasks = new Map<string, string>();
+    for (let round = 0; round < kills; round++) {
+      const told = `seed ${seed}, round ${round}`;
+      const served = await serve(
+        env,
+        'task_start_ms=0',
+        'task_step_ms=20',
+        'batch_pause_ms=5',
+        'user_concurrency=100',
+      );
+      const load = Array.from({ length: 6 }, async (_, at) => {
+        const key = `task-${round}-${at}`;
+        const body = { entity_type: 'person', objective: 'founders in Lisbon', limit: 3 };
+        const created = await post(served.url, '/v1/entity-search/create_task', body, key);
+        if (created.status === 200)
+          tasks.set(key, ((await created.json()) as { leads_search_id: string }).leads_search_id);
+        await Promise.all([
+          stream(served.url, 10).then(leadsOf),
+          lookUp(served.url).then((response) => response.text()),
+        ]);
+      });
+      const killed = new Promise((resolve) => setTimeout(resolve, random() * 120)).then(served.kill);
+      await Promise.allSettled([...load, killed]);
+      await killed;
+      const { faults, accounts } = ledgerOf(env);
+      expect({ told, faults }).toEqual({ told, faults: [] });
+      for (const one of accounts) expect(one.available + one.reserved + one.settled).toBe(opening);
+    }
+    const { url } = await serve(env, 'task_start_ms=0', 'task_step_ms=1');
+    for (const [key, id] of tasks) {
+      const status = await fetch(`${url}/v1/entity-search/status?leads_search_id=${id}`, { headers: bearer });
+      expect({ seed, key, status: status.status }).toEqual({ seed, key, status: 200 });
+    }
+    expect(tasks.size).toBeGreaterThan(0);
+    // Everything has ended, so nothing is held back any more.
+    const [demo] = ledgerOf(env).accounts.filter(({ account }) => account === 'demo');
+    expect({ seed, reserved: demo?.reserved }).toEqual({ seed, reserved: 0 });
+  }, 300_000);
+});
+
+/** Numbers from 0 to 1 that are the same for the same seed. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
