@@ -85,7 +85,8 @@ export async function buy<T>(
     });
   });
   await written.catch((error: unknown) => {
-    throw arrived.answer === undefined ? error : withMoney(error, idsOf(arrived.answer, idempotencyKey));
+    if (arrived.answer === undefined) throw error;
+    throw withMoney(error, idsOf(arrived.answer, idempotencyKey), purchase.request(idempotencyKey));
   });
   if (arrived.answer === undefined) return undefined;
   const { value, text, requestId } = arrived.answer;
@@ -123,12 +124,11 @@ function idsOf({ requestId }: Answer<unknown>, idempotencyKey: string): Bought<u
 }
 
 /** An error after the answer came: it is paid for, unless the error itself says otherwise. */
-function withMoney(error: unknown, ids: Bought<unknown>['ids']): unknown {
+function withMoney(error: unknown, ids: Bought<unknown>['ids'], { endpoint }: Request): unknown {
   if (!(error instanceof LeadpipeError)) return error;
-  return new LeadpipeError(error.outcome, error.message, {
-    charged: 'yes',
-    ...ids,
-    ...error.details,
-    cause: error.details.cause ?? error,
-  });
+  const hint =
+    endpoint.repetition === 'may-replay'
+      ? `The service may give the answer again, without a charge: run it with --idempotency-key ${ids.idempotencyKey}.`
+      : 'The answer can not be had again: a new run is a new purchase.';
+  return error.with({ charged: 'yes', hint, ...ids, ...error.details });
 }

@@ -189,7 +189,8 @@ function endOfValue(text: string, from: number): number {
   return at;
 }
 
-function endOfString(text: string, from: number): number {
+/** The index after the string that starts at `from`. */
+export function endOfString(text: string, from: number): number {
   let close = text.indexOf('"', from + 1);
   while (close !== -1) {
     let slashes = 0;

@@ -22,7 +22,8 @@ const mostDeviations = 5;
  * Checks that a schema is JSON Schema: draft 2020-12, or draft-07 where its `$schema` says so. What it refers to must
  * be in it: nothing is fetched. Formats and keywords that JSON Schema doesn't know say nothing. Throws UsageError.
  */
-export async function checkJsonSchema({ $schema, ...schema }: EnrichSchema): Promise<SchemaCheck> {
+export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichSchema): Promise<SchemaCheck> {
+  // ($async is the validator's own: its check would end after the program.)
   const ajv = await createValidator($schema);
   let validate: ReturnType<typeof ajv.compile>;
   try {
@@ -65,8 +66,6 @@ const validatorOptions: Options = {
   strict: false,
   validateFormats: false,
   logger: false,
-  // Schemas that refer to each other would grow without bounds when put into one function.
-  inlineRefs: false,
   code: { regExp: Object.assign(toPattern, { code: 'new RegExp' }) },
 };
 

@@ -8,7 +8,8 @@ import { UsageError } from '../errors.ts';
 export function checkPublicUrl(name: string, target: string): string {
   if (!URL.canParse(target)) {
     const address = `https://${target}`;
-    const hint = URL.canParse(address) && target.includes('.') ? `Write ${address}.` : undefined;
+    const isHost = URL.canParse(address) && isPublicHost(new URL(address).hostname);
+    const hint = isHost ? `Write ${address}.` : undefined;
     throw new UsageError(`${name} is not a URL: web2list reads a public http or https page`, hint);
   }
   const { protocol, hostname, username, password } = new URL(target);

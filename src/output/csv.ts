@@ -9,7 +9,12 @@ export function createCsvWriter(sink: Sink, options: WriterOptions): RecordWrite
   const { columns } = options.layout;
   const raw = options.csvRaw ?? false;
   // A row of one empty cell would be a blank line, which readers skip.
-  const style = { record_delimiter: options.lineEnd ?? '\r\n', quoted_empty: columns.length === 1 };
+  const style = {
+    record_delimiter: options.lineEnd ?? '\r\n',
+    quoted_empty: columns.length === 1,
+    // The library quotes only cells that hold its own line end, and readers take any for one.
+    quoted_match: /[\r\n]/,
+  };
   let pendingHeader = options.continued || columns.length === 0 ? [] : [csvHeader(columns, raw)];
   return {
     async write(records) {

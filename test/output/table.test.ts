@@ -7,7 +7,6 @@ import {
   type Layout,
   memberLayout,
   pathLayout,
-  researchLayout,
 } from '../../src/output/columns.ts';
 import { cutTo, padTo, textWidth, wrapTo } from '../../src/output/text-width.ts';
 import { createWriter } from '../../src/output/writer.ts';
@@ -54,11 +53,11 @@ describe('a table', () => {
   it('at 80 columns', async () => {
     expect(await shown(entities)).toBe(
       [
-        'name             score         link                description',
-        '───────────────  ────────────  ──────────────────  ─────────────────────────────',
-        'Solaris Ledger…  0.93          solaris.example     Seed-stage fintech in Berlin…',
-        '株式会社ペイメ…  8.25          pay.example/ja      東京を拠点とする決済インフラ…',
-        '👩‍👩‍👧‍👦 Family Pay…                                     red [31m and rtl',
+        'name              score     link                description',
+        '────────────────  ────────  ──────────────────  ────────────────────────────────',
+        'Solaris Ledger…   0.93      solaris.example     Seed-stage fintech in Berlin th…',
+        '株式会社ペイメ…   8.25      pay.example/ja      東京を拠点とする決済インフラの…',
+        '👩‍👩‍👧‍👦 Family Pay 🇩🇪                                red [31m and rtl',
         '',
       ].join('\n'),
     );
@@ -149,12 +148,10 @@ describe('a single answer', () => {
     };
     expect(await shown([answer], { layout: contactLayout, shape: 'single', width: 60 })).toBe(
       [
-        'contact_type  email',
-        'objective     The person who is responsible for the',
-        '              procurement of cloud services at Solaris',
-        'content       cto@solaris.example',
-        'reference     –',
-        'created_at    2026-01-01T00:00:00Z',
+        'email      cto@solaris.example',
+        'reference  –',
+        'objective  The person who is responsible for the procurement',
+        '           of cloud services at Solaris',
         '',
       ].join('\n'),
     );
@@ -164,13 +161,14 @@ describe('a single answer', () => {
     const answer = {
       answer: { Result: 'One.\n\nTwo 東京.', Citations: ['https://a.example', { title: 'B' }] },
     };
-    expect(await shown([answer], { layout: researchLayout, shape: 'single' })).toBe(
+    const layout = pathLayout(['answer.Result', 'answer.Citations']);
+    expect(await shown([answer], { layout, shape: 'single' })).toBe(
       [
-        'result     One.',
+        'answer.Result     One.',
         '',
-        '           Two 東京.',
-        'citations  https://a.example',
-        '           title: B',
+        '                  Two 東京.',
+        'answer.Citations  https://a.example',
+        '                  title: B',
         '',
       ].join('\n'),
     );

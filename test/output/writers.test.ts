@@ -72,6 +72,17 @@ describe('CSV', () => {
     ]);
   });
 
+  it('quotes a cell with any line end, whatever its own is', async () => {
+    const layout = memberLayout(['a', 'b']);
+    for (const lineEnd of ['\r\n', '\n'] as const) {
+      for (const text of ['x\ny', 'x\ry', 'x\r\ny']) {
+        const options = { layout, shape: 'list', lineEnd } as const;
+        const sink = await written('csv', options, [JSON.stringify({ a: text, b: 1 })]);
+        expect(sink.text).toBe(`a,b${lineEnd}"${text}",1${lineEnd}`);
+      }
+    }
+  });
+
   it('has its header when nothing was found', async () =>
     expect((await written('csv', list)).text).toBe(header));
 

@@ -18,8 +18,8 @@ interface ContactOptions extends PurchaseOptions {
 
 const help = toHelpText({
   examples: [
-    'leadpipe contact email "founder of Nordlicht Pay in Berlin" --local',
-    'leadpipe contact phone "founder of Nordlicht Pay in Berlin" --local --exit-status -f csv',
+    'leadpipe contact email "CTO of Nordlicht Pay" --local',
+    'leadpipe contact phone "founder of Nordlicht Pay" --local --exit-status -f csv',
   ],
   output: [
     'one object as the service sent it; content is null where nothing was found:',

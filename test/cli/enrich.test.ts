@@ -1,0 +1,187 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+
+const folder = temporaryFolder();
+let files = 0;
+/** A schema file. */
+function file(content: unknown): string {
+  const path = join(folder, `${++files}.json`);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+const city = ['--field', 'city'];
+const properties = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { type: 'string' }]));
+
+describe('enrich: bad input', () => {
+  let server: FaultServer;
+  beforeAll(async () => {
+    server = await startFaultServer((socket) => void socket.destroy());
+  });
+  afterAll(() => server.close());
+
+  const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
+    ['no fields', ['x'], ['enrich takes --schema or --field']],
+    ['both', ['x', ...city, '--schema', 'a.json'], ['--schema', '--field']],
+    ['an empty context', ['', ...city], ['the entity context is empty', '1 to 16384 bytes']],
+    ['white space', [' \n', ...city], ['the entity context is empty']],
+    ['nothing from stdin', city, ['the entity context is empty'], ''],
+    ['16385 bytes', ['x'.repeat(16_385), ...city], ['16385 bytes', '1 to 16384 bytes']],
+    ['16386 bytes in 8193 characters', ['é'.repeat(8193), ...city], ['16386 bytes']],
+    ['16385 bytes from stdin', ['-', ...city], ['16385 bytes'], 'x'.repeat(16_385)],
+    ['a context from no file', ['@nowhere.txt', ...city], ['cannot read nowhere.txt']],
+    ['no schema file', ['x', '--schema', 'nowhere.json'], ['--schema: cannot read nowhere.json']],
+    ['a field without a name', ['x', '--field', ':integer'], ['--field has no name']],
+    ['a field of an unknown type', ['x', '--field', 'a:int'], ['unknown type "int"', 'integer']],
+    ['a field twice', ['x', ...city, ...city], ['--field city is given twice']],
+    [
+      '201 fields',
+      ['x', ...Object.keys(properties(201)).flatMap((name) => ['--field', name])],
+      ['201 properties'],
+    ],
+    ['invalid JSON', ['x', '--schema', file('{"type":')], ['is not valid JSON']],
+    ['an empty file', ['x', '--schema', file('')], ['is not valid JSON']],
+    ['a root that is a list', ['x', '--schema', file([])], ['not an object schema']],
+    ['no properties', ['x', '--schema', file({ type: 'object' })], ['no properties']],
+    [
+      '201 properties',
+      ['x', '--schema', file({ type: 'object', properties: properties(201) })],
+      ['201 properties in all: it takes up to 200 properties'],
+    ],
+    [
+      'over 256 KiB',
+      ['x', '--schema', file({ type: 'object', properties: { a: { description: 'x'.repeat(262_144) } } })],
+      ['it takes up to 262144 bytes'],
+    ],
+    [
+      'invalid JSON Schema',
+      ['x', '--schema', file({ type: 'object', properties: { a: { type: 'int' } } })],
+      ['not valid JSON Schema at /properties/a/type'],
+    ],
+  ];
+  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
+    const result = await runInProcess(['enrich', ...args], { env: pointedAt(server.url), stdin });
+    expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 2, stdout: '' });
+    for (const words of says) expect(result.stderr).toContain(words);
+    expect(server.connections()).toBe(0);
+  });
+
+  it('a terminal is not waited for', async () => {
+    const env = pointedAt(server.url);
+    const { code, stderr } = await runInProcess(['enrich', ...city], {
+      env,
+      stdin: 'x',
+      stdinIsTerminal: true,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('the entity context is missing');
+    expect(server.connections()).toBe(0);
+  });
+
+  it('a remote $ref is refused and not fetched', async () => {
+    const schema = file({ type: 'object', properties: { a: { $ref: `${server.url}/schema.json` } } });
+    const { code, stderr } = await run(['enrich', 'x', '--schema', schema], { env: pointedAt(server.url) });
+    expect(code).toBe(2);
+    expect(stderr).toContain('Nothing is fetched');
+    expect(server.connections()).toBe(0);
+  });
+
+  it('the built command validates too, in both drafts', async () => {
+    for (const $schema of [
+      'http://json-schema.org/draft-07/schema#',
+      'https://json-schema.org/draft/2020-12/schema',
+    ]) {
+      const schema = file({ $schema, type: 'object', properties: { a: { type: 'int' } } });
+      const { code, stderr } = await run(['enrich', 'x', '--schema', schema], { env: pointedAt(server.url) });
+      expect(code).toBe(2);
+      expect(stderr).toContain('not valid JSON Schema');
+    }
+  });
+});
+
+describe('enrich', () => {
+  let server: FaultServer | undefined;
+  afterEach(() => server?.close());
+
+  async function enrich(answer: string, args: readonly string[], stdin?: string) {
+    const body = wholeAnswer('200 OK', 'application/json', `{"success":true,"answer":${answer}}`);
+    server = await startFaultServer((socket) => void socket.end(body));
+    return await runInProcess(['enrich', ...args], {
+      env: pointedAt(server.url),
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+  }
+
+  it('reads the context from stdin when it is left out, trimmed, to the last byte', async () => {
+    const { code } = await enrich('{"city":"Berlin"}', city, ` ${'é'.repeat(8192)} \n`);
+    expect(code).toBe(0);
+    expect(JSON.parse(server?.requests[0]?.body ?? '').entity_context).toBe('é'.repeat(8192));
+  });
+
+  it('sends the schema of the file, as it is', async () => {
+    const schema = {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      required: ['b'],
+      properties: { b: { $ref: '#/definitions/n' }, a: { type: ['string', 'null'] } },
+      definitions: { n: { type: 'number', minimum: 1.5 } },
+    };
+    const result = await enrich('{"b":2}', [
+      'x',
+      '--schema',
+      file(`\ufeff${JSON.stringify(schema, null, 2)}`),
+    ]);
+    expect(result).toMatchObject({ code: 0, stdout: '{"success":true,"answer":{"b":2}}\n' });
+    expect(result.stderr).not.toContain('warning');
+    expect(JSON.parse(server?.requests[0]?.body ?? '').enrich_fields).toEqual(schema);
+  });
+
+  it('CSV has the properties of the schema, whatever the answer holds', async () => {
+    const args = ['x', '--field', 'b:integer', '--field', 'a', '-f', 'csv', '-q'];
+    expect((await enrich('{"a":"=1","b":12345678901234567890,"c":1}', args)).stdout).toBe(
+      "b,a\r\n12345678901234567890,'=1\r\n",
+    );
+    await server?.close();
+    expect((await enrich('"nothing"', args)).stdout).toBe('b,a\r\n,\r\n');
+  });
+
+  it.each([
+    ['{"city":"Berlin","more":{"a":1}}', 'city  Berlin\nmore  a: 1\n'],
+    ['{}', 'city  –\n'],
+    ['"Berlin"', 'answer  Berlin\n'],
+  ])('a table of %s hides nothing that was paid for', async (answer, stdout) => {
+    expect((await enrich(answer, ['x', ...city, '-f', 'table'])).stdout).toBe(stdout);
+  });
+
+  const deviating: readonly [answer: string, says: string][] = [
+    ['{"city":7}', 'at /city: must be string'],
+    ['{"city":null}', 'at /city: must be string, and is null'],
+    ['["Berlin"]', 'at its root: must be object'],
+    ['"Berlin"', 'at its root: must be object'],
+  ];
+  it.each(deviating)('%s: a warning says where, and the answer is kept', async (answer, says) => {
+    const { code, stdout, stderr } = await enrich(answer, ['x', ...city]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `{"success":true,"answer":${answer}}\n` });
+    expect(stderr).toContain(`warning: the answer does not follow the schema ${says}\n`);
+  });
+
+  it('a warning carries nothing to the terminal', async () => {
+    const name = 'a\u001b[2J';
+    const schema = file({ type: 'object', properties: { [name]: { type: 'string' } } });
+    const { stderr } = await enrich('{"a\\u001b[2J":1}', ['x', '--schema', schema]);
+    expect(stderr).toContain('at /a[2J: must be string');
+  });
+
+  it('a pattern that would take for ever costs a second, not the answer', async () => {
+    const schema = file({ type: 'object', properties: { a: { pattern: '^(a+)+$' } } });
+    const answer = `{"a":"${'a'.repeat(100)}b"}`;
+    const { code, stdout, stderr } = await enrich(answer, ['x', '--schema', schema]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `{"success":true,"answer":${answer}}\n` });
+    expect(stderr).toContain('could not be checked');
+  });
+});

@@ -1,0 +1,224 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { extractionTypes } from '../../src/contract/types.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { pointedAt, temporaryFolder } from '../helpers/run.ts';
+
+const page = ['web2list', 'https://a.example/team', '--instruction', 'people'];
+const ada = ['x_followers', 'ada'];
+
+describe('extract: bad input', () => {
+  let server: FaultServer;
+  beforeAll(async () => {
+    server = await startFaultServer((socket) => void socket.destroy());
+  });
+  afterAll(() => server.close());
+
+  const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
+    ['no target', ['x_followers'], ['target']],
+    ['an empty target', ['x_followers', ''], ['the target is empty', '1 to 2048 characters']],
+    ['a target of white space', ['x_followers', ' \t'], ['the target is empty']],
+    ['2049 characters', ['x_followers', '🦊'.repeat(2049)], ['2049 characters', '1 to 2048 characters']],
+    ['an unknown type', ['planets', 'x'], ['unknown extraction type "planets"', 'One of: x_followers,']],
+    ['twitter_followers', ['twitter_followers', 'x'], ['did you mean x_followers?']],
+    ['instagram_followers', ['instagram_followers', 'x'], ['did you mean ins_followers?']],
+    ['tiktok-following', ['TikTok-following', 'x'], ['did you mean tiktok_following?']],
+    ['stargazers', ['stargazers', 'x'], ['did you mean github_repo_stargazers?']],
+    ['stars', ['stars', 'x'], ['did you mean github_repo_stargazers?']],
+    ['github_followers', ['github_followers', 'x'], ['did you mean github_user_followers?']],
+    ['contributors', ['github-contributors', 'x'], ['did you mean github_repo_contributors?']],
+    ['webpage', ['web_page', 'https://a.example'], ['did you mean web2list?']],
+    ['limit 0', [...ada, '--limit', '0'], ['--limit is 0', '1 to 10000 items']],
+    ['limit 10001', [...ada, '--limit', '10001'], ['--limit is 10001', '1 to 10000 items']],
+    ['limit 1.5', [...ada, '--limit', '1.5'], ['not "1.5"']],
+    [
+      'an instruction of 4001 characters',
+      [...ada, '--instruction', 'x'.repeat(4001)],
+      ['--instruction has 4001 characters', '4000 characters'],
+    ],
+    ['an instruction from no file', [...ada, '--instruction', '@nowhere.txt'], ['cannot read nowhere.txt']],
+    ['web2list without an instruction', page.slice(0, 2), ['web2list needs --instruction']],
+    ['web2list with an empty one', [...page.slice(0, 3), ' '], ['web2list needs --instruction']],
+    ['web2list with an empty one from stdin', [...page.slice(0, 3), '-'], ['needs --instruction'], '\n'],
+    [
+      'append to CSV without columns',
+      [...ada, '--append', '-o', join(temporaryFolder(), 'a.csv')],
+      ['--columns'],
+    ],
+  ];
+  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
+    const result = await runInProcess(['extract', ...args], { env: pointedAt(server.url), stdin });
+    expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 2, stdout: '' });
+    for (const words of says) expect(result.stderr).toContain(words);
+    expect(server.connections()).toBe(0);
+  });
+
+  it('two types that a word could mean are not guessed at', async () => {
+    const { stderr } = await runInProcess(['extract', 'followers', 'x'], { env: pointedAt(server.url) });
+    expect(stderr).not.toContain('did you mean');
+  });
+
+  const closed: readonly [target: string, says: string][] = [
+    ['a.example/team', 'Write https://a.example/team.'],
+    ['ada', 'not a URL'],
+    ['10.0.0.1', 'charged: no'],
+    ['ftp://a.example/x', 'a ftp address'],
+    ['file:///etc/passwd', 'a file address'],
+    ['javascript:alert(1)', 'a javascript address'],
+    ['https://me:secret@a.example/', 'a user name or a password'],
+    ['https://localhost/', 'is on localhost, which is not public'],
+    ['https://a.localhost/', 'not public'],
+    ['https://intranet/', 'not public'],
+    ['https://printer.local/', 'not public'],
+    ['https://printer.local./', 'not public'],
+    ['https://wiki.internal/', 'not public'],
+    ['https://a.home.arpa/', 'not public'],
+    ['http://127.0.0.1/', 'not public'],
+    ['http://127.1:8080/', 'is on 127.0.0.1'],
+    ['http://0x7f000001/', 'is on 127.0.0.1'],
+    ['http://2130706433/', 'is on 127.0.0.1'],
+    ['http://0/', 'not public'],
+    ['http://10.1.2.3/', 'not public'],
+    ['http://100.64.0.1/', 'not public'],
+    ['http://169.254.169.254/latest/meta-data', 'not public'],
+    ['http://172.31.255.255/', 'not public'],
+    ['http://192.168.0.1/', 'not public'],
+    ['http://224.0.0.1/', 'not public'],
+    ['http://255.255.255.255/', 'not public'],
+    ['http://[::]/', 'not public'],
+    ['http://[::1]/', 'not public'],
+    ['http://[::ffff:10.0.0.1]/', 'not public'],
+    ['http://[fd00::1]/', 'not public'],
+    ['http://[fe80::1]/', 'not public'],
+    ['http://[ff02::1]/', 'not public'],
+  ];
+  it.each(closed)('web2list %s: exit 2, sends nothing', async (target, says) => {
+    const result = await runInProcess(['extract', 'web2list', target, '--instruction', 'x'], {
+      env: pointedAt(server.url),
+    });
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain(says);
+    expect(result.stderr).not.toContain('secret');
+    expect(server.connections()).toBe(0);
+  });
+});
+
+describe('extract', () => {
+  let server: FaultServer | undefined;
+  afterEach(() => server?.close());
+
+  const metadata = '"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100}';
+
+  async function extract(data: string, ...args: readonly string[]) {
+    const body = wholeAnswer('200 OK', 'application/json', `{"success":true,"data":${data},${metadata}}`, [
+      'X-Request-Id: req_test',
+    ]);
+    server = await startFaultServer((socket) => void socket.end(body));
+    return await runInProcess(['extract', ...args], { env: pointedAt(server.url) });
+  }
+
+  const sent = (): unknown => JSON.parse(server?.requests[0]?.body ?? '');
+
+  it.each(extractionTypes.filter((type) => type !== 'web2list'))(
+    '%s is sent with its limit',
+    async (type) => {
+      expect(await extract('[]', type, ' @ada ', '--limit', '10000')).toMatchObject({ code: 0 });
+      expect(sent()).toEqual({ type, target: '@ada', limit: 10_000 });
+    },
+  );
+
+  it.each([
+    'https://a.example/team?x=1#y',
+    'http://8.8.8.8/',
+    'http://172.32.0.1/',
+    'http://[2606:4700::1]/',
+    'https://münchen.example/',
+  ])('web2list %s is sent as it was typed, without a limit', async (target) => {
+    const { code, stderr } = await extract('[]', 'web2list', target, '--instruction', ' people \n');
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('warning');
+    expect(sent()).toEqual({ type: 'web2list', target, instruction: 'people' });
+  });
+
+  it('web2list ignores a limit, and says so', async () => {
+    const { code, stderr } = await extract('[]', ...page, '--limit', '5');
+    expect(code).toBe(0);
+    expect(stderr).toContain('warning: web2list ignores --limit');
+    expect(sent()).not.toHaveProperty('limit');
+  });
+
+  it('takes an instruction of 4000 astral characters from a file', async () => {
+    const file = join(temporaryFolder(), 'instruction.txt');
+    writeFileSync(file, `${'🦊'.repeat(4000)}\n`);
+    expect((await extract('[]', ...ada, '--instruction', `@${file}`)).code).toBe(0);
+    expect(sent()).toMatchObject({ instruction: '🦊'.repeat(4000), limit: 100 });
+  });
+
+  const items =
+    '[{"id":12345678901234567890,"score":1.10},\n {"name":"Ö","id":2,"tags":["a"]},{"__proto__":1}]';
+
+  it('JSONL and JSON: every item as it came, numbers and all', async () => {
+    const lines = [
+      '{"id":12345678901234567890,"score":1.10}',
+      '{"name":"Ö","id":2,"tags":["a"]}',
+      '{"__proto__":1}',
+    ];
+    expect(await extract(items, ...ada)).toEqual({
+      code: 0,
+      stdout: `${lines.join('\n')}\n`,
+      stderr: '3 items · request req_test · idempotency key test-1\n',
+    });
+    await server?.close();
+    expect((await extract(items, ...ada, '-f', 'json')).stdout).toBe(`[\n  ${lines.join(',\n  ')}\n]\n`);
+  });
+
+  it('CSV: the union of the fields, in the order in which they appear', async () => {
+    expect((await extract(items, ...ada, '-f', 'csv')).stdout).toBe(
+      'id,score,name,tags,__proto__\r\n12345678901234567890,1.10,,,\r\n2,,Ö,"[""a""]",\r\n,,,,1\r\n',
+    );
+  });
+
+  it('CSV: --columns chooses others', async () => {
+    expect((await extract(items, ...ada, '-f', 'csv', '--columns', 'id,tags.0')).stdout).toBe(
+      'id,tags.0\r\n12345678901234567890,\r\n2,a\r\n,\r\n',
+    );
+  });
+
+  it('items that are no objects are kept in a column of their own', async () => {
+    const odd = '[{"item":1},"text",[2],12345678901234567890]';
+    expect((await extract(odd, ...ada, '-f', 'csv')).stdout).toBe(
+      'item,item.item\r\n1,\r\n,text\r\n,[2]\r\n,12345678901234567890\r\n',
+    );
+    await server?.close();
+    expect((await extract(odd, ...ada)).stdout).toBe('{"item":1}\n"text"\n[2]\n12345678901234567890\n');
+  });
+
+  it.each([
+    ['jsonl', ''],
+    ['json', '[]\n'],
+    ['csv', ''],
+    ['table', ''],
+  ])('no items are complete: %s', async (format, stdout) => {
+    expect(await extract('[]', ...ada, '-f', format)).toMatchObject({ code: 0, stdout });
+  });
+
+  it('appends to CSV with chosen columns', async () => {
+    const file = join(temporaryFolder(), 'out.csv');
+    const args = [...ada, '-o', file, '--append', '--columns', 'id'];
+    for (const _ of [1, 2]) {
+      expect((await extract('[{"id":1}]', ...args)).code).toBe(0);
+      await server?.close();
+    }
+    expect(readFileSync(file, 'utf8')).toBe('id\r\n1\r\n1\r\n');
+  });
+
+  it('10000 items of any field come out once each', async () => {
+    const data = Array.from({ length: 10_000 }, (_, at) => `{"id":${at},"f${at % 50}":"x"}`);
+    const { stdout } = await extract(`[${data.join(',')}]`, ...ada, '-f', 'csv');
+    const lines = stdout.trimEnd().split('\r\n');
+    expect(lines).toHaveLength(10_001);
+    expect(lines[0]?.split(',')).toHaveLength(51);
+  });
+});

@@ -1,0 +1,259 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+
+/** What contact, research, enrich and extract have in common: one paid request, one answer. */
+
+let server: FaultServer | undefined;
+afterEach(() => server?.close());
+
+const requestId = ['X-Request-Id: req_test'];
+const ok = (body: string): string => wholeAnswer('200 OK', 'application/json', body, requestId);
+
+interface Row {
+  readonly args: readonly string[];
+  readonly path: string;
+  readonly body: unknown;
+  readonly answer: string;
+  readonly stdout: string;
+  readonly closing: string;
+  /** `success: false`, and its text. */
+  readonly failure?: readonly [answer: string, text: string];
+}
+
+const contactAnswer =
+  '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":null},"created_at":"2026-01-31T09:00:00Z"}';
+const researchAnswer = '{"success":true,"answer":{"Result":"Yes.","Citations":["https://a.example"]}}';
+const enrichAnswer = '{"success":true,"answer":{"city":"Berlin"}}';
+const extractAnswer =
+  '{"success":true,"data":[{"id":12345678901234567890}],"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100}}';
+
+const commands: Readonly<Record<string, Row>> = {
+  contact: {
+    args: ['contact', 'email', ' x '],
+    path: '/v1/contact-search',
+    body: { contact_type: 'email', objective: 'x' },
+    answer: contactAnswer,
+    stdout: `${contactAnswer}\n`,
+    closing: 'email found',
+  },
+  research: {
+    args: ['research', 'x'],
+    path: '/v1/deep-search',
+    body: { query: 'x' },
+    answer: researchAnswer,
+    stdout: `${researchAnswer}\n`,
+    closing: 'answered, 1 citation',
+    failure: [
+      '{"success":false,"answer":{"answer":"No result generated from deep search"}}',
+      'No result generated from deep search',
+    ],
+  },
+  enrich: {
+    args: ['enrich', ' x ', '--field', 'city=where it is'],
+    path: '/v1/enrich',
+    body: {
+      entity_context: 'x',
+      enrich_fields: { type: 'object', properties: { city: { type: 'string', description: 'where it is' } } },
+    },
+    answer: enrichAnswer,
+    stdout: `${enrichAnswer}\n`,
+    closing: '1 of 1 fields filled',
+    failure: [
+      '{"success":false,"answer":{"answer":"No result generated from enrich"}}',
+      'No result generated from enrich',
+    ],
+  },
+  extract: {
+    args: ['extract', 'x_followers', 'ada'],
+    path: '/v1/extract',
+    body: { type: 'x_followers', target: 'ada', limit: 100 },
+    answer: extractAnswer,
+    stdout: '{"id":12345678901234567890}\n',
+    closing: '1 item',
+    failure: ['{"success":false,"data":"the account is\\u001b[2J private"}', 'the account is[2J private'],
+  },
+};
+const rows = Object.entries(commands);
+
+async function serve(answer: string): Promise<Record<string, string>> {
+  server = await startFaultServer((socket) => void socket.end(answer));
+  return pointedAt(server.url);
+}
+
+describe.each(rows)('%s', (_, row) => {
+  it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {
+    const { code, stdout, stderr } = await runInProcess(row.args, { env: await serve(ok(row.answer)) });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: row.stdout });
+    expect(stderr).toBe(`${row.closing} · request req_test · idempotency key test-1\n`);
+    expect(server?.requests).toHaveLength(1);
+    const [request] = server?.requests ?? [];
+    expect(request).toMatchObject({ method: 'POST', path: row.path });
+    expect(request?.headers).toMatchObject({
+      authorization: 'Bearer test-key-0123456789',
+      'idempotency-key': 'test-1',
+      'content-type': 'application/json',
+    });
+    expect(JSON.parse(request?.body ?? '')).toEqual(row.body);
+  });
+
+  it('takes a key, and -q silences the closing line', async () => {
+    const env = await serve(ok(row.answer));
+    const { stderr } = await runInProcess([...row.args, '--idempotency-key', 'mine', '-q'], { env });
+    expect(stderr).toBe('');
+    expect(server?.requests[0]?.headers['idempotency-key']).toBe('mine');
+  });
+
+  it('--dry-run shows the request and sends nothing', async () => {
+    const env = await serve(ok(row.answer));
+    const { code, stdout } = await runInProcess([...row.args, '--dry-run', '-o', '/nowhere/x'], { env });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ url: `${server?.url}${row.path}`, body: row.body });
+    expect(stdout).not.toContain('test-key-0123456789');
+    expect(server?.connections()).toBe(0);
+  });
+
+  it('prints help with two examples, the output and the exit codes', async () => {
+    const { code, stdout } = await runInProcess([...row.args.slice(0, 1), '--help']);
+    expect(code).toBe(0);
+    expect(stdout.match(/^ {2}\$ .*leadpipe/gm)).toHaveLength(2);
+    for (const words of ['Output shape:', 'csv: ', 'Exit codes:', '\n    7  '])
+      expect(stdout).toContain(words);
+  });
+
+  const faults: readonly [name: string, answer: string, expected: object][] = [
+    ['401', errorAnswer('401 Unauthorized', 'authentication_error', 'no'), { exit: 4, charged: 'no' }],
+    ['402', errorAnswer('402 Payment Required', 'insufficient_credits', 'no'), { exit: 5, charged: 'no' }],
+    ['409', errorAnswer('409 Conflict', 'request_already_exists', 'no'), { exit: 8, charged: 'no' }],
+    ['422', errorAnswer('422 Unprocessable', 'invalid_request_error', 'no'), { exit: 2, charged: 'no' }],
+    [
+      '429',
+      errorAnswer('429 Too Many', 'concurrency_limit', 'no'),
+      { exit: 75, charged: 'no', retryable: true },
+    ],
+    ['500', errorAnswer('500 Error', 'internal_error', 'no'), { exit: 8, charged: 'maybe' }],
+    ['503', errorAnswer('503 Unavailable', 'service_unavailable', 'no'), { exit: 9, charged: 'no' }],
+    ['no answer', '', { exit: 8, charged: 'maybe', type: 'lost', idempotency_key: 'test-1' }],
+    [
+      'an answer that is cut',
+      ok(row.answer).slice(0, -5),
+      { exit: 8, charged: 'maybe', request_id: 'req_test' },
+    ],
+    ['no JSON', ok('{"success":tru'), { exit: 8, charged: 'yes', request_id: 'req_test' }],
+    ['another JSON', ok('{}'), { exit: 8, charged: 'yes', request_id: 'req_test' }],
+    ['an array', ok('[]'), { exit: 8, charged: 'yes', request_id: 'req_test' }],
+  ];
+  it.each(faults)(
+    '%s: says how it ends and what it cost, and leaves no file',
+    async (_name, answer, expected) => {
+      const cwd = temporaryFolder();
+      const args = [...row.args, '--json-errors', '-o', join(cwd, 'out.json')];
+      const { code, stdout, stderr } = await runInProcess(args, { env: await serve(answer) });
+      const { error } = JSON.parse(stderr);
+      expect(error).toMatchObject(expected);
+      expect({ code, stdout }).toEqual({ code: error.exit, stdout: '' });
+      expect(readdirSync(cwd)).toEqual([]);
+      expect(server?.requests).toHaveLength(1);
+    },
+  );
+
+  it('a wrong -o is found before anything is sent', async () => {
+    const env = await serve(ok(row.answer));
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'folder'));
+    for (const target of ['folder', 'nowhere/out.csv']) {
+      expect((await runInProcess([...row.args, '-o', join(cwd, target)], { env })).code).toBe(74);
+    }
+    expect(server?.connections()).toBe(0);
+  });
+
+  it.each([
+    ['-o', '/dev/full', '-f', 'jsonl'],
+    ['-o', '/dev/full', '-f', 'csv'],
+  ])('a full disk after the answer: 74, charged, with the IDs (%s %s %s %s)', async (...options) => {
+    const env = await serve(ok(row.answer));
+    const { code, stderr } = await runInProcess([...row.args, ...options, '--json-errors'], { env });
+    expect(code).toBe(74);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      charged: 'yes',
+      request_id: 'req_test',
+      idempotency_key: 'test-1',
+      // Extract alone may give its answer again.
+      hint: expect.stringContaining(
+        row.path === '/v1/extract' ? 'run it with --idempotency-key test-1' : 'can not be had again',
+      ),
+    });
+  });
+
+  it('a reader that is gone ends it silently with 141', async () => {
+    const env = await serve(ok(row.answer));
+    const child = start(row.args, { env });
+    child.stdout.destroy();
+    expect(await resultOf(child)).toMatchObject({ code: 141, stderr: '' });
+  });
+
+  it('Ctrl-C while it waits says that it may have cost something', async () => {
+    let asked = (): void => {};
+    const arrived = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    server = await startFaultServer(() => asked());
+    const child = start([...row.args, '--json-errors'], { env: pointedAt(server.url) });
+    const ended = resultOf(child);
+    await arrived;
+    child.kill('SIGINT');
+    const { code, stderr } = await ended;
+    expect(code).toBe(130);
+    expect(JSON.parse(stderr).error).toMatchObject({ charged: 'maybe', idempotency_key: expect.any(String) });
+  });
+
+  it('appends to a file of its own kind', async () => {
+    const cwd = temporaryFolder();
+    const file = join(cwd, 'out.jsonl');
+    for (const _time of [1, 2]) {
+      const env = await serve(ok(row.answer));
+      expect((await runInProcess([...row.args, '-o', file, '--append'], { env })).code).toBe(0);
+      await server?.close();
+    }
+    expect(readFileSync(file, 'utf8')).toBe(row.stdout.repeat(2));
+  });
+
+  it('answers from the local service, offline', async () => {
+    const { code, stdout } = await run(
+      [...row.args, '--local', '--exit-status'].filter(
+        (arg) => row.args[0] === 'contact' || arg !== '--exit-status',
+      ),
+    );
+    expect([0, 7]).toContain(code);
+    for (const line of stdout.split('\n').filter(Boolean)) JSON.parse(line);
+  });
+});
+
+const failing = rows.flatMap(([name, { args, failure }]) =>
+  failure === undefined ? [] : [{ name, args, answer: failure[0], text: failure[1] }],
+);
+
+describe.each(failing)('$name without a result', ({ args, answer, text }) => {
+  it('success: false is a 7 with its text on stderr, in every format', async () => {
+    for (const format of ['jsonl', 'json', 'csv', 'table']) {
+      const env = await serve(ok(answer));
+      const { code, stdout, stderr } = await runInProcess([...args, '-f', format], { env });
+      expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
+      expect(stderr).toContain(`leadpipe: ${text}\n`);
+      expect(stderr).toContain('request req_test · charged: maybe');
+      await server?.close();
+    }
+  });
+
+  it('success: false keeps the old file', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'out.json'), 'old');
+    const env = await serve(ok(answer));
+    expect((await runInProcess([...args, '-o', join(cwd, 'out.json')], { env })).code).toBe(7);
+    expect(readdirSync(cwd)).toEqual(['out.json']);
+    expect(readFileSync(join(cwd, 'out.json'), 'utf8')).toBe('old');
+  });
+});

@@ -1,0 +1,137 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { researchLayout } from '../../src/output/columns.ts';
+import { createWriter } from '../../src/output/writer.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { pointedAt } from '../helpers/run.ts';
+import { gatheringSink } from '../output/gathering-sink.ts';
+
+describe('research: bad input', () => {
+  let server: FaultServer;
+  beforeAll(async () => {
+    server = await startFaultServer((socket) => void socket.destroy());
+  });
+  afterAll(() => server.close());
+
+  const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
+    ['no query', [], ['query']],
+    ['an empty query', [''], ['the query is empty', '1 to 4000 characters']],
+    ['white space', [' \n '], ['the query is empty']],
+    ['white space from stdin', ['-'], ['the query is empty'], '\n'],
+    ['4001 characters', ['x'.repeat(4001)], ['4001 characters', '1 to 4000 characters']],
+    ['4001 astral characters', ['🦊'.repeat(4001)], ['4001 characters']],
+    ['4001 characters from stdin', ['-'], ['4001 characters'], 'é'.repeat(4001)],
+    ['no file', ['@nowhere.txt'], ['cannot read nowhere.txt']],
+    ['two queries', ['x', 'y'], ['too many arguments']],
+    ['an option it does not have', ['x', '--limit', '3'], ['--limit']],
+  ];
+  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
+    const result = await runInProcess(['research', ...args], { env: pointedAt(server.url), stdin });
+    expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 2, stdout: '' });
+    for (const words of says) expect(result.stderr).toContain(words);
+    expect(server.connections()).toBe(0);
+  });
+});
+
+/** Every kind of JSON, what a terminal shows of it, and its row of CSV. */
+const answers: readonly [answer: string, terminal: string, csv: string][] = [
+  [
+    '{"Citations":["https://a.example",{"title":"B","url":"https://b.example"}],"Result":"One.\\n\\nTwo."}',
+    'One.\n\nTwo.\n\n[1] https://a.example\n[2] title: B, url: https://b.example\n',
+    '"One.\n\nTwo.","[""https://a.example"",{""title"":""B"",""url"":""https://b.example""}]"',
+  ],
+  ['{"Result":"One.","Citations":[]}', 'One.\n', 'One.,[]'],
+  ['{"Result":"One."}', 'One.\n', 'One.,'],
+  ['{"Result":"One.","Citations":null,"More":1}', 'One.\n', 'One.,'],
+  ['{"Result":"One.","Citations":"a"}', '{\n  "Result": "One.",\n  "Citations": "a"\n}\n', 'One.,a'],
+  ['{"Result":" ","Citations":[]}', '{\n  "Result": " ",\n  "Citations": []\n}\n', ' ,[]'],
+  ['{"Result":{"a":1}}', '{\n  "Result": {\n    "a": 1\n  }\n}\n', '"{""a"":1}",'],
+  [
+    '{"id": 12345678901234567890}',
+    '{\n  "id": 12345678901234567890\n}\n',
+    '"{""id"": 12345678901234567890}",',
+  ],
+  ['{}', '{}\n', '{},'],
+  ['[1.10, "b", []]', '[\n  1.10,\n  "b",\n  []\n]\n', '"[1.10, ""b"", []]",'],
+  ['"Berlin"', '"Berlin"\n', 'Berlin,'],
+  ['12345678901234567890', '12345678901234567890\n', '12345678901234567890,'],
+  ['true', 'true\n', 'true,'],
+  ['false', 'false\n', 'false,'],
+];
+
+describe('research', () => {
+  let server: FaultServer | undefined;
+  afterEach(() => server?.close());
+
+  async function research(answer: string, ...args: string[]) {
+    const body = wholeAnswer('200 OK', 'application/json', `{"success":true,"answer":${answer}}`);
+    server = await startFaultServer((socket) => void socket.end(body));
+    return await runInProcess(['research', 'x', ...args], { env: pointedAt(server.url) });
+  }
+
+  it.each(answers)('%s: as it came, readable, and as CSV', async (answer, terminal, csv) => {
+    const piped = await research(answer);
+    expect(piped).toMatchObject({ code: 0, stdout: `{"success":true,"answer":${answer}}\n` });
+    await server?.close();
+    expect(await research(answer, '-f', 'json')).toMatchObject({ stdout: piped.stdout });
+    await server?.close();
+    expect(await research(answer, '-f', 'table')).toMatchObject({ code: 0, stdout: terminal });
+    await server?.close();
+    expect(await research(answer, '-f', 'csv')).toMatchObject({ stdout: `result,citations\r\n${csv}\r\n` });
+  });
+
+  it('an answer of null is none: 8, charged', async () => {
+    const { code, stderr } = await research('null', '--json-errors');
+    expect(code).toBe(8);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      charged: 'yes',
+      message: expect.stringContaining('`answer`'),
+    });
+  });
+
+  it('sends a query of 4000 astral characters without the line end of a pipe', async () => {
+    const body = wholeAnswer('200 OK', 'application/json', '{"success":true,"answer":1}');
+    server = await startFaultServer((socket) => void socket.end(body));
+    const stdin = `${'🦊'.repeat(4000)}\n`;
+    const { code } = await runInProcess(['research', '-'], { env: pointedAt(server.url), stdin });
+    expect(code).toBe(0);
+    expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({ query: '🦊'.repeat(4000) });
+  });
+});
+
+describe('a research answer on a terminal', () => {
+  async function shown(answer: string, width: number, color = false): Promise<string> {
+    const sink = gatheringSink();
+    const writer = await createWriter('table', sink, {
+      layout: researchLayout,
+      shape: 'single',
+      width,
+      color,
+    });
+    await writer.write([`{"success":true,"answer":${answer}}`]);
+    await writer.end();
+    return sink.text;
+  }
+
+  it('is wrapped at words; addresses are not', async () => {
+    const answer = '{"Result":"one two three four five","Citations":["https://a.example/a-long-path"]}';
+    expect(await shown(answer, 12)).toBe('one two\nthree four\nfive\n\n[1] https://a.example/a-long-path\n');
+  });
+
+  it('is not wider than is readable', async () => {
+    const lines = (await shown(`{"Result":"${'word '.repeat(100)}"}`, 300)).split('\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+
+  it('numbers the citations, dim where there is colour', async () => {
+    expect(await shown('{"Result":"a","Citations":["b"]}', 80, true)).toBe('a\n\n\u001b[2m[1]\u001b[22m b\n');
+  });
+
+  it.each([
+    '{"Result":"a\\u001b[2Jb\\u202ec\\u009bd","Citations":["\\u001b]0;x\\u0007y"]}',
+    '{"other":"a\\u001b[2Jb\u202ec\u009bd"}',
+    '"\u009b2J\u202e"',
+  ])('%j can do nothing to the terminal', async (answer) => {
+    expect(await shown(answer, 80)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  });
+});

@@ -1,0 +1,71 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { withWaiting } from '../../src/cli/spinner.ts';
+import type { Context } from '../../src/context.ts';
+
+/** A context with a terminal, and a clock that only the test moves. */
+function createWaiting() {
+  const stream = new PassThrough();
+  let text = '';
+  stream.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece;
+  });
+  let now = 0;
+  let pending: (() => void) | undefined;
+  const context = {
+    stderr: { stream, isTerminal: true, columns: 80 },
+    clock: {
+      monotonic: () => now,
+      after(_ms: number, callback: () => void) {
+        pending = callback;
+        return () => {
+          pending = undefined;
+        };
+      },
+    },
+    env: {},
+  } as unknown as Context;
+  return {
+    context,
+    waitsFor: () => pending,
+    moveTo(ms: number) {
+      now = ms;
+      pending?.();
+    },
+    async shows(words: string) {
+      while (!text.includes(words)) await new Promise((resolve) => setImmediate(resolve));
+    },
+    text: () => text,
+  };
+}
+
+describe('waiting for an answer', () => {
+  it('says how long, on a terminal, and takes the line away at the end', async () => {
+    const waiting = createWaiting();
+    let answer = (_text: string): void => {};
+    const done = withWaiting(waiting.context, { color: false }, 'researching', () => {
+      return new Promise<string>((resolve) => {
+        answer = resolve;
+      });
+    });
+    await waiting.shows('researching');
+    waiting.moveTo(42_000);
+    await waiting.shows('researching: 42 s');
+    waiting.moveTo(905_000);
+    await waiting.shows('researching: 15 min 5 s');
+    answer('x');
+    expect(await done).toBe('x');
+    expect(waiting.text().endsWith('\r\u001b[K')).toBe(true);
+    expect(waiting.waitsFor()).toBeUndefined();
+  });
+
+  it('keeps nothing running after a failure', async () => {
+    const waiting = createWaiting();
+    const failing = withWaiting(waiting.context, { color: false, quiet: true }, 'x', () =>
+      Promise.reject(new Error('no')),
+    );
+    await expect(failing).rejects.toThrow('no');
+    expect(waiting.waitsFor()).toBeUndefined();
+    expect(waiting.text()).toBe('');
+  });
+});

@@ -1,0 +1,274 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
+import {
+  checkSchemaLimits,
+  type EnrichSchema,
+  parseSchema,
+  toFieldSchema,
+} from '../../src/operations/enrich-schema.ts';
+import { checkJsonSchema } from '../../src/operations/json-schema.ts';
+
+const text = { type: 'string' };
+const object = (properties: object): EnrichSchema => ({ type: 'object', properties });
+const many = (count: number, name = 'p'): Record<string, object> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`${name}${at}`, text]));
+
+/** Objects in objects: `levels` of them. */
+function nested(levels: number): EnrichSchema {
+  let schema = object({ leaf: text });
+  for (let level = 1; level < levels; level++) schema = object({ inner: schema });
+  return schema;
+}
+
+/** Arrays of arrays in the root: `levels` with it. */
+function nestedLists(levels: number): EnrichSchema {
+  let list: EnrichSchema = text;
+  for (let level = 1; level < levels; level++) list = { type: 'array', items: list };
+  return object({ list });
+}
+
+describe('fields', () => {
+  it.each<[readonly string[], object]>([
+    [['city'], { city: { type: 'string' } }],
+    [
+      ['headcount:integer=number of employees'],
+      { headcount: { type: 'integer', description: 'number of employees' } },
+    ],
+    [
+      ['a:number', 'b:boolean', 'c:string[]=some, of: them=all'],
+      {
+        a: { type: 'number' },
+        b: { type: 'boolean' },
+        c: { type: 'array', items: { type: 'string' }, description: 'some, of: them=all' },
+      },
+    ],
+    [[' city : string = where '], { city: { type: 'string', description: 'where' } }],
+    [['city='], { city: { type: 'string' } }],
+    [['Größe (m²)'], { 'Größe (m²)': { type: 'string' } }],
+  ])('%j', (fields, properties) => {
+    expect(toFieldSchema(fields)).toEqual({ type: 'object', properties });
+  });
+
+  it('may be called __proto__', () => {
+    const schema = toFieldSchema(['__proto__:integer', 'constructor']);
+    expect(JSON.stringify(schema)).toBe(
+      '{"type":"object","properties":{"__proto__":{"type":"integer"},"constructor":{"type":"string"}}}',
+    );
+  });
+
+  it.each<[readonly string[], string]>([
+    [[''], '--field has no name'],
+    [[':integer'], '--field has no name'],
+    [['=number of employees'], '--field has no name'],
+    [['headcount:int'], 'unknown type "int"'],
+    [['a:'], 'unknown type ""'],
+    [['a:[]'], 'unknown type "[]"'],
+    [['a:object'], 'unknown type "object"'],
+    [['a:b:string'], 'unknown type "b:string"'],
+    [['a', 'b', 'a:integer'], '--field a is given twice'],
+  ])('%j is refused', (fields, says) => {
+    expect(() => toFieldSchema(fields)).toThrow(says);
+  });
+});
+
+describe('limits', () => {
+  const within: readonly [name: string, schema: EnrichSchema][] = [
+    ['one property', object({ a: text })],
+    ['12 levels of objects', nested(12)],
+    ['12 levels of lists', nestedLists(12)],
+    ['200 properties', object(many(200))],
+    ['200 properties, half of them nested', object({ ...many(99), inner: object(many(100, 'q')) })],
+    ['many values that are no properties', object({ a: { enum: Object.keys(many(500)) } })],
+    ['a $ref to itself', object({ a: { $ref: '#' } })],
+  ];
+  it.each(within)('%s: taken as it is', (_, schema) => expect(checkSchemaLimits(schema)).toBe(schema));
+
+  const beyond: readonly [name: string, schema: unknown, says: string][] = [
+    ['a list', [], 'the root of the schema is not an object schema'],
+    ['null', null, 'not an object schema'],
+    ['a text', 'x', 'not an object schema'],
+    ['true', true, 'not an object schema'],
+    ['no type', { properties: { a: text } }, 'it takes "type": "object"'],
+    ['another type', { type: 'array', properties: { a: text } }, 'not an object schema'],
+    ['a type of several', { type: ['object', 'null'], properties: { a: text } }, 'not an object schema'],
+    ['no properties', { type: 'object' }, 'no properties: its root takes at least one'],
+    ['empty properties', object({}), 'no properties'],
+    ['properties in a list', { type: 'object', properties: ['a'] }, 'no properties'],
+    ['13 levels of objects', nested(13), 'has 13 levels of nesting: it takes up to 12 levels'],
+    ['13 levels of lists', nestedLists(13), 'has 13 levels'],
+    ['13 levels through $defs', { ...object({ a: text }), $defs: { deep: nested(12) } }, 'has 13 levels'],
+    ['a million levels', nested(1_000_000), 'has 1000000 levels'],
+    ['201 properties', object(many(201)), 'has 201 properties in all: it takes up to 200 properties'],
+    ['201, nested', object({ ...many(100), inner: object(many(100, 'q')) }), 'has 201 properties'],
+    [
+      '201, in a list',
+      object({ ...many(100), inner: { type: 'array', items: object(many(100)) } }),
+      'has 201',
+    ],
+    ['201, in $defs', { ...object(many(100)), $defs: { a: object(many(101)) } }, 'has 201'],
+    ['201, in anyOf', object({ ...many(98), a: { anyOf: [object(many(100)), object(many(2))] } }), 'has 201'],
+  ];
+  it.each(beyond)('%s: refused', (_, schema, says) => {
+    expect(() => checkSchemaLimits(schema)).toThrow(UsageError);
+    expect(() => checkSchemaLimits(schema)).toThrow(says);
+  });
+
+  it('counts the bytes that are sent: 262144, and not one more', () => {
+    const frame = Buffer.byteLength(JSON.stringify(object({ a: { description: '' } })));
+    const sized = (bytes: number): EnrichSchema =>
+      object({ a: { description: `${'é'.repeat(1000)}${'x'.repeat(bytes - frame - 2000)}` } });
+    expect(checkSchemaLimits(sized(262_144))).toBeDefined();
+    expect(() => checkSchemaLimits(sized(262_145))).toThrow('has 262145 bytes: it takes up to 262144 bytes');
+    const spacious = parseSchema(JSON.stringify(sized(262_144), null, 40), 'x');
+    expect(checkSchemaLimits(spacious)).toBeDefined();
+  });
+
+  it('data of any depth is refused, not followed to the end of the stack', () => {
+    const deep = parseSchema(
+      `{"type":"object","properties":{"a":{"default":${'['.repeat(200_000)}${']'.repeat(200_000)}}}}`,
+      'x',
+    );
+    expect(() => checkSchemaLimits(deep)).toThrow(UsageError);
+  });
+
+  it('whatever a file holds, the answer is a schema or a UsageError', async () => {
+    const keyword = fc.constantFrom(
+      'type',
+      'properties',
+      'items',
+      '$ref',
+      '$defs',
+      'anyOf',
+      'pattern',
+      '$id',
+    );
+    const part = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        fc.constantFrom('object', 'string', '#', '#/$defs/x', 'https://a.example/s', '(', 1, null, true),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(keyword, tie('value'), { maxKeys: 4 }),
+      ),
+    })).value;
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(keyword, part, { maxKeys: 4 }), async (rest) => {
+        const value = { ...rest, type: 'object', properties: { a: rest, ...(rest.properties as object) } };
+        try {
+          const check = await checkJsonSchema(checkSchemaLimits(value));
+          expect(Array.isArray(check.deviations({ a: 'x' }))).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(UsageError);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('JSON Schema', () => {
+  const invalid: readonly [name: string, schema: EnrichSchema, says: string][] = [
+    [
+      'an unknown type',
+      object({ a: { type: 'int' } }),
+      'not valid JSON Schema at /properties/a/type: must be equal to one of the allowed values (array, boolean,',
+    ],
+    ['a property that is no schema', object({ a: 'string' }), 'at /properties/a: must be'],
+    ['a wrong keyword value', object({ a: { minimum: 'x' } }), 'at /properties/a/minimum: must be number'],
+    ['required that is no list', { ...object({ a: text }), required: true }, 'at /required: must be array'],
+    ['no pattern', object({ a: { pattern: '(' } }), "the schema can't be used: Invalid regular expression"],
+    [
+      'a remote $ref',
+      object({ a: { $ref: 'https://a.example/schema.json' } }),
+      'refers to https://a.example/schema.json, which is not in it',
+    ],
+    ['a $ref to nothing', object({ a: { $ref: '#/$defs/nothing' } }), 'refers to #/$defs/nothing'],
+    ['an unknown $schema', { ...object({ a: text }), $schema: 'https://a.example/s' }, 'of an unknown kind'],
+    [
+      'draft-04',
+      { ...object({ a: text }), $schema: 'http://json-schema.org/draft-04/schema#' },
+      'unknown kind',
+    ],
+    ['a $schema that is no text', { ...object({ a: text }), $schema: 7 }, 'unknown kind ($schema: 7)'],
+  ];
+  it.each(invalid)('%s: refused', async (_, schema, says) => {
+    await expect(checkJsonSchema(schema)).rejects.toThrow(UsageError);
+    await expect(checkJsonSchema(schema)).rejects.toThrow(says);
+  });
+
+  const tuple = { type: 'array', items: [{ type: 'integer' }] };
+  const dialects: readonly [name: string, schema: EnrichSchema, value: unknown, deviations: number][] = [
+    [
+      '2020-12 by default',
+      object({ a: { type: 'array', prefixItems: [{ type: 'integer' }] } }),
+      { a: ['x'] },
+      1,
+    ],
+    [
+      '2020-12 by name',
+      { ...object({ a: { prefixItems: [text] } }), $schema: 'https://json-schema.org/draft/2020-12/schema' },
+      { a: [1] },
+      1,
+    ],
+    [
+      'draft-07 by name',
+      { ...object({ a: tuple }), $schema: 'http://json-schema.org/draft-07/schema#' },
+      { a: ['x'] },
+      1,
+    ],
+    [
+      'draft-07 with https',
+      { ...object({ a: tuple }), $schema: 'https://json-schema.org/draft-07/schema' },
+      { a: [1] },
+      0,
+    ],
+    ['formats say nothing', object({ a: { type: 'string', format: 'email' } }), { a: 'x' }, 0],
+    ['unknown formats and keywords', object({ a: { format: 'zip', example: 1, 'x-order': 2 } }), { a: 1 }, 0],
+    ['a pattern that only older dialects take', object({ a: { pattern: '^\\d\\-\\d$' } }), { a: '1-2' }, 0],
+    ["the validator's own $async", { ...object({ a: text }), $async: true }, { a: 1 }, 1],
+    ['local $defs', { ...object({ a: { $ref: '#/$defs/n' } }), $defs: { n: text } }, { a: 1 }, 1],
+  ];
+  it.each(dialects)('%s', async (_, schema, value, deviations) => {
+    expect((await checkJsonSchema(schema)).deviations(value)).toHaveLength(deviations);
+  });
+
+  const answers: readonly [schema: EnrichSchema, answer: unknown, says: readonly string[]][] = [
+    [object({ a: { type: 'integer' } }), { a: 1 }, []],
+    [object({ a: { type: 'integer' } }), {}, []],
+    [object({ a: { type: 'integer' } }), { a: '1' }, ['at /a: must be integer']],
+    [object({ a: { type: 'integer' } }), { a: null }, ['at /a: must be integer, and is null']],
+    [object({ a: { type: 'integer' } }), 'text', ['at its root: must be object']],
+    [
+      object({ a: object({ b: { type: 'array', items: { enum: ['x', 'y'] } } }) }),
+      { a: { b: ['x', 'z'] } },
+      ['at /a/b/1: must be equal to one of the allowed values (x, y)'],
+    ],
+    [{ ...object({ a: text }), required: ['a'] }, { b: 1 }, ["at its root: must have required property 'a'"]],
+    [
+      { ...object({ a: text }), additionalProperties: false },
+      { b: 1 },
+      ['at its root: must NOT have additional properties (b)'],
+    ],
+    [object({ 'a/b~c': text }), { 'a/b~c': null }, ['at /a~1b~0c: must be string, and is null']],
+    [
+      object({ a: { type: 'array', items: text } }),
+      { a: [1, 2, 3, 4, 5, 6, 7] },
+      [0, 1, 2, 3, 4].map((at) => `at /a/${at}: must be string`).concat('in 2 more places'),
+    ],
+  ];
+  it.each(answers)('%j and %j', async (schema, answer, says) => {
+    expect((await checkJsonSchema(schema)).deviations(answer)).toEqual(says);
+  });
+
+  it('a pattern that would take for ever is given up on', async () => {
+    const { deviations } = await checkJsonSchema(object({ a: { pattern: '^(a+)+$' } }));
+    expect(deviations({ a: `${'a'.repeat(100)}b` })).toEqual([
+      'it could not be checked: that takes too long',
+    ]);
+  });
+
+  it('a schema that refers to itself without an end is given up on', async () => {
+    const { deviations } = await checkJsonSchema({ ...object({ a: text }), allOf: [{ $ref: '#' }] });
+    expect(deviations({ a: 'x' })).toHaveLength(1);
+  });
+});
