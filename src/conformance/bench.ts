@@ -50,7 +50,7 @@ export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOption
       for (let reads = 0; reads < 30; reads++) {
         await pause();
         const now = await send({ endpoint: 'balance' });
-        if (creditsOf(now) === creditsOf(before)) return now;
+        if (Object.is(creditsOf(now), creditsOf(before))) return now;
         before = now;
       }
       throw new NotJudged('the balance does not come to rest');
@@ -84,7 +84,8 @@ export function take(bench: Bench, step: Step, earlier: readonly Answer[]): Prom
 /** The task that an answer of create_task names. */
 export function searchIdOf(answer: Answer): string {
   const id = isObject(answer.json) ? answer.json.leads_search_id : undefined;
-  if (answer.status !== 200 || typeof id !== 'string') throw new NotJudged(`create_task gave ${answer.status} and no task`);
+  if (answer.status !== 200 || typeof id !== 'string')
+    throw new NotJudged(`create_task gave ${answer.status} and no task`);
   return id;
 }
 

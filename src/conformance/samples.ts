@@ -4,15 +4,18 @@ import type { Request } from './row.ts';
 
 /** Requests that are right in every way and cost little; a row changes the one thing it is about. */
 
-export const objective = 'software companies in Berlin';
+export const objective = 'software companies';
 
 /** A search for companies, in either form. One lead, unless `change` says otherwise. */
 export function companies(change: object = {}): object {
   return { entity_type: 'company', objective, limit: 1, ...change };
 }
 
-export const contact = { contact_type: 'email', objective: 'the business e-mail of the founder of Example GmbH' };
-export const research = { query: 'What does Example GmbH do?' };
+export const contact = {
+  contact_type: 'email',
+  objective: 'the business e-mail of the founder of Example GmbH',
+};
+const research = { query: 'What does Example GmbH do?' };
 export const enrichment = {
   entity_context: 'Example GmbH. Industry: fintech. City: Berlin.',
   enrich_fields: { type: 'object', properties: { industry: { type: 'string' }, city: { type: 'string' } } },
@@ -26,7 +29,19 @@ export const pageExtraction = {
 
 /** A target that makes sense for the type. */
 export function targetOf(type: ExtractionType): string {
-  return type.startsWith('github_repo') ? 'octocat/hello-world' : type.startsWith('github') ? 'octocat' : 'nasa';
+  return type.startsWith('github_repo')
+    ? 'octocat/hello-world'
+    : type.startsWith('github')
+      ? 'octocat'
+      : 'nasa';
+}
+
+/** Words of exactly so many bytes. */
+export function sentence(bytes: number): string {
+  return 'software companies in Berlin, '
+    .repeat(Math.ceil(bytes / 30))
+    .slice(0, bytes - 1)
+    .concat('.');
 }
 
 /** What each kind of lead may be asked for. */
@@ -72,7 +87,8 @@ export function getTask(endpoint: 'status' | 'fetch', query: Readonly<Record<str
 /** A right request of any endpoint; those that read a task name one that nobody has. */
 export function anyRequest(endpoint: EndpointName): Request {
   if (endpoint === 'balance') return { endpoint };
-  if (endpoint === 'status' || endpoint === 'fetch') return getTask(endpoint, { leads_search_id: unknownTask });
+  if (endpoint === 'status' || endpoint === 'fetch')
+    return getTask(endpoint, { leads_search_id: unknownTask });
   return post(endpoint);
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../context.ts';
 import { type EndpointName, endpoints, type KeyHeader, requestHeaders } from '../contract/endpoints.ts';
+import { LeadpipeError, type Outcome } from '../errors.ts';
 import type { Answer, Keys, Request } from './row.ts';
 
 export interface WireOptions {
@@ -12,8 +13,8 @@ export interface WireOptions {
   readonly userAgent: string;
   /** Where the form that the document lists first for each endpoint is not the one to use. */
   readonly keyHeader?: KeyHeader | undefined;
-  /** Seconds, instead of the ones below. */
-  readonly timeout?: number | undefined;
+  /** How many seconds a whole answer may take. */
+  readonly secondsFor: (endpoint: EndpointName) => number;
   /** Receives a line per request and answer. */
   readonly trace?: ((line: string) => void) | undefined;
 }
@@ -23,18 +24,10 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** How long a whole answer may take, in seconds: these operations differ by hours of work, not by manners. */
-const patience: Readonly<Record<EndpointName, number>> = {
-  balance: 30,
-  status: 30,
-  fetch: 60,
-  createTask: 90,
-  contactSearch: 200,
-  enrich: 330,
-  deepSearch: 960,
-  extract: 960,
-  search: 3600,
-};
+/** Throws LeadpipeError once the run was stopped; the signal's reason is how it ends. */
+export function throwIfStopped(signal: AbortSignal): void {
+  if (signal.aborted) throw new LeadpipeError(signal.reason as Outcome, 'the check was stopped');
+}
 
 /** One way from a row's request to the wire; nothing is checked, repeated or followed. */
 export function createWire(options: WireOptions): (request: Request) => Promise<Answer> {
@@ -68,7 +61,7 @@ export function createWire(options: WireOptions): (request: Request) => Promise<
         : { 'Content-Type': request.contentType ?? 'application/json' }),
     };
     const limit = new AbortController();
-    const seconds = options.timeout ?? patience[request.endpoint];
+    const seconds = options.secondsFor(request.endpoint);
     const cancel = clock.after(seconds * 1000, () => limit.abort());
     trace?.(`> ${method} ${url.href}`);
     try {
@@ -81,11 +74,20 @@ export function createWire(options: WireOptions): (request: Request) => Promise<
       });
       const text = await response.text();
       trace?.(`< ${response.status}`);
-      return { request, sentKey, status: response.status, headers: response.headers, text, json: toJson(text) };
+      return {
+        request,
+        sentKey,
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: toJson(text),
+      };
     } catch (error) {
-      if (options.signal.aborted) throw error;
+      throwIfStopped(options.signal);
       throw new NoAnswer(
-        limit.signal.aborted ? `no whole answer within ${seconds} seconds` : `no whole answer: ${causeOf(error)}`,
+        limit.signal.aborted
+          ? `no whole answer within ${seconds} seconds`
+          : `no whole answer: ${causeOf(error)}`,
         { cause: error },
       );
     } finally {
@@ -131,4 +133,3 @@ export function paddedTo(bytes: number, body: object): () => Uint8Array {
     return Buffer.from(`${text.slice(0, -1)}${' '.repeat(bytes - Buffer.byteLength(text))}}`);
   };
 }
-

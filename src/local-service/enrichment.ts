@@ -81,7 +81,8 @@ function readContext(context: string): Map<string, string> {
   } catch {
     for (const line of context.split('\n')) for (const [name, value] of pairsOf(line)) note(name, value);
   }
-  const email = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(context)?.[0];
+  // The look-behind keeps a long word without an @ from being tried at each of its characters.
+  const email = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(context)?.[0];
   if (email !== undefined && !said.has('email')) said.set('email', email);
   return said;
 }

@@ -37,7 +37,9 @@ function namedLead(catalogue: Catalogue, text: string): Lead | undefined {
 
 function linkedLead(catalogue: Catalogue, text: string): Lead | undefined {
   const addresses =
-    text.match(/(?:https?:\/\/)?[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?:\/[^\s,;)"']*)?/giu) ?? [];
+    text.match(
+      /(?<![\p{L}\p{N}-])(?:https?:\/\/)?[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?:\/[^\s,;)"']*)?/giu,
+    ) ?? [];
   for (const address of addresses) {
     const lead = catalogue.linked(bareAddress(address));
     if (lead !== undefined) return lead;

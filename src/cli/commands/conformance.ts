@@ -1,0 +1,199 @@
+import { Argument, Command, Option } from 'commander';
+import { furtherKeys, type Keys, type Row, sectionOf } from '../../conformance/row.ts';
+import type { RowResult, Verdict } from '../../conformance/run.ts';
+import type { Context } from '../../context.ts';
+import { LeadpipeError, UsageError } from '../../errors.ts';
+import { type Layout, memberLayout } from '../../output/columns.ts';
+import { readable } from '../../output/readable.ts';
+import type { TableColumn } from '../../output/table-columns.ts';
+import { furtherKeysOfLocalService, readFurtherKeys } from '../conformance-keys.ts';
+import { type Route, withRoute } from '../connection.ts';
+import { toHelpText } from '../help.ts';
+import { createNotes } from '../notes.ts';
+import {
+  addConnectionOptions,
+  addRecordOptions,
+  type ConnectionOptions,
+  type RecordOptions,
+} from '../options.ts';
+import { toLayout, withOutput } from '../record-output.ts';
+import { withSpinner } from '../spinner.ts';
+
+interface ConformanceOptions extends ConnectionOptions, RecordOptions {
+  readonly keys?: string;
+  readonly free?: true;
+  readonly only?: string;
+}
+
+const help = toHelpText({
+  examples: [
+    'leadpipe conformance --local',
+    'leadpipe conformance https://api.example.com --free --only fetch',
+  ],
+  output: [
+    'a row per rule:',
+    '{"row":"search/limit-0","section":"search","rule":"limit is at least 1","result":"passed",',
+    ' "expected":"422 invalid_request_error","got":"422 invalid_request_error","request_id":"…"}',
+  ],
+  outcomes: [
+    'complete',
+    'usage',
+    'authentication',
+    'local_io',
+    'temporary',
+    'interface',
+    'configuration',
+    'interrupted',
+  ],
+});
+
+const keysHelp = `
+Further keys, in the file of --keys; rows whose key is missing are skipped:
+${Object.entries(furtherKeys)
+  .map(([name, meaning]) => `  ${name.padEnd(12)}${meaning}`)
+  .join('\n')}`;
+
+const names = ['row', 'section', 'rule', 'result', 'expected', 'got', 'request_id'];
+
+function tableColumn(
+  header: string,
+  rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields'>,
+): TableColumn {
+  return { header, ...rest, text: (record) => readable(record.member(header)) };
+}
+
+/** What a failed row got says what was expected, too. */
+const layout: Layout = {
+  ...memberLayout(names),
+  table: [
+    tableColumn('result', { min: 7, max: 7, role: 'aside' }),
+    tableColumn('row', { min: 36, max: 46, role: 'title' }),
+    tableColumn('got', { min: 26, max: 90 }),
+    tableColumn('rule', { min: 24, max: 90, role: 'body', yields: true }),
+  ],
+};
+
+/** A run of a local service is over in seconds; its tasks need not take their time. */
+const quickly = ['batch_pause_ms=0', 'batch_size=2', 'task_start_ms=50', 'task_step_ms=50'];
+const pollMs = { local: 25, remote: 1000 };
+
+export function createConformanceCommand(context: Context): Command {
+  const command = new Command('conformance')
+    .description(
+      'Checks a service against the interface: sends requests, right and wrong ones, and compares what comes back with the document, a row per rule.',
+    )
+    .addArgument(new Argument('[base-url]', 'address of the service, where no option or setting has it'))
+    .addOption(new Option('--keys <file>', 'further API keys: {"other":"…","revoked":"…"}; see below'))
+    .addOption(new Option('--free', 'only rows that cost nothing'))
+    .addOption(new Option('--only <rows>', 'a section, or what the names of rows begin with'));
+  return addConnectionOptions(addRecordOptions(command))
+    .addHelpText('after', keysHelp)
+    .addHelpText('after', help)
+    .action((baseUrl: string | undefined, options: ConformanceOptions) =>
+      runConformance(context, baseUrl, options),
+    );
+}
+
+/** Pure: the rows of a section, or those whose names begin so. Throws UsageError when there are none. */
+export function toRows(all: readonly Row[], only: string | undefined): readonly Row[] {
+  if (only === undefined) return all;
+  const sections = [...new Set(all.map(sectionOf))];
+  const chosen = all.filter((row) =>
+    sections.includes(only) ? sectionOf(row) === only : row.id.startsWith(only),
+  );
+  if (chosen.length > 0) return chosen;
+  throw new UsageError(`--only: there is no row ${only}`, `Sections: ${sections.join(', ')}.`);
+}
+
+async function runConformance(
+  context: Context,
+  address: string | undefined,
+  options: ConformanceOptions,
+): Promise<void> {
+  if (address !== undefined && (options.local || options.baseUrl !== undefined)) {
+    throw new UsageError(`the address is given twice: as ${address} and as an option`);
+  }
+  const connection = address === undefined ? options : { ...options, baseUrl: address };
+  const [{ rows: all }, { runRows }, { timeLimits }] = await Promise.all([
+    import('../../conformance/rows.ts'),
+    import('../../conformance/run.ts'),
+    import('../../transport/time-limits.ts'),
+  ]);
+  const rows = toRows(all, options.only);
+  const further = options.keys === undefined ? {} : await readFurtherKeys(options.keys);
+  const columns = toLayout(options, layout);
+  const notes = createNotes(context, options);
+
+  const check = async (route: Route): Promise<void> => {
+    const { settings, baseUrl, keyHeader } = route;
+    const keys: Keys = {
+      ...(options.local ? furtherKeysOfLocalService : {}),
+      ...further,
+      main: route.apiKey,
+    };
+    const paid = rows.filter(({ costs }) => costs).length;
+    if (!options.local && !options.free && paid > 0) {
+      notes.warn(
+        `this spends credits: about ${paid} paid requests, most of them for one lead (--free leaves them out)`,
+      );
+    }
+    const kind = { shape: 'list', layout: columns, preferred: settings.format } as const;
+    const results = await withOutput(context, options, kind, (output) =>
+      withSpinner(context, options, output, 'checking', async (deliver) => {
+        const done: RowResult[] = [];
+        const run = runRows(rows, {
+          fetch: throughRoute(context, route),
+          clock: context.clock,
+          signal: context.signal,
+          newKey: context.ids.idempotencyKey,
+          userAgent: `leadpipe/${context.version}`,
+          baseUrl,
+          keys,
+          keyHeader,
+          secondsFor: (endpoint) => options.timeout ?? timeLimits[endpoint].total,
+          free: options.free === true,
+          pollMs: options.local ? pollMs.local : pollMs.remote,
+          trace: notes.trace,
+        });
+        for await (const result of run) {
+          done.push(result);
+          await deliver([JSON.stringify(result)]);
+        }
+        return done;
+      }),
+    );
+    notes.say(toClosingLine(results));
+    const failures = results.filter(({ result }) => result === 'failed');
+    if (failures.length > 0) throw toFailure(failures, results.length);
+  };
+  await withRoute(context, connection, check, { alone: true, set: quickly });
+}
+
+/** Pure: `187 rows: 180 passed, 2 failed, 5 skipped`. */
+export function toClosingLine(results: readonly RowResult[]): string {
+  const count = (verdict: Verdict): number => results.filter(({ result }) => result === verdict).length;
+  const rows = `${results.length} ${results.length === 1 ? 'row' : 'rows'}`;
+  return `${rows}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`;
+}
+
+const maxNamed = 8;
+
+function toFailure(failures: readonly RowResult[], total: number): LeadpipeError {
+  const named = failures.slice(0, maxNamed).map(({ row }) => row);
+  const more = failures.length > maxNamed ? ` and ${failures.length - maxNamed} more` : '';
+  return new LeadpipeError(
+    'interface',
+    `the service breaks the interface in ${failures.length} of ${total} rows: ${named.join(', ')}${more}`,
+    {
+      type: 'interface',
+      hint: `To see one: leadpipe conformance … --only ${named[0]} --verbose`,
+      retryable: false,
+    },
+  );
+}
+
+/** Connections with their certificates checked, and through the proxy of the environment. */
+function throughRoute(context: Context, { dispatcher }: Route): typeof globalThis.fetch {
+  // Node's fetch takes a dispatcher; its type does not say so.
+  return (input, init) => context.fetch(input, { ...init, ...({ dispatcher } as object) });
+}

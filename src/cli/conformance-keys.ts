@@ -1,0 +1,43 @@
+import { furtherKeys, type KeyName } from '../conformance/row.ts';
+import { UsageError } from '../errors.ts';
+import type { localKeys } from '../local-service/keys.ts';
+import { readNamedFile } from './inputs.ts';
+
+type FurtherKeys = Partial<Record<KeyName, string>>;
+
+/** The file of --keys. Throws UsageError, which never quotes a key. */
+export async function readFurtherKeys(file: string): Promise<FurtherKeys> {
+  const wrong = (why: string): UsageError =>
+    new UsageError(
+      `--keys: ${file} ${why}`,
+      `It takes {"other":"…"}, with ${Object.keys(furtherKeys).join(', ')}.`,
+    );
+  const value = toJson(await readNamedFile(file, '--keys'));
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong('is not a JSON object');
+  for (const [name, key] of Object.entries(value)) {
+    if (!Object.hasOwn(furtherKeys, name))
+      throw wrong(`has an unknown name of a key: ${JSON.stringify(name)}`);
+    if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
+      throw wrong(`has something under ${JSON.stringify(name)} that is not an API key`);
+    }
+  }
+  return value;
+}
+
+function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const furtherKeysOfLocalService = {
+  other: 'lp_local_other',
+  revoked: 'lp_local_revoked',
+  expired: 'lp_local_expired',
+  no_access: 'lp_local_no_access',
+  no_credits: 'lp_local_broke',
+  busy: 'lp_local_busy',
+} as const satisfies Record<keyof typeof furtherKeys, (typeof localKeys)[number]['key']>;

@@ -1,0 +1,79 @@
+import { limits } from '../../contract/limits.ts';
+import { accepted, allowed, bodyLike, noStore, refused, requestId } from '../expectations.ts';
+import { contactResult } from '../resources.ts';
+import type { Answer, Expectation, Row, Step } from '../row.ts';
+import { contact, post, sentence } from '../samples.ts';
+import { isObject, quoted } from '../shapes.ts';
+
+const { max } = limits.contactObjective;
+const send = (change: object) => post('contactSearch', { body: { ...contact, ...change } });
+const email: Step = (bench) => bench.once('contact', post('contactSearch'));
+
+function row(name: string, rule: string, expect: Expectation, request: Step = email): Row {
+  return { id: `contact/${name}`, rule, costs: true, request, expect };
+}
+const wrong = (name: string, rule: string, change: object): Row =>
+  refused(`contact/${name}`, rule, send(change));
+const right = (name: string, rule: string, change: object): Row =>
+  allowed(`contact/${name}`, rule, send(change));
+
+function echoes(field: 'contact_type' | 'objective', wanted: string): Expectation {
+  return accepted(`request.${field} as it was sent`, (answer) => {
+    const found = requestOf(answer)[field];
+    // How else an objective is normalized is not documented.
+    return typeof found === 'string' && found.trim() === wanted
+      ? []
+      : [`request.${field} is ${quoted(found)}`];
+  });
+}
+
+/** One character of two UTF-16 units and four bytes. */
+const astral = '🙂';
+
+export const contactRows: readonly Row[] = [
+  row(
+    'body',
+    'the answer is a contact_search_result, and holds only its fields',
+    bodyLike('a contact_search_result', contactResult),
+  ),
+  row(
+    'body-phone',
+    'the answer is a contact_search_result for a phone number too',
+    bodyLike('a contact_search_result', contactResult),
+    send({ contact_type: 'phone' }),
+  ),
+  row('request-id', 'the answer has a request ID', requestId),
+  row('no-store', 'the answer is not to be cached', noStore),
+  row('echo-type', 'request.contact_type echoes the type', echoes('contact_type', 'email')),
+  row('echo-objective', 'request.objective echoes the objective', echoes('objective', contact.objective)),
+  row(
+    'echo-phone',
+    'request.contact_type echoes the type',
+    echoes('contact_type', 'phone'),
+    send({ contact_type: 'phone' }),
+  ),
+  wrong('type-missing', 'contact_type is required', { contact_type: undefined }),
+  wrong('type-unknown', 'contact_type is email or phone', { contact_type: 'fax' }),
+  wrong('type-a-number', 'contact_type is a string', { contact_type: 1 }),
+  wrong('objective-missing', 'objective is required', { objective: undefined }),
+  wrong('objective-null', 'objective is a string', { objective: null }),
+  wrong('objective-a-number', 'objective is a string', { objective: 42 }),
+  wrong('objective-empty', 'objective has at least 1 character', { objective: '' }),
+  wrong('objective-white-space', 'objective has at least 1 character after trimming', { objective: ' \n ' }),
+  right('objective-4000', 'objective has up to 4000 characters', { objective: sentence(max) }),
+  wrong('objective-4001', 'objective has up to 4000 characters', { objective: sentence(max + 1) }),
+  right('objective-4000-of-two-bytes', 'objective is counted in characters, not in bytes', {
+    objective: 'é'.repeat(max),
+  }),
+  right('objective-4000-of-four-bytes', 'objective is counted in Unicode characters', {
+    objective: astral.repeat(max),
+  }),
+  wrong('objective-4001-of-four-bytes', 'objective has up to 4000 Unicode characters', {
+    objective: astral.repeat(max + 1),
+  }),
+  right('objective-trimmed', 'objective is counted after trimming', { objective: ` ${sentence(max)}\n` }),
+];
+
+function requestOf({ json }: Answer): Record<string, unknown> {
+  return isObject(json) && isObject(json.request) ? json.request : {};
+}

@@ -1,0 +1,96 @@
+import { webSearchEntityTypes } from '../../contract/types.ts';
+import { searchIdOf } from '../bench.ts';
+import { accepted, allowed, bodyLike, noStore, refused, requestId, suppliedKey } from '../expectations.ts';
+import type { Answer, Expectation, Row, Step } from '../row.ts';
+import { companies, getTask, post } from '../samples.ts';
+import { filledText, isObject, objectWith, quoted } from '../shapes.ts';
+import { searchFieldRows, typeRow, webTypeRows } from './search-fields.ts';
+
+const created: Step = (bench) => bench.once('created task', post('createTask'));
+
+function row(name: string, rule: string, expect: Expectation): Row {
+  return { id: `create_task/${name}`, rule, costs: true, request: created, expect };
+}
+
+const label = 'create_task/replay';
+const sameTask = accepted('the same leads_search_id', (answer, [first]) => {
+  const before = searchIdOf(first as Answer);
+  const now = isObject(answer.json) ? answer.json.leads_search_id : undefined;
+  return now === before ? [] : [`leads_search_id is ${quoted(now)}, and was ${quoted(before)}`];
+});
+
+export const createTaskRows: readonly Row[] = [
+  row(
+    'body',
+    'the answer contains leads_search_id',
+    bodyLike('leads_search_id', objectWith({ leads_search_id: filledText })),
+  ),
+  row('request-id', 'the answer has a request ID', requestId),
+  row('idempotency-key', 'the answer has the Idempotency-Key', suppliedKey),
+  row('no-store', 'the answer is not to be cached', noStore),
+  ...searchFieldRows('createTask'),
+  ...webTypeRows('createTask', 'without-web-search', '{type} needs enable_web_search: true', {}),
+  ...webTypeRows('createTask', 'web-search-false', '{type} needs enable_web_search: true', {
+    enable_web_search: false,
+  }),
+  ...webSearchEntityTypes.map((type) => typeRow('createTask', type, { enable_web_search: true })),
+  allowed(
+    'create_task/web-search-true',
+    'enable_web_search is allowed for every type',
+    post('createTask', { body: companies({ enable_web_search: true }) }),
+  ),
+  allowed(
+    'create_task/web-search-false',
+    'enable_web_search can be false',
+    post('createTask', { body: companies({ enable_web_search: false }) }),
+  ),
+  refused(
+    'create_task/web-search-a-string',
+    'enable_web_search is a boolean',
+    post('createTask', { body: companies({ enable_web_search: 'true' }) }),
+  ),
+  {
+    id: 'create_task/replay',
+    rule: 'the original key and body return the existing task',
+    costs: true,
+    before: [post('createTask', { idempotencyKey: label })],
+    request: post('createTask', { idempotencyKey: label }),
+    expect: sameTask,
+  },
+  {
+    id: 'create_task/replay-when-ended',
+    rule: 'the original key and body return the existing task, ended ones too',
+    costs: true,
+    before: [
+      post('createTask', { idempotencyKey: `${label}-when-ended` }),
+      (bench, [task]) => bench.statusWhen(searchIdOf(task as Answer), () => false),
+    ],
+    request: post('createTask', { idempotencyKey: `${label}-when-ended` }),
+    expect: sameTask,
+  },
+  {
+    id: 'create_task/new-key-new-task',
+    rule: 'another key is another task',
+    costs: true,
+    before: [created],
+    request: post('createTask'),
+    expect: accepted('another leads_search_id', (answer, [first]) =>
+      searchIdOf(answer) === searchIdOf(first as Answer) ? ['leads_search_id is the same'] : [],
+    ),
+  },
+  {
+    id: 'create_task/default-limit',
+    rule: 'limit defaults to 100',
+    costs: true,
+    before: [
+      // Words that hardly anybody fits, so that the default is not spent.
+      post('createTask', { body: { entity_type: 'company', objective: 'zzqx-conformance kwyjibo' } }),
+    ],
+    request: (bench, [task]) => bench.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
+    expect: accepted('limit 100', ({ json }) =>
+      isObject(json) && json.limit === 100
+        ? []
+        : [`$.limit is ${quoted(isObject(json) ? json.limit : undefined)}`],
+    ),
+  },
+];

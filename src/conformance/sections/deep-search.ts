@@ -1,0 +1,39 @@
+import { limits } from '../../contract/limits.ts';
+import { allowed, bodyLike, refused } from '../expectations.ts';
+import { researched } from '../resources.ts';
+import type { Row } from '../row.ts';
+import { objective, post, sentence } from '../samples.ts';
+
+const { max } = limits.deepSearchQuery;
+const send = (body: object) => post('deepSearch', { body });
+const wrong = (name: string, rule: string, body: object): Row =>
+  refused(`deep-search/${name}`, rule, send(body));
+const right = (name: string, rule: string, body: object): Row =>
+  allowed(`deep-search/${name}`, rule, send(body));
+const form = bodyLike('success and answer', researched);
+
+export const deepSearchRows: readonly Row[] = [
+  {
+    id: 'deep-search/body',
+    rule: 'the answer has success, and an answer that is not null',
+    costs: true,
+    request: send({ query: objective }),
+    expect: form,
+  },
+  {
+    id: 'deep-search/no-result',
+    rule: 'without a result, success is false and answer.answer says so in the words of the document',
+    costs: true,
+    request: send({ query: 'zzqx-conformance kwyjibo?' }),
+    expect: form,
+  },
+  wrong('query-missing', 'query is required', {}),
+  wrong('query-empty', 'query has at least 1 character', { query: '' }),
+  wrong('query-null', 'query is a string', { query: null }),
+  wrong('query-a-number', 'query is a string', { query: 42 }),
+  right('query-4000', 'query has up to 4000 characters', { query: sentence(max) }),
+  wrong('query-4001', 'query has up to 4000 characters', { query: sentence(max + 1) }),
+  right('query-4000-of-two-bytes', 'query is counted in characters, not in bytes', {
+    query: 'é'.repeat(max),
+  }),
+];

@@ -1,0 +1,148 @@
+import { streamSentinel } from '../../contract/types.ts';
+import { accepted, header, requestId } from '../expectations.ts';
+import { batch, done, enrichedFields, entity } from '../resources.ts';
+import { type Answer, type Check, NotJudged, type Row, type Step } from '../row.ts';
+import { companies, post } from '../samples.ts';
+import { isObject, listOf, quoted } from '../shapes.ts';
+import { eventsOf, oddFrames, payloadsOf } from '../stream.ts';
+
+const limit = 12;
+
+/** One stream that most rows look at: twelve leads are mostly more than a batch. */
+const stream: Step = (bench) => bench.once('stream', post('search', { body: companies({ limit }) }));
+const enriched: Step = (bench) =>
+  bench.once('enriched stream', post('search', { body: companies({ limit: 2, enrich_fields: [field] }) }));
+const field = 'headcount';
+
+function row(name: string, rule: string, says: string, check: Check): Row {
+  return { id: `events/${name}`, rule, costs: true, request: stream, expect: accepted(says, check) };
+}
+
+export const eventRows: readonly Row[] = [
+  {
+    id: 'events/media-type',
+    rule: 'a search is answered as text/event-stream',
+    costs: true,
+    request: stream,
+    expect: header('Content-Type', 'text/event-stream', (value) =>
+      /^text\/event-stream\s*(;|$)/i.test(value),
+    ),
+  },
+  {
+    id: 'events/request-id',
+    rule: 'an accepted search has a request ID',
+    costs: true,
+    request: stream,
+    expect: requestId,
+  },
+  row('frames', 'each frame is a line "data: <payload>" and a blank line', 'nothing else', (answer) =>
+    oddFrames(answer).map((frame) => `a frame is ${quoted(frame)}`),
+  ),
+  row('known', 'a stream holds batch events, a done event and the sentinel', 'nothing else', (answer) => {
+    const { batches, dones } = eventsOf(answer);
+    const sentinels = payloadsOf(answer).filter((payload) => payload === streamSentinel).length;
+    const more = payloadsOf(answer).length - batches.length - dones.length - sentinels;
+    return more === 0 ? [] : [`${more} payloads are something else`];
+  }),
+  row('sentinel', 'data: [DONE] is the last frame, once', '[DONE] at the end', (answer) => {
+    const at = payloadsOf(answer).indexOf(streamSentinel);
+    const last = payloadsOf(answer).length - 1;
+    return at === last && last >= 0 ? [] : [`[DONE] is payload ${at + 1} of ${last + 1}`];
+  }),
+  row('one-done', 'a stream holds exactly one done event', 'one entity_search_done', (answer) => {
+    const { dones } = eventsOf(answer);
+    return dones.length === 1 ? [] : [`${dones.length} done events`];
+  }),
+  row('done-after-batches', 'no batch comes after the done event', 'done behind all batches', (answer) => {
+    const objects = payloadsOf(answer).map((payload) => /"object"\s*:\s*"(\w+)"/.exec(payload)?.[1]);
+    const doneAt = objects.indexOf('entity_search_done');
+    const batchAt = objects.lastIndexOf('entity_search_batch');
+    return doneAt === -1 || batchAt < doneAt
+      ? []
+      : [`event ${doneAt + 1} is done, event ${batchAt + 1} a batch`];
+  }),
+  row('done-body', 'done has object, cum_count, stop_reason and finish: true', 'these fields', (answer) =>
+    listOf(done)(eventsOf(answer).dones, '$'),
+  ),
+  row('done-cum-count', 'the cum_count of done counts all entities', 'the count of all', (answer) => {
+    const { dones, entities } = eventsOf(answer);
+    return dones
+      .filter(({ cum_count }) => cum_count !== entities.length)
+      .map(({ cum_count }) => `cum_count is ${quoted(cum_count)}, and ${entities.length} entities came`);
+  }),
+  row(
+    'batch-body',
+    'a batch has object, batch_index, count, cum_count and entities',
+    'these fields',
+    (answer) => listOf(batch)(eventsOf(answer).batches, '$'),
+  ),
+  row('batch-index', 'batch_index starts at 1 and rises by one', '1, 2, 3, …', (answer) => {
+    const found = eventsOf(answer).batches.map(({ batch_index }) => batch_index);
+    return found.every((index, at) => index === at + 1) ? [] : [`batch_index is ${found.join(', ')}`];
+  }),
+  row('batch-count', 'count is the number of entities in the batch', 'count = entities', (answer) =>
+    eventsOf(answer).batches.flatMap(({ count, entities }) =>
+      Array.isArray(entities) && count === entities.length
+        ? []
+        : [`count is ${quoted(count)} with ${lengthOf(entities)} entities`],
+    ),
+  ),
+  row('batch-cum-count', 'cum_count is the number of entities so far', 'the sum of all so far', (answer) => {
+    let sum = 0;
+    return eventsOf(answer).batches.flatMap(({ cum_count, entities }) => {
+      sum += lengthOf(entities);
+      return cum_count === sum ? [] : [`cum_count is ${quoted(cum_count)} after ${sum} entities`];
+    });
+  }),
+  row('leads-search-id', 'stream events carry leads_search_id', 'the same one in all batches', (answer) => {
+    const ids = eventsOf(answer).batches.map(({ leads_search_id }) => leads_search_id);
+    return ids.every((id) => typeof id === 'string' && id !== '' && id === ids[0])
+      ? []
+      : [`leads_search_id is ${ids.map(quoted).join(', ')}`];
+  }),
+  row('at-most-limit', 'a search produces up to limit leads', `at most ${limit}`, (answer) => {
+    const { entities } = eventsOf(answer);
+    return entities.length <= limit ? [] : [`${entities.length} entities`];
+  }),
+  row('unique', 'the leads of a search are unique', 'no entity twice', (answer) => {
+    const { entities } = eventsOf(answer);
+    const unique = new Set(entities.map((one) => JSON.stringify(one))).size;
+    return unique === entities.length ? [] : [`${entities.length - unique} entities came twice`];
+  }),
+  row(
+    'entity-body',
+    'an entity has name, links, description and score by default',
+    'these fields',
+    (answer) => listOf(entity)(someEntities(answer), '$'),
+  ),
+  row('not-enriched', 'enrich_fields is there only when it was requested', 'no enrich_fields', (answer) => {
+    const { length } = someEntities(answer).filter((one) => 'enrich_fields' in one);
+    return length === 0 ? [] : [`${length} entities have enrich_fields`];
+  }),
+  {
+    id: 'events/enriched',
+    rule: 'enrich_fields is keyed by the requested names, with content and reference as texts',
+    costs: true,
+    request: enriched,
+    expect: accepted(`enrich_fields with ${field}`, (answer) =>
+      someEntities(answer).flatMap(({ enrich_fields: fields }) => {
+        if (!isObject(fields)) return [`enrich_fields is ${quoted(fields)}`];
+        const others = Object.keys(fields).filter((name) => name !== field);
+        return [
+          ...enrichedFields(fields, '$.enrich_fields'),
+          ...others.map((name) => `enrich_fields also has ${quoted(name)}`),
+        ];
+      }),
+    ),
+  },
+];
+
+function lengthOf(entities: unknown): number {
+  return Array.isArray(entities) ? entities.length : 0;
+}
+
+export function someEntities(answer: Answer): readonly Record<string, unknown>[] {
+  const { entities } = eventsOf(answer);
+  if (entities.length === 0) throw new NotJudged('the search found nothing');
+  return entities;
+}

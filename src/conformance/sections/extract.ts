@@ -1,0 +1,156 @@
+import { limits, web2listLimit } from '../../contract/limits.ts';
+import { extractionTypes } from '../../contract/types.ts';
+import { accepted, allowed, bodyLike, conflicting, refusal, refused, suppliedKey } from '../expectations.ts';
+import { extraction as shape } from '../resources.ts';
+import type { Answer, Expectation, Row, Step } from '../row.ts';
+import { extraction, pageExtraction, post, sentence, targetOf } from '../samples.ts';
+import { isObject, quoted } from '../shapes.ts';
+
+const { extractTarget, extractInstruction, extractLimit } = limits;
+const send = (change: object) => post('extract', { body: { ...extraction, ...change } });
+const ofPage = (change: object) => post('extract', { body: { ...pageExtraction, ...change } });
+const wrong = (name: string, rule: string, change: object): Row =>
+  refused(`extract/${name}`, rule, send(change));
+const wrongPage = (name: string, rule: string, change: object): Row =>
+  refused(`extract/web2list-${name}`, rule, ofPage(change));
+const right = (name: string, rule: string, change: object): Row =>
+  allowed(`extract/${name}`, rule, send(change));
+
+const few: Step = (bench) => bench.once('extraction', send({ limit: 3 }));
+const fromPage: Step = (bench) => bench.once('page extraction', ofPage({ limit: 5 }));
+
+function row(name: string, rule: string, expect: Expectation, request: Step = few): Row {
+  return { id: `extract/${name}`, rule, costs: true, request, expect };
+}
+
+function echoes(wanted: Readonly<Record<string, unknown>>): Expectation {
+  const says = Object.entries(wanted).map(([name, value]) => `metadata.${name} ${quoted(value)}`);
+  return accepted(says.join(', '), (answer) =>
+    Object.entries(wanted)
+      .filter(([name, value]) => metadataOf(answer)[name] !== value)
+      .map(
+        ([name, value]) => `metadata.${name} is ${quoted(metadataOf(answer)[name])}, not ${quoted(value)}`,
+      ),
+  );
+}
+
+const duplicate = send({ limit: 1 });
+const label = 'extract/duplicate';
+
+export const extractRows: readonly Row[] = [
+  row(
+    'body',
+    'the answer has success, data and metadata, and no extra top-level fields',
+    bodyLike('an extract response', shape),
+  ),
+  row(
+    'web2list-body',
+    'the answer has success, data and metadata, and no extra top-level fields',
+    bodyLike('an extract response', shape),
+    fromPage,
+  ),
+  row('idempotency-key', 'the answer has the supplied Idempotency-Key', suppliedKey),
+  row('echo-type', 'metadata.type echoes the type', echoes({ type: extraction.type })),
+  row('echo-target', 'metadata.target echoes the target', echoes({ target: extraction.target })),
+  row('instruction-null', 'metadata.instruction is null when none was sent', echoes({ instruction: null })),
+  row('limit-in-effect', 'metadata.limit is the limit in effect', echoes({ limit: 3 })),
+  row(
+    'at-most-limit',
+    'limit is the maximum number of results',
+    accepted('at most 3 items', ({ json }) => {
+      const data = isObject(json) ? json.data : undefined;
+      return Array.isArray(data) && data.length > 3 ? [`${data.length} items`] : [];
+    }),
+  ),
+  row(
+    'default-limit',
+    'limit defaults to 100',
+    echoes({ limit: 100 }),
+    send({ limit: undefined, target: 'zzqx-conformance-kwyjibo' }),
+  ),
+  row(
+    'failure',
+    'data is the reason when success is false',
+    bodyLike('an extract response', shape),
+    send({ target: 'nobody' }),
+  ),
+  row(
+    'web2list-limit',
+    'web2list ignores limit: metadata.limit is always 100',
+    echoes({ limit: web2listLimit }),
+    fromPage,
+  ),
+  row(
+    'web2list-instruction',
+    'metadata.instruction echoes the instruction',
+    echoes({ instruction: pageExtraction.instruction }),
+    fromPage,
+  ),
+  row(
+    'web2list-echo',
+    'metadata echoes type and target',
+    echoes({ type: 'web2list', target: pageExtraction.target }),
+    fromPage,
+  ),
+  ...extractionTypes
+    .filter((type) => type !== 'web2list')
+    .map((type) => right(`type-${type}`, `type can be ${type}`, { type, target: targetOf(type) })),
+  wrong('type-missing', 'type is required', { type: undefined }),
+  wrong('type-unknown', 'type is one of a closed list', { type: 'x_friends' }),
+  wrong('type-a-number', 'type is a string', { type: 1 }),
+  wrong('target-missing', 'target is required', { target: undefined }),
+  wrong('target-empty', 'target has at least 1 character', { target: '' }),
+  wrong('target-a-number', 'target is a string', { target: 42 }),
+  right(`target-${extractTarget.max}`, 'target has up to 2048 characters', {
+    target: 'x'.repeat(extractTarget.max),
+  }),
+  wrong(`target-${extractTarget.max + 1}`, 'target has up to 2048 characters', {
+    target: 'x'.repeat(extractTarget.max + 1),
+  }),
+  right('instruction-is-null', 'instruction is a string or null', { instruction: null }),
+  right(`instruction-${extractInstruction.max}`, 'instruction has up to 4000 characters', {
+    instruction: sentence(extractInstruction.max),
+  }),
+  wrong(`instruction-${extractInstruction.max + 1}`, 'instruction has up to 4000 characters', {
+    instruction: sentence(extractInstruction.max + 1),
+  }),
+  wrong('instruction-a-number', 'instruction is a string or null', { instruction: 42 }),
+  wrong('limit-0', 'limit is at least 1', { limit: 0 }),
+  wrong('limit-negative', 'limit is at least 1', { limit: -1 }),
+  wrong(`limit-${extractLimit.max + 1}`, 'limit is up to 10000', { limit: extractLimit.max + 1 }),
+  {
+    // Ten thousand items may cost as many credits. Without credits it is refused, unless it is free, but not as invalid.
+    id: `extract/limit-${extractLimit.max}`,
+    rule: 'limit is up to 10000',
+    needs: ['no_credits'],
+    request: { ...send({ limit: extractLimit.max }), apiKey: 'no_credits' },
+    expect: { ...refusal(402), status: [402, 200] },
+  },
+  wrong('limit-a-string', 'limit is an integer', { limit: '5' }),
+  wrong('limit-a-fraction', 'limit is an integer', { limit: 1.5 }),
+  wrongPage('without-instruction', 'web2list requires an instruction', { instruction: undefined }),
+  wrongPage('instruction-null', 'web2list requires an instruction', { instruction: null }),
+  wrongPage('not-a-url', 'the target of web2list is a URL', { target: 'example' }),
+  wrongPage('ftp', 'the target of web2list is an HTTP or HTTPS URL', { target: 'ftp://example.com/list' }),
+  wrongPage('file', 'the target of web2list is an HTTP or HTTPS URL', { target: 'file:///etc/passwd' }),
+  wrongPage('localhost', 'the target of web2list is public', { target: 'http://localhost/list' }),
+  wrongPage('loopback', 'the target of web2list is public', { target: 'http://127.0.0.1/list' }),
+  wrongPage('private', 'the target of web2list is public', { target: 'http://192.168.0.1/list' }),
+  {
+    id: label,
+    rule: 'a repeated request is answered with its completed response, or 409',
+    costs: true,
+    before: [{ ...duplicate, idempotencyKey: label }],
+    request: { ...duplicate, idempotencyKey: label },
+    expect: {
+      status: [200, 409],
+      ...(conflicting.types === undefined ? {} : { types: conflicting.types }),
+      says: 'and with 200 the same body',
+      check: (answer, [first]) => (answer.text === first?.text ? [] : ['the body is not the first one']),
+    },
+  },
+];
+
+function metadataOf({ json }: Answer): Record<string, unknown> {
+  return isObject(json) && isObject(json.metadata) ? json.metadata : {};
+}

@@ -1,0 +1,187 @@
+import { limits } from '../../contract/limits.ts';
+import { searchIdOf, statusOf } from '../bench.ts';
+import { accepted, bodyLike, refusal, refused } from '../expectations.ts';
+import { entity, page } from '../resources.ts';
+import { type Answer, type Bench, type Check, NotJudged, type Row, type Step } from '../row.ts';
+import { companies, getTask, post, unknownTask } from '../samples.ts';
+import { isObject, listOf, quoted } from '../shapes.ts';
+
+const { fetchNum } = limits;
+const notFound = refusal(404);
+
+/** A page of the task that has ended. */
+function ofTask(query: Readonly<Record<string, string>>): (bench: Bench) => Promise<Answer> {
+  return async (bench) =>
+    bench.send(getTask('fetch', { leads_search_id: await bench.finishedTask(), ...query }));
+}
+
+function wrong(name: string, rule: string, query: Readonly<Record<string, string>>): Row {
+  // Of a task that exists: the position is wrong, not the task.
+  return { id: `fetch/${name}`, rule, costs: true, request: ofTask(query), expect: refusal(422) };
+}
+
+function row(name: string, rule: string, request: Step, says: string, check: Check): Row {
+  return { id: `fetch/${name}`, rule, costs: true, request, expect: accepted(says, check) };
+}
+
+const plain: Step = (bench) => bench.once('plain page', ofTask({}));
+const whole: Step = (bench) => bench.once('whole page', ofTask({ pts: '0', num: String(fetchNum.max) }));
+const beyond: Step = (bench) => bench.once('page beyond', ofTask({ pts: '100000', num: '3' }));
+
+/** The members are exactly these. */
+function holds(wanted: Readonly<Record<string, unknown>>): Check {
+  return (answer) =>
+    Object.entries(wanted)
+      .filter(([name, value]) => memberOf(answer, name) !== value)
+      .map(([name, value]) => `$.${name} is ${quoted(memberOf(answer, name))}, not ${quoted(value)}`);
+}
+
+export const fetchRows: readonly Row[] = [
+  {
+    id: 'fetch/body',
+    rule: 'a page has all its fields',
+    costs: true,
+    request: whole,
+    expect: bodyLike('an entity_search_items', page),
+  },
+  row('defaults', 'pts defaults to 0, and num to 5', plain, 'pts 0, num 5', holds({ pts: 0, num: 5 })),
+  row('pts-0', 'pts is at least 0', ofTask({ pts: '0', num: '1' }), 'pts 0', holds({ pts: 0 })),
+  row('num-1', 'num is at least 1', ofTask({ num: '1' }), 'num 1', holds({ num: 1 })),
+  row('num-500', 'num is up to 500', whole, 'num 500', holds({ num: fetchNum.max })),
+  row(
+    'echo',
+    'pts and num are the requested ones',
+    ofTask({ pts: '2', num: '3' }),
+    'pts 2, num 3',
+    (answer) => holds({ pts: 2, num: 3 })(answer, []),
+  ),
+  wrong('num-0', 'num is at least 1', { num: '0' }),
+  wrong('num-501', 'num is up to 500', { num: String(fetchNum.max + 1) }),
+  wrong('num-a-word', 'num is an integer', { num: 'many' }),
+  wrong('num-a-fraction', 'num is an integer', { num: '1.5' }),
+  wrong('pts-negative', 'pts is at least 0', { pts: '-1' }),
+  wrong('pts-a-word', 'pts is an integer', { pts: 'first' }),
+  refused('fetch/id-missing', 'leads_search_id is required', getTask('fetch', {})),
+  refused(
+    'fetch/id-empty',
+    'leads_search_id has at least one character',
+    getTask('fetch', { leads_search_id: '' }),
+  ),
+  {
+    id: 'fetch/unknown-task',
+    rule: 'a task that does not exist gives 404',
+    request: getTask('fetch', { leads_search_id: unknownTask }),
+    expect: notFound,
+  },
+  {
+    id: 'fetch/task-of-another-key',
+    rule: 'a task that belongs to another key gives 404',
+    costs: true,
+    needs: ['other'],
+    request: async (bench) =>
+      bench.send({ ...getTask('fetch', { leads_search_id: await bench.finishedTask() }), apiKey: 'other' }),
+    expect: notFound,
+  },
+  {
+    ...row('task', 'a page names its task', whole, 'its leads_search_id', (answer, [status]) => {
+      const asked = status?.request.query?.leads_search_id;
+      return memberOf(answer, 'leads_search_id') === asked
+        ? []
+        : [`$.leads_search_id is ${quoted(memberOf(answer, 'leads_search_id'))}`];
+    }),
+    before: [async (bench) => bench.send(getTask('status', { leads_search_id: await bench.finishedTask() }))],
+  },
+  {
+    ...row(
+      'agrees-with-status',
+      'status and ready_count are those of the task',
+      whole,
+      'as in status',
+      (answer, [now]) => {
+        const status = statusOf(now as Answer);
+        return holds({ status: status?.status, ready_count: status?.ready })(answer, []);
+      },
+    ),
+    before: [async (bench) => bench.send(getTask('status', { leads_search_id: await bench.finishedTask() }))],
+  },
+  row('limit', 'limit is the limit of the task', whole, 'limit 7', holds({ limit: 7 })),
+  row('count', 'count is the number of entities in the page', whole, 'count = entities', (answer) =>
+    memberOf(answer, 'count') === entitiesOf(answer).length
+      ? []
+      : [`$.count is ${quoted(memberOf(answer, 'count'))} with ${entitiesOf(answer).length} entities`],
+  ),
+  row('all-ready', 'a page brings what is ready', whole, 'ready_count entities', (answer) =>
+    entitiesOf(answer).length === memberOf(answer, 'ready_count')
+      ? []
+      : [`${entitiesOf(answer).length} entities of ${quoted(memberOf(answer, 'ready_count'))}`],
+  ),
+  row('at-most-num', 'num is the maximum batch size', ofTask({ num: '2' }), 'at most 2', (answer) =>
+    entitiesOf(answer).length <= 2 ? [] : [`${entitiesOf(answer).length} entities`],
+  ),
+  row(
+    'entity-body',
+    'an entity has name, links, description and score by default',
+    whole,
+    'these fields',
+    (answer) => {
+      if (entitiesOf(answer).length === 0) throw new NotJudged('the task found nothing');
+      return listOf(entity)(entitiesOf(answer), '$.entities');
+    },
+  ),
+  row('beyond', 'a page beyond ready_count is empty', beyond, 'count 0', (answer) =>
+    holds({ count: 0, pts: 100_000, num: 3 })(answer, []),
+  ),
+  {
+    id: 'fetch/next-position',
+    rule: 'the next position is pts plus count: pages end where the next one begins',
+    costs: true,
+    before: [
+      whole,
+      ofTask({ pts: '0', num: '2' }),
+      ofTask({ pts: '2', num: '2' }),
+      ofTask({ pts: '4', num: '2' }),
+    ],
+    request: ofTask({ pts: '6', num: '2' }),
+    expect: accepted('the entities of one large page', (answer, [large, ...pages]) => {
+      const all = entitiesOf(large as Answer).slice(0, 8);
+      const pieces = [...pages, answer].flatMap(entitiesOf);
+      if (all.length < 2) throw new NotJudged('the task found less than two leads');
+      return JSON.stringify(pieces) === JSON.stringify(all)
+        ? []
+        : [`${pieces.length} entities in pages of 2 are not the ${all.length} of one page`];
+    }),
+  },
+  {
+    id: 'fetch/while-running',
+    rule: 'results can be fetched as soon as they are ready',
+    costs: true,
+    before: [
+      post('createTask', { body: companies({ limit: 3 }) }),
+      (bench, [task]) => bench.statusWhen(searchIdOf(task as Answer), (ready) => ready > 0),
+    ],
+    request: (bench, [task]) => bench.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
+    expect: accepted('at least what status had ready', (answer, [, status]) => {
+      const ready = statusOf(status as Answer)?.ready ?? 0;
+      return entitiesOf(answer).length >= ready
+        ? []
+        : [`${entitiesOf(answer).length} entities of ${ready} ready`];
+    }),
+  },
+  {
+    id: 'fetch/before-anything-is-ready',
+    rule: 'a task can be fetched from the moment it was created',
+    costs: true,
+    before: [post('createTask', { body: companies({ limit: 3 }) })],
+    request: (bench, [task]) => bench.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
+    expect: bodyLike('an entity_search_items', page),
+  },
+];
+
+function memberOf({ json }: Answer, name: string): unknown {
+  return isObject(json) ? json[name] : undefined;
+}
+
+function entitiesOf(answer: Answer): readonly unknown[] {
+  const entities = memberOf(answer, 'entities');
+  return Array.isArray(entities) ? entities : [];
+}

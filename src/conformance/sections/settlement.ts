@@ -1,0 +1,152 @@
+import { creditsOf, searchIdOf, statusOf } from '../bench.ts';
+import { accepted } from '../expectations.ts';
+import { type Answer, type Expectation, NotJudged, type Row, type Step } from '../row.ts';
+import { companies, getTask, post } from '../samples.ts';
+import { eventsOf } from '../stream.ts';
+
+const steady: Step = (bench) => bench.steadyBalance();
+
+/** What the requests between two balances cost. Nobody else may spend from the account meanwhile. */
+function spent(before: Answer | undefined, after: Answer): number {
+  return before === undefined ? Number.NaN : creditsOf(before) - creditsOf(after);
+}
+
+/** The balance of the step before is the balance now. */
+function unchangedSince(step: number): Expectation {
+  return accepted('the balance unchanged', (after, earlier) => {
+    const cost = spent(earlier[step], after);
+    return cost === 0 ? [] : [`${cost} credits are gone`];
+  });
+}
+
+function withinLimit(leads: number, limit: number, cost: number): string[] {
+  if (leads === 0) return cost === 0 ? [] : [`${cost} credits for no leads`];
+  return cost >= 0 && cost <= limit ? [] : [`${cost} credits for ${leads} leads with a limit of ${limit}`];
+}
+
+export const settlementRows: readonly Row[] = [
+  {
+    id: 'settlement/invalid-costs-nothing',
+    rule: 'a request that is refused as invalid is not charged',
+    before: [
+      steady,
+      ...[
+        post('search', { body: companies({ limit: 0 }) }),
+        post('createTask', { body: companies({ limit: 0 }) }),
+        post('contactSearch', { body: {} }),
+        post('deepSearch', { body: {} }),
+        post('enrich', { body: {} }),
+        post('extract', { body: {} }),
+      ],
+    ],
+    beforeStatus: [200, 422],
+    request: steady,
+    expect: unchangedSince(0),
+  },
+  {
+    id: 'settlement/search',
+    rule: 'a search settles against the number of leads, and never above what was reserved for limit',
+    costs: true,
+    before: [steady, post('search', { body: companies({ limit: 3 }) })],
+    request: steady,
+    expect: accepted('at most 3 credits, and none for no leads', (after, [before, search]) => {
+      const leads = search === undefined ? 0 : eventsOf(search).entities.length;
+      return withinLimit(leads, 3, spent(before, after));
+    }),
+  },
+  {
+    id: 'settlement/search-per-lead',
+    rule: 'a search is charged by the lead: three times the leads, three times the credits',
+    costs: true,
+    before: [
+      steady,
+      post('search', { body: companies({ limit: 1 }) }),
+      steady,
+      post('search', { body: companies({ limit: 3 }) }),
+    ],
+    request: steady,
+    expect: accepted('the same price per lead', (after, [first, one, second, three]) => {
+      if (one === undefined || three === undefined || second === undefined) return [];
+      const [few, many] = [eventsOf(one).entities.length, eventsOf(three).entities.length];
+      const [cheap, dear] = [spent(first, second), spent(second, after)];
+      return cheap * many === dear * few
+        ? []
+        : [`${cheap} credits for ${few} leads, and ${dear} credits for ${many} leads`];
+    }),
+  },
+  {
+    id: 'settlement/search-duplicate',
+    rule: 'idempotency prevents duplicate billing of a search',
+    costs: true,
+    before: [
+      post('search', { idempotencyKey: 'settlement/search-duplicate' }),
+      steady,
+      post('search', { idempotencyKey: 'settlement/search-duplicate' }),
+    ],
+    beforeStatus: [200, 409],
+    request: steady,
+    expect: unchangedSince(1),
+  },
+  {
+    id: 'settlement/task',
+    rule: 'a task settles against its ready_count when it completes',
+    costs: true,
+    before: [
+      steady,
+      post('createTask', { body: companies({ limit: 3 }) }),
+      (bench, [, created]) => bench.statusWhen(searchIdOf(created as Answer), () => false),
+    ],
+    request: steady,
+    expect: accepted('at most 3 credits, and none for no leads', (after, [before, , ended]) => {
+      const ready = ended === undefined ? undefined : statusOf(ended)?.ready;
+      if (ready === undefined) throw new NotJudged('the task has no ready_count');
+      return withinLimit(ready, 3, spent(before, after));
+    }),
+  },
+  {
+    id: 'settlement/task-replay',
+    rule: 'a replay of create_task returns the existing task without duplicate billing',
+    costs: true,
+    before: [
+      post('createTask', { idempotencyKey: 'settlement/task-replay' }),
+      (bench, [created]) => bench.statusWhen(searchIdOf(created as Answer), () => false),
+      steady,
+      post('createTask', { idempotencyKey: 'settlement/task-replay' }),
+    ],
+    request: steady,
+    expect: unchangedSince(2),
+  },
+  {
+    id: 'settlement/contact',
+    rule: 'a contact result is sent only after its settlement',
+    costs: true,
+    before: [post('contactSearch'), { endpoint: 'balance' }],
+    request: steady,
+    expect: unchangedSince(1),
+  },
+  {
+    id: 'settlement/contact-not-negative',
+    rule: 'a contact look-up never adds credits',
+    costs: true,
+    before: [steady, post('contactSearch')],
+    request: steady,
+    expect: accepted('no more credits than before', (after, [before]) => {
+      const cost = spent(before, after);
+      return cost >= 0 ? [] : [`${-cost} credits were added`];
+    }),
+  },
+  {
+    id: 'settlement/reads-cost-nothing',
+    rule: 'status, fetch and balance are not charged',
+    costs: true,
+    before: [
+      async (bench) => bench.send(getTask('status', { leads_search_id: await bench.finishedTask() })),
+      steady,
+      async (bench) => bench.send(getTask('status', { leads_search_id: await bench.finishedTask() })),
+      async (bench) => bench.send(getTask('fetch', { leads_search_id: await bench.finishedTask() })),
+      async (bench) => bench.send(getTask('fetch', { leads_search_id: await bench.finishedTask() })),
+    ],
+    request: steady,
+    expect: unchangedSince(1),
+  },
+];

@@ -1,0 +1,83 @@
+import { terminalTaskStates } from '../../contract/types.ts';
+import { searchIdOf, statusOf } from '../bench.ts';
+import { accepted, bodyLike, refusal, refused } from '../expectations.ts';
+import { taskStatus } from '../resources.ts';
+import type { Answer, Row, Step } from '../row.ts';
+import { companies, getTask, post, unknownTask } from '../samples.ts';
+import { quoted } from '../shapes.ts';
+
+const ended: Step = async (bench) =>
+  bench.send(getTask('status', { leads_search_id: await bench.finishedTask() }));
+const notFound = refusal(404);
+
+export const statusRows: readonly Row[] = [
+  {
+    id: 'status/body',
+    rule: 'status holds status, ready_count, verified_count and stop_reason, from the beginning',
+    costs: true,
+    before: [post('createTask', { body: companies({ limit: 3 }) })],
+    request: (bench, [task]) =>
+      bench.send(getTask('status', { leads_search_id: searchIdOf(task as Answer) })),
+    expect: bodyLike('a task status', taskStatus),
+  },
+  {
+    id: 'status/body-when-ended',
+    rule: 'status holds status, ready_count, verified_count and stop_reason, to the end',
+    costs: true,
+    request: ended,
+    expect: bodyLike('a task status', taskStatus),
+  },
+  {
+    id: 'status/ends',
+    rule: 'a task goes on by itself until it is done or in error',
+    costs: true,
+    request: ended,
+    expect: accepted('done or error', (answer) => {
+      const state = statusOf(answer)?.status;
+      return terminalTaskStates.some((one) => one === state) ? [] : [`the state is ${quoted(state)}`];
+    }),
+  },
+  {
+    id: 'status/verified-count',
+    rule: 'verified_count is never below ready_count',
+    costs: true,
+    before: [
+      post('createTask', { body: companies({ limit: 3 }) }),
+      (bench, [task]) => bench.statusWhen(searchIdOf(task as Answer), (ready) => ready > 0),
+    ],
+    request: ended,
+    expect: accepted('verified_count >= ready_count', (answer, [, running]) =>
+      [running as Answer, answer].flatMap((one) => {
+        const status = statusOf(one);
+        if (status === undefined || status.verified >= status.ready) return [];
+        return [`verified_count is ${status.verified}, ready_count ${status.ready}`];
+      }),
+    ),
+  },
+  {
+    id: 'status/at-most-limit',
+    rule: 'a task produces up to limit leads',
+    costs: true,
+    request: ended,
+    expect: accepted('ready_count up to 7', (answer) => {
+      const ready = statusOf(answer)?.ready ?? 0;
+      return ready <= 7 ? [] : [`ready_count is ${ready}`];
+    }),
+  },
+  refused('status/id-missing', 'leads_search_id is required', getTask('status', {})),
+  {
+    id: 'status/unknown-task',
+    rule: 'a task that does not exist gives 404',
+    request: getTask('status', { leads_search_id: unknownTask }),
+    expect: notFound,
+  },
+  {
+    id: 'status/task-of-another-key',
+    rule: 'a task is readable only by the key that created it',
+    costs: true,
+    needs: ['other'],
+    request: async (bench) =>
+      bench.send({ ...getTask('status', { leads_search_id: await bench.finishedTask() }), apiKey: 'other' }),
+    expect: notFound,
+  },
+];

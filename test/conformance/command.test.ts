@@ -1,0 +1,210 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rows } from '../../src/conformance/rows.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { pointedAt, type Result, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+
+const key = 'a-secret-key-0123456789';
+const folder = temporaryFolder();
+
+function keysFile(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+function recordsOf({ stdout }: Result): Record<string, string>[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+function passedOf(result: Result): (string | undefined)[] {
+  return recordsOf(result)
+    .filter((record) => record.result === 'passed')
+    .map(({ row }) => row);
+}
+
+describe('leadpipe conformance', () => {
+  let agreeing: FaultServer;
+  let refusing: FaultServer;
+  beforeAll(async () => {
+    agreeing = await startFaultServer((socket, { headers }) => {
+      const sent = headers['x-api-key'] ?? headers.authorization ?? '';
+      socket.write(
+        wholeAnswer('200 OK', 'application/json', JSON.stringify({ sent }), [`X-Request-Id: of ${sent}`]),
+      );
+    });
+    refusing = await startFaultServer((socket) => {
+      socket.write(errorAnswer('422 Unprocessable', 'invalid_request_error', 'no'));
+    });
+  });
+  afterAll(async () => {
+    await agreeing.close();
+    await refusing.close();
+  });
+
+  it('checks the local service, and says how many rows', { timeout: 60_000 }, async () => {
+    const result = await run(['conformance', '--local', '--only', 'fetch']);
+    const count = rows.filter(({ id }) => id.startsWith('fetch/')).length;
+    expect(result.stderr).toContain(`${count} rows: ${count} passed, 0 failed, 0 skipped`);
+    expect(result.code).toBe(0);
+    expect(recordsOf(result)).toHaveLength(count);
+    expect(recordsOf(result)[0]).toEqual({
+      row: 'fetch/body',
+      section: 'fetch',
+      rule: 'a page has all its fields',
+      result: 'passed',
+      expected: '200, an entity_search_items',
+      got: '200',
+      request_id: expect.stringMatching(/^req_/),
+    });
+  });
+
+  it('no row passes whatever the service does', { timeout: 60_000 }, async () => {
+    const keys = keysFile(
+      'all.json',
+      '{"other":"k1","revoked":"k2","expired":"k3","no_access":"k4","no_credits":"k5","busy":"k6"}',
+    );
+    const options = ['--keys', keys, '--only'];
+    const [agreed, refused] = await Promise.all(
+      [agreeing, refusing].map(async ({ url }) => {
+        const sections = [...new Set(rows.map(({ id }) => id.slice(0, id.indexOf('/'))))];
+        const passed: (string | undefined)[] = [];
+        for (const section of sections.filter((one) => one !== 'settlement')) {
+          passed.push(
+            ...passedOf(
+              await runInProcess(['conformance', url, ...options, section], {
+                env: { LEADPIPE_API_KEY: key },
+              }),
+            ),
+          );
+        }
+        return passed;
+      }),
+    );
+    expect(agreed?.length).toBeGreaterThan(50);
+    expect(refused?.length).toBeGreaterThan(150);
+    expect(agreed?.filter((row) => refused?.includes(row))).toEqual([]);
+  });
+
+  it('fails with 76, names the rows, warns of the cost, and never shows a key', async () => {
+    const env = pointedAt('http://127.0.0.1:9', key);
+    const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env });
+    expect(result.code).toBe(76);
+    expect(result.stderr).toMatch(/^warning: this spends credits: about \d+ paid requests/);
+    expect(result.stderr).toContain('contact/type-missing');
+    expect(result.stderr).toMatch(/\n21 rows: \d+ passed, \d+ failed, 0 skipped\n/);
+    expect(result.stdout + result.stderr).not.toContain(key);
+    expect(recordsOf(result)[0]?.request_id).toBe('of Bearer [API key]');
+    const wrong = recordsOf(result).find(({ row }) => row === 'contact/type-missing');
+    expect(wrong).toMatchObject({
+      result: 'failed',
+      expected: '422 invalid_request_error',
+      got: '200 instead of 422',
+    });
+  });
+
+  it('--free sends no request that costs, and needs no warning', async () => {
+    const before = agreeing.requests.length;
+    const env = { LEADPIPE_API_KEY: key };
+    const result = await runInProcess(['conformance', agreeing.url, '--free', '--only', 'events'], { env });
+    expect(result.stderr).toBe('19 rows: 0 passed, 0 failed, 19 skipped\n');
+    expect(result.code).toBe(0);
+    expect(agreeing.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/credit/balance']);
+  });
+
+  it('skips rows whose key is missing', async () => {
+    const env = { LEADPIPE_API_KEY: key };
+    const result = await runInProcess(['conformance', agreeing.url, '--only', 'errors'], { env });
+    expect(result.stderr).toContain('12 rows: 0 passed, 0 failed, 12 skipped');
+    expect(recordsOf(result)[0]?.got).toBe('needs the key "no_credits"');
+  });
+
+  it('sends the main key and those of --keys, each where it belongs', async () => {
+    const keys = keysFile('busy.json', '{"busy":"the-busy-key"}');
+    const before = refusing.requests.length;
+    const env = { LEADPIPE_API_KEY: key };
+    await runInProcess(['conformance', refusing.url, '--keys', keys, '--only', 'errors/contact'], { env });
+    expect(
+      refusing.requests.slice(before).map(({ headers }) => headers.authorization ?? headers['x-api-key']),
+    ).toEqual([key, 'Bearer the-busy-key']);
+  });
+
+  const wrong: readonly [name: string, args: () => string[], code: number, says: string, env?: object][] = [
+    ['no address', () => [], 78, 'no address of a service is known'],
+    ['an address that is not https', () => ['http://example.com'], 78, 'http is not https'],
+    ['no key', () => [agreeing.url], 78, 'no API key'],
+    ['two addresses', () => [agreeing.url, '--local'], 2, 'the address is given twice'],
+    ['an unknown section', () => ['--local', '--only', 'nothing'], 2, 'there is no row nothing'],
+    ['no such file of keys', () => ['--local', '--keys', 'nowhere.json'], 2, 'there is no such file'],
+    [
+      'a file of keys that is not JSON',
+      () => ['--local', '--keys', keysFile('bad.json', '{"other":')],
+      2,
+      'is not a JSON object',
+    ],
+    [
+      'a key of an unknown name',
+      () => ['--local', '--keys', keysFile('name.json', '{"second":"secret-2"}')],
+      2,
+      'an unknown name of a key: "second"',
+    ],
+    [
+      'a key that no header can carry',
+      () => ['--local', '--keys', keysFile('space.json', '{"other":"secret 2"}')],
+      2,
+      'something under "other" that is not an API key',
+    ],
+    [
+      'nobody there',
+      () => ['http://127.0.0.1:9'],
+      75,
+      "the service can't be reached",
+      { LEADPIPE_API_KEY: key },
+    ],
+  ];
+  it.each(wrong)('%s', async (_, args, code, says, env = {}) => {
+    const result = await runInProcess(['conformance', ...args()], { env: env as Record<string, string> });
+    expect(result.stderr).toContain(says);
+    expect(result.stderr).not.toContain('secret');
+    expect(result).toMatchObject({ code, stdout: '' });
+  });
+
+  it('ends when the main key is refused', async () => {
+    const server = await startFaultServer((socket) => {
+      socket.write(errorAnswer('401 Unauthorized', 'authentication_error', 'unknown key'));
+    });
+    const result = await runInProcess(['conformance', server.url], { env: { LEADPIPE_API_KEY: key } });
+    await server.close();
+    expect(result).toMatchObject({ code: 4, stdout: '' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('fails a row whose answer does not come within --timeout', async () => {
+    const silent = await startFaultServer((socket, { path }) => {
+      if (path === '/v1/credit/balance') socket.write(wholeAnswer('200 OK', 'application/json', '{}'));
+    });
+    const env = { LEADPIPE_API_KEY: key };
+    const args = ['conformance', silent.url, '--timeout', '0.2', '--only', 'status/unknown-task'];
+    const result = await runInProcess(args, { env });
+    await silent.close();
+    expect(result.code).toBe(76);
+    expect(recordsOf(result)[0]?.got).toBe('no whole answer within 0.2 seconds');
+  });
+
+  it('stops on Ctrl-C', async () => {
+    const silent = await startFaultServer((_, { path }) => {
+      // The first request is the balance, which comes before all rows.
+      if (path === '/v1/credit/balance') child.kill('SIGINT');
+    });
+    const child = start(['conformance', silent.url, '--only', 'fetch'], { env: { LEADPIPE_API_KEY: key } });
+    const result = await resultOf(child);
+    await silent.close();
+    expect(result).toMatchObject({ code: 130, stdout: '' });
+    expect(result.stderr).toContain('the check was stopped');
+  });
+});
