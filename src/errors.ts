@@ -53,8 +53,8 @@ export class LeadpipeError extends Error {
 
   /** The same error, with more known about it. */
   with(details: ErrorDetails): LeadpipeError {
-    const more = new LeadpipeError(this.outcome, this.message, { ...this.details, cause: this, ...details });
-    more.name = this.name;
+    const more = new LeadpipeError(this.outcome, this.message, { ...this.details, ...details });
+    if (this.stack !== undefined) more.stack = this.stack;
     return more;
   }
 }

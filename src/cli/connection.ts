@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Dispatcher } from 'undici';
 import type { Client } from '../client.ts';
 import { isLoopback, toBaseUrl } from '../config/address.ts';
 import { readSettings, type Settings } from '../config/settings.ts';
@@ -7,6 +8,7 @@ import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Preview, Request } from '../transport/request.ts';
 import type { TimeLimits } from '../transport/watch.ts';
+import type { LocalOptions } from './local.ts';
 import { createNotes } from './notes.ts';
 import type { ConnectionOptions } from './options.ts';
 
@@ -29,53 +31,85 @@ interface Target {
   close(): Promise<void>;
 }
 
+/** Address, key and connections, for the one command that speaks HTTP itself: `conformance`. */
+export interface Route {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  readonly settings: Settings;
+  readonly profile: string | undefined;
+  readonly keyHeader: KeyHeader | undefined;
+  readonly dispatcher: Dispatcher;
+}
+
 /**
  * Finds address and key (option, then environment, then profile) and runs `work` with a client of them; with
  * `--local`, of a local service that lives as long. Throws ConfigurationError, before anything is sent, and what
  * `work` throws.
  */
-export async function withConnection<T>(
+export function withConnection<T>(
   context: Context,
   options: ConnectionOptions,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
+  return withRoute(
+    context,
+    options,
+    async ({ baseUrl, apiKey, settings, profile, keyHeader, dispatcher }) => {
+      const [{ createTransport }, { createClient }, { timeLimits }] = await Promise.all([
+        import('../transport/request.ts'),
+        import('../client.ts'),
+        import('../transport/time-limits.ts'),
+      ]);
+      const transport = createTransport({
+        fetch: context.fetch,
+        clock: context.clock,
+        dispatcher,
+        baseUrl,
+        apiKey,
+        keyHeader,
+        userAgent: `leadpipe/${context.version}`,
+        ...(options.verbose ? { trace: createNotes(context, options).trace } : {}),
+      });
+      const limitsOf = (endpoint: EndpointName): TimeLimits =>
+        toTimeLimits(timeLimits[endpoint], settings, options.timeout);
+      return await work({
+        client: createClient(transport, limitsOf),
+        settings,
+        profile,
+        origin: options.local ? 'local' : baseUrl.origin,
+        fingerprint: (salt) => hash('sha256', `${salt}:${apiKey}`).slice(0, 12),
+        preview: transport.preview,
+      });
+    },
+  );
+}
+
+/** As `withConnection`, without the client; `local` is how a local service of `--local` differs from the usual. */
+export async function withRoute<T>(
+  context: Context,
+  options: ConnectionOptions,
+  work: (route: Route) => Promise<T>,
+  local: Partial<LocalOptions> = {},
+): Promise<T> {
   const profile = options.profile ?? (context.env.LEADPIPE_PROFILE || undefined);
   const settings = await readSettings(context.directories.config, profile);
-  const target = options.local ? await startLocal(context, options) : findTarget(context, options, settings);
-  const [{ createAgent }, { createTransport }, { createClient }, times] = await Promise.all([
+  const target = options.local
+    ? await startLocal(context, options, local)
+    : findTarget(context, options, settings);
+  const [{ createAgent }, { connectSeconds }] = await Promise.all([
     import('../transport/agent.ts'),
-    import('../transport/request.ts'),
-    import('../client.ts'),
     import('../transport/time-limits.ts'),
   ]);
+  const { baseUrl, apiKey } = target;
   const dispatcher = await createAgent({
-    proxies: !isLoopback(target.baseUrl.hostname),
-    connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? times.connectSeconds),
+    proxies: !isLoopback(baseUrl.hostname),
+    connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? connectSeconds),
     env: context.env,
   });
-  const transport = createTransport({
-    fetch: context.fetch,
-    clock: context.clock,
-    dispatcher,
-    baseUrl: target.baseUrl,
-    apiKey: target.apiKey,
-    keyHeader: keyHeaderOf(settings),
-    userAgent: `leadpipe/${context.version}`,
-    ...(options.verbose ? { trace: createNotes(context, options).trace } : {}),
-  });
-  const limitsOf = (endpoint: EndpointName): TimeLimits =>
-    toTimeLimits(times.timeLimits[endpoint], settings, options.timeout);
   try {
-    return await work({
-      client: createClient(transport, limitsOf),
-      settings,
-      profile,
-      origin: options.local ? 'local' : target.baseUrl.origin,
-      fingerprint: (salt) => hash('sha256', `${salt}:${target.apiKey}`).slice(0, 12),
-      preview: transport.preview,
-    });
+    return await work({ baseUrl, apiKey, settings, profile, keyHeader: keyHeaderOf(settings), dispatcher });
   } finally {
-    await transport.close();
+    await dispatcher.destroy();
     await target.close();
   }
 }
@@ -110,9 +144,13 @@ function findTarget(context: Context, options: ConnectionOptions, settings: Sett
   return { baseUrl, apiKey, close: async () => {} };
 }
 
-async function startLocal(context: Context, options: ConnectionOptions): Promise<Target> {
+async function startLocal(
+  context: Context,
+  options: ConnectionOptions,
+  change: Partial<LocalOptions>,
+): Promise<Target> {
   const { openLocalService } = await import('./local.ts');
-  const local = await openLocalService(context, { port: 0, brief: true });
+  const local = await openLocalService(context, { port: 0, brief: true, ...change });
   if (local.service.fictional)
     createNotes(context, options).say('The local service answers with fictional leads.');
   return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close: () => local.service.close() };

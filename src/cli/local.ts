@@ -1,3 +1,5 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Context } from '../context.ts';
@@ -15,6 +17,8 @@ import {
 export interface LocalOptions {
   /** For one command alone. */
   readonly brief?: true;
+  /** Shares no state with other runs, and leaves none. */
+  readonly alone?: true;
   /** 0 takes any free one. */
   readonly port: number;
   readonly catalogFile?: string;
@@ -27,16 +31,18 @@ export interface LocalOptions {
 /** What --liftoff-only means; flags set at run time do not imply one another. */
 const baselineOnly = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
 
-/** Starts the local service over the state that all its runs share. Throws UsageError, LocalIoError. */
+/** Starts the local service, over the state that all its runs share unless it is to be alone. Throws UsageError, LocalIoError. */
 export async function openLocalService(
   context: Context,
   options: LocalOptions,
 ): Promise<{ service: LocalService; apiKey: string }> {
-  const stateDir = join(context.directories.state, 'local-service');
+  const stateDir = options.alone
+    ? await mkdtemp(join(tmpdir(), 'leadpipe-'))
+    : join(context.directories.state, 'local-service');
   // SQLite is WebAssembly. Optimising it is not worth it for one command, and Node waits for that before it ends.
   if (options.brief) for (const flag of baselineOnly) setFlagsFromString(flag);
   try {
-    const { set = [], brief: _, ...rest } = options;
+    const { set = [], brief: _, alone, ...rest } = options;
     const switches = toSwitches(set);
     const service = await startLocalService({
       ...rest,
@@ -45,7 +51,11 @@ export async function openLocalService(
       pid: context.pid,
       clock: context.clock,
     });
-    return { service, apiKey: localKeys[0].key };
+    const close = async (): Promise<void> => {
+      await service.close();
+      if (alone) await rm(stateDir, { recursive: true, force: true });
+    };
+    return { service: { ...service, close }, apiKey: localKeys[0].key };
   } catch (error) {
     throw toFailure(error, options);
   }

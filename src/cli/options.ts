@@ -2,16 +2,20 @@ import { type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { formats } from '../output/writer.ts';
 
-/** Options of every command that calls the service. */
-export interface ConnectionOptions {
-  readonly profile?: string;
-  readonly baseUrl?: string;
-  readonly local?: true;
-  readonly timeout?: number;
+/** Options of every command: what it says on stderr. */
+export interface ReportOptions {
   readonly quiet?: true;
   readonly verbose?: true;
   readonly color: boolean;
   readonly jsonErrors?: true;
+}
+
+/** Options of every command that calls the service. */
+export interface ConnectionOptions extends ReportOptions {
+  readonly profile?: string;
+  readonly baseUrl?: string;
+  readonly local?: true;
+  readonly timeout?: number;
 }
 
 /** Options of every command that can cost credits. */
@@ -34,16 +38,22 @@ export interface RecordOptions {
   readonly csvRaw?: true;
 }
 
-const groups = { output: 'Output:', connection: 'Connection:' } as const;
+const groups = { output: 'Output:', connection: 'Connection:', messages: 'Messages:' } as const;
 
 export function addConnectionOptions(command: Command): Command {
-  return add(command, groups.connection, [
+  const connection = add(command, groups.connection, [
     new Option('--profile <name>', 'settings of this profile (LEADPIPE_PROFILE)'),
     new Option('--base-url <url>', 'address of the service (LEADPIPE_BASE_URL)'),
     new Option('--local', 'use the local service: offline, free, fictional').conflicts('baseUrl'),
     new Option('--timeout <seconds>', 'longest silence: head of the answer, and between events').argParser(
       secondsOf('--timeout'),
     ),
+  ]);
+  return addReportOptions(connection, groups.connection);
+}
+
+export function addReportOptions(command: Command, group: string = groups.messages): Command {
+  return add(command, group, [
     new Option('-q, --quiet', 'no progress and no closing line'),
     new Option('-v, --verbose', 'requests and stack traces on stderr'),
     new Option('--no-color', 'no colours (NO_COLOR)'),

@@ -18,6 +18,11 @@ const commandRows: readonly CommandRow[] = [
     load: async (context) => (await import('./commands/search.ts')).createSearchCommand(context),
   },
   {
+    name: 'task',
+    summary: 'the same search as a task: run, create, status, fetch, wait, list',
+    load: async (context) => (await import('./commands/task.ts')).createTaskCommand(context),
+  },
+  {
     name: 'contact',
     summary: 'look up an email address or a phone number',
     load: async (context) => (await import('./commands/contact.ts')).createContactCommand(context),
@@ -41,6 +46,11 @@ const commandRows: readonly CommandRow[] = [
     name: 'balance',
     summary: 'credits available now',
     load: async (context) => (await import('./commands/balance.ts')).createBalanceCommand(context),
+  },
+  {
+    name: 'conformance',
+    summary: 'check a service against the interface, a row per rule',
+    load: async (context) => (await import('./commands/conformance.ts')).createConformanceCommand(context),
   },
   {
     name: 'serve',
@@ -97,10 +107,19 @@ async function createProgram(context: Context, argv: readonly string[]): Promise
   const chosen = words[0] === 'help' ? words[1] : words[0];
   for (const row of commandRows) {
     const command = row.name === chosen ? await row.load(context) : new Command(row.name);
-    program.addCommand(command.summary(row.summary).copyInheritedSettings(program));
+    adopt(program, command.summary(row.summary));
+    program.addCommand(command);
+    // A group alone says what is in it, as the program does.
+    if (command.commands.length > 0 && argv.length === 1) command.help();
   }
   if (argv.length === 0) program.help();
   return program;
+}
+
+/** Settings are inherited by hand: commander does so only for commands that it makes itself. */
+function adopt(parent: Command, command: Command): void {
+  command.copyInheritedSettings(parent);
+  for (const sub of command.commands) adopt(command, sub);
 }
 
 function toUsageError(error: CommanderError): UsageError {

@@ -35,7 +35,11 @@ const extensions: Readonly<Record<string, Format>> = {
 type OutputOptions = RecordOptions & Pick<ConnectionOptions, 'color'>;
 
 /** Pure: `-f`, then the extension of `-o`, then the profile, then table for a terminal and jsonl for the rest. */
-function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, preferred: Format | undefined): Format {
+export function toFormat(
+  options: RecordOptions,
+  stdoutIsTerminal: boolean,
+  preferred: Format | undefined,
+): Format {
   if (options.format !== undefined) return options.format;
   const file = fileOf(options);
   const byExtension = file === undefined ? undefined : extensions[extname(file).toLowerCase()];

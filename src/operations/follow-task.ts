@@ -45,6 +45,8 @@ export interface TaskReader {
   /** A page has been delivered, and the position moved behind it. */
   delivered(page: DeliveredPage): Promise<void>;
   progress(state: TaskState, readyCount: number): void;
+  /** The service has stumbled, and is asked again: the first fault in a row. */
+  stumbled(fault: Error): void;
 }
 
 export interface TaskSummary {
@@ -80,7 +82,7 @@ export async function followTask(
   const limit = task.patienceMs;
   const cancel =
     limit === undefined ? () => {} : waiting.clock.after(limit, () => deadline.abort('temporary'));
-  const ask = createPatience({ ...waiting, signal }, { ...task, outageMs });
+  const ask = createPatience({ ...waiting, signal }, { ...task, outageMs, stumbled: reader.stumbled });
   const reading = createReading(client, task, reader, ask, signal);
   try {
     for (let idle = 0; ; idle++) {
@@ -105,7 +107,7 @@ export async function readReady(
   task: TaskToRead,
   reader: TaskReader,
 ): Promise<TaskSummary> {
-  const ask = createPatience(waiting, { ...task, outageMs: 0 });
+  const ask = createPatience(waiting, { ...task, outageMs: 0, stumbled: reader.stumbled });
   const reading = createReading(client, task, reader, ask, waiting.signal);
   try {
     // What is ready is known from the first page on.

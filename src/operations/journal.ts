@@ -142,14 +142,21 @@ function checksumOf(text: string): string {
 /** A umask can take rights from what `mkdir` makes, and from nothing else. */
 async function makePrivate(folder: string): Promise<void> {
   try {
+    await makeOne(folder);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
+    await makePrivate(dirname(folder));
+    // Once: some file systems say the same of a folder whose parent is there.
+    await makeOne(folder);
+  }
+}
+
+async function makeOne(folder: string): Promise<void> {
+  try {
     await mkdir(folder, 0o700);
     await chmod(folder, 0o700);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return;
-    if (code !== 'ENOENT' || dirname(folder) === folder) throw error;
-    await makePrivate(dirname(folder));
-    await makePrivate(folder);
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }
 
@@ -164,14 +171,18 @@ async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T
   try {
     return await read();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     // A file among the folders is not ours.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new LocalIoError(`cannot read ${path}: ${message}`, { cause: error });
+    throw new LocalIoError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
   }
 }
 
 function notKept(path: string, error: unknown): LocalIoError {
   const why = error instanceof Error ? error.message : String(error);
   return new LocalIoError(`cannot keep a record of this operation in ${path}: ${why}`, { cause: error });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }

@@ -12,6 +12,8 @@ export interface PatienceOptions {
   readonly outageMs: number;
   /** When this process created the task, on the monotonic clock: for a while the service may not find it. */
   readonly createdAt?: number | undefined;
+  /** Told of the first fault in a row, before the wait: someone may wonder why nothing happens. */
+  readonly stumbled: (fault: Error) => void;
 }
 
 export interface Waiting {
@@ -39,6 +41,7 @@ export function createPatience(waiting: Waiting, options: PatienceOptions): Pati
         const fault = readFaultOf(error);
         if (fault === undefined) throw error;
         const now = clock.monotonic();
+        const isFirst = failingSince === undefined;
         failingSince ??= now;
         const again = mayTryAgain(fault, tries[fault], {
           failingMs: now - failingSince,
@@ -46,6 +49,7 @@ export function createPatience(waiting: Waiting, options: PatienceOptions): Pati
           ageMs: options.createdAt === undefined ? undefined : now - options.createdAt,
         });
         if (!again) throw error;
+        if (isFirst) options.stumbled(error as Error);
         await pause(clock, retryWaitMs(fault, tries[fault]++, options.poll, random()), signal);
       }
     }

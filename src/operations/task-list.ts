@@ -38,7 +38,7 @@ export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[
   return [...tasks.values()].reverse();
 }
 
-/** Undefined for an operation that has no task: it was refused, or is of another kind. */
+/** Undefined for an operation that knows of no task: it was refused, saw nothing, or is of another kind. */
 function toKnownTask({ operationId, entries }: StoredOperation): KnownTask | undefined {
   const [intent, ...rest] = entries;
   if (!intent.command.startsWith('task ')) return undefined;
@@ -68,5 +68,5 @@ function toKnownTask({ operationId, entries }: StoredOperation): KnownTask | und
       task.ready_count = entry.ready_count ?? task.ready_count;
     }
   }
-  return task;
+  return task.state === null && body === undefined ? undefined : task;
 }

@@ -6,6 +6,7 @@ import { bareEnvironment, type Result } from './run.ts';
 export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  readonly stdinIsTerminal?: boolean;
 }
 
 /** Runs the whole program in this process: real network and clock, streams in memory. */
@@ -15,7 +16,7 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
   const env = { ...bareEnvironment(), ...options.env };
   let keys = 0;
   const context: Context = {
-    stdin: { stream: Readable.from([options.stdin ?? '']), isTerminal: false },
+    stdin: { stream: Readable.from([options.stdin ?? '']), isTerminal: options.stdinIsTerminal ?? false },
     stdout: { stream: stdout.stream, isTerminal: false, columns: undefined },
     stderr: { stream: stderr.stream, isTerminal: false, columns: undefined },
     fetch: globalThis.fetch,

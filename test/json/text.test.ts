@@ -10,6 +10,7 @@ import {
   stringOf,
   toLine,
   valueAt,
+  withMembers,
 } from '../../src/json/text.ts';
 
 const source = fc
@@ -118,6 +119,20 @@ describe('parts', () => {
     expect(valueAt(deep, 'b')).toBe('1');
     const escaped = `{"a":"${'\\"'.repeat(200_000)}${'\\\\'.repeat(200_000)}","b":1}`;
     expect(valueAt(escaped, 'b')).toBe('1');
+  });
+});
+
+describe('members in front', () => {
+  it('are there, and the rest is to the byte what it was', () => {
+    expect(withMembers([['a', '1']], ' {"b" : 1.10 , "c":[] }')).toBe('{"a":1,"b" : 1.10 , "c":[] }');
+    expect(withMembers([['a', '1']], '{ }')).toBe('{"a":1}');
+    expect(withMembers([['a', '1']], '[1]')).toBe('[1]');
+    fc.assert(
+      fc.property(fc.object(), (object) => {
+        const text = withMembers([['leads_search_id', '"ls"']], JSON.stringify(object));
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify({ leads_search_id: 'ls', ...object })));
+      }),
+    );
   });
 });
 

@@ -1,0 +1,34 @@
+import { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { createTaskCreateCommand } from './task/create.ts';
+import { createTaskFetchCommand } from './task/fetch.ts';
+import { createTaskListCommand } from './task/list.ts';
+import { createTaskRunCommand } from './task/run.ts';
+import { createTaskStatusCommand } from './task/status.ts';
+import { createTaskWaitCommand } from './task/wait.ts';
+
+const firstSteps = `
+Examples:
+  $ leadpipe task run company "seed-stage fintech in Berlin" --local -o leads.csv
+  $ leadpipe task list
+
+A task goes on at the service without you. Whatever was interrupted can be read again from any position, for nothing:
+\`leadpipe task wait <leads-search-id>\`.`;
+
+export function createTaskCommand(context: Context): Command {
+  const group = new Command('task')
+    .description(
+      'Entity Search as a task: it is created, runs at the service, and its leads are read by position.',
+    )
+    .addHelpText('after', firstSteps);
+  const commands = [
+    createTaskRunCommand(context),
+    createTaskCreateCommand(context),
+    createTaskStatusCommand(context),
+    createTaskFetchCommand(context),
+    createTaskWaitCommand(context),
+    createTaskListCommand(context),
+  ];
+  for (const command of commands) group.addCommand(command);
+  return group;
+}

@@ -1,0 +1,80 @@
+import { Command } from 'commander';
+import { readSettings } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { readOperations } from '../../../operations/journal.ts';
+import { toKnownTasks } from '../../../operations/task-list.ts';
+import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { readable } from '../../../output/readable.ts';
+import type { TableColumn } from '../../../output/table-columns.ts';
+import { toHelpText } from '../../help.ts';
+import { createNotes } from '../../notes.ts';
+import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
+import { toLayout, withOutput } from '../../record-output.ts';
+
+type TaskListOptions = RecordOptions & ReportOptions;
+
+/** For people: the time in their eyes' resolution, and no operation ID. */
+const knownTaskTable: TableColumn[] = [
+  {
+    header: 'time',
+    min: 16,
+    max: 16,
+    text: (task) => readable(task.member('time')).slice(0, 16).replace('T', ' '),
+  },
+  { header: 'leads_search_id', min: 39, max: 39, text: (task) => readable(task.member('leads_search_id')) },
+  { header: 'state', min: 7, max: 7, text: (task) => readable(task.member('state')) },
+  { header: 'position', min: 8, max: 8, text: (task) => readable(task.member('position')) },
+  { header: 'ready', min: 5, max: 5, text: (task) => readable(task.member('ready_count')) },
+  { header: 'type', min: 7, max: 17, yields: true, text: (task) => readable(task.member('entity_type')) },
+  { header: 'objective', min: 16, max: 60, text: (task) => readable(task.member('objective')) },
+  { header: 'output', min: 10, max: 40, yields: true, text: (task) => readable(task.member('output')) },
+];
+
+const knownTaskLayout: Layout = {
+  ...memberLayout([
+    'operation_id',
+    'time',
+    'leads_search_id',
+    'entity_type',
+    'objective',
+    'state',
+    'position',
+    'ready_count',
+    'output',
+  ]),
+  table: knownTaskTable,
+};
+
+const help = toHelpText({
+  examples: [
+    'leadpipe task list',
+    'leadpipe task list -f jsonl | jq -r \'select(.state == "running") | .leads_search_id\'',
+  ],
+  output: [
+    'an object per task, newest first; null is what this machine does not know:',
+    '{"operation_id":"…","time":"…","leads_search_id":"…","entity_type":"company","objective":"…",',
+    ' "state":"running","position":20,"ready_count":40,"output":null}',
+  ],
+  outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
+});
+
+export function createTaskListCommand(context: Context): Command {
+  const command = new Command('list')
+    .summary('the tasks this machine knows')
+    .description(
+      'Prints the tasks that this machine has created or waited for, with state and position as they were last seen. Nothing is sent.',
+    );
+  return addReportOptions(addRecordOptions(command))
+    .addHelpText('after', help)
+    .action((options: TaskListOptions) => runTaskList(context, options));
+}
+
+async function runTaskList(context: Context, options: TaskListOptions): Promise<void> {
+  const layout = toLayout(options, knownTaskLayout);
+  const settings = await readSettings(context.directories.config, context.env.LEADPIPE_PROFILE || undefined);
+  const tasks = toKnownTasks(await readOperations(context.directories.state));
+  await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
+    output.write(tasks.map((task) => JSON.stringify(task))),
+  );
+  if (tasks.length === 0) createNotes(context, options).say('This machine knows no tasks.');
+}

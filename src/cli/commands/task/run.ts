@@ -1,0 +1,91 @@
+import { Command } from 'commander';
+import { requests } from '../../../client.ts';
+import type { Context } from '../../../context.ts';
+import { createTask } from '../../../operations/create-task.ts';
+import { entityLayout } from '../../../output/columns.ts';
+import { withConnection } from '../../connection.ts';
+import { toHelpText } from '../../help.ts';
+import { toIntent, withJournal } from '../../journaled.ts';
+import { printPreview } from '../../preview.ts';
+import { toFormat, toLayout, withOutput } from '../../record-output.ts';
+import { addFollowOptions, checkPositions, type FollowOptions } from '../../task-options.ts';
+import { followInto } from '../../task-reading.ts';
+import {
+  addTaskCallOptions,
+  addTaskSearchOptions,
+  readTaskRequest,
+  type TaskRequestOptions,
+} from '../../task-request.ts';
+
+interface TaskRunOptions extends TaskRequestOptions, FollowOptions {}
+
+const help = toHelpText({
+  examples: [
+    'leadpipe task run company "dental clinics in Austin" --limit 200 --local -o clinics.csv',
+    'leadpipe task run xiaohongshu "skin care reviews" --enable-web-search --local',
+  ],
+  output: [
+    'a lead per line (jsonl), as the service sent it, in the order of positions:',
+    '{"name":"…","links":{"website":"…"},"description":"…","score":{"score":"…","reason":"…"}}',
+    'csv: name,description,score,score_reason,website,linkedin_url,links, then',
+    '     <field>,<field>_reference for each of --enrich-fields',
+  ],
+  outcomes: [
+    'complete',
+    'usage',
+    'partial',
+    'authentication',
+    'credits',
+    'no_result',
+    'unknown',
+    'not_enabled',
+    'local_io',
+    'temporary',
+    'interface',
+    'configuration',
+    'interrupted',
+    'reader_closed',
+    'terminated',
+  ],
+});
+
+export function createTaskRunCommand(context: Context): Command {
+  const command = new Command('run')
+    .summary('create a task and follow it to its end')
+    .description('Creates a task, follows it, and writes its leads as they become ready, to the end.');
+  return addTaskCallOptions(addFollowOptions(addTaskSearchOptions(command)))
+    .addHelpText('after', help)
+    .action((entityType: string, objective: string, given: TaskRunOptions) =>
+      runTaskRun(context, entityType, objective, given),
+    );
+}
+
+async function runTaskRun(
+  context: Context,
+  entityType: string,
+  objective: string,
+  options: TaskRunOptions,
+): Promise<void> {
+  const { request, idempotencyKey } = await readTaskRequest(context, entityType, objective, options);
+  const layout = toLayout(options, entityLayout(request.enrich_fields));
+  await withConnection(context, options, async (connection) => {
+    const { client, settings, preview } = connection;
+    if (options.dryRun) return printPreview(context, preview(requests.createTask(request, idempotencyKey)));
+    checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
+    await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
+      withJournal(context, options, async (journal) => {
+        const { positions, num } = options;
+        const intent = toIntent(context, connection, journal, 'task run', options, { positions, num });
+        const run = { context, options, connection, output, journal };
+        await followInto(run, 'creating the task', async () => {
+          const created = await createTask(client, request, idempotencyKey, journal, intent, context.signal);
+          return {
+            leadsSearchId: created.value.leads_search_id,
+            from: 0,
+            created: { requestId: created.requestId, idempotencyKey, at: context.clock.monotonic() },
+          };
+        });
+      }),
+    );
+  });
+}

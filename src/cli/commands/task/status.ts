@@ -1,0 +1,63 @@
+import { Command } from 'commander';
+import type { Context } from '../../../context.ts';
+import { objectMembers, withMembers } from '../../../json/text.ts';
+import { taskStatusLayout } from '../../../output/columns.ts';
+import { withConnection } from '../../connection.ts';
+import { toHelpText } from '../../help.ts';
+import { withMissingExplained } from '../../missing-task.ts';
+import {
+  addConnectionOptions,
+  addRecordOptions,
+  type ConnectionOptions,
+  type RecordOptions,
+} from '../../options.ts';
+import { toLayout, withOutput } from '../../record-output.ts';
+import { addTaskArgument } from '../../task-options.ts';
+
+type TaskStatusOptions = ConnectionOptions & RecordOptions;
+
+const help = toHelpText({
+  examples: [
+    'id=$(leadpipe task create company "dental clinics in Austin" --local -q | jq -r .leads_search_id); leadpipe task status "$id" --local',
+    'leadpipe task status "$id" --local -f csv --columns status,ready_count',
+  ],
+  output: [
+    'the status object as the service sent it, with the ID in front:',
+    '{"leads_search_id":"…","status":"running","ready_count":40,"verified_count":52,"stop_reason":""}',
+  ],
+  outcomes: [
+    'complete',
+    'usage',
+    'authentication',
+    'not_found',
+    'not_enabled',
+    'local_io',
+    'temporary',
+    'interface',
+    'configuration',
+  ],
+});
+
+export function createTaskStatusCommand(context: Context): Command {
+  const command = new Command('status')
+    .summary('how far a task is')
+    .description('Prints the status of a task: its state, and how many leads can be read. It costs nothing.');
+  return addConnectionOptions(addRecordOptions(addTaskArgument(command)))
+    .addHelpText('after', help)
+    .action((id: string, options: TaskStatusOptions) => runTaskStatus(context, id, options));
+}
+
+async function runTaskStatus(context: Context, id: string, options: TaskStatusOptions): Promise<void> {
+  const layout = toLayout(options, taskStatusLayout);
+  await withConnection(context, options, (connection) => {
+    const { client, settings } = connection;
+    const kind = { shape: 'single', layout, preferred: settings.format } as const;
+    return withOutput(context, options, kind, async (output) => {
+      const { text } = await withMissingExplained(context, connection, id, () =>
+        client.status(id, context.signal),
+      );
+      const status = objectMembers(text).get('status') ?? '{}';
+      await output.write([withMembers([['leads_search_id', JSON.stringify(id)]], status)]);
+    });
+  });
+}

@@ -1,0 +1,84 @@
+import { Command } from 'commander';
+import type { Context } from '../../../context.ts';
+import { withConnection } from '../../connection.ts';
+import { toHelpText } from '../../help.ts';
+import { toIntent, withJournal } from '../../journaled.ts';
+import { withMissingExplained } from '../../missing-task.ts';
+import { createNotes } from '../../notes.ts';
+import {
+  addConnectionOptions,
+  addRecordOptions,
+  type ConnectionOptions,
+  type RecordOptions,
+} from '../../options.ts';
+import { toFormat, toLayout, withOutput } from '../../record-output.ts';
+import {
+  addFollowOptions,
+  addPositionOption,
+  addTaskArgument,
+  checkPositions,
+  type FollowOptions,
+  foundLayout,
+} from '../../task-options.ts';
+import { followInto } from '../../task-reading.ts';
+
+interface TaskWaitOptions extends ConnectionOptions, RecordOptions, FollowOptions {
+  readonly pts: number;
+}
+
+const help = toHelpText({
+  examples: [
+    'id=$(leadpipe task create company "dental clinics in Austin" --local -q | jq -r .leads_search_id); leadpipe task wait "$id" --local',
+    'leadpipe task wait "$id" --pts 40 --wait-timeout 600 --local -o rest.jsonl',
+  ],
+  output: [
+    'a lead per line (jsonl), as the service sent it, in the order of positions:',
+    '{"name":"…","links":{"website":"…"},"description":"…","score":{"score":"…","reason":"…"}}',
+    'csv: the columns of `task run`; enrich fields as the first page shows them',
+  ],
+  outcomes: [
+    'complete',
+    'usage',
+    'partial',
+    'authentication',
+    'not_found',
+    'no_result',
+    'not_enabled',
+    'local_io',
+    'temporary',
+    'interface',
+    'configuration',
+    'interrupted',
+    'reader_closed',
+    'terminated',
+  ],
+});
+
+export function createTaskWaitCommand(context: Context): Command {
+  const command = new Command('wait')
+    .summary('follow a task to its end')
+    .description('Follows any task of this key and writes its leads as they become ready. It costs nothing.');
+  addFollowOptions(addPositionOption(addTaskArgument(command)));
+  return addConnectionOptions(addRecordOptions(command))
+    .addHelpText('after', help)
+    .action((id: string, given: TaskWaitOptions) => runTaskWait(context, id, given));
+}
+
+async function runTaskWait(context: Context, id: string, options: TaskWaitOptions): Promise<void> {
+  const layout = toLayout(options, foundLayout(options));
+  await withConnection(context, options, async (connection) => {
+    const { settings } = connection;
+    checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
+    await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
+      withJournal(context, { unkept: createNotes(context, options).warn }, async (journal) => {
+        const { positions, num, pts } = options;
+        const intent = toIntent(context, connection, journal, 'task wait', options, { positions, num, pts });
+        await journal.append({ ...intent, leads_search_id: id });
+        const run = { context, options, connection, output, journal };
+        await withMissingExplained(context, connection, id, () =>
+          followInto(run, 'waiting', async () => ({ leadsSearchId: id, from: pts })),
+        );
+      }),
+    );
+  });
+}

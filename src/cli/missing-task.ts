@@ -1,0 +1,43 @@
+import type { Context } from '../context.ts';
+import { LeadpipeError } from '../errors.ts';
+import { type Intent, readOperations } from '../operations/journal.ts';
+import type { Connection } from './connection.ts';
+
+/**
+ * Runs `work`, which reads a task. Where the service does not know the task and this machine does, the hint says
+ * what differs from its creation: a task can be read only with the key and at the address that made it.
+ */
+export async function withMissingExplained<T>(
+  context: Context,
+  connection: Connection,
+  leadsSearchId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
+    // A history that can't be read is no reason to say anything but what the service said.
+    const operations = await readOperations(context.directories.state).catch(() => []);
+    for (const { operationId, entries } of operations) {
+      if (!entries.some((entry) => entry.type === 'created' && entry.leads_search_id === leadsSearchId))
+        continue;
+      const hint = toDifference(entries[0], connection, connection.fingerprint(operationId));
+      throw hint === undefined ? error : error.with({ hint });
+    }
+    throw error;
+  }
+}
+
+function toDifference(made: Intent, { origin }: Connection, fingerprint: string): string | undefined {
+  const profile = made.profile === null ? '' : ` (profile ${made.profile})`;
+  if (made.origin !== origin)
+    return `This machine created it at ${nameOf(made.origin)}${profile}, not at ${nameOf(origin)}.`;
+  return made.key_fingerprint === fingerprint
+    ? undefined
+    : `This machine created it with another API key${profile}, and no other key can read it.`;
+}
+
+function nameOf(origin: string): string {
+  return origin === 'local' ? 'the local service' : origin;
+}

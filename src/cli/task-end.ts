@@ -1,0 +1,92 @@
+import { terminalTaskStates } from '../contract/types.ts';
+import { LeadpipeError } from '../errors.ts';
+import type { TaskSummary } from '../operations/follow-task.ts';
+import { RequestError } from '../transport/errors.ts';
+import { countOf } from './closing-line.ts';
+import type { ConnectionOptions, RecordOptions } from './options.ts';
+import { shellWord } from './shell-word.ts';
+
+/** How a task was read. */
+export interface TaskReading {
+  readonly leadsSearchId: string;
+  readonly summary: TaskSummary;
+  /** The subcommand that goes on. */
+  readonly goOn: 'wait' | 'fetch';
+  /** The key that this run bought the task with; undefined for a task that was there before. */
+  readonly bought: string | undefined;
+  /** Of the request to quote to support. */
+  readonly requestId: string | undefined;
+}
+
+/** Pure: the error of a reading that was left before its end; `kept` is the file that holds its rows. */
+export function toLeftError(
+  failure: LeadpipeError,
+  reading: TaskReading,
+  kept: string | undefined,
+  options: ConnectionOptions & RecordOptions,
+): LeadpipeError {
+  const { summary, leadsSearchId, bought } = reading;
+  const requestId = failure.details.requestId ?? reading.requestId;
+  const ids = {
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(bought === undefined ? {} : { idempotencyKey: bought }),
+  };
+  // No task, no access: there is nothing to go on with.
+  const refused = failure instanceof RequestError && !['temporary', 'interface'].includes(failure.outcome);
+  if (refused && bought === undefined && summary.leads === 0) return failure.with(ids);
+  const { leads, position, state } = summary;
+  const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
+  const written =
+    leads === 0 ? 'nothing was written' : `${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${place}`;
+  const ended = terminalTaskStates.some((one) => one === state);
+  return new LeadpipeError(
+    failure.outcome,
+    `the task ${leadsSearchId} was left at position ${position}: ${failure.message}; ${written}`,
+    {
+      ...failure.details,
+      type: failure.details.type ?? failure.outcome,
+      charged: bought === undefined ? 'no' : 'maybe',
+      retryable: bought === undefined && failure.outcome === 'temporary',
+      hint: `${ended ? 'Its leads stay readable' : 'It goes on at the service'}, and reading costs nothing. To go on: ${toContinuation(reading, options)}`,
+      cause: failure,
+      ...ids,
+    },
+  );
+}
+
+/** Pure: the error of a task that ended in `error`, once everything it will ever have is written. */
+export function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
+  const { position, stopReason } = summary;
+  const why = stopReason === undefined ? '' : ` (${stopReason})`;
+  const rest =
+    position === 0
+      ? 'it has no leads'
+      : `all of its ${countOf(position)} can be read, and more will not come`;
+  return new LeadpipeError('partial', `the task ${leadsSearchId} ended in error${why}; ${rest}`, {
+    type: 'task_error',
+    charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',
+    retryable: false,
+    hint: 'Its leads are billed as any others. A new run is a new purchase.',
+    ...(requestId === undefined ? {} : { requestId }),
+  });
+}
+
+export function toNothingFound({ requestId }: TaskReading): LeadpipeError {
+  return new LeadpipeError('no_result', 'no leads were found', requestId === undefined ? {} : { requestId });
+}
+
+/** Pure: the command that goes on from the position. */
+export function toContinuation(
+  { leadsSearchId, goOn, summary }: Pick<TaskReading, 'leadsSearchId' | 'goOn' | 'summary'>,
+  { local, baseUrl, profile, append, output, format }: ConnectionOptions & RecordOptions,
+): string {
+  const words = ['leadpipe', 'task', goOn, leadsSearchId];
+  if (summary.position > 0) words.push('--pts', String(summary.position));
+  if (local) words.push('--local');
+  if (baseUrl !== undefined) words.push('--base-url', baseUrl);
+  if (profile !== undefined) words.push('--profile', profile);
+  // The file itself holds the rows so far; a .part has to be finished by hand.
+  if (append && output !== undefined) words.push('-o', output, '--append');
+  if (append && format !== undefined) words.push('-f', format);
+  return words.map(shellWord).join(' ');
+}

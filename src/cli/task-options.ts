@@ -1,0 +1,120 @@
+import { Argument, type Command, Option } from 'commander';
+import type { Settings } from '../config/settings.ts';
+import { limits } from '../contract/limits.ts';
+import { UsageError } from '../errors.ts';
+import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
+import { checkNumber, checkText } from '../operations/check-input.ts';
+import type { PollTimes } from '../operations/polling.ts';
+import { entityLayout, type Layout, type LayoutOf } from '../output/columns.ts';
+import type { Format } from '../output/writer.ts';
+import { type RecordOptions, secondsOf } from './options.ts';
+
+/** Options of every command that reads the leads of a task. */
+export interface TaskReadOptions {
+  readonly num?: number;
+  readonly positions?: true;
+  readonly exitStatus?: true;
+}
+
+/** Options of those that wait for more. */
+export interface FollowOptions extends TaskReadOptions {
+  readonly pollInterval?: number;
+  readonly waitTimeout?: number;
+}
+
+/** The most that the interface allows: the fewest requests. */
+const pageSize = limits.fetchNum.max;
+const pollSeconds = { first: 5, max: 30 };
+
+const group = 'The task:';
+
+export function addTaskArgument(command: Command): Command {
+  return command.addArgument(
+    new Argument('<leads-search-id>', 'the task, as `task create` printed it').argParser((value) =>
+      checkText(limits.leadsSearchId, 'the leads_search_id', value),
+    ),
+  );
+}
+
+export function addPositionOption(command: Command): Command {
+  return add(command, [
+    new Option('--pts <n>', 'start at this position')
+      .default(limits.fetchPts.default, '0')
+      .argParser((value) => checkNumber(limits.fetchPts, '--pts', value)),
+  ]);
+}
+
+export function addTaskReadOptions(command: Command): Command {
+  return add(command, [
+    new Option('--num <n>', `leads per page (1 to ${pageSize}, default ${pageSize})`).argParser((value) =>
+      checkNumber(limits.fetchNum, '--num', value),
+    ),
+    new Option('--positions', 'put leads_search_id and position in front of each record (jsonl)'),
+    new Option('--exit-status', 'exit 7 when nothing was found'),
+  ]);
+}
+
+export function addFollowOptions(command: Command): Command {
+  return addTaskReadOptions(
+    add(command, [
+      new Option(
+        '--poll-interval <seconds>',
+        `between two looks at the task, growing to ${pollSeconds.max} while nothing happens (default ${pollSeconds.first})`,
+      ).argParser(secondsOf('--poll-interval')),
+      new Option('--wait-timeout <seconds>', 'exit 75 when it has not ended after this time').argParser(
+        secondsOf('--wait-timeout'),
+      ),
+    ]),
+  );
+}
+
+/** Pure: option, then profile, then the default of the reference workflow. */
+export function toPollTimes(options: FollowOptions, settings: Settings): PollTimes {
+  return {
+    firstMs: 1000 * (options.pollInterval ?? settings['poll.interval'] ?? pollSeconds.first),
+    maxMs: 1000 * (settings['poll.max'] ?? pollSeconds.max),
+  };
+}
+
+export function toPageSize({ num }: TaskReadOptions): number {
+  return num ?? pageSize;
+}
+
+/** Throws UsageError: only a line of JSON can carry more than the columns it was given. */
+export function checkPositions({ positions }: TaskReadOptions, format: Format): void {
+  if (positions && format !== 'jsonl') {
+    throw new UsageError(`--positions goes with jsonl, not ${format}`, 'Add -f jsonl.');
+  }
+}
+
+/** Pure: records that say where they stand, so that a consumer can drop repeats. */
+export function withPositions(records: readonly JsonText[], leadsSearchId: string, pts: number): JsonText[] {
+  const id = JSON.stringify(leadsSearchId);
+  return records.map((record, index) =>
+    withMembers(
+      [
+        ['leads_search_id', id],
+        ['position', String(pts + index)],
+      ],
+      record,
+    ),
+  );
+}
+
+/**
+ * The columns of a task that somebody else may have created: which enrich fields it has is seen in its first page. A
+ * file that rows are added to has its header already.
+ */
+export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
+  if (append) return entityLayout();
+  return (records) => entityLayout([...new Set(records.flatMap(enrichFieldsOf))]);
+}
+
+function enrichFieldsOf(record: JsonText): string[] {
+  return [...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys()];
+}
+
+function add(command: Command, options: readonly Option[]): Command {
+  for (const option of options) command.addOption(option.helpGroup(group));
+  return command;
+}

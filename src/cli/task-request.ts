@@ -1,0 +1,77 @@
+import { type Command, Option } from 'commander';
+import type { Context } from '../context.ts';
+import { type CreateTaskRequest, entityTypes } from '../contract/types.ts';
+import { checkBody, checkIdempotencyKey, checkTaskEntityType } from '../operations/check-input.ts';
+import {
+  addEntitySearchOptions,
+  type EntitySearchInput,
+  type EntitySearchOptions,
+  readEntitySearchInput,
+  toEntitySearchRequest,
+} from './entity-search-options.ts';
+import {
+  addConnectionOptions,
+  addHistoryOption,
+  addPaidOptions,
+  addRecordOptions,
+  type ConnectionOptions,
+  type HistoryOptions,
+  type PaidOptions,
+  type RecordOptions,
+} from './options.ts';
+
+/** Options of both commands that create a task. */
+export interface TaskRequestOptions
+  extends ConnectionOptions,
+    PaidOptions,
+    HistoryOptions,
+    RecordOptions,
+    EntitySearchOptions {
+  readonly enableWebSearch?: true;
+}
+
+/** Adds what is to be found. */
+export function addTaskSearchOptions(command: Command): Command {
+  return addEntitySearchOptions(command, entityTypes, [
+    new Option(
+      '--enable-web-search',
+      'search the open web too: dearer and slower; required for xiaohongshu and wechat',
+    ),
+  ]);
+}
+
+/** Adds the rest of what `TaskRequestOptions` holds. */
+export function addTaskCallOptions(command: Command): Command {
+  return addConnectionOptions(addHistoryOption(addPaidOptions(addRecordOptions(command))));
+}
+
+/** Reads and checks what is to be created, before anything is sent. Throws UsageError. */
+export async function readTaskRequest(
+  context: Context,
+  entityType: string,
+  objective: string,
+  options: TaskRequestOptions,
+): Promise<{ request: CreateTaskRequest; idempotencyKey: string }> {
+  const enableWebSearch = options.enableWebSearch === true;
+  // Before standard input is read for a type that could not be used.
+  checkTaskEntityType(entityType, enableWebSearch);
+  const input = await readEntitySearchInput(context, objective, options);
+  return {
+    request: toCreateTaskRequest(entityType, input, enableWebSearch),
+    idempotencyKey: checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey()),
+  };
+}
+
+/** Pure: the body of create_task, checked against the interface's limits. Throws UsageError. */
+function toCreateTaskRequest(
+  entityType: string,
+  input: EntitySearchInput,
+  enableWebSearch: boolean,
+): CreateTaskRequest {
+  const request: CreateTaskRequest = {
+    ...toEntitySearchRequest(checkTaskEntityType(entityType, enableWebSearch), input),
+    ...(enableWebSearch ? { enable_web_search: true } : {}),
+  };
+  checkBody(request);
+  return request;
+}

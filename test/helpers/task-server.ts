@@ -1,0 +1,107 @@
+import type { Socket } from 'node:net';
+import { type FaultServer, type RawRequest, startFaultServer, wholeAnswer } from './fault-server.ts';
+
+/** A state with the number of leads that are ready in it. */
+export type Step = readonly [state: string, ready: number];
+
+export interface TaskScript {
+  /** What successive status requests see; the last one stays. */
+  readonly steps: readonly Step[];
+  readonly entities?: readonly string[];
+  /** Another answer to the nth request (from 0) of an operation; undefined lets it be. */
+  readonly fault?: (operation: Operation, nth: number, request: RawRequest) => Fault | undefined;
+}
+
+export type Operation = 'create' | 'status' | 'fetch';
+export type Fault = string | ((socket: Socket) => void);
+
+export interface TaskServer extends FaultServer {
+  /** Requests of an operation so far. */
+  count(operation: Operation): number;
+  /** The start positions that were asked for. */
+  positions(): number[];
+}
+
+export const taskId = 'ls_task';
+/** Numbers that no JavaScript number can hold: records must stay text. */
+export const someEntities = Array.from(
+  { length: 45 },
+  (_, index) =>
+    `{"name":"Lead ${index}","follower_id":123456789012345678${String(index).padStart(2, '0')},"ratio":1.10}`,
+);
+
+/** A service with one task, which goes as the script says; it creates that task for any request. */
+export async function startTaskServer(script: TaskScript): Promise<TaskServer> {
+  const { steps, entities = someEntities } = script;
+  const counts = { create: 0, status: 0, fetch: 0 };
+  let step: Step = ['created', 0];
+  const server = await startFaultServer((socket, request) => {
+    const operation = operationOf(request);
+    const nth = counts[operation]++;
+    if (operation === 'status') step = steps[Math.min(nth, steps.length - 1)] ?? step;
+    const fault = script.fault?.(operation, nth, request);
+    if (typeof fault === 'function') return fault(socket);
+    socket.write(fault ?? answerTo(operation, request, step, entities));
+  });
+  return {
+    ...server,
+    count: (operation) => counts[operation],
+    positions: () =>
+      server.requests
+        .filter((request) => operationOf(request) === 'fetch')
+        .map((request) => Number(queryOf(request).get('pts'))),
+  };
+}
+
+/** A fetch page; `changes` are members that are not as they should be. */
+export function page(
+  entities: readonly string[],
+  pts: number,
+  num: number,
+  step: Step,
+  changes: Readonly<Record<string, unknown>> = {},
+): string {
+  const [status, ready] = step;
+  const head = {
+    object: 'entity_search_items',
+    leads_search_id: taskId,
+    status,
+    pts,
+    num,
+    count: entities.length,
+    ready_count: ready,
+    limit: 100,
+    ...changes,
+  };
+  const body = `${JSON.stringify(head).slice(0, -1)},"entities":[${entities.join(',')}]}`;
+  return wholeAnswer('200 OK', 'application/json', body, ['X-Request-Id: req_fetch']);
+}
+
+export function queryOf(request: RawRequest): URLSearchParams {
+  return new URL(request.path, 'http://host').searchParams;
+}
+
+function operationOf({ path }: RawRequest): Operation {
+  if (path.endsWith('/create_task')) return 'create';
+  return path.includes('/status') ? 'status' : 'fetch';
+}
+
+function answerTo(
+  operation: Operation,
+  request: RawRequest,
+  step: Step,
+  entities: readonly string[],
+): string {
+  const json = (body: unknown): string =>
+    wholeAnswer('200 OK', 'application/json', JSON.stringify(body), [`X-Request-Id: req_${operation}`]);
+  const [status, ready] = step;
+  if (operation === 'create') return json({ leads_search_id: taskId });
+  if (operation === 'status') {
+    const stop_reason = status === 'done' ? 'limit' : '';
+    return json({ status: { status, ready_count: ready, verified_count: ready, stop_reason } });
+  }
+  const query = queryOf(request);
+  const pts = Number(query.get('pts'));
+  const num = Number(query.get('num'));
+  return page(entities.slice(pts, Math.min(pts + num, ready)), pts, num, step);
+}

@@ -1,0 +1,172 @@
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  createJournal,
+  type Intent,
+  type JournalEntry,
+  readOperations,
+  toEntries,
+  toLine,
+} from '../../src/operations/journal.ts';
+import { toKnownTasks } from '../../src/operations/task-list.ts';
+import { temporaryFolder } from '../helpers/run.ts';
+
+const intent: Intent = {
+  type: 'intent',
+  time: '2026-01-05T12:00:00.000Z',
+  command: 'task run',
+  idempotency_key: 'k',
+  body: '{"entity_type":"company","objective":"x\\n日","limit":1}',
+  profile: null,
+  origin: 'https://a.example',
+  key_fingerprint: 'abc',
+  output: null,
+  options: {},
+};
+const created: JournalEntry = { type: 'created', leads_search_id: 'ls_1', request_id: null };
+const pageTo = (next: number): JournalEntry => ({
+  type: 'page',
+  pts: 0,
+  count: next,
+  next,
+  ready_count: 9,
+  state: 'running',
+  output_length: null,
+});
+const done: JournalEntry = { type: 'terminal', outcome: 'complete', state: 'done', ready_count: 9 };
+
+async function write(stateDir: string, id: string, ...entries: JournalEntry[]): Promise<string> {
+  const journal = await createJournal(stateDir, id);
+  for (const entry of entries) await journal.append(entry);
+  await journal.close();
+  return join(stateDir, 'operations', id, 'journal.jsonl');
+}
+
+describe('the journal', () => {
+  it('gives back what was written, in the order of operation IDs', async () => {
+    const state = temporaryFolder();
+    await write(state, 'op_2', intent, created);
+    await write(state, 'op_1', intent, pageTo(3), done);
+    expect(await readOperations(state)).toEqual([
+      { operationId: 'op_1', entries: [intent, pageTo(3), done] },
+      { operationId: 'op_2', entries: [intent, created] },
+    ]);
+  });
+
+  it('has no operations where there is no folder, and minds no files of others', async () => {
+    const state = temporaryFolder();
+    expect(await readOperations(state)).toEqual([]);
+    mkdirSync(join(state, 'operations', 'op_0'), { recursive: true });
+    writeFileSync(join(state, 'operations', '.DS_Store'), 'x');
+    expect(await readOperations(state)).toEqual([]);
+  });
+
+  it('cut anywhere gives the lines that were whole', () => {
+    const lines = [intent, created, pageTo(3), done].map(toLine);
+    const whole = Buffer.from(lines.join(''));
+    for (let at = 0; at <= whole.length; at++) {
+      const cut = whole.subarray(0, at);
+      expect(toEntries(cut.toString(), 'f')).toHaveLength(cut.filter((byte) => byte === 0x0a).length);
+    }
+  });
+
+  it('with any byte changed is never read as something else', () => {
+    const entries = [intent, created, pageTo(3), done];
+    const whole = Buffer.from(entries.map(toLine).join(''));
+    fc.assert(
+      fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
+        const damaged = Buffer.from(whole);
+        damaged[at] = (damaged[at] as number) ^ change;
+        let read: JournalEntry[];
+        try {
+          read = toEntries(damaged.toString(), 'f');
+        } catch (error) {
+          expect(error).toMatchObject({
+            outcome: 'configuration',
+            message: expect.stringMatching(/of f is damaged/),
+          });
+          return;
+        }
+        // Only the end can be lost without a word: it is what a torn line looks like, and a damaged line end joins two.
+        expect(read.length).toBeGreaterThanOrEqual(entries.length - 2);
+        expect(entries.slice(0, read.length)).toEqual(read);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('names the file and the line that is damaged', async () => {
+    const state = temporaryFolder();
+    const path = await write(state, 'op_1', intent, created, done);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('ls_1', 'ls_2'));
+    await expect(readOperations(state)).rejects.toMatchObject({
+      outcome: 'configuration',
+      message: `line 2 of ${path} is damaged`,
+    });
+  });
+
+  it('ignores a torn last line', async () => {
+    const state = temporaryFolder();
+    const path = await write(state, 'op_1', intent, created);
+    appendFileSync(path, toLine(done).slice(0, 30));
+    expect((await readOperations(state))[0]?.entries).toEqual([intent, created]);
+  });
+
+  it('never goes into a folder that is there already', async () => {
+    const state = temporaryFolder();
+    await write(state, 'op_1', intent);
+    await expect(createJournal(state, 'op_1')).rejects.toMatchObject({ outcome: 'local_io' });
+  });
+});
+
+describe('the tasks of a journal', () => {
+  const operation = (operationId: string, ...entries: JournalEntry[]) => ({
+    operationId,
+    entries: entries as [Intent, ...JournalEntry[]],
+  });
+  const { idempotency_key: _, body: __, ...bare } = intent;
+  const waiting: Intent = { ...bare, command: 'task wait', leads_search_id: 'ls_1', options: { pts: 4 } };
+
+  it('one that was created and read', () => {
+    expect(toKnownTasks([operation('op_1', intent, created, pageTo(3))])).toEqual([
+      {
+        operation_id: 'op_1',
+        time: intent.time,
+        leads_search_id: 'ls_1',
+        entity_type: 'company',
+        objective: 'x\n日',
+        state: 'running',
+        position: 3,
+        ready_count: 9,
+        output: null,
+      },
+    ]);
+  });
+
+  const rows: readonly [name: string, operations: ReturnType<typeof operation>[], expected: object[]][] = [
+    ['whose answer was lost', [operation('op_1', intent)], [{ leads_search_id: null, state: null }]],
+    ['that was refused', [operation('op_1', intent, { ...done, outcome: 'credits', state: null })], []],
+    ['that was waited for and never seen', [operation('op_1', waiting)], []],
+    [
+      'that was waited for later is one row, with what is known of it',
+      [operation('op_1', intent, created, pageTo(3)), operation('op_2', waiting, pageTo(9), done)],
+      [{ operation_id: 'op_2', objective: 'x\n日', state: 'done', position: 9 }],
+    ],
+    [
+      'newest first',
+      [
+        operation('op_1', intent, created),
+        operation('op_2', intent, { ...created, leads_search_id: 'ls_2' } as JournalEntry),
+      ],
+      [{ leads_search_id: 'ls_2' }, { leads_search_id: 'ls_1' }],
+    ],
+    ['of other commands', [operation('op_1', { ...intent, command: 'contact' }, done)], []],
+  ];
+  it.each(rows)('one %s', (_name, operations, expected) => {
+    const known = toKnownTasks(operations);
+    expect(known).toHaveLength(expected.length);
+    expect(known).toMatchObject(expected);
+  });
+});
