@@ -10,6 +10,10 @@ import type { TimeLimits } from '../transport/watch.ts';
 import { createNotes } from './notes.ts';
 import type { ConnectionOptions } from './options.ts';
 
+/** `retry.attempts` and `retry.budget`, the latter in seconds. */
+const defaultAttempts = 20;
+const defaultBudget = 60;
+
 /** A way to the service. */
 export interface Connection {
   readonly client: Client;
@@ -62,6 +66,9 @@ export async function withConnection<T>(
     keyHeader: keyHeaderOf(settings),
     userAgent: `leadpipe/${context.version}`,
     ...(options.verbose ? { trace: createNotes(context, options).trace } : {}),
+    random: context.random,
+    retryAttempts: settings['retry.attempts'] ?? defaultAttempts,
+    retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaultBudget),
   });
   const limitsOf = (endpoint: EndpointName): TimeLimits =>
     toTimeLimits(times.timeLimits[endpoint], settings, options.timeout);

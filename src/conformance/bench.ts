@@ -84,7 +84,8 @@ export function take(bench: Bench, step: Step, earlier: readonly Answer[]): Prom
 /** The task that an answer of create_task names. */
 export function searchIdOf(answer: Answer): string {
   const id = isObject(answer.json) ? answer.json.leads_search_id : undefined;
-  if (answer.status !== 200 || typeof id !== 'string') throw new NotJudged(`create_task gave ${answer.status} and no task`);
+  if (answer.status !== 200 || typeof id !== 'string')
+    throw new NotJudged(`create_task gave ${answer.status} and no task`);
   return id;
 }
 

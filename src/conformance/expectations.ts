@@ -5,7 +5,11 @@ import { isObject, quoted, type Shape } from './shapes.ts';
 
 /** A request that the service accepts; `check` is the rule, where it is more than that. */
 export function accepted(says?: string, check?: Check): Expectation {
-  return { status: [200], ...(says === undefined ? {} : { says }), ...(check === undefined ? {} : { check }) };
+  return {
+    status: [200],
+    ...(says === undefined ? {} : { says }),
+    ...(check === undefined ? {} : { check }),
+  };
 }
 
 /** A refusal with the types that the document has for this status, or some of them. */
@@ -30,7 +34,11 @@ export function bodyLike(says: string, shape: Shape): Expectation {
   return accepted(says, (answer) => shape(answer.json, '$'));
 }
 
-export function header(name: string, wanted: string, accepts: (value: string, answer: Answer) => boolean): Expectation {
+export function header(
+  name: string,
+  wanted: string,
+  accepts: (value: string, answer: Answer) => boolean,
+): Expectation {
   return accepted(`${name}: ${wanted}`, (answer) => {
     const value = answer.headers.get(name);
     if (value === null) return [`there is no header ${name}`];
@@ -45,12 +53,21 @@ export const noStore = header('Cache-Control', 'no-store', (value) =>
     .split(',')
     .some((directive) => directive.trim() === 'no-store'),
 );
-export const suppliedKey = header('Idempotency-Key', 'as supplied', (value, { sentKey }) => value === sentKey);
+export const suppliedKey = header(
+  'Idempotency-Key',
+  'as supplied',
+  (value, { sentKey }) => value === sentKey,
+);
 export const generatedKey = header('Idempotency-Key', 'a generated one', (value) => value.trim() !== '');
 
 /** What the head and the body of an answer break. */
-export function problemsOf(expect: Expectation, answer: Answer, earlier: readonly Answer[]): readonly string[] {
-  if (!expect.status.includes(answer.status)) return [`${answer.status} instead of ${expect.status.join(' or ')}`];
+export function problemsOf(
+  expect: Expectation,
+  answer: Answer,
+  earlier: readonly Answer[],
+): readonly string[] {
+  if (!expect.status.includes(answer.status))
+    return [`${answer.status} instead of ${expect.status.join(' or ')}`];
   if (answer.status >= 400) return [...envelope(answer.json, '$'), ...wrongType(expect, answer)];
   return expect.check?.(answer, earlier) ?? [];
 }
@@ -81,7 +98,9 @@ function wrongType({ types = [] }: Expectation, answer: Answer): readonly string
   if (types.length === 0 || found.some((type) => types.some((one) => one === type))) return [];
   const named = isObject(answer.json) && isObject(answer.json.error) ? answer.json.error.type : undefined;
   const claimed = found.find(isErrorType) ?? (typeof named === 'string' ? named : undefined);
-  return claimed === undefined ? [] : [`the error type is ${quoted(claimed)} instead of ${types.join(' or ')}`];
+  return claimed === undefined
+    ? []
+    : [`the error type is ${quoted(claimed)} instead of ${types.join(' or ')}`];
 }
 
 function candidates({ json }: Answer): string[] {

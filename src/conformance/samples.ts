@@ -11,7 +11,10 @@ export function companies(change: object = {}): object {
   return { entity_type: 'company', objective, limit: 1, ...change };
 }
 
-export const contact = { contact_type: 'email', objective: 'the business e-mail of the founder of Example GmbH' };
+export const contact = {
+  contact_type: 'email',
+  objective: 'the business e-mail of the founder of Example GmbH',
+};
 export const research = { query: 'What does Example GmbH do?' };
 export const enrichment = {
   entity_context: 'Example GmbH. Industry: fintech. City: Berlin.',
@@ -26,7 +29,11 @@ export const pageExtraction = {
 
 /** A target that makes sense for the type. */
 export function targetOf(type: ExtractionType): string {
-  return type.startsWith('github_repo') ? 'octocat/hello-world' : type.startsWith('github') ? 'octocat' : 'nasa';
+  return type.startsWith('github_repo')
+    ? 'octocat/hello-world'
+    : type.startsWith('github')
+      ? 'octocat'
+      : 'nasa';
 }
 
 /** What each kind of lead may be asked for. */
@@ -72,7 +79,8 @@ export function getTask(endpoint: 'status' | 'fetch', query: Readonly<Record<str
 /** A right request of any endpoint; those that read a task name one that nobody has. */
 export function anyRequest(endpoint: EndpointName): Request {
   if (endpoint === 'balance') return { endpoint };
-  if (endpoint === 'status' || endpoint === 'fetch') return getTask(endpoint, { leads_search_id: unknownTask });
+  if (endpoint === 'status' || endpoint === 'fetch')
+    return getTask(endpoint, { leads_search_id: unknownTask });
   return post(endpoint);
 }
 

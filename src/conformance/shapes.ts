@@ -22,7 +22,10 @@ export const count = shape(
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 );
 export const integer = shape('a whole number', (value) => Number.isSafeInteger(value));
-export const notNull = shape('a JSON value other than null', (value) => value !== undefined && value !== null);
+export const notNull = shape(
+  'a JSON value other than null',
+  (value) => value !== undefined && value !== null,
+);
 export const object = shape('an object', isObject);
 
 export function isObject(value: unknown): value is Record<string, unknown> {

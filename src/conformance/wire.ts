@@ -81,11 +81,20 @@ export function createWire(options: WireOptions): (request: Request) => Promise<
       });
       const text = await response.text();
       trace?.(`< ${response.status}`);
-      return { request, sentKey, status: response.status, headers: response.headers, text, json: toJson(text) };
+      return {
+        request,
+        sentKey,
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: toJson(text),
+      };
     } catch (error) {
       if (options.signal.aborted) throw error;
       throw new NoAnswer(
-        limit.signal.aborted ? `no whole answer within ${seconds} seconds` : `no whole answer: ${causeOf(error)}`,
+        limit.signal.aborted
+          ? `no whole answer within ${seconds} seconds`
+          : `no whole answer: ${causeOf(error)}`,
         { cause: error },
       );
     } finally {
@@ -131,4 +140,3 @@ export function paddedTo(bytes: number, body: object): () => Uint8Array {
     return Buffer.from(`${text.slice(0, -1)}${' '.repeat(bytes - Buffer.byteLength(text))}}`);
   };
 }
-
