@@ -12,6 +12,10 @@ import type { LocalOptions } from './local.ts';
 import { createNotes } from './notes.ts';
 import type { ConnectionOptions } from './options.ts';
 
+/** `retry.attempts` and `retry.budget`, the latter in seconds. */
+const defaultAttempts = 20;
+const defaultBudget = 60;
+
 /** A way to the service. */
 export interface Connection {
   readonly client: Client;
@@ -69,6 +73,9 @@ export function withConnection<T>(
         keyHeader,
         userAgent: `leadpipe/${context.version}`,
         ...(options.verbose ? { trace: createNotes(context, options).trace } : {}),
+        random: context.random,
+        retryAttempts: settings['retry.attempts'] ?? defaultAttempts,
+        retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaultBudget),
       });
       const limitsOf = (endpoint: EndpointName): TimeLimits =>
         toTimeLimits(timeLimits[endpoint], settings, options.timeout);

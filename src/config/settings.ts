@@ -13,6 +13,10 @@ export interface Settings {
   readonly 'timeout.idle'?: number;
   readonly 'timeout.event'?: number;
   readonly 'timeout.total'?: number;
+  /** Further attempts after a failed one, at most; the policy of each fault may want fewer. */
+  readonly 'retry.attempts'?: number;
+  /** Seconds that all waits between attempts may take together. */
+  readonly 'retry.budget'?: number;
   readonly 'poll.interval'?: number;
   readonly 'poll.max'?: number;
 }
@@ -24,6 +28,10 @@ const oneOf = (...allowed: string[]): Check => ({
   accepts: (value) => typeof value === 'string' && allowed.includes(value),
 });
 const text: Check = { takes: 'a text', accepts: (value) => typeof value === 'string' && value !== '' };
+const wholeNumber = (max: number): Check => ({
+  takes: `a whole number from 0 to ${max}`,
+  accepts: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max,
+});
 const seconds: Check = {
   takes: 'seconds, above 0 and up to 86400',
   accepts: (value) => typeof value === 'number' && value > 0 && value <= 86_400,
@@ -43,6 +51,8 @@ const settingTable: Readonly<Record<SettingName, Check>> = {
   'timeout.idle': seconds,
   'timeout.event': seconds,
   'timeout.total': seconds,
+  'retry.attempts': wholeNumber(20),
+  'retry.budget': wholeNumber(86_400),
   'poll.interval': seconds,
   'poll.max': seconds,
 };

@@ -7,9 +7,10 @@ import {
 } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
+import { pause } from '../transport/pause.ts';
 import { checkPage, PageError } from './pages.ts';
 import { createPatience, type Patience, type Waiting } from './patience.ts';
-import { type PollTimes, pause, pollWaitMs } from './polling.ts';
+import { type PollTimes, pollWaitMs } from './polling.ts';
 
 /** How long the service may be away while a task is followed. */
 const outageMs = 10 * 60_000;

@@ -1,7 +1,8 @@
 import type { Clock } from '../context.ts';
 import { RequestError } from '../transport/errors.ts';
+import { pause } from '../transport/pause.ts';
 import { PageError } from './pages.ts';
-import { type PollTimes, pause, pollWaitMs } from './polling.ts';
+import { type PollTimes, pollWaitMs } from './polling.ts';
 
 /** What a free read may fail of, and still be worth another try. */
 export type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';

@@ -2,20 +2,28 @@ import type { Endpoint } from '../contract/endpoints.ts';
 import { type ErrorDetails, LeadpipeError } from '../errors.ts';
 import { type Fault, verdictOf } from './policy.ts';
 
+interface RequestErrorDetails extends ErrorDetails {
+  readonly retryAfterMs?: number | undefined;
+}
+
 /** A request that did not bring what it was sent for. `fault` names the row of the policy table it fell under. */
 export class RequestError extends LeadpipeError {
   readonly fault: Fault;
+  /** Milliseconds after which the service asked to be asked again. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(fault: Fault, endpoint: Endpoint, message: string, details: ErrorDetails = {}) {
+  constructor(fault: Fault, endpoint: Endpoint, message: string, details: RequestErrorDetails = {}) {
+    const { retryAfterMs, ...rest } = details;
     const { outcome, charged, hint } = verdictOf(fault, endpoint);
     super(outcome, message, {
       type: fault,
       hint,
       charged,
       retryable: outcome === 'temporary',
-      ...details,
+      ...rest,
     });
     this.fault = fault;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

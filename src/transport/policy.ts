@@ -53,11 +53,11 @@ interface Verdict {
 }
 
 interface PolicyRow {
-  /** For reads, which never cost anything. */
+  /** How often to send it again, with the same key and the same bytes, by group. */
+  readonly again: Readonly<Record<Group, number>>;
+  /** How the run ends after the last attempt: of a free read; of create_task, which replays; of all that is paid. */
   readonly read: Outcome;
-  /** For create_task, which can be asked again with its key. */
   readonly create: Outcome;
-  /** For everything else that is paid. */
   readonly paid: Outcome;
   /** Whether a paid request may have cost credits. */
   readonly charged: Charged;
@@ -68,100 +68,87 @@ interface PolicyRow {
 const notOurs = 'Check the address: whatever answers there is not the service.';
 const inDoubt =
   'It may have been charged. Compare `leadpipe balance` before you run it again: a new run is a new purchase.';
+const newKey = 'a new purchase needs a new --idempotency-key.';
 
-/** One row per fault: how the run ends and what it means for money. */
+const never = again(0, 0, 0, 0, 0);
+/** Nothing was sent, so everything may be sent again. */
+const always = again(4, 4, 4, 4, 4);
+/** One more try tells whether the service has the request: it answers 409 then. */
+const once = again(4, 4, 1, 1, 1);
+/** The document leaves open how long a task takes to be there; the time limit of retry.ts ends this. */
+const untilCreated = 100;
+
+/** One row per fault: how often to try again, how the run ends, and what it means for money. */
 const policy: Readonly<Record<Fault, PolicyRow>> = {
-  unsent: row(
-    'temporary',
-    'temporary',
-    'temporary',
-    'no',
-    'Check the address and the network; running it again is safe.',
-  ),
+  unsent: row(always, 'temporary', 'no', 'Check the address and the network; running it again is safe.'),
   certificate: row(
-    'interface',
-    'interface',
+    never,
     'interface',
     'no',
     'Check the address, the clock, and NODE_EXTRA_CA_CERTS for a private authority.',
   ),
-  not_http: row('interface', 'interface', 'interface', 'no', notOurs),
+  not_http: row(never, 'interface', 'no', notOurs),
   redirect: row(
-    'interface',
-    'interface',
+    never,
     'interface',
     'maybe',
     'Redirects are never followed. Use the address it points to, if you trust it.',
   ),
-  lost: row('temporary', 'unknown', 'unknown', 'maybe', inDoubt),
-  gateway: row('temporary', 'unknown', 'unknown', 'maybe', inDoubt),
+  lost: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
+  gateway: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
   garbled: row(
-    'interface',
-    'interface',
-    'unknown',
+    again(3, 3, 0, 1, 0),
+    ['interface', 'interface', 'unknown'],
     'yes',
     'The answer can not be had again. Report the request ID.',
   ),
-  internal_error: row('temporary', 'temporary', 'unknown', 'maybe', inDoubt),
+  internal_error: row(once, ['temporary', 'temporary', 'unknown'], 'maybe', inDoubt),
   not_enabled: row(
-    'not_enabled',
-    'not_enabled',
+    never,
     'not_enabled',
     'no',
     'Ask whoever runs the service to enable it, or choose another type.',
   ),
-  busy: row(
-    'temporary',
-    'temporary',
-    'temporary',
-    'no',
-    'Wait for running requests to end, then run it again.',
-  ),
+  busy: row(again(6, 6, 6, 6, 6), 'temporary', 'no', 'Wait for running requests to end, then run it again.'),
   already_exists: row(
-    'unknown',
-    'unknown',
-    'unknown',
-    'no',
-    'This key was used before; a new purchase needs a new --idempotency-key.',
-  ),
-  conflict: row(
-    'unknown',
-    'unknown',
+    again(0, untilCreated, 0, 5, 0),
     'unknown',
     'no',
-    'This key belongs to another request; a new purchase needs a new --idempotency-key.',
+    `This key was used before; ${newKey}`,
   ),
-  no_credits: row(
-    'credits',
-    'credits',
-    'credits',
-    'no',
-    'See `leadpipe balance`; a smaller --limit reserves less.',
-  ),
+  conflict: row(never, 'unknown', 'no', `This key belongs to another request; ${newKey}`),
+  no_credits: row(never, 'credits', 'no', 'See `leadpipe balance`; a smaller --limit reserves less.'),
   unauthenticated: row(
-    'authentication',
-    'authentication',
+    never,
     'authentication',
     'no',
     'Check LEADPIPE_API_KEY, and that it belongs to this address.',
   ),
   forbidden: row(
-    'authentication',
-    'authentication',
+    never,
     'authentication',
     'no',
     'The key is revoked, expired, or has no access to this operation.',
   ),
-  invalid: row('usage', 'usage', 'usage', 'no', 'Change the request as the message says.'),
+  invalid: row(never, 'usage', 'no', 'Change the request as the message says.'),
   missing: row(
-    'not_found',
-    'not_found',
+    never,
     'not_found',
     'no',
     'Check the id: a task can be read only with the key and at the address that made it.',
   ),
-  undocumented: row('interface', 'interface', 'interface', 'no', notOurs),
+  undocumented: row(never, 'interface', 'no', notOurs),
 };
+
+/** Further attempts after the first. */
+export function attemptsOf(fault: Fault, endpoint: Endpoint): number {
+  return policy[fault].again[groupOf(endpoint)];
+}
+
+/** Whether a paid request may have been carried out although it failed like this. */
+export function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
+  return groupOf(endpoint) !== 'read' && policy[fault].charged !== 'no';
+}
 
 /** How a run ends after this fault, what it cost and what to do. */
 export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
@@ -176,6 +163,16 @@ export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
   return { outcome: group === 'create' ? create : paid, charged, hint };
 }
 
-function row(read: Outcome, create: Outcome, paid: Outcome, charged: Charged, hint: string): PolicyRow {
-  return { read, create, paid, charged, hint };
+function again(read: number, create: number, answer: number, extract: number, stream: number) {
+  return { read, create, answer, extract, stream };
+}
+
+function row(
+  attempts: PolicyRow['again'],
+  outcome: Outcome | readonly [read: Outcome, create: Outcome, paid: Outcome],
+  charged: Charged,
+  hint: string,
+): PolicyRow {
+  const [read, create, paid] = typeof outcome === 'string' ? [outcome, outcome, outcome] : outcome;
+  return { again: attempts, read, create, paid, charged, hint };
 }

@@ -1,5 +1,4 @@
 import { type ErrorType, errorRows } from '../contract/errors.ts';
-import type { ErrorDetails } from '../errors.ts';
 import { RequestError, ServiceError } from './errors.ts';
 import type { Fault } from './policy.ts';
 import type { Call } from './request.ts';
@@ -16,7 +15,7 @@ interface Envelope {
 export function toRefusal(
   call: Call,
   status: number,
-  location: string | null,
+  { location, retryAfterMs }: { readonly location: string | null; readonly retryAfterMs: number | undefined },
   body: string,
   requestId: string | undefined,
   mask: (text: string) => string,
@@ -24,8 +23,9 @@ export function toRefusal(
   const { endpoint } = call;
   const name = `${endpoint.method} ${endpoint.path}`;
   const envelope = envelopeOf(body);
-  const details: ErrorDetails = {
+  const details = {
     status,
+    retryAfterMs,
     ...(requestId === undefined ? {} : { requestId }),
     ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
   };

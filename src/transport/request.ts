@@ -6,6 +6,7 @@ import type { JsonText } from '../json/text.ts';
 import { ConnectFailure } from './agent.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { toRefusal } from './refusal.ts';
+import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
 import { createFrameReader, type Frame } from './sse.ts';
 import { createWatch, SilenceError, type TimeLimits, type Watch } from './watch.ts';
 
@@ -73,7 +74,13 @@ export interface TransportOptions {
   readonly keyHeader: KeyHeader | undefined;
   readonly userAgent: string;
   /** A line for each request and answer, for --verbose. */
-  readonly trace?: (line: string) => void;
+  readonly trace?: ((line: string) => void) | undefined;
+  /** From 0 to 1. */
+  random(): number;
+  /** Further attempts at most; the policy table says how many each fault deserves. */
+  readonly retryAttempts: number;
+  /** Milliseconds that all waits between attempts may take together. */
+  readonly retryBudgetMs: number;
 }
 
 interface Head {
@@ -83,13 +90,21 @@ interface Head {
   readonly requestId: string | undefined;
 }
 
-/** The one way from a request to the wire. A repetition of a failed request would wrap `send`. */
+/** The one way from a request to the wire, and from a failed one to its repetition. */
 export function createTransport(options: TransportOptions): Transport {
   // A service that echoes the key would have us print it.
   const mask = (text: string): string =>
     options.apiKey.length < minMaskedKey ? text : text.replaceAll(options.apiKey, '[API key]');
 
-  async function send(call: Call): Promise<Head> {
+  const retrying: Retrying = {
+    clock: options.clock,
+    random: options.random,
+    trace: options.trace,
+    mostAttempts: options.retryAttempts,
+    budget: { leftMs: options.retryBudgetMs },
+  };
+
+  async function sendOnce(call: Call): Promise<Head> {
     const { endpoint } = call;
     const url = urlOf(options.baseUrl, call);
     const controller = new AbortController();
@@ -140,7 +155,32 @@ export function createTransport(options: TransportOptions): Transport {
     } finally {
       head.controller.abort();
     }
-    throw toRefusal(call, response.status, response.headers.get('location'), body, requestId, mask);
+    const location = response.headers.get('location');
+    const retryAfterMs = toRetryAfter(response.headers.get('retry-after'), options.clock);
+    throw toRefusal(call, response.status, { location, retryAfterMs }, body, requestId, mask);
+  }
+
+  async function readJson(call: Call): Promise<JsonAnswer> {
+    const head = await sendOnce(call);
+    let text: string;
+    try {
+      text = mask(await readText(head, maxJsonBytes, true));
+    } catch (error) {
+      if (error instanceof RangeError || isNotUtf8(error)) {
+        throw garbled(call, `an answer that is not JSON (${error.message})`, head.requestId, error);
+      }
+      throw toFailure(error, call, head);
+    }
+    try {
+      return {
+        text,
+        value: JSON.parse(text),
+        requestId: head.requestId,
+        idempotencyKey: headerOf(head.response, responseHeaders.idempotencyKey, mask),
+      };
+    } catch (error) {
+      throw garbled(call, 'an answer that is not JSON', head.requestId, error);
+    }
   }
 
   return {
@@ -149,30 +189,10 @@ export function createTransport(options: TransportOptions): Transport {
       const headers = headersOf({ ...options, apiKey: '[API key]' }, request);
       return { method: endpoint.method, url: urlOf(options.baseUrl, request).href, headers, body };
     },
-    async json(call) {
-      const head = await send(call);
-      let text: string;
-      try {
-        text = mask(await readText(head, maxJsonBytes, true));
-      } catch (error) {
-        if (error instanceof RangeError || isNotUtf8(error)) {
-          throw garbled(call, `an answer that is not JSON (${error.message})`, head.requestId, error);
-        }
-        throw toFailure(error, call, head);
-      }
-      try {
-        return {
-          text,
-          value: JSON.parse(text),
-          requestId: head.requestId,
-          idempotencyKey: headerOf(head.response, responseHeaders.idempotencyKey, mask),
-        };
-      } catch (error) {
-        throw garbled(call, 'an answer that is not JSON', head.requestId, error);
-      }
-    },
+    json: (call) => withRetries(retrying, call.endpoint, call.signal, () => readJson(call)),
     async stream(call) {
-      const head = await send(call);
+      // Once the stream has begun it is never asked for again: what comes would be a second search.
+      const head = await withRetries(retrying, call.endpoint, call.signal, () => sendOnce(call));
       return { requestId: head.requestId, frames: readFrames(head, call, mask) };
     },
     close: () => options.dispatcher.destroy(),
@@ -295,7 +315,10 @@ function faultOf(cause: unknown): 'unsent' | 'certificate' | 'not_http' | 'lost'
     return 'certificate';
   }
   if (name === 'HTTPParserError' || code === 'EPROTO' || code.startsWith('ERR_SSL_')) return 'not_http';
-  return cause instanceof ConnectFailure ? 'unsent' : 'lost';
+  // Node's fetch refuses some ports, such as 1 and 9, without trying.
+  if (cause instanceof ConnectFailure || (cause instanceof Error && cause.message === 'bad port'))
+    return 'unsent';
+  return 'lost';
 }
 
 /** Connection errors of several addresses at once have no message of their own. */

@@ -7,6 +7,7 @@ import {
   errorAnswer,
   type FaultServer,
   lastChunk,
+  type RawRequest,
   searchFrames,
   startFaultServer,
   streamHead,
@@ -26,6 +27,8 @@ interface Expected {
   readonly charged: 'no' | 'maybe' | 'yes';
   readonly type?: string;
   readonly retryable?: boolean;
+  /** On the wire, the repetitions with the same key included. */
+  readonly requests?: number;
 }
 
 const requestId = ['X-Request-Id: req_test'];
@@ -78,14 +81,14 @@ const faults: readonly [name: string, answer: string, search: Expected, balance:
   [
     '429',
     errorAnswer('429 Too Many Requests', 'concurrency_limit', 'no', requestId),
-    { exit: 75, charged: 'no', type: 'concurrency_limit', retryable: true },
+    { requests: 7, exit: 75, charged: 'no', type: 'concurrency_limit', retryable: true },
     null,
   ],
   [
     '500',
     errorAnswer('500 Internal Server Error', 'internal_error', 'no', requestId),
-    { exit: 8, charged: 'maybe', type: 'internal_error' },
-    { exit: 75, charged: 'no', retryable: true },
+    { requests: 2, exit: 8, charged: 'maybe', type: 'internal_error' },
+    { requests: 5, exit: 75, charged: 'no', retryable: true },
   ],
   [
     '503',
@@ -96,20 +99,20 @@ const faults: readonly [name: string, answer: string, search: Expected, balance:
   [
     '503 of a proxy',
     wholeAnswer('503 Service Unavailable', 'text/html', '<html>'),
-    { exit: 8, charged: 'maybe', type: 'gateway' },
-    { exit: 75, charged: 'no' },
+    { requests: 2, exit: 8, charged: 'maybe', type: 'gateway' },
+    { requests: 5, exit: 75, charged: 'no' },
   ],
   [
     '500 of a proxy',
     wholeAnswer('500 Internal Server Error', 'text/plain', 'oops'),
-    { exit: 8, charged: 'maybe', type: 'gateway' },
-    { exit: 75, charged: 'no' },
+    { requests: 2, exit: 8, charged: 'maybe', type: 'gateway' },
+    { requests: 5, exit: 75, charged: 'no' },
   ],
   [
     '502 of a proxy',
     html,
-    { exit: 8, charged: 'maybe', type: 'gateway' },
-    { exit: 75, charged: 'no', type: 'gateway' },
+    { requests: 2, exit: 8, charged: 'maybe', type: 'gateway' },
+    { requests: 5, exit: 75, charged: 'no', type: 'gateway' },
   ],
   [
     '418',
@@ -121,7 +124,7 @@ const faults: readonly [name: string, answer: string, search: Expected, balance:
     '204',
     'HTTP/1.1 204 No Content\r\n\r\n',
     { exit: 8, charged: 'yes', type: 'garbled' },
-    { exit: 76, charged: 'no' },
+    { requests: 4, exit: 76, charged: 'no' },
   ],
   [
     '302',
@@ -139,7 +142,7 @@ const faults: readonly [name: string, answer: string, search: Expected, balance:
     '200 HTML',
     wholeAnswer('200 OK', 'text/html', '<html>'),
     { exit: 8, charged: 'yes', type: 'garbled' },
-    { exit: 76, charged: 'no', type: 'garbled' },
+    { requests: 4, exit: 76, charged: 'no', type: 'garbled' },
   ],
   [
     '200 of the wrong shape',
@@ -151,7 +154,7 @@ const faults: readonly [name: string, answer: string, search: Expected, balance:
     'bad JSON',
     wholeAnswer('200 OK', 'application/json', '{"object":'),
     { exit: 8, charged: 'yes' },
-    { exit: 76, charged: 'no', type: 'garbled' },
+    { requests: 4, exit: 76, charged: 'no', type: 'garbled' },
   ],
   [
     'not HTTP',
@@ -161,22 +164,36 @@ const faults: readonly [name: string, answer: string, search: Expected, balance:
   ],
 ];
 
+/** Every repetition has the key and the bytes of the first. */
+function expectRepetitions([first, ...rest]: readonly RawRequest[]): void {
+  for (const one of rest) {
+    expect([one.method, one.path, one.body]).toEqual([first?.method, first?.path, first?.body]);
+    expect(one.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
+  }
+}
+
 describe('a fault on the way', () => {
   it.each(faults)('%s', async (_, answer, ofSearch, ofBalance) => {
-    server = await startFaultServer((socket) => void socket.write(answer));
     for (const [args, expected] of [
       [search, ofSearch],
       [balance, ofBalance],
     ] as const) {
       if (expected === null) continue;
+      server = await startFaultServer((socket) => void socket.write(answer));
       const { code, stdout, stderr } = await runInProcess(args, { env: pointedAt(server.url) });
       const { error } = JSON.parse(stderr);
-      expect({ code, stdout }).toEqual({ code: expected.exit, stdout: '' });
-      expect(error).toMatchObject(expected);
+      const { requests = 1, ...said } = expected;
+      expect({ code, stdout, requests: server.requests.length }).toEqual({
+        code: expected.exit,
+        stdout: '',
+        requests,
+      });
+      expect(error).toMatchObject(said);
       expect(error.request_id).toBe(answer.includes('X-Request-Id') ? 'req_test' : null);
       expect(error.idempotency_key).toBe(args === search ? 'test-1' : null);
+      expectRepetitions(server.requests);
+      await server.close();
     }
-    expect(server.requests).toHaveLength(ofBalance === null ? 1 : 2);
   });
 
   it.each([
@@ -203,7 +220,9 @@ describe('a fault on the way', () => {
     expect(JSON.parse(paid.stderr).error).toMatchObject({ type: 'lost', charged: 'maybe', retryable: false });
     const free = await runInProcess([...balance, '--timeout', '0.3'], { env: pointedAt(server.url) });
     expect(free.code).toBe(75);
-    expect(server.requests).toHaveLength(2);
+    // The search once more, the free read four times more.
+    expect(server.requests.map(({ method }) => method).join(' ')).toBe('POST POST GET GET GET GET GET');
+    expectRepetitions(server.requests.slice(0, 2));
   });
 
   it.each([
@@ -242,7 +261,7 @@ describe('a fault on the way', () => {
     const { port } = closed.address() as AddressInfo;
     await new Promise((resolve) => closed.close(resolve));
     for (const url of [`http://127.0.0.1:${port}`, 'https://nowhere.invalid']) {
-      const { code, stderr } = await run(search, { env: pointedAt(url) });
+      const { code, stderr } = await runInProcess(search, { env: pointedAt(url) });
       expect(code).toBe(75);
       expect(JSON.parse(stderr).error).toMatchObject({ type: 'unsent', charged: 'no', retryable: true });
     }
@@ -258,6 +277,58 @@ describe('a fault on the way', () => {
     plain.close();
     expect(code).toBe(76);
     expect(JSON.parse(stderr).error).toMatchObject({ type: 'not_http', charged: 'no' });
+  });
+});
+
+describe('a fault that passes', () => {
+  const whole = Buffer.concat([
+    Buffer.from(streamHead),
+    chunk(searchFrames([['{"name":"A"}']]).join('')),
+    Buffer.from(lastChunk),
+  ]);
+  const lost = (socket: Socket): void => void socket.destroy();
+  const refused =
+    (status: string, type: string, headers: readonly string[] = []) =>
+    (socket: Socket): void =>
+      void socket.write(errorAnswer(status, type, 'no', headers));
+  const busy = refused('429 Too Many Requests', 'concurrency_limit');
+
+  it.each([
+    ['a lost answer', [lost]],
+    ['a busy service', [busy, busy, busy, busy, busy, busy]],
+    ['a busy service that says when', [refused('429 X', 'concurrency_limit', ['Retry-After: 0'])]],
+    ['a gateway', [refused('502 Bad Gateway', 'x')]],
+  ])('%s: the search is whole in the end, with one key', async (_, faults) => {
+    const left = [...faults];
+    server = await startFaultServer((socket) => {
+      const fault = left.shift();
+      if (fault === undefined) socket.write(whole);
+      else fault(socket);
+    });
+    const { code, stdout } = await runInProcess(['search', 'company', 'x'], { env: pointedAt(server.url) });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '{"name":"A"}\n' });
+    expect(server.requests).toHaveLength(faults.length + 1);
+    expectRepetitions(server.requests);
+  });
+
+  it.each([
+    ['is there already', refused('409 Conflict', 'request_already_exists'), 'its answer is lost'],
+    ['is refused for another reason', refused('401 X', 'authentication_error'), 'asked again'],
+  ])('a lost answer whose repetition %s stays in doubt', async (_, second, says) => {
+    const answers = [lost, second];
+    server = await startFaultServer((socket) => answers.shift()?.(socket));
+    const { code, stderr } = await runInProcess(search, { env: pointedAt(server.url) });
+    const { error } = JSON.parse(stderr);
+    expect(code).toBe(8);
+    expect(error).toMatchObject({ charged: 'maybe', retryable: false });
+    expect(error.message).toContain(says);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('a wait beyond the budget ends the run at once', async () => {
+    server = await startFaultServer(refused('429 X', 'concurrency_limit', ['Retry-After: 61']));
+    const { code } = await runInProcess(search, { env: pointedAt(server.url) });
+    expect({ code, requests: server.requests.length }).toEqual({ code: 75, requests: 1 });
   });
 });
 

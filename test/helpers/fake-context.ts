@@ -31,7 +31,8 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
     env,
     directories: { config: env.LEADPIPE_CONFIG_DIR ?? '', state: env.LEADPIPE_STATE_DIR ?? '' },
     ids: { idempotencyKey: () => `test-${++keys}`, operationId: () => `op_test_${process.hrtime.bigint()}` },
-    random: () => 0.5,
+    // No jitter: what is tried again is tried again at once.
+    random: () => 0,
     signal: new AbortController().signal,
     version: '0.0.0-test',
     pid: process.pid,

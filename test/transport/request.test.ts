@@ -37,6 +37,9 @@ async function transportTo(url: string, keyHeader?: 'x-api-key' | 'bearer'): Pro
     apiKey: 'key-0123456789',
     keyHeader,
     userAgent: 'test',
+    random: () => 0,
+    retryAttempts: 0,
+    retryBudgetMs: 0,
   });
   return transport;
 }

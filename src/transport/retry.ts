@@ -1,0 +1,106 @@
+import type { Clock } from '../context.ts';
+import type { Endpoint } from '../contract/endpoints.ts';
+import { RequestError } from './errors.ts';
+import { pause } from './pause.ts';
+import { attemptsOf, isDoubtful } from './policy.ts';
+
+/** Milliseconds that all waits between attempts of one process may take together. */
+export interface RetryBudget {
+  leftMs: number;
+}
+
+export interface Retrying {
+  readonly clock: Clock;
+  /** From 0 to 1. */
+  random(): number;
+  readonly budget: RetryBudget;
+  /** Further attempts at most, whatever the policy says. */
+  readonly mostAttempts: number;
+  /** A line for each wait, for --verbose. */
+  readonly trace?: ((line: string) => void) | undefined;
+}
+
+const baseMs = 1000;
+const capMs = 30_000;
+/** A task that is being created by an earlier attempt is waited for this long. */
+const creatingMs = 120_000;
+
+/**
+ * Sends a request, and again with the same key and the same bytes for as often as the policy table says. Throws what
+ * the last attempt threw; where an earlier one may have been charged, the error says so whatever came later.
+ */
+export async function withRetries<T>(
+  retrying: Retrying,
+  endpoint: Endpoint,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  let doubt: RequestError | undefined;
+  const start = retrying.clock.monotonic();
+  for (let tries = 0; ; tries++) {
+    let error: RequestError;
+    try {
+      return await attempt();
+    } catch (thrown) {
+      if (!(thrown instanceof RequestError)) throw thrown;
+      error = thrown;
+    }
+    const elapsed = retrying.clock.monotonic() - start;
+    const wait = waitOf(error, endpoint, tries, elapsed, retrying);
+    if (wait === undefined) throw doubt === undefined ? error : inDoubt(doubt, error, endpoint);
+    if (isDoubtful(error.fault, endpoint)) doubt = error;
+    retrying.trace?.(`again in ${Math.round(wait)} ms: ${error.message}`);
+    await pause(retrying.clock, wait, signal, doubt === undefined ? 'no' : 'maybe');
+  }
+}
+
+/** Milliseconds to wait before the next attempt; undefined when there is none. Takes them from the budget. */
+function waitOf(
+  error: RequestError,
+  endpoint: Endpoint,
+  tries: number,
+  elapsed: number,
+  { random, budget, mostAttempts }: Retrying,
+): number | undefined {
+  const attempts = attemptsOf(error.fault, endpoint);
+  if (tries >= Math.min(attempts, mostAttempts)) return undefined;
+  // Full jitter: a crowd that failed together does not come back together.
+  const wait = error.retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
+  // Waiting for one's own task is not retrying, and has a limit of its own.
+  if (error.fault === 'already_exists' && endpoint.repetition === 'replays') {
+    return elapsed + wait > creatingMs ? undefined : wait;
+  }
+  if (wait > budget.leftMs) return undefined;
+  budget.leftMs -= wait;
+  return wait;
+}
+
+/** The last error after one that may have been charged: unless the service itself refused, it is still in doubt. */
+function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): RequestError {
+  if (isDoubtful(last.fault, endpoint)) return last;
+  if (last.fault === 'no_credits' || last.fault === 'invalid') return last;
+  const message =
+    last.fault === 'already_exists'
+      ? `${doubt.message}; asked again with the same key, the service has that request already: its answer is lost`
+      : `${doubt.message}; asked again: ${last.message}`;
+  return new RequestError(doubt.fault, endpoint, message, {
+    ...last.details,
+    type: doubt.details.type ?? doubt.fault,
+    charged: 'maybe',
+    retryable: false,
+    hint: doubt.details.hint ?? '',
+    cause: last,
+  });
+}
+
+/**
+ * Pure but for the clock: the milliseconds of a Retry-After header, in seconds or as a date. A date that has passed
+ * (or a clock that jumped) is now; what can't be read is undefined.
+ */
+export function toRetryAfter(header: string | null, clock: Clock): number | undefined {
+  if (header === null) return undefined;
+  if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header) * 1000;
+  // Date.parse takes almost anything for a date; those of HTTP end like this.
+  const date = header.endsWith('GMT') ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now().getTime());
+}

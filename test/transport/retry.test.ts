@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/context.ts';
+import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
+import { RequestError } from '../../src/transport/errors.ts';
+import type { Fault } from '../../src/transport/policy.ts';
+import { toRetryAfter, withRetries } from '../../src/transport/retry.ts';
+
+/** A clock on which a wait takes no time, and is remembered. */
+function createWaits(): { clock: Clock; waits: number[] } {
+  const waits: number[] = [];
+  let time = 0;
+  const clock: Clock = {
+    now: () => new Date(Date.UTC(2026, 0, 1) + time),
+    monotonic: () => time,
+    after(ms, callback) {
+      waits.push(ms);
+      time += ms;
+      const handle = setImmediate(callback);
+      return () => clearImmediate(handle);
+    },
+  };
+  return { clock, waits };
+}
+
+interface Tried {
+  readonly tries: number;
+  readonly waits: readonly number[];
+  readonly error: RequestError;
+}
+
+async function tryOut(
+  name: EndpointName,
+  faults: readonly (Fault | RequestError)[],
+  options: { random?: number; budgetMs?: number; mostAttempts?: number } = {},
+): Promise<Tried> {
+  const { clock, waits } = createWaits();
+  const endpoint = endpoints[name];
+  let tries = 0;
+  const retrying = {
+    clock,
+    random: () => options.random ?? 1,
+    budget: { leftMs: options.budgetMs ?? Number.POSITIVE_INFINITY },
+    mostAttempts: options.mostAttempts ?? 1000,
+  };
+  const error = await withRetries(retrying, endpoint, new AbortController().signal, async () => {
+    const fault = faults[Math.min(tries++, faults.length - 1)] as Fault | RequestError;
+    throw fault instanceof RequestError ? fault : new RequestError(fault, endpoint, fault);
+  }).catch((thrown: RequestError) => thrown);
+  return { tries, waits, error: error as RequestError };
+}
+
+/** Attempts in all, by endpoint: the columns G, C, P, X and S of the matrix. */
+const matrix: readonly [fault: Fault, G: number, C: number, P: number, X: number, S: number][] = [
+  ['unsent', 5, 5, 5, 5, 5],
+  ['certificate', 1, 1, 1, 1, 1],
+  ['not_http', 1, 1, 1, 1, 1],
+  ['redirect', 1, 1, 1, 1, 1],
+  ['lost', 5, 5, 2, 2, 2],
+  ['gateway', 5, 5, 2, 2, 2],
+  ['garbled', 4, 4, 1, 2, 1],
+  ['internal_error', 5, 5, 2, 2, 2],
+  ['not_enabled', 1, 1, 1, 1, 1],
+  ['busy', 7, 7, 7, 7, 7],
+  ['already_exists', 1, 8, 1, 6, 1],
+  ['conflict', 1, 1, 1, 1, 1],
+  ['no_credits', 1, 1, 1, 1, 1],
+  ['unauthenticated', 1, 1, 1, 1, 1],
+  ['forbidden', 1, 1, 1, 1, 1],
+  ['invalid', 1, 1, 1, 1, 1],
+  ['missing', 1, 1, 1, 1, 1],
+  ['undocumented', 1, 1, 1, 1, 1],
+];
+const columns: readonly (readonly EndpointName[])[] = [
+  ['balance', 'status', 'fetch'],
+  ['createTask'],
+  ['contactSearch', 'deepSearch', 'enrich'],
+  ['extract'],
+  ['search'],
+];
+
+describe('attempts', () => {
+  it.each(matrix)('%s', async (fault, ...attempts) => {
+    for (const [column, names] of columns.entries()) {
+      for (const name of names) {
+        const { tries, error } = await tryOut(name, [fault]);
+        expect({ name, tries }).toEqual({ name, tries: attempts[column] });
+        expect(error.fault).toBe(fault);
+      }
+    }
+  });
+
+  it('retry.attempts bounds all of them', async () => {
+    for (const most of [0, 2]) {
+      expect(await tryOut('balance', ['lost'], { mostAttempts: most })).toMatchObject({ tries: most + 1 });
+    }
+  });
+});
+
+describe('waits', () => {
+  it('double up to 30 s, with full jitter', async () => {
+    expect((await tryOut('balance', ['busy'])).waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000]);
+    expect((await tryOut('balance', ['busy'], { random: 0.5 })).waits).toEqual([
+      500, 1000, 2000, 4000, 8000, 15_000,
+    ]);
+    expect((await tryOut('balance', ['busy'], { random: 0 })).waits).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
+  it('are what the service asked for', async () => {
+    const busy = new RequestError('busy', endpoints.search, 'busy', { retryAfterMs: 7000 });
+    expect((await tryOut('search', [busy])).waits).toEqual(Array(6).fill(7000));
+  });
+
+  it('stay inside the budget of the process', async () => {
+    expect(await tryOut('balance', ['busy'], { budgetMs: 7000 })).toMatchObject({
+      tries: 4,
+      waits: [1000, 2000, 4000],
+    });
+    const late = new RequestError('busy', endpoints.search, 'busy', { retryAfterMs: 60_001 });
+    expect(await tryOut('search', [late], { budgetMs: 60_000 })).toMatchObject({ tries: 1, waits: [] });
+  });
+
+  it('for a task that is being created go on for two minutes, whatever the budget', async () => {
+    const { waits } = await tryOut('createTask', ['already_exists'], { budgetMs: 0 });
+    expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeLessThanOrEqual(120_000);
+    expect(waits.length).toBeGreaterThan(5);
+  });
+});
+
+describe('doubt', () => {
+  const cases: readonly [first: Fault, last: Fault, outcome: string, charged: string][] = [
+    ['lost', 'already_exists', 'unknown', 'maybe'],
+    ['lost', 'conflict', 'unknown', 'maybe'],
+    ['lost', 'unsent', 'unknown', 'maybe'],
+    ['lost', 'not_enabled', 'unknown', 'maybe'],
+    ['lost', 'unauthenticated', 'unknown', 'maybe'],
+    ['gateway', 'already_exists', 'unknown', 'maybe'],
+    ['internal_error', 'already_exists', 'unknown', 'maybe'],
+    ['lost', 'lost', 'unknown', 'maybe'],
+    ['lost', 'no_credits', 'credits', 'no'],
+    ['lost', 'invalid', 'usage', 'no'],
+    ['unsent', 'unauthenticated', 'authentication', 'no'],
+    ['busy', 'already_exists', 'unknown', 'no'],
+  ];
+  it.each(cases)('%s, then %s: %s, charged %s', async (first, last, outcome, charged) => {
+    const { error } = await tryOut('contactSearch', [first, last]);
+    expect({ outcome: error.outcome, charged: error.details.charged }).toEqual({ outcome, charged });
+  });
+
+  it('does not arise from free reads', async () => {
+    const { error } = await tryOut('status', ['lost', 'missing']);
+    expect(error).toMatchObject({ outcome: 'not_found', details: { charged: 'no' } });
+  });
+});
+
+describe('Retry-After', () => {
+  const { clock } = createWaits();
+  it.each([
+    [null, undefined],
+    ['0', 0],
+    ['12', 12_000],
+    [' 3 ', 3000],
+    ['Thu, 01 Jan 2026 00:00:10 GMT', 10_000],
+    ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
+    ['soon', undefined],
+    ['-5', undefined],
+    ['1e9', undefined],
+    ['99999999999', undefined],
+  ])('%s is %s ms', (header, ms) => {
+    expect(toRetryAfter(header, clock)).toBe(ms);
+  });
+});
