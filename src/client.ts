@@ -20,7 +20,6 @@ import {
   taskStates,
 } from './contract/types.ts';
 import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
-import { RequestError } from './transport/errors.ts';
 import type { Request, Transport } from './transport/request.ts';
 import type { Frame } from './transport/sse.ts';
 import type { TimeLimits } from './transport/watch.ts';
@@ -111,21 +110,16 @@ export interface Client {
 
 /** `limitsOf` gives the seconds that each endpoint may take. */
 export function createClient(transport: Transport, limitsOf: (endpoint: EndpointName) => TimeLimits): Client {
-  /** Sends one request; an answer that lacks what the interface promises throws a RequestError. */
+  /** Asks for one answer, and knows what the interface promises of it. */
   async function ask<T>(
     name: EndpointName,
     request: Request,
     signal: AbortSignal,
-    lacks: (value: Members) => string | undefined,
+    lacksOf: (value: Members) => string | undefined,
   ): Promise<Answer<T>> {
-    const answer = await transport.json({ ...request, limits: limitsOf(name), signal });
-    const missing = isMembers(answer.value) ? lacks(answer.value) : 'an object';
-    if (missing === undefined) return { ...answer, value: answer.value as T };
-    const { method, path } = request.endpoint;
-    throw new RequestError('garbled', request.endpoint, `${method} ${path} was answered without ${missing}`, {
-      ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
-      ...(request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey }),
-    });
+    const lacks = (value: unknown): string | undefined => (isMembers(value) ? lacksOf(value) : 'an object');
+    const answer = await transport.json({ ...request, limits: limitsOf(name), signal, lacks });
+    return { ...answer, value: answer.value as T };
   }
 
   return {

@@ -60,7 +60,8 @@ export function createPatience(waiting: Waiting, options: PatienceOptions): Pati
 function readFaultOf(error: unknown): ReadFault | undefined {
   if (error instanceof PageError) return error.empty ? 'empty' : 'garbled';
   if (!(error instanceof RequestError)) return undefined;
-  if (error.fault === 'garbled' || error.fault === 'missing') return error.fault;
+  if (error.fault === 'missing') return error.fault;
+  // Everything else has been tried again on the way; an outage deserves more patience than that.
   return error.outcome === 'temporary' ? 'outage' : undefined;
 }
 

@@ -25,6 +25,8 @@ export interface Request {
 }
 
 export interface Call extends Request {
+  /** What the interface promises of the answer and is not there; undefined when all of it is. */
+  readonly lacks?: (value: unknown) => string | undefined;
   readonly limits: TimeLimits;
   readonly signal: AbortSignal;
 }
@@ -171,16 +173,16 @@ export function createTransport(options: TransportOptions): Transport {
       }
       throw toFailure(error, call, head);
     }
+    let value: unknown;
     try {
-      return {
-        text,
-        value: JSON.parse(text),
-        requestId: head.requestId,
-        idempotencyKey: headerOf(head.response, responseHeaders.idempotencyKey, mask),
-      };
+      value = JSON.parse(text);
     } catch (error) {
       throw garbled(call, 'an answer that is not JSON', head.requestId, error);
     }
+    const lacks = call.lacks?.(value);
+    if (lacks !== undefined) throw garbled(call, `an answer without ${lacks}`, head.requestId);
+    const idempotencyKey = headerOf(head.response, responseHeaders.idempotencyKey, mask);
+    return { text, value, requestId: head.requestId, idempotencyKey };
   }
 
   return {

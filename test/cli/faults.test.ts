@@ -148,7 +148,7 @@ const faults: readonly [name: string, answer: string, search: Expected, balance:
     '200 of the wrong shape',
     wholeAnswer('200 OK', 'application/json', '{"available_credits":"many"}'),
     { exit: 8, charged: 'yes' },
-    { exit: 76, charged: 'no' },
+    { requests: 4, exit: 76, charged: 'no' },
   ],
   [
     'bad JSON',

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createParser } from 'eventsource-parser';
 import { afterEach, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
 type Child = ReturnType<typeof start>;
@@ -155,7 +156,7 @@ describe('serve', () => {
   ];
   it.each(keys)('%s: exit %i, %s', async (key, exit, type, set) => {
     const env = await serve(set === undefined ? [] : ['--set', set]);
-    const { code, stderr } = await run(['search', 'company', 'fintech', '--json-errors'], {
+    const { code, stderr } = await runInProcess(['search', 'company', 'fintech', '--json-errors'], {
       env: pointedAt(env.LEADPIPE_BASE_URL ?? '', key),
     });
     const { error } = JSON.parse(stderr);

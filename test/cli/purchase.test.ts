@@ -124,31 +124,40 @@ describe.each(rows)('%s', (_, row) => {
       expect(stdout).toContain(words);
   });
 
-  const faults: readonly [name: string, answer: string, expected: object][] = [
+  const isExtract = row.args[0] === 'extract';
+  /** How it ends, and how many requests that takes: repetitions have the same key. */
+  const faults: readonly [name: string, answer: string, expected: object, requests?: number][] = [
     ['401', errorAnswer('401 Unauthorized', 'authentication_error', 'no'), { exit: 4, charged: 'no' }],
     ['402', errorAnswer('402 Payment Required', 'insufficient_credits', 'no'), { exit: 5, charged: 'no' }],
-    ['409', errorAnswer('409 Conflict', 'request_already_exists', 'no'), { exit: 8, charged: 'no' }],
+    [
+      '409',
+      errorAnswer('409 Conflict', 'request_already_exists', 'no'),
+      { exit: 8, charged: 'no' },
+      isExtract ? 6 : 1,
+    ],
     ['422', errorAnswer('422 Unprocessable', 'invalid_request_error', 'no'), { exit: 2, charged: 'no' }],
     [
       '429',
       errorAnswer('429 Too Many', 'concurrency_limit', 'no'),
       { exit: 75, charged: 'no', retryable: true },
+      7,
     ],
-    ['500', errorAnswer('500 Error', 'internal_error', 'no'), { exit: 8, charged: 'maybe' }],
+    ['500', errorAnswer('500 Error', 'internal_error', 'no'), { exit: 8, charged: 'maybe' }, 2],
     ['503', errorAnswer('503 Unavailable', 'service_unavailable', 'no'), { exit: 9, charged: 'no' }],
-    ['no answer', '', { exit: 8, charged: 'maybe', type: 'lost', idempotency_key: 'test-1' }],
+    ['no answer', '', { exit: 8, charged: 'maybe', type: 'lost', idempotency_key: 'test-1' }, 2],
     [
       'an answer that is cut',
       ok(row.answer).slice(0, -5),
       { exit: 8, charged: 'maybe', request_id: 'req_test' },
+      2,
     ],
-    ['no JSON', ok('{"success":tru'), { exit: 8, charged: 'yes', request_id: 'req_test' }],
-    ['another JSON', ok('{}'), { exit: 8, charged: 'yes', request_id: 'req_test' }],
-    ['an array', ok('[]'), { exit: 8, charged: 'yes', request_id: 'req_test' }],
+    ['no JSON', ok('{"success":tru'), { exit: 8, charged: 'yes', request_id: 'req_test' }, isExtract ? 2 : 1],
+    ['another JSON', ok('{}'), { exit: 8, charged: 'yes', request_id: 'req_test' }, isExtract ? 2 : 1],
+    ['an array', ok('[]'), { exit: 8, charged: 'yes', request_id: 'req_test' }, isExtract ? 2 : 1],
   ];
   it.each(faults)(
     '%s: says how it ends and what it cost, and leaves no file',
-    async (_name, answer, expected) => {
+    async (_name, answer, expected, requests = 1) => {
       const cwd = temporaryFolder();
       const args = [...row.args, '--json-errors', '-o', join(cwd, 'out.json')];
       const { code, stdout, stderr } = await runInProcess(args, { env: await serve(answer) });
@@ -156,7 +165,9 @@ describe.each(rows)('%s', (_, row) => {
       expect(error).toMatchObject(expected);
       expect({ code, stdout }).toEqual({ code: error.exit, stdout: '' });
       expect(readdirSync(cwd)).toEqual([]);
-      expect(server?.requests).toHaveLength(1);
+      expect(server?.requests).toHaveLength(requests);
+      const sent = server?.requests.map((one) => `${one.headers['idempotency-key']} ${one.body}`);
+      expect(new Set(sent).size).toBe(1);
     },
   );
 
