@@ -4,6 +4,8 @@ import type { JsonText } from '../json/text.ts';
 export interface BatchLog {
   /** The entities of a batch that have not been seen under its index before. */
   take(batchIndex: number, entities: readonly JsonText[]): { taken: readonly JsonText[]; warning?: string };
+  /** Whether an entity has been taken, under any index. */
+  has(entity: JsonText): boolean;
   /** The lowest batch index that is missing below the highest one seen. */
   gap(): number | undefined;
 }
@@ -35,6 +37,10 @@ export function createBatchLog(): BatchLog {
       });
       if (taken.length === 0) return { taken };
       return { taken, warning: `batch ${batchIndex} came again with other leads (${taken.length})` };
+    },
+    has(entity) {
+      const digest = digestOf(entity);
+      return [...digests.values()].some((seen) => seen.has(digest));
     },
     gap() {
       for (let index = 1; index < highest; index++) if (!digests.has(index)) return index;

@@ -1,7 +1,10 @@
 import type { Client, SearchEvent } from '../client.ts';
 import type { EntitySearchDone, EntitySearchRequest } from '../contract/types.ts';
 import type { JsonText } from '../json/text.ts';
+import { RequestError } from '../transport/errors.ts';
 import { createBatchLog } from './batch-log.ts';
+import type { Waiting } from './patience.ts';
+import { recoverSearch } from './recover-search.ts';
 
 export interface SearchSummary {
   /** Why this was not all of it; undefined when the search is complete. */
@@ -19,8 +22,9 @@ export interface SearchSummary {
 
 /**
  * Streams one search into `deliver`, which takes new entities as the service wrote them and is awaited before more
- * are read. The search is complete when its done event and the sentinel arrived and the counts agree; whatever else
- * happens once the stream has begun is told in the summary, with what arrived already delivered.
+ * are read. The search is complete when its done event and the sentinel arrived and the counts agree; when the stream
+ * is cut and its search can be read to the end all the same, that is complete too. Whatever else happens once the
+ * stream has begun is told in the summary, with what arrived already delivered.
  *
  * Throws RequestError or StoppedError when the stream never began.
  */
@@ -29,26 +33,53 @@ export async function searchEntities(
   request: EntitySearchRequest,
   idempotencyKey: string,
   deliver: (entities: readonly JsonText[]) => Promise<void>,
-  signal: AbortSignal,
+  waiting: Waiting,
 ): Promise<SearchSummary> {
-  const stream = await client.search(request, idempotencyKey, signal);
+  const stream = await client.search(request, idempotencyKey, waiting.signal);
   const reading = createReading();
   let leads = 0;
   let failure: { cut: string; cause: unknown } | undefined;
+  const pass = async (entities: readonly JsonText[]): Promise<void> => {
+    if (entities.length === 0) return;
+    await deliver(entities);
+    leads += entities.length;
+  };
   try {
     for await (const events of stream.events) {
-      const fresh = reading.take(events);
-      if (fresh.length > 0) {
-        await deliver(fresh);
-        leads += fresh.length;
-      }
+      await pass(reading.take(events));
       if (reading.over()) break;
     }
   } catch (cause) {
-    failure = { cut: cause instanceof Error ? cause.message : String(cause), cause };
+    failure = toFailure(cause);
   }
-  const cut = failure?.cut ?? reading.verdict();
-  return { cut, cause: failure?.cause, leads, requestId: stream.requestId, ...reading.told() };
+  const told = reading.told();
+  let { stopReason } = told;
+  let cut = failure?.cut ?? reading.verdict();
+  if (cut !== undefined && told.leadsSearchId !== undefined && isOfTheStream(failure?.cause)) {
+    try {
+      const recovered = await recoverSearch(client, waiting, told.leadsSearchId, leads, reading.has);
+      if (recovered !== undefined) {
+        await pass(recovered.entities);
+        told.warnings.push(`${cut}; the rest was read from the service`);
+        stopReason = recovered.stopReason;
+        cut = undefined;
+        failure = undefined;
+      }
+    } catch (cause) {
+      failure = toFailure(cause);
+      cut = failure.cut;
+    }
+  }
+  return { ...told, stopReason, cut, cause: failure?.cause, leads, requestId: stream.requestId };
+}
+
+function toFailure(cause: unknown): { cut: string; cause: unknown } {
+  return { cut: cause instanceof Error ? cause.message : String(cause), cause };
+}
+
+/** Not of the output, and not a stop from outside. */
+function isOfTheStream(cause: unknown): boolean {
+  return cause === undefined || cause instanceof RequestError;
 }
 
 /** What the events of one stream add up to. */
@@ -94,6 +125,7 @@ function createReading() {
       }
       return fresh;
     },
+    has: batches.has,
     over: () => sentinel || error !== undefined,
     /** Why the stream was not whole, or undefined. */
     verdict(): string | undefined {

@@ -5,12 +5,14 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
+  errorAnswer,
   type FaultServer,
   frame,
   lastChunk,
   searchFrames,
   startFaultServer,
   streamHead,
+  wholeAnswer,
 } from '../helpers/fault-server.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 
@@ -163,7 +165,7 @@ describe('a stream that is cut off', () => {
     expect(result.code).toBe(code);
     expect(result.stderr).toContain(says);
     expect(rows.startsWith(result.stdout)).toBe(true);
-    expect(server?.requests).toHaveLength(1);
+    expect(server?.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
   it('keeps what arrived in .part, names it, and says how to go on', async () => {
@@ -186,6 +188,46 @@ describe('a stream that is cut off', () => {
       `leadpipe search company 'it'\\''s "x"' --limit 7 --dedup-service-leads ls_test`,
     );
     expect(stderr).toContain('request req_test · charged: yes');
+  });
+});
+
+describe('a cut search that can still be read', () => {
+  const status = (state: string, ready: number): string =>
+    `{"status":{"status":"${state}","ready_count":${ready},"verified_count":${ready},"stop_reason":"limit"}}`;
+  const page = (items: readonly string[], state = 'done'): string =>
+    `{"object":"entity_search_items","leads_search_id":"ls_test","status":"${state}","pts":0,"num":500,` +
+    `"count":${items.length},"ready_count":${items.length},"limit":9,"entities":[${items.join(',')}]}`;
+  const json = (body: string): string => wholeAnswer('200 OK', 'application/json', body);
+  const notFound = errorAnswer('404 Not Found', 'not_found', 'no such task');
+  const [b = ''] = entities.slice(1);
+
+  const cases: readonly [name: string, status: string, page: string, code: number, stdout: string][] = [
+    ['brings the rest', json(status('done', 3)), json(page(entities)), 0, rows],
+    ['is not readable', notFound, notFound, 3, `${entities[0]}\n${entities[1]}\n`],
+    [
+      'ended in error',
+      json(status('error', 3)),
+      json(page(entities, 'error')),
+      3,
+      `${entities[0]}\n${entities[1]}\n`,
+    ],
+    [
+      'is told in other words',
+      json(status('done', 3)),
+      json(page(entities.map((entity) => (entity === b ? entity.replace('1.10', '1.1') : entity)))),
+      3,
+      `${entities[0]}\n${entities[1]}\n`,
+    ],
+  ];
+  it.each(cases)('%s', async (_, statusAnswer, pageAnswer, code, stdout) => {
+    server = await startFaultServer((socket, { method, path }) => {
+      if (method === 'POST') socket.end(Buffer.concat([Buffer.from(streamHead), chunk(frames[0] ?? '')]));
+      else socket.write(path.includes('/status') ? statusAnswer : pageAnswer);
+    });
+    const result = await runInProcess(search, { env: pointedAt(server.url) });
+    expect(result).toMatchObject({ code, stdout });
+    expect(result.stderr).toContain(code === 0 ? 'the rest was read from the service' : 'cut short');
+    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 });
 
