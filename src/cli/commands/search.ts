@@ -99,7 +99,7 @@ async function runSearch(
     await withOutput(context, options, kind, async (output) => {
       const { searchEntities } = await import('../../operations/search.ts');
       const summary = await withSpinner(context, options, output, 'searching', (deliver) =>
-        searchEntities(client, request, idempotencyKey, deliver, context.signal),
+        searchEntities(client, request, idempotencyKey, deliver, context),
       );
       const error =
         summary.cut === undefined
