@@ -1,14 +1,13 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../context.ts';
 import { type Endpoint, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
-import type { Outcome } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
-import { ConnectFailure } from './agent.ts';
-import { RequestError, StoppedError } from './errors.ts';
+
+import { garbled, toFailure } from './failure.ts';
 import { toRefusal } from './refusal.ts';
 import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
 import { createFrameReader, type Frame } from './sse.ts';
-import { createWatch, SilenceError, type TimeLimits, type Watch } from './watch.ts';
+import { createWatch, type TimeLimits, type Watch } from './watch.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
 const maxFrameCharacters = 16 * 1024 * 1024;
@@ -168,8 +167,9 @@ export function createTransport(options: TransportOptions): Transport {
     try {
       text = mask(await readText(head, maxJsonBytes, true));
     } catch (error) {
-      if (error instanceof RangeError || isNotUtf8(error)) {
-        throw garbled(call, `an answer that is not JSON (${error.message})`, head.requestId, error);
+      const unreadable = unreadableOf(error);
+      if (unreadable !== undefined) {
+        throw garbled(call, `an answer that is not JSON (${unreadable})`, head.requestId, error);
       }
       throw toFailure(error, call, head);
     }
@@ -251,11 +251,15 @@ async function readText(head: Head, maxBytes: number, fatal: boolean): Promise<s
   return parts.join('');
 }
 
-function isNotUtf8(error: unknown): error is Error {
-  return (
-    error instanceof TypeError &&
-    (error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-  );
+/** Why a body that came can't be read (over the cap, not UTF-8, not in its content encoding); undefined for a cut. */
+function unreadableOf(error: unknown): string | undefined {
+  if (error instanceof RangeError) return error.message;
+  if (!(error instanceof TypeError)) return undefined;
+  if ((error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return error.message;
+  const { cause } = error;
+  const { code = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {};
+  // zlib and brotli, as fetch passes them on.
+  return code === 'Z_DATA_ERROR' || code.startsWith('ERR__ERROR_FORMAT') ? String(cause) : undefined;
 }
 
 function urlOf(baseUrl: URL, call: Request): URL {
@@ -284,62 +288,4 @@ function headersOf(options: TransportOptions, call: Request): Record<string, str
 function headerOf(response: Response, name: string, mask: (text: string) => string): string | undefined {
   const value = response.headers.get(name);
   return value === null ? undefined : mask(value).slice(0, 200);
-}
-
-function garbled(call: Call, what: string, requestId: string | undefined, cause?: unknown): RequestError {
-  return new RequestError('garbled', call.endpoint, `${nameOf(call)} brought ${what}`, {
-    ...known(call, requestId),
-    cause,
-  });
-}
-
-/** What went wrong on the way, as the policy table sees it; `head` is missing until the answer has begun. */
-function toFailure(error: unknown, call: Call, head?: Head): Error {
-  const requestId = head?.requestId;
-  if (call.signal.aborted) {
-    return new StoppedError(call.signal.reason as Outcome, 'stopped', {
-      ...known(call, requestId),
-      charged: call.endpoint.method === 'GET' ? 'no' : 'maybe',
-    });
-  }
-  const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
-  const fault = head === undefined ? faultOf(cause) : 'lost';
-  const what = cause instanceof Error ? describe(cause) : String(cause);
-  return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {
-    ...known(call, requestId),
-    cause: error,
-  });
-}
-
-function faultOf(cause: unknown): 'unsent' | 'certificate' | 'not_http' | 'lost' {
-  const { code = '', name = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {};
-  if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code)) {
-    return 'certificate';
-  }
-  if (name === 'HTTPParserError' || code === 'EPROTO' || code.startsWith('ERR_SSL_')) return 'not_http';
-  // Node's fetch refuses some ports, such as 1 and 9, without trying.
-  if (cause instanceof ConnectFailure || (cause instanceof Error && cause.message === 'bad port'))
-    return 'unsent';
-  return 'lost';
-}
-
-/** Connection errors of several addresses at once have no message of their own. */
-function describe(cause: Error): string {
-  if (cause instanceof SilenceError) return cause.message;
-  const inner = cause instanceof ConnectFailure ? (cause.cause as Error) : cause;
-  if (inner instanceof AggregateError && inner.message === '') {
-    return inner.errors.map((one: Error) => one.message).join(', ');
-  }
-  return inner.message;
-}
-
-function nameOf(call: Call): string {
-  return `${call.endpoint.method} ${call.endpoint.path}`;
-}
-
-function known(call: Call, requestId: string | undefined): { idempotencyKey?: string; requestId?: string } {
-  return {
-    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
-    ...(requestId === undefined ? {} : { requestId }),
-  };
 }
