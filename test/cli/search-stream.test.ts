@@ -135,7 +135,10 @@ describe('a stream that is cut off', () => {
       const head = streamHead.replace('Transfer-Encoding: chunked\r\n', 'Connection: close\r\n');
       socket.end(head + frames.slice(0, -1).join(''));
     });
-    expect(await run(search, { env: pointedAt(server.url) })).toMatchObject({ stdout: rows, code: 3 });
+    expect(await runInProcess(search, { env: pointedAt(server.url) })).toMatchObject({
+      stdout: rows,
+      code: 3,
+    });
   });
 
   const [first = '', second = '', done = '', sentinel = ''] = frames;
@@ -171,19 +174,17 @@ describe('a stream that is cut off', () => {
   it('keeps what arrived in .part, names it, and says how to go on', async () => {
     const { url } = await serve([first], (socket) => void socket.end());
     const cwd = temporaryFolder();
-    const { stderr, code } = await run(
-      ['search', 'company', 'it\'s "x"', '-o', 'leads.jsonl', '--limit', '9'],
-      {
-        cwd,
-        env: pointedAt(url),
-      },
+    const file = join(cwd, 'leads.jsonl');
+    const { stderr, code } = await runInProcess(
+      ['search', 'company', 'it\'s "x"', '-o', file, '--limit', '9'],
+      { env: pointedAt(url) },
     );
     expect(code).toBe(3);
     expect(readdirSync(cwd)).toEqual(['leads.jsonl.part']);
     expect(readFileSync(join(cwd, 'leads.jsonl.part'), 'utf8')).toBe(
       rows.split('\n').slice(0, 2).join('\n').concat('\n'),
     );
-    expect(stderr).toContain('2 leads arrived, and are in leads.jsonl.part');
+    expect(stderr).toContain(`2 leads arrived, and are in ${file}.part`);
     expect(stderr).toContain(
       `leadpipe search company 'it'\\''s "x"' --limit 7 --dedup-service-leads ls_test`,
     );
