@@ -30,6 +30,7 @@ export function addEntitySearchOptions(
   command: Command,
   types: readonly EntityType[],
   more: readonly Option[],
+  needed: 'required' | 'optional' = 'required',
 ): Command {
   const { entityLimit } = limits;
   const options = [
@@ -50,10 +51,14 @@ export function addEntitySearchOptions(
     ).argParser(collect),
     ...more,
   ];
+  const [open, close] = needed === 'required' ? ['<', '>'] : ['[', ']'];
   command
-    .addArgument(new Argument('<entity-type>', types.join(', ')))
+    .addArgument(new Argument(`${open}entity-type${close}`, types.join(', ')))
     .addArgument(
-      new Argument('<objective>', 'what to find, in your own words; - for stdin, @file for a file'),
+      new Argument(
+        `${open}objective${close}`,
+        'what to find, in your own words; - for stdin, @file for a file',
+      ),
     );
   for (const option of options) command.addOption(option.helpGroup(searchFor));
   return command;

@@ -2,8 +2,16 @@ import { resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { createJournal, type Intent, type Journal, noJournal } from '../operations/journal.ts';
+import { pruneIfDue } from '../operations/retention.ts';
 import type { Connection } from './connection.ts';
-import type { RecordOptions } from './options.ts';
+import { createNotes } from './notes.ts';
+import type { RecordOptions, ReportOptions } from './options.ts';
+
+/** A journal of a purchase, and what may be said about it. */
+type PurchaseJournal = { readonly history: boolean } & Pick<
+  ReportOptions,
+  'quiet' | 'jsonErrors' | 'verbose'
+>;
 
 /**
  * Runs `work` with the journal of a new operation, whose ID then stands in whatever `work` throws. A purchase needs
@@ -12,7 +20,7 @@ import type { RecordOptions } from './options.ts';
  */
 export async function withJournal<T>(
   context: Context,
-  kind: { readonly history: boolean } | { readonly unkept: (why: string) => void },
+  kind: PurchaseJournal | { readonly unkept: (why: string) => void },
   work: (journal: Journal) => Promise<T>,
 ): Promise<T> {
   const journal = await openJournal(context, kind);
@@ -27,9 +35,15 @@ export async function withJournal<T>(
 }
 
 async function openJournal(context: Context, kind: Parameters<typeof withJournal>[1]): Promise<Journal> {
-  if ('history' in kind && !kind.history) return noJournal;
+  const { state } = context.directories;
+  if ('history' in kind && !kind.history) {
+    createNotes(context, kind).say('No record is kept: this can not be shown again or continued.');
+    return noJournal;
+  }
   try {
-    return await createJournal(context.directories.state, context.ids.operationId());
+    const journal = await createJournal(state, context.ids.operationId(), context.pid);
+    if ('history' in kind) await pruneIfDue(state, context.clock.now());
+    return journal;
   } catch (error) {
     if (!(error instanceof LocalIoError)) throw error;
     if (!('unkept' in kind)) {

@@ -22,10 +22,7 @@ export interface ConnectionOptions extends ReportOptions {
 export interface PaidOptions {
   readonly idempotencyKey?: string;
   readonly dryRun?: true;
-}
-
-/** Options of every paid command that keeps a journal. */
-export interface HistoryOptions {
+  /** False: no record is kept on this machine. */
   readonly history: boolean;
 }
 
@@ -65,12 +62,7 @@ export function addPaidOptions(command: Command): Command {
   return add(command, groups.connection, [
     new Option('--idempotency-key <key>', 'key of this purchase; a new one each time when not given'),
     new Option('--dry-run', 'print the request that would be sent, and send nothing'),
-  ]);
-}
-
-export function addHistoryOption(command: Command): Command {
-  return add(command, groups.connection, [
-    new Option('--no-history', 'keep no record on this machine: nothing can be listed or resumed'),
+    new Option('--no-history', 'keep no record on this machine: nothing can be shown again or continued'),
   ]);
 }
 

@@ -7,6 +7,8 @@ import { reportError } from './report.ts';
 interface CommandRow {
   readonly name: string;
   readonly summary: string;
+  /** Does something without a subcommand: the others say what is in them, as the program does. */
+  readonly acts?: true;
   load(context: Context): Promise<Command>;
 }
 
@@ -19,7 +21,7 @@ const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'task',
-    summary: 'the same search as a task: run, create, status, fetch, wait, list',
+    summary: 'the same search as a task: run, create, status, fetch, wait, resume, list',
     load: async (context) => (await import('./commands/task.ts')).createTaskCommand(context),
   },
   {
@@ -46,6 +48,12 @@ const commandRows: readonly CommandRow[] = [
     name: 'balance',
     summary: 'credits available now',
     load: async (context) => (await import('./commands/balance.ts')).createBalanceCommand(context),
+  },
+  {
+    name: 'history',
+    summary: 'what was bought on this machine, and its answers again for nothing',
+    acts: true,
+    load: async (context) => (await import('./commands/history.ts')).createHistoryCommand(context),
   },
   {
     name: 'conformance',
@@ -109,8 +117,7 @@ async function createProgram(context: Context, argv: readonly string[]): Promise
     const command = row.name === chosen ? await row.load(context) : new Command(row.name);
     adopt(program, command.summary(row.summary));
     program.addCommand(command);
-    // A group alone says what is in it, as the program does.
-    if (command.commands.length > 0 && argv.length === 1) command.help();
+    if (command.commands.length > 0 && argv.length === 1 && !row.acts) command.help();
   }
   if (argv.length === 0) program.help();
   return program;

@@ -1,11 +1,15 @@
 import type { Answer, Client } from '../client.ts';
 import type { Context } from '../context.ts';
-import { LeadpipeError, type Outcome } from '../errors.ts';
+import { type Charged, LeadpipeError, type Outcome } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
+import { storeAnswer } from '../operations/answers.ts';
 import { checkIdempotencyKey } from '../operations/check-input.ts';
+import { folderOf, type Journal } from '../operations/journal.ts';
+import { toFailedEntries } from '../operations/paid-entries.ts';
 import type { Layout, LayoutOf } from '../output/columns.ts';
 import type { Request } from '../transport/request.ts';
 import { withConnection } from './connection.ts';
+import { toIntent, withJournal } from './journaled.ts';
 import { createNotes, type Notes } from './notes.ts';
 import type { ConnectionOptions, PaidOptions, RecordOptions } from './options.ts';
 import { printPreview } from './preview.ts';
@@ -16,6 +20,8 @@ export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordO
 
 /** One paid request that brings its whole answer at once. */
 export interface Purchase<T> {
+  /** As the user called it: `contact`. */
+  readonly command: string;
   /** What is done while the user waits. */
   readonly label: string;
   readonly shape: 'list' | 'single';
@@ -31,7 +37,11 @@ export interface Purchase<T> {
 export interface Bought<T> {
   readonly value: T;
   readonly text: JsonText;
-  readonly ids: { readonly requestId?: string; readonly idempotencyKey: string };
+  readonly ids: {
+    readonly requestId?: string;
+    readonly idempotencyKey: string;
+    readonly operationId?: string;
+  };
   readonly notes: Notes;
   /** The last line on stderr: what it came to, and the IDs to ask about it with. */
   close(summary: string): void;
@@ -59,7 +69,8 @@ const longestReason = 500;
 
 /**
  * Sends the request of a purchase and writes its answer; undefined after `--dry-run`, which sends nothing. The output
- * is open before anything is sent. Throws what the request throws; `no_result`, with nothing written, when the service
+ * is open and the intent on the disk before anything is sent, and the answer is on the disk before it is written.
+ * Throws what the request throws; `no_result`, with nothing written, when the service
  * finished without a result; and where the answer arrived and could not be written, an error that says that it is
  * charged.
  */
@@ -70,35 +81,69 @@ export async function buy<T>(
 ): Promise<Bought<T> | undefined> {
   const idempotencyKey = checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey());
   const layout = toLayout(options, purchase.layout);
-  const arrived: { answer?: Answer<T> } = {};
-  const written = withConnection(context, options, async ({ client, settings, preview }) => {
+  const arrived: { answer?: Answer<T>; ids: Bought<T>['ids']; stored: boolean } = {
+    ids: { idempotencyKey },
+    stored: false,
+  };
+  const written = withConnection(context, options, async (connection) => {
+    const { client, settings, preview } = connection;
     if (options.dryRun) return printPreview(context, preview(purchase.request(idempotencyKey)));
     const kind = { shape: purchase.shape, layout, preferred: settings.format };
-    await withOutput(context, options, kind, async (output) => {
-      const answer = await withWaiting(context, options, purchase.label, () =>
-        purchase.send(client, idempotencyKey),
-      );
-      arrived.answer = answer;
-      const failure = purchase.failureOf?.(answer.value);
-      if (failure !== undefined) throw toNoResult(failure);
-      await output.write(purchase.recordsOf(answer));
-    });
+    await withOutput(context, options, kind, (output) =>
+      withJournal(context, options, async (journal) => {
+        const { body = '' } = purchase.request(idempotencyKey);
+        await journal.append(
+          {
+            ...toIntent(context, connection, journal, purchase.command, options, {}),
+            idempotency_key: idempotencyKey,
+            body,
+          },
+          { type: 'sent', time: context.clock.now().toISOString() },
+        );
+        const answer = await withWaiting(context, options, purchase.label, () =>
+          purchase.send(client, idempotencyKey),
+        ).catch(async (error: unknown) => {
+          // What the service said matters more than a journal that can't be written.
+          await journal.append(...toFailedEntries(error)).catch(() => undefined);
+          throw error;
+        });
+        arrived.answer = answer;
+        arrived.ids = idsOf(answer, idempotencyKey, journal);
+        const failure = purchase.failureOf?.(answer.value);
+        const records = failure === undefined ? purchase.recordsOf(answer) : [];
+        const noResult = failure === undefined ? undefined : toNoResult(failure);
+        const end = {
+          outcome: noResult?.outcome ?? 'complete',
+          charged: noResult?.details.charged ?? 'yes',
+          ...(purchase.shape === 'list' ? { leads: records.length } : {}),
+        };
+        arrived.stored = await store(context, journal, answer, end).catch((error: unknown) => {
+          createNotes(context, options).warn(`${(error as Error).message}; it can not be shown again`);
+          return false;
+        });
+        if (noResult !== undefined) throw noResult;
+        await output.write(records);
+        await output.finish();
+      }),
+    );
   });
   await written.catch((error: unknown) => {
     if (arrived.answer === undefined) throw error;
-    throw withMoney(error, idsOf(arrived.answer, idempotencyKey), purchase.request(idempotencyKey));
+    throw withMoney(error, arrived.ids, purchase.request(idempotencyKey), arrived.stored);
   });
   if (arrived.answer === undefined) return undefined;
-  const { value, text, requestId } = arrived.answer;
+  const { value, text } = arrived.answer;
+  const { requestId, operationId } = arrived.ids;
   const notes = createNotes(context, options);
   return {
     value,
     text,
     notes,
-    ids: idsOf(arrived.answer, idempotencyKey),
+    ids: arrived.ids,
     close(summary) {
       const request = requestId === undefined ? [] : [`request ${requestId}`];
-      notes.say([summary, ...request, `idempotency key ${idempotencyKey}`].join(' · '));
+      const operation = operationId === undefined ? [] : [`operation ${operationId}`];
+      notes.say([summary, ...request, `idempotency key ${idempotencyKey}`, ...operation].join(' · '));
     },
   };
 }
@@ -119,15 +164,47 @@ function toNoResult(failure: string): LeadpipeError {
   });
 }
 
-function idsOf({ requestId }: Answer<unknown>, idempotencyKey: string): Bought<unknown>['ids'] {
-  return requestId === undefined ? { idempotencyKey } : { idempotencyKey, requestId };
+/** Keeps the answer, and closes the journal: false where none is kept. Throws LocalIoError. */
+async function store(
+  context: Context,
+  journal: Journal,
+  { text, requestId }: Answer<unknown>,
+  end: { readonly outcome: Outcome; readonly charged: Charged; readonly leads?: number },
+): Promise<boolean> {
+  const { operationId } = journal;
+  if (operationId === undefined) return false;
+  await storeAnswer(folderOf(context.directories.state, operationId), text);
+  await journal.append(
+    { type: 'answered', request_id: requestId ?? null },
+    { type: 'terminal', state: null, ready_count: null, ...end },
+  );
+  return true;
+}
+
+function idsOf(
+  { requestId }: Answer<unknown>,
+  idempotencyKey: string,
+  { operationId }: Journal,
+): Bought<unknown>['ids'] {
+  return {
+    idempotencyKey,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(operationId === undefined ? {} : { operationId }),
+  };
 }
 
 /** An error after the answer came: it is paid for, unless the error itself says otherwise. */
-function withMoney(error: unknown, ids: Bought<unknown>['ids'], { endpoint }: Request): unknown {
+function withMoney(
+  error: unknown,
+  ids: Bought<unknown>['ids'],
+  { endpoint }: Request,
+  stored: boolean,
+): unknown {
   if (!(error instanceof LeadpipeError)) return error;
-  const hint =
-    endpoint.repetition === 'may-replay'
+  const again = `The answer is kept. To print it, for nothing: leadpipe history show ${ids.operationId}`;
+  const hint = stored
+    ? again
+    : endpoint.repetition === 'may-replay'
       ? `The service may give the answer again, without a charge: run it with --idempotency-key ${ids.idempotencyKey}.`
       : 'The answer can not be had again: a new run is a new purchase.';
   return error.with({ charged: 'yes', hint, ...ids, ...error.details });

@@ -19,8 +19,11 @@ export interface RecordOutput {
   write(records: readonly JsonText[]): Promise<void>;
   /** Resolves when everything written is on the disk; returns the bytes of the file, undefined where it has no length. */
   sync(): Promise<number | undefined>;
-  /** Everything that will ever be there has been written: the file of `-o` appears, also when the run then fails. */
-  finish(): Promise<void>;
+  /**
+   * Everything that will ever be there has been written: the file of `-o` appears, also when the run then fails.
+   * `counted` is awaited before that, with the file's length, once every byte is on the disk.
+   */
+  finish(counted?: (length: number | undefined) => Promise<void>): Promise<void>;
   /** There should have been more: closes the output. Returns the file that holds what arrived, if one does. */
   cut(): Promise<string | undefined>;
 }
@@ -71,13 +74,15 @@ export async function withOutput<T>(
     readonly shape: 'list' | 'single';
     readonly layout: Layout | LayoutOf;
     readonly preferred: Format | undefined;
+    /** The length of the file of an earlier run that this one goes on with. */
+    readonly resumeAt?: number | undefined;
   },
   work: (output: RecordOutput) => Promise<T>,
 ): Promise<T> {
   const format = toFormat(options, context.stdout.isTerminal, kind.preferred);
   const file = fileOf(options);
   const { layout } = kind;
-  const fileSink = file === undefined ? undefined : await openFile(file, options, format, layout);
+  const fileSink = file === undefined ? undefined : await openFile(file, options, format, kind);
   const sink: Sink = fileSink ?? createStreamSink(context.stdout.stream, context.signal);
   const onTerminal = fileSink === undefined && context.stdout.isTerminal;
   const writerOf = (known: Layout): Promise<RecordWriter> =>
@@ -103,15 +108,16 @@ export async function withOutput<T>(
     if (written) await writer?.end().catch(() => undefined);
     return await fileSink?.abandon();
   };
-  const finish = async (): Promise<void> => {
-    if (!open) return;
-    await (await writerFor([])).end();
-    open = false;
-    await fileSink?.commit();
-  };
   const sync = async (): Promise<number | undefined> => {
     await fileSink?.sync();
     return fileSink?.length;
+  };
+  const finish = async (counted?: (length: number | undefined) => Promise<void>): Promise<void> => {
+    if (!open) return;
+    await (await writerFor([])).end();
+    await counted?.(await sync());
+    open = false;
+    await fileSink?.commit();
   };
   try {
     const write = async (records: readonly JsonText[]): Promise<void> => {
@@ -131,12 +137,12 @@ async function openFile(
   file: string,
   options: RecordOptions,
   format: Format,
-  layout: Layout | LayoutOf,
+  { layout, resumeAt }: { readonly layout: Layout | LayoutOf; readonly resumeAt?: number | undefined },
 ): Promise<FileSink> {
   const { createFileSink } = await import('../output/file-sink.ts');
-  if (!options.append) return await createFileSink(file);
+  if (!options.append) return await createFileSink(file, { resumeAt });
   if (typeof layout === 'function') {
-    if (format !== 'csv') return await createFileSink(file, { append: { format } });
+    if (format !== 'csv') return await createFileSink(file, { append: { format }, resumeAt });
     // Found out after the answer, another header would mean that rows which are paid for have no place.
     throw new UsageError(
       'the columns of these rows are known only when they arrive: to append them to CSV, name them with --columns',
@@ -144,7 +150,7 @@ async function openFile(
   }
   const { csvHeader } = await import('../output/csv-cell.ts');
   const header = csvHeader(layout.columns, options.csvRaw === true);
-  return await createFileSink(file, { append: { format, header } });
+  return await createFileSink(file, { append: { format, header }, resumeAt });
 }
 
 /** `-o -` is standard output, as everywhere. */

@@ -1,5 +1,5 @@
 import { terminalTaskStates } from '../contract/types.ts';
-import { LeadpipeError } from '../errors.ts';
+import { LeadpipeError, LocalIoError } from '../errors.ts';
 import type { TaskSummary } from '../operations/follow-task.ts';
 import { RequestError } from '../transport/errors.ts';
 import { countOf } from './closing-line.ts';
@@ -10,8 +10,12 @@ import { shellWord } from './shell-word.ts';
 export interface TaskReading {
   readonly leadsSearchId: string;
   readonly summary: TaskSummary;
-  /** The subcommand that goes on. */
+  /** Leads that earlier runs had put into the same file. */
+  readonly earlier: number;
+  /** The subcommand that goes on, where no operation can be resumed. */
   readonly goOn: 'wait' | 'fetch';
+  /** The operation to resume; undefined without a journal. */
+  readonly operationId: string | undefined;
   /** The key that this run bought the task with; undefined for a task that was there before. */
   readonly bought: string | undefined;
   /** Of the request to quote to support. */
@@ -31,10 +35,9 @@ export function toLeftError(
     ...(requestId === undefined ? {} : { requestId }),
     ...(bought === undefined ? {} : { idempotencyKey: bought }),
   };
-  // No task, no access: there is nothing to go on with.
-  const refused = failure instanceof RequestError && !['temporary', 'interface'].includes(failure.outcome);
-  if (refused && bought === undefined && summary.leads === 0) return failure.with(ids);
-  const { leads, position, state } = summary;
+  if (isRefused(failure, reading)) return failure.with(ids);
+  const { position, state } = summary;
+  const leads = reading.earlier + summary.leads;
   const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
   const written =
     leads === 0 ? 'nothing was written' : `${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${place}`;
@@ -54,6 +57,12 @@ export function toLeftError(
   );
 }
 
+/** Pure: whether there is nothing to go on with: no task, no access. */
+export function isRefused(failure: LeadpipeError, { bought, earlier, summary }: TaskReading): boolean {
+  const refused = failure instanceof RequestError && !['temporary', 'interface'].includes(failure.outcome);
+  return refused && bought === undefined && earlier + summary.leads === 0;
+}
+
 /** Pure: the error of a task that ended in `error`, once everything it will ever have is written. */
 export function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
   const { position, stopReason } = summary;
@@ -71,22 +80,59 @@ export function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskR
   });
 }
 
+/** Pure: the error of a task whose creation was left in doubt: the operation knows its key and its bytes. */
+export function toUnbegunError(
+  error: unknown,
+  operationId: string | undefined,
+  options: ConnectionOptions,
+): unknown {
+  if (!(error instanceof LeadpipeError) || operationId === undefined) return error;
+  const { charged } = error.details;
+  if (error instanceof LocalIoError || charged === undefined || charged === 'no') return error;
+  return error.with({
+    hint: `To go on, without buying it twice: ${toResumption(operationId, options)}`,
+  });
+}
+
 export function toNothingFound({ requestId }: TaskReading): LeadpipeError {
   return new LeadpipeError('no_result', 'no leads were found', requestId === undefined ? {} : { requestId });
 }
 
-/** Pure: the command that goes on from the position. */
+/** Pure: the command that resumes the operation, or goes on from the position where there is none. */
 export function toContinuation(
-  { leadsSearchId, goOn, summary }: Pick<TaskReading, 'leadsSearchId' | 'goOn' | 'summary'>,
-  { local, baseUrl, profile, append, output, format }: ConnectionOptions & RecordOptions,
+  {
+    leadsSearchId,
+    goOn,
+    summary,
+    operationId,
+  }: Pick<TaskReading, 'leadsSearchId' | 'goOn' | 'summary' | 'operationId'>,
+  options: ConnectionOptions & RecordOptions,
 ): string {
-  const words = ['leadpipe', 'task', goOn, leadsSearchId];
+  if (operationId !== undefined) return toResumption(operationId, options);
+  const { append, output, format } = options;
+  const words = ['task', goOn, leadsSearchId];
   if (summary.position > 0) words.push('--pts', String(summary.position));
-  if (local) words.push('--local');
-  if (baseUrl !== undefined) words.push('--base-url', baseUrl);
-  if (profile !== undefined) words.push('--profile', profile);
+  words.push(...routeWords(options));
   // The file itself holds the rows so far; a .part has to be finished by hand.
   if (append && output !== undefined) words.push('-o', output, '--append');
   if (append && format !== undefined) words.push('-f', format);
-  return words.map(shellWord).join(' ');
+  return toCommand(words);
+}
+
+export function toResumption(operationId: string, options: ConnectionOptions): string {
+  return toCommand(['task', 'resume', operationId, ...routeWords(options)]);
+}
+
+/** Pure: the options that name the same service again. */
+export function routeWords({ local, baseUrl, profile }: ConnectionOptions): string[] {
+  return [
+    ...(local ? ['--local'] : []),
+    ...(baseUrl === undefined ? [] : ['--base-url', baseUrl]),
+    ...(profile === undefined ? [] : ['--profile', profile]),
+  ];
+}
+
+/** Pure: a command line of leadpipe, to copy. */
+export function toCommand(words: readonly string[]): string {
+  return ['leadpipe', ...words].map(shellWord).join(' ');
 }

@@ -55,17 +55,20 @@ export function addTaskReadOptions(command: Command): Command {
 }
 
 export function addFollowOptions(command: Command): Command {
-  return addTaskReadOptions(
-    add(command, [
-      new Option(
-        '--poll-interval <seconds>',
-        `between two looks at the task, growing to ${pollSeconds.max} while nothing happens (default ${pollSeconds.first})`,
-      ).argParser(secondsOf('--poll-interval')),
-      new Option('--wait-timeout <seconds>', 'exit 75 when it has not ended after this time').argParser(
-        secondsOf('--wait-timeout'),
-      ),
-    ]),
-  );
+  return addTaskReadOptions(addWaitingOptions(command));
+}
+
+/** The part of `addFollowOptions` that does not shape the output. */
+export function addWaitingOptions(command: Command): Command {
+  return add(command, [
+    new Option(
+      '--poll-interval <seconds>',
+      `between two looks at the task, growing to ${pollSeconds.max} while nothing happens (default ${pollSeconds.first})`,
+    ).argParser(secondsOf('--poll-interval')),
+    new Option('--wait-timeout <seconds>', 'exit 75 when it has not ended after this time').argParser(
+      secondsOf('--wait-timeout'),
+    ),
+  ]);
 }
 
 /** Pure: option, then profile, then the default of the reference workflow. */
@@ -107,11 +110,15 @@ export function withPositions(records: readonly JsonText[], leadsSearchId: strin
  */
 export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
   if (append) return entityLayout();
-  return (records) => entityLayout([...new Set(records.flatMap(enrichFieldsOf))]);
+  return (records) => entityLayout(enrichFieldsOf(records));
 }
 
-function enrichFieldsOf(record: JsonText): string[] {
-  return [...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys()];
+/** Pure: the names of the enrich fields that these records have. */
+export function enrichFieldsOf(records: readonly JsonText[]): string[] {
+  const names = records.flatMap((record) => [
+    ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),
+  ]);
+  return [...new Set(names)];
 }
 
 function add(command: Command, options: readonly Option[]): Command {

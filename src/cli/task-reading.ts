@@ -1,15 +1,24 @@
 import type { Context } from '../context.ts';
-import { LeadpipeError } from '../errors.ts';
+import { LeadpipeError, type Outcome } from '../errors.ts';
 import { followTask, readReady, type TaskReader, type TaskSummary } from '../operations/follow-task.ts';
-import type { Journal } from '../operations/journal.ts';
+import type { Journal, JournalEntry } from '../operations/journal.ts';
 import { toClosingLine } from './closing-line.ts';
 import type { Connection } from './connection.ts';
 import { createNotes, type Notes } from './notes.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
 import type { RecordOutput } from './record-output.ts';
 import { withSpinner } from './spinner.ts';
-import { type TaskReading, toContinuation, toLeftError, toNothingFound, toTaskError } from './task-end.ts';
 import {
+  isRefused,
+  type TaskReading,
+  toContinuation,
+  toLeftError,
+  toNothingFound,
+  toTaskError,
+  toUnbegunError,
+} from './task-end.ts';
+import {
+  enrichFieldsOf,
   type FollowOptions,
   type TaskReadOptions,
   toPageSize,
@@ -24,18 +33,23 @@ export interface TaskRun {
   readonly connection: Connection;
   readonly output: RecordOutput;
   readonly journal: Journal;
+  /** Leads that earlier runs of this operation put into the same file. */
+  readonly earlier?: number;
 }
 
 /** The task to read, once it is known. */
 export interface Begun {
   readonly leadsSearchId: string;
+  /** The first position of the whole output. */
+  readonly start: number;
+  /** The first position of this run. */
   readonly from: number;
-  /** Set when this run created it. */
+  /** Set when this operation created it. */
   readonly created?: {
     readonly requestId: string | undefined;
     readonly idempotencyKey: string;
-    /** On the monotonic clock. */
-    readonly at: number;
+    /** When this process did, on the monotonic clock. */
+    readonly at?: number;
   };
 }
 
@@ -48,7 +62,9 @@ export async function followInto(
   label: string,
   begin: () => Promise<Begun>,
 ): Promise<void> {
-  const { context, options, connection } = run;
+  const { context, options, connection, output, journal } = run;
+  const length = options.append ? await output.sync() : undefined;
+  if (length !== undefined) await journal.append({ type: 'opened', output_length: length });
   const { task, summary } = await readUnderSpinner(run, label, begin, (begun, reader) =>
     followTask(
       connection.client,
@@ -63,12 +79,12 @@ export async function followInto(
       reader,
     ),
   );
-  await end(run, toReading(task, summary, 'wait'), async (reading, notes) => {
+  await end(run, toReading(run, task, summary, 'wait'), async (reading, notes) => {
     const { leadsSearchId, requestId } = reading;
-    const { leads, state, stopReason } = summary;
+    const { state, stopReason } = summary;
     notes.say(
       toClosingLine({
-        leads,
+        leads: reading.earlier + summary.leads,
         state,
         stopReason,
         leadsSearchId,
@@ -94,7 +110,7 @@ export async function readReadyInto(run: TaskRun, task: Begun): Promise<void> {
         reader,
       ),
   );
-  await end(run, toReading(task, summary, 'fetch'), async (reading, notes) => {
+  await end(run, toReading(run, task, summary, 'fetch'), async (reading, notes) => {
     const { leads, state, position } = summary;
     const { leadsSearchId, requestId } = reading;
     notes.say(toClosingLine({ leads, state, leadsSearchId, requestId }));
@@ -112,10 +128,15 @@ async function readUnderSpinner(
 ): Promise<{ task: Begun; summary: TaskSummary }> {
   const { context, options, output, journal } = run;
   return await withSpinner(context, options, output, label, async (write, relabel) => {
-    const task = await begin();
+    const task = await begin().catch((error: unknown) => {
+      throw toUnbegunError(error, journal.operationId, options);
+    });
+    let found: string[] = [];
     const summary = await read(task, {
-      deliver: (entities, pts) =>
-        write(options.positions ? withPositions(entities, task.leadsSearchId, pts) : entities),
+      async deliver(entities, pts) {
+        if (pts === task.start) found = enrichFieldsOf(entities);
+        await write(options.positions ? withPositions(entities, task.leadsSearchId, pts) : entities);
+      },
       async delivered({ pts, count, next, readyCount, state }) {
         if (journal.operationId === undefined) return;
         // What the journal counts as delivered is on the disk.
@@ -128,6 +149,7 @@ async function readUnderSpinner(
           ready_count: readyCount,
           state: state ?? null,
           output_length: length ?? null,
+          ...(pts === task.start && found.length > 0 ? { enrich_fields: found } : {}),
         });
       },
       progress: (state, readyCount) => relabel(`task ${state}, ${readyCount} ready`),
@@ -141,14 +163,20 @@ async function readUnderSpinner(
   });
 }
 
-function toReading(task: Begun, summary: TaskSummary, goOn: TaskReading['goOn']): TaskReading {
-  const requestId = task.created?.requestId ?? summary.requestId;
+function toReading(
+  { journal, earlier = 0 }: TaskRun,
+  task: Begun,
+  summary: TaskSummary,
+  goOn: TaskReading['goOn'],
+): TaskReading {
   return {
     leadsSearchId: task.leadsSearchId,
     summary,
+    earlier,
     goOn,
+    operationId: journal.operationId,
     bought: task.created?.idempotencyKey,
-    requestId,
+    requestId: task.created?.requestId ?? summary.requestId,
   };
 }
 
@@ -159,22 +187,13 @@ async function end(
   close: (reading: TaskReading, notes: Notes) => Promise<void>,
 ): Promise<void> {
   const { context, options, output, journal } = run;
-  const { failure: early, state, readyCount, leads, warnings } = reading.summary;
-  const isError = state === 'error';
-  const failure =
-    early ??
-    (await output
-      .finish()
-      .then(() =>
-        journal.append({
-          type: 'terminal',
-          outcome: isError ? 'partial' : 'complete',
-          state: state ?? null,
-          ready_count: readyCount,
-        }),
-      )
-      .catch((error: unknown) => error));
+  const { failure: early, state, warnings } = reading.summary;
+  const failure = early ?? (await putInPlace(run, reading).catch((error: unknown) => error));
   if (failure !== undefined && !(failure instanceof LeadpipeError)) throw failure;
+  if (failure !== undefined && run.earlier === undefined && isRefused(failure, reading)) {
+    // What the service said matters more than a journal that can't be written.
+    await journal.append(toTerminal(failure.outcome, reading)).catch(() => undefined);
+  }
   const left = failure === undefined ? undefined : toLeftError(failure, reading, await output.cut(), options);
   if (left?.outcome !== 'reader_closed') {
     const notes = createNotes(context, options);
@@ -182,6 +201,28 @@ async function end(
     if (left === undefined) await close(reading, notes);
   }
   if (left !== undefined) throw left;
-  if (isError) throw toTaskError(reading);
-  if (options.exitStatus && leads === 0) throw toNothingFound(reading);
+  if (state === 'error') throw toTaskError(reading);
+  if (options.exitStatus && reading.earlier + reading.summary.leads === 0) throw toNothingFound(reading);
+}
+
+/** The journal knows that everything is there before the file appears, and that it appeared after. */
+async function putInPlace({ output, journal }: TaskRun, reading: TaskReading): Promise<undefined> {
+  const { state = null, readyCount } = reading.summary;
+  await output.finish(async (length) => {
+    if (length === undefined) return;
+    await journal.append({ type: 'written', state, ready_count: readyCount, output_length: length });
+  });
+  await journal.append(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
+}
+
+function toTerminal(outcome: Outcome, { summary, earlier, bought }: TaskReading): JournalEntry {
+  const leads = earlier + summary.leads;
+  return {
+    type: 'terminal',
+    outcome,
+    state: summary.state ?? null,
+    ready_count: summary.readyCount,
+    charged: bought !== undefined && leads > 0 ? 'yes' : 'no',
+    leads,
+  };
 }

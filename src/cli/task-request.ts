@@ -11,11 +11,9 @@ import {
 } from './entity-search-options.ts';
 import {
   addConnectionOptions,
-  addHistoryOption,
   addPaidOptions,
   addRecordOptions,
   type ConnectionOptions,
-  type HistoryOptions,
   type PaidOptions,
   type RecordOptions,
 } from './options.ts';
@@ -24,7 +22,6 @@ import {
 export interface TaskRequestOptions
   extends ConnectionOptions,
     PaidOptions,
-    HistoryOptions,
     RecordOptions,
     EntitySearchOptions {
   readonly enableWebSearch?: true;
@@ -42,7 +39,7 @@ export function addTaskSearchOptions(command: Command): Command {
 
 /** Adds the rest of what `TaskRequestOptions` holds. */
 export function addTaskCallOptions(command: Command): Command {
-  return addConnectionOptions(addHistoryOption(addPaidOptions(addRecordOptions(command))));
+  return addConnectionOptions(addPaidOptions(addRecordOptions(command)));
 }
 
 /** Reads and checks what is to be created, before anything is sent. Throws UsageError. */

@@ -1,58 +1,18 @@
-import { createHash } from 'node:crypto';
-import { chmod, type FileHandle, mkdir, open, readdir, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { TaskState } from '../contract/types.ts';
-import { ConfigurationError, LocalIoError, type Outcome } from '../errors.ts';
+import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import { type Intent, type JournalEntry, toEntries, toLine } from './journal-lines.ts';
+import { lockOperation, type OperationLock } from './operation-lock.ts';
+import { makePrivateFolder, syncFolder } from './private-folder.ts';
 
-/** What is about to be done. Nothing is sent whose intent is not on disk. */
-export interface Intent {
-  readonly type: 'intent';
-  /** RFC 3339, UTC. */
-  readonly time: string;
-  readonly command: string;
-  /** The key and the exact body of the POST; absent when nothing is bought. */
-  readonly idempotency_key?: string;
-  readonly body?: string;
-  /** The task, where it is known beforehand. */
-  readonly leads_search_id?: string;
-  readonly profile: string | null;
-  readonly origin: string;
-  /** Short and salted with the operation ID: tells keys apart, and nothing more. The key itself is never kept. */
-  readonly key_fingerprint: string;
-  /** Absolute path of the output file. */
-  readonly output: string | null;
-  /** What else shapes the output. */
-  readonly options: Readonly<Record<string, unknown>>;
-}
-
-/** A line of the journal; names are the wire's. */
-export type JournalEntry =
-  | Intent
-  | { readonly type: 'created'; readonly leads_search_id: string; readonly request_id: string | null }
-  | {
-      readonly type: 'page';
-      readonly pts: number;
-      readonly count: number;
-      readonly next: number;
-      readonly ready_count: number;
-      readonly state: TaskState | null;
-      /** Bytes of the output file that are on the disk; null when the output has none. */
-      readonly output_length: number | null;
-    }
-  /** There is nothing left to do. */
-  | {
-      readonly type: 'terminal';
-      readonly outcome: Outcome;
-      readonly state: TaskState | null;
-      readonly ready_count: number | null;
-    };
+export type { Intent, JournalEntry } from './journal-lines.ts';
 
 /** The open journal of one operation. */
 export interface Journal {
   /** Undefined for one that keeps nothing. */
   readonly operationId: string | undefined;
-  /** Resolves when the line is on the disk. Throws LocalIoError. */
-  append(entry: JournalEntry): Promise<void>;
+  /** Resolves when the lines are on the disk, together. Throws LocalIoError. */
+  append(...entries: readonly JournalEntry[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -63,108 +23,113 @@ export interface StoredOperation {
 }
 
 const fileName = 'journal.jsonl';
-const linePattern = /^\{"sha256":"([0-9a-f]{16})","entry":(.*)\}$/;
 
 /** Keeps nothing, for --no-history. */
 export const noJournal: Journal = { operationId: undefined, append: async () => {}, close: async () => {} };
 
-/** Makes the folder of a new operation (0700, its files 0600, under any umask). Throws LocalIoError. */
-export async function createJournal(stateDir: string, operationId: string): Promise<Journal> {
-  const folder = join(stateDir, 'operations', operationId);
+/**
+ * Makes the folder of a new operation (0700, its files 0600, under any umask), locked until the journal is closed.
+ * Throws LocalIoError.
+ */
+export async function createJournal(stateDir: string, operationId: string, pid: number): Promise<Journal> {
+  const folder = folderOf(stateDir, operationId);
   const path = join(folder, fileName);
-  let handle: FileHandle;
   try {
-    await makePrivate(folder);
-    handle = await open(path, 'ax', 0o600);
+    await makePrivateFolder(folder);
+    const lock = await lockOperation(folder, pid);
+    const handle = await open(path, 'ax', 0o600).catch(releasing(lock));
     await handle.chmod(0o600);
     await syncFolder(folder);
     await syncFolder(dirname(folder));
+    return toJournal(operationId, path, handle, lock);
   } catch (error) {
     throw notKept(path, error);
   }
+}
+
+/**
+ * Opens the journal of an operation of this machine to go on with it, locked until it is closed. A torn last line is
+ * cut off. Throws `temporary`, naming the process, when another one is at work on it; UsageError when there is no
+ * such operation; ConfigurationError for a damaged one, LocalIoError.
+ */
+export async function openJournal(
+  stateDir: string,
+  operationId: string,
+  pid: number,
+): Promise<{ readonly journal: Journal; readonly operation: StoredOperation }> {
+  const folder = folderOf(stateDir, operationId);
+  const path = join(folder, fileName);
+  const known = isOperationId(operationId) && (await readOrNothing(() => readFile(path), path)) !== undefined;
+  if (!known) throw new UsageError(`there is no operation ${operationId} on this machine`);
+  let lock: OperationLock | undefined;
+  try {
+    lock = await lockOperation(folder, pid);
+    const text = await readFile(path, 'utf8');
+    const [intent, ...rest] = toEntries(text, path);
+    if (intent?.type !== 'intent')
+      throw new UsageError(`nothing was begun under the operation ${operationId}`);
+    const handle = await open(path, 'a', 0o600);
+    const journal = toJournal(operationId, path, handle, lock);
+    await handle.truncate(wholeBytes(text, rest.length + 1)).catch((error: unknown) => {
+      return journal.close().then(() => Promise.reject(error));
+    });
+    return { journal, operation: { operationId, entries: [intent, ...rest] } };
+  } catch (error) {
+    await lock?.release();
+    throw notKept(path, error);
+  }
+}
+
+function toJournal(operationId: string, path: string, handle: FileHandle, lock: OperationLock): Journal {
+  let failure: LeadpipeError | undefined;
   return {
     operationId,
-    async append(entry) {
+    async append(...entries) {
+      // Behind a line that is torn, another one would be damage.
+      if (failure !== undefined) throw failure;
       try {
-        await handle.appendFile(toLine(entry));
+        await handle.appendFile(entries.map(toLine).join(''));
         await handle.datasync();
       } catch (error) {
-        throw notKept(path, error);
+        failure = notKept(path, error);
+        throw failure;
       }
     },
-    close: () => handle.close(),
+    async close() {
+      await handle.close();
+      await lock.release();
+    },
   };
 }
 
 /** Every operation of this machine, oldest first. Throws ConfigurationError for a damaged one, LocalIoError. */
 export async function readOperations(stateDir: string): Promise<StoredOperation[]> {
-  const root = join(stateDir, 'operations');
   const operations: StoredOperation[] = [];
-  for (const operationId of (await readOrNothing(() => readdir(root), root)) ?? []) {
-    const path = join(root, operationId, fileName);
-    const text = await readOrNothing(() => readFile(path, 'utf8'), path);
-    const [intent, ...rest] = toEntries(text ?? '', path);
-    // A process that was killed before its intent was written has sent nothing.
-    if (intent?.type === 'intent') operations.push({ operationId, entries: [intent, ...rest] });
+  for (const operationId of await listOperations(stateDir)) {
+    const operation = await readOperation(stateDir, operationId);
+    if (operation !== undefined) operations.push(operation);
   }
-  return operations.sort((a, b) => (a.operationId < b.operationId ? -1 : 1));
+  return operations;
 }
 
-/** Pure: a line with its checksum. */
-export function toLine(entry: JournalEntry): string {
-  const text = JSON.stringify(entry);
-  return `{"sha256":"${checksumOf(text)}","entry":${text}}\n`;
+/** The IDs of everything that looks like an operation, oldest first. Throws LocalIoError. */
+export async function listOperations(stateDir: string): Promise<string[]> {
+  const root = join(stateDir, 'operations');
+  return ((await readOrNothing(() => readdir(root), root)) ?? []).filter(isOperationId).sort();
 }
 
-/** Pure: the lines of a journal. A torn last one is ignored; throws ConfigurationError for a bad one before it. */
-export function toEntries(text: string, path: string): JournalEntry[] {
-  const lines = text.split('\n');
-  // What follows the last line end was never finished.
-  lines.pop();
-  const entries: JournalEntry[] = [];
-  for (const [index, line] of lines.entries()) {
-    const [, checksum, entry = ''] = linePattern.exec(line) ?? [];
-    if (checksum === checksumOf(entry)) entries.push(JSON.parse(entry));
-    else if (index < lines.length - 1) {
-      throw new ConfigurationError(
-        `line ${index + 1} of ${path} is damaged`,
-        'Move its folder away to go on without this operation; leadpipe has changed nothing.',
-      );
-    }
-  }
-  return entries;
-}
-
-function checksumOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-/** A umask can take rights from what `mkdir` makes, and from nothing else. */
-async function makePrivate(folder: string): Promise<void> {
-  try {
-    await makeOne(folder);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
-    await makePrivate(dirname(folder));
-    // Once: some file systems say the same of a folder whose parent is there.
-    await makeOne(folder);
-  }
-}
-
-async function makeOne(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, 0o700);
-    await chmod(folder, 0o700);
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  }
-}
-
-/** The new name survives a power cut. Not every system can do that, and then it is no error. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => undefined);
-  await handle?.close();
+/**
+ * Undefined when there is no such operation, or it was killed before its intent was written, and so has sent nothing.
+ * Throws ConfigurationError for a damaged one, LocalIoError.
+ */
+export async function readOperation(
+  stateDir: string,
+  operationId: string,
+): Promise<StoredOperation | undefined> {
+  const path = join(folderOf(stateDir, operationId), fileName);
+  const text = await readOrNothing(() => readFile(path, 'utf8'), path);
+  const [intent, ...rest] = toEntries(text ?? '', path);
+  return intent?.type === 'intent' ? { operationId, entries: [intent, ...rest] } : undefined;
 }
 
 async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T | undefined> {
@@ -178,7 +143,33 @@ async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T
   }
 }
 
-function notKept(path: string, error: unknown): LocalIoError {
+/** A name that could lead out of the folder of operations is none. */
+function isOperationId(text: string): boolean {
+  return /^[\w-]+$/.test(text);
+}
+
+/** Where an operation keeps what belongs to it. */
+export function folderOf(stateDir: string, operationId: string): string {
+  return join(stateDir, 'operations', operationId);
+}
+
+function releasing(lock: OperationLock): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await lock.release();
+    throw error;
+  };
+}
+
+/** The bytes of the first lines. */
+function wholeBytes(text: string, lines: number): number {
+  return text
+    .split('\n')
+    .slice(0, lines)
+    .reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0);
+}
+
+function notKept(path: string, error: unknown): LeadpipeError {
+  if (error instanceof LeadpipeError) return error;
   const why = error instanceof Error ? error.message : String(error);
   return new LocalIoError(`cannot keep a record of this operation in ${path}: ${why}`, { cause: error });
 }

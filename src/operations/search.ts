@@ -6,7 +6,13 @@ import { createBatchLog } from './batch-log.ts';
 import type { Waiting } from './patience.ts';
 import { recoverSearch } from './recover-search.ts';
 
-export interface SearchSummary {
+/** What a search is known by, as soon as the service has said it. */
+export interface SearchIds {
+  readonly leadsSearchId: string | undefined;
+  readonly requestId: string | undefined;
+}
+
+export interface SearchSummary extends SearchIds {
   /** Why this was not all of it; undefined when the search is complete. */
   readonly cut: string | undefined;
   /** The error that cut it, where there was one: of the stream, of `deliver`, or a StoppedError. */
@@ -14,8 +20,6 @@ export interface SearchSummary {
   /** Entities delivered. */
   readonly leads: number;
   readonly stopReason: string | undefined;
-  readonly leadsSearchId: string | undefined;
-  readonly requestId: string | undefined;
   /** What was odd and did no harm, a line each. */
   readonly warnings: readonly string[];
 }
@@ -32,7 +36,7 @@ export async function searchEntities(
   client: Client,
   request: EntitySearchRequest,
   idempotencyKey: string,
-  deliver: (entities: readonly JsonText[]) => Promise<void>,
+  deliver: (entities: readonly JsonText[], ids: SearchIds) => Promise<void>,
   waiting: Waiting,
 ): Promise<SearchSummary> {
   const stream = await client.search(request, idempotencyKey, waiting.signal);
@@ -41,7 +45,7 @@ export async function searchEntities(
   let failure: { cut: string; cause: unknown } | undefined;
   const pass = async (entities: readonly JsonText[]): Promise<void> => {
     if (entities.length === 0) return;
-    await deliver(entities);
+    await deliver(entities, { leadsSearchId: reading.told().leadsSearchId, requestId: stream.requestId });
     leads += entities.length;
   };
   try {

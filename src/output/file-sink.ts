@@ -59,6 +59,17 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   return new OpenFile(handle, { path, part: { at: part, named, target }, length: options.resumeAt ?? 0 });
 }
 
+/**
+ * Puts a whole .part of this length in place. One that is there already, because only the news of it was lost, is
+ * left alone. Throws LocalIoError.
+ */
+export async function placeWritten(path: string, length: number): Promise<void> {
+  const target = await targetOf(path);
+  const placed = await statOrNothing(target);
+  const isPlaced = placed?.size === length && (await statOrNothing(`${target}.part`)) === undefined;
+  if (!isPlaced) await (await createFileSink(path, { resumeAt: length })).commit();
+}
+
 interface OpenFileOptions {
   readonly path: string;
   /** Where the rows are until the file is complete; absent when they go to the file itself. */
@@ -203,7 +214,10 @@ async function openNew(path: string, part: string, named: string): Promise<FileH
 }
 
 async function openAgain(part: string, named: string, length: number): Promise<FileHandle> {
-  const handle = await open(part, 'r+').catch((error) => fail(named, error));
+  const handle = await open(part, 'r+').catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') return fail(named, error);
+    throw new LocalIoError(`${named} is gone: it held the rows of the earlier run`, { cause: error });
+  });
   try {
     await cutTo(handle, named, length);
     return handle;

@@ -123,7 +123,7 @@ describe('signals', () => {
       request_id: 'req_test',
     });
     expect(stderr).toContain('leads.csv.part');
-    expect(stderr).toContain('--dedup-service-leads ls_test');
+    expect(stderr).toContain('leadpipe search --continue op_');
   });
 
   it('Ctrl-C before any answer leaves no file and says that it may have cost something', async () => {
@@ -253,7 +253,9 @@ describe('stderr', () => {
   it('has one closing line, which -q silences', async () => {
     const url = await serveWhole();
     const loud = await run(search, { env: pointedAt(url) });
-    expect(loud.stderr).toBe('3 leads · stopped: limit · search ls_test · request req_test\n');
+    expect(loud.stderr).toMatch(
+      /^3 leads · stopped: limit · search ls_test · request req_test · operation op_\w+\n$/,
+    );
     expect((await run([...search, '-q'], { env: pointedAt(url) })).stderr).toBe('');
     expect((await run([...search, '--json-errors'], { env: pointedAt(url) })).stderr).toBe('');
   });

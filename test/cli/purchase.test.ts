@@ -88,7 +88,10 @@ describe.each(rows)('%s', (_, row) => {
   it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {
     const { code, stdout, stderr } = await runInProcess(row.args, { env: await serve(ok(row.answer)) });
     expect({ code, stdout }).toEqual({ code: 0, stdout: row.stdout });
-    expect(stderr).toBe(`${row.closing} · request req_test · idempotency key test-1\n`);
+    expect(stderr).toMatch(
+      /^.* · request req_test · idempotency key test-1 · operation op_test_\d+\n$/,
+    );
+    expect(stderr.split(' · ')[0]).toBe(row.closing);
     expect(server?.requests).toHaveLength(1);
     const [request] = server?.requests ?? [];
     expect(request).toMatchObject({ method: 'POST', path: row.path });
@@ -192,11 +195,18 @@ describe.each(rows)('%s', (_, row) => {
       charged: 'yes',
       request_id: 'req_test',
       idempotency_key: 'test-1',
-      // Extract alone may give its answer again.
-      hint: expect.stringContaining(
-        row.path === '/v1/extract' ? 'run it with --idempotency-key test-1' : 'can not be had again',
-      ),
+      hint: expect.stringMatching(/leadpipe history show op_test_\d+$/),
     });
+  });
+
+  it('a full disk after an answer that was not kept: extract alone may give it again', async () => {
+    const env = await serve(ok(row.answer));
+    const args = [...row.args, '-o', '/dev/full', '-f', 'jsonl', '--no-history', '--json-errors'];
+    const { code, stderr } = await runInProcess(args, { env });
+    expect(code).toBe(74);
+    expect(JSON.parse(stderr).error.hint).toContain(
+      row.path === '/v1/extract' ? 'run it with --idempotency-key test-1' : 'can not be had again',
+    );
   });
 
   it('a reader that is gone ends it silently with 141', async () => {
@@ -254,7 +264,7 @@ describe.each(failing)('$name without a result', ({ args, answer, text }) => {
       const { code, stdout, stderr } = await runInProcess([...args, '-f', format], { env });
       expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
       expect(stderr).toContain(`leadpipe: ${text}\n`);
-      expect(stderr).toContain('request req_test · charged: maybe');
+      expect(stderr).toMatch(/^request req_test · operation op_test_\d+ · charged: maybe$/m);
       await server?.close();
     }
   });

@@ -132,7 +132,7 @@ const cases: Case[] = [
     exit: 76,
     rows: 20,
     requests: 7,
-    says: '--pts 20',
+    says: 'leadpipe task resume op_',
   },
   {
     name: 'bad JSON, 3 times',
@@ -214,7 +214,7 @@ const cases: Case[] = [
     exit: 6,
     rows: 0,
     requests: 4,
-    says: 'task wait ls_task',
+    says: 'leadpipe task resume op_',
   },
   {
     name: 'status of an unknown state',
@@ -252,7 +252,7 @@ const cases: Case[] = [
     exit: 4,
     rows: 20,
     requests: 2,
-    says: '--pts 20',
+    says: 'leadpipe task resume op_',
   },
   {
     name: 'fetch 302',
@@ -370,7 +370,8 @@ describe('task run, when a request goes wrong', () => {
     });
     const { code, stdout, stderr } = await runInProcess(taskRun, { env: pointedAt(task.url) });
     expect({ code, stdout }).toEqual({ code: 76, stdout: rows(20) });
-    expect(stderr).toContain('leadpipe task wait ls_task --pts 20');
+    expect(stderr).toContain('left at position 20');
+    expect(stderr).toContain('leadpipe task resume op_');
     expect(task.count('fetch')).toBe(7);
   });
 });
@@ -434,7 +435,7 @@ describe('task run', () => {
     });
     expect(code).toBe(75);
     expect(stderr).toContain(`20 leads were written, and are in ${file}.part`);
-    expect(stderr).toContain('To go on: leadpipe task wait ls_task --pts 20');
+    expect(stderr).toContain('To go on: leadpipe task resume op_');
     expect(existsSync(file)).toBe(false);
     expect(readFileSync(`${file}.part`, 'utf8').split('\r\n')).toHaveLength(22);
   });
@@ -631,7 +632,8 @@ describe('bad input is refused before anything is sent', () => {
     [['task', 'fetch', 'ls', '--pts', '-1'], '--pts is -1'],
     [['task', 'fetch', ''], 'leads_search_id is empty'],
     [['task', 'wiat', 'ls'], 'Did you mean wait?'],
-    [['task', 'resume'], 'unknown command'],
+    [['task', 'resume', 'op_none'], 'no operation op_none'],
+    [['task', 'resume', '../state'], 'no operation'],
   ];
   it.each(refused)('%s', async (args, says) => {
     const task = await serve({ steps: whole });

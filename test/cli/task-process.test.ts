@@ -37,7 +37,7 @@ describe('a run that is stopped', () => {
       expect(stderr).toContain('left at position 20');
       expect(stderr).toContain('20 leads were written, and are in leads.jsonl.part');
       expect(stderr).toContain('It goes on at the service');
-      expect(stderr).toContain('leadpipe task wait ls_task --pts 20');
+      expect(stderr).toContain('leadpipe task resume op_');
     },
   );
 

@@ -7,6 +7,8 @@ export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly stdinIsTerminal?: boolean;
+  /** Milliseconds that a wait of so many takes; as many unless it is given. */
+  readonly toWait?: (ms: number) => number;
 }
 
 /** Runs the whole program in this process: real network and clock, streams in memory. */
@@ -24,7 +26,7 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
       now: () => new Date(),
       monotonic: () => performance.now(),
       after(ms, callback) {
-        const timer = setTimeout(callback, ms);
+        const timer = setTimeout(callback, options.toWait?.(ms) ?? ms);
         return () => clearTimeout(timer);
       },
     },

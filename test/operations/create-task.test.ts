@@ -3,7 +3,7 @@ import type { Client } from '../../src/client.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
 import type { CreateTaskRequest } from '../../src/contract/types.ts';
 import { LocalIoError } from '../../src/errors.ts';
-import { createTask } from '../../src/operations/create-task.ts';
+import { createTask, toPurchase } from '../../src/operations/create-task.ts';
 import type { Intent, Journal, JournalEntry } from '../../src/operations/journal.ts';
 import { RequestError } from '../../src/transport/errors.ts';
 import type { Fault } from '../../src/transport/policy.ts';
@@ -34,9 +34,10 @@ function createMemory(fullAt = Number.POSITIVE_INFINITY): Journal & { readonly t
   };
 }
 
-function create(journal: Journal, answer: () => Promise<unknown>) {
+async function create(journal: Journal, answer: () => Promise<unknown>, again = false) {
   const client = { createTask: answer } as unknown as Client;
-  return createTask(client, request, 'key', journal, intent, new AbortController().signal);
+  await journal.append({ ...intent, ...toPurchase(request, 'key') });
+  return await createTask(client, request, 'key', journal, new AbortController().signal, again);
 }
 
 const answered = async () => ({ value: { leads_search_id: 'ls_1' }, requestId: 'req_1' });
@@ -72,6 +73,21 @@ describe('creating a task', () => {
     const journal = createMemory();
     const failed = create(journal, () => Promise.reject(new RequestError(fault, endpoints.createTask, 'no')));
     await expect(failed).rejects.toMatchObject({ fault });
+    expect(journal.types).toEqual(types);
+  });
+
+  const faultsAgain: readonly [fault: Fault, types: string[]][] = [
+    ['no_credits', ['intent', 'terminal']],
+    ['invalid', ['intent', 'terminal']],
+    ['unsent', ['intent']],
+    ['unauthenticated', ['intent']],
+    ['busy', ['intent']],
+    ['lost', ['intent']],
+  ];
+  it.each(faultsAgain)('that may have been sent before and fails with %s leaves %j', async (fault, types) => {
+    const journal = createMemory();
+    const failure = new RequestError(fault, endpoints.createTask, 'no');
+    await expect(create(journal, () => Promise.reject(failure), true)).rejects.toMatchObject({ fault });
     expect(journal.types).toEqual(types);
   });
 });

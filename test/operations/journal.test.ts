@@ -7,9 +7,8 @@ import {
   type Intent,
   type JournalEntry,
   readOperations,
-  toEntries,
-  toLine,
 } from '../../src/operations/journal.ts';
+import { toEntries, toLine } from '../../src/operations/journal-lines.ts';
 import { toKnownTasks } from '../../src/operations/task-list.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
@@ -38,7 +37,7 @@ const pageTo = (next: number): JournalEntry => ({
 const done: JournalEntry = { type: 'terminal', outcome: 'complete', state: 'done', ready_count: 9 };
 
 async function write(stateDir: string, id: string, ...entries: JournalEntry[]): Promise<string> {
-  const journal = await createJournal(stateDir, id);
+  const journal = await createJournal(stateDir, id, process.pid);
   for (const entry of entries) await journal.append(entry);
   await journal.close();
   return join(stateDir, 'operations', id, 'journal.jsonl');
@@ -117,7 +116,7 @@ describe('the journal', () => {
   it('never goes into a folder that is there already', async () => {
     const state = temporaryFolder();
     await write(state, 'op_1', intent);
-    await expect(createJournal(state, 'op_1')).rejects.toMatchObject({ outcome: 'local_io' });
+    await expect(createJournal(state, 'op_1', process.pid)).rejects.toMatchObject({ outcome: 'local_io' });
   });
 });
 

@@ -62,6 +62,7 @@ async function runContact(
   const text = await readTextArgument(context, 'the objective', objective);
   const request = toContactSearchRequest(contactType, text);
   const bought = await buy(context, options, {
+    command: 'contact',
     label: 'looking up',
     shape: 'single',
     layout: contactLayout,

@@ -82,6 +82,7 @@ async function runEnrich(
   const request = toEnrichRequest(text, schema);
   const fields = Object.keys(schema.properties as object);
   const bought = await buy(context, options, {
+    command: 'enrich',
     label: 'enriching',
     shape: 'single',
     layout: enrichLayout(fields),

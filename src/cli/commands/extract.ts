@@ -4,12 +4,12 @@ import type { Context } from '../../context.ts';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { type ExtractRequest, type ExtractResponse, extractionTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
-import { arrayItems, type JsonText, objectMembers } from '../../json/text.ts';
 import { checkExtractionType, checkNumber, checkText } from '../../operations/check-input.ts';
 import { checkPublicUrl } from '../../operations/public-url.ts';
 import { itemsLayout } from '../../output/columns.ts';
 import { toHelpText } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
+import { itemsOf } from '../kept-answer.ts';
 import { createNotes } from '../notes.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
 import { buy, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
@@ -112,6 +112,7 @@ async function runExtract(
     );
   }
   const bought = await buy(context, options, {
+    command: 'extract',
     label: 'extracting',
     shape: 'list',
     layout: itemsLayout,
@@ -129,8 +130,4 @@ async function runExtract(
 function failureOf({ success, data }: ExtractResponse): string | undefined {
   if (success) return undefined;
   return typeof data === 'string' ? data : JSON.stringify(data);
-}
-
-function itemsOf(answer: JsonText): JsonText[] {
-  return arrayItems(objectMembers(answer).get('data') ?? '[]');
 }

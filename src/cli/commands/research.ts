@@ -43,6 +43,7 @@ export function toDeepSearchRequest(query: string): DeepSearchRequest {
 async function runResearch(context: Context, query: string, options: PurchaseOptions): Promise<void> {
   const request = toDeepSearchRequest(await readTextArgument(context, 'the query', query));
   const bought = await buy(context, options, {
+    command: 'research',
     label: 'researching',
     shape: 'single',
     layout: researchLayout,

@@ -1,39 +1,22 @@
 import { Command, Option } from 'commander';
 import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
-import { limits } from '../../contract/limits.ts';
-import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { streamEntityTypes } from '../../contract/types.ts';
+import { UsageError } from '../../errors.ts';
 import { checkBody, checkIdempotencyKey, checkStreamEntityType } from '../../operations/check-input.ts';
-import type { SearchSummary } from '../../operations/search.ts';
 import { entityLayout } from '../../output/columns.ts';
-import { RequestError } from '../../transport/errors.ts';
-import { countOf, toClosingLine } from '../closing-line.ts';
 import { withConnection } from '../connection.ts';
 import {
   addEntitySearchOptions,
-  type EntitySearchOptions,
   readEntitySearchInput,
   toEntitySearchRequest,
 } from '../entity-search-options.ts';
 import { toHelpText } from '../help.ts';
-import { createNotes } from '../notes.ts';
-import {
-  addConnectionOptions,
-  addPaidOptions,
-  addRecordOptions,
-  type ConnectionOptions,
-  type PaidOptions,
-  type RecordOptions,
-} from '../options.ts';
+import { withJournal } from '../journaled.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
 import { printPreview } from '../preview.ts';
 import { toLayout, withOutput } from '../record-output.ts';
-import { shellWord } from '../shell-word.ts';
-import { withSpinner } from '../spinner.ts';
-
-interface SearchOptions extends ConnectionOptions, PaidOptions, RecordOptions, EntitySearchOptions {
-  readonly exitStatus?: true;
-}
+import { type SearchOptions, searchInto } from '../search-into.ts';
 
 const help = toHelpText({
   examples: [
@@ -71,21 +54,36 @@ export function createSearchCommand(context: Context): Command {
       'Streams leads that fit an objective, and prints them as they are found.',
     ),
     streamEntityTypes,
-    [new Option('--exit-status', 'exit 7 when nothing was found')],
+    [
+      new Option('--continue <operation-id>', 'search on where an earlier search was cut, for the rest only'),
+      new Option('--exit-status', 'exit 7 when nothing was found'),
+    ],
+    'optional',
   );
   return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
     .addHelpText('after', help)
-    .action((entityType: string, objective: string, given: SearchOptions) =>
+    .action((entityType: string | undefined, objective: string | undefined, given: SearchOptions) =>
       runSearch(context, entityType, objective, given),
     );
 }
 
 async function runSearch(
   context: Context,
-  entityType: string,
-  objective: string,
+  entityType: string | undefined,
+  objective: string | undefined,
   options: SearchOptions,
 ): Promise<void> {
+  if (options.continue !== undefined) {
+    checkAlone(entityType, options);
+    const { continueSearch } = await import('../search-continuing.ts');
+    return await continueSearch(context, options.continue, options);
+  }
+  if (entityType === undefined || objective === undefined) {
+    throw new UsageError(
+      `missing required argument '${entityType === undefined ? 'entity-type' : 'objective'}'`,
+      'As in: leadpipe search company "seed-stage fintech in Berlin"',
+    );
+  }
   // Before standard input is read for an objective that could not be used.
   const type = checkStreamEntityType(entityType);
   const request = toEntitySearchRequest(type, await readEntitySearchInput(context, objective, options));
@@ -93,69 +91,25 @@ async function runSearch(
   const idempotencyKey = checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey());
   const layout = toLayout(options, entityLayout(request.enrich_fields));
 
-  await withConnection(context, options, async ({ client, settings, preview }) => {
+  await withConnection(context, options, async (connection) => {
+    const { settings, preview } = connection;
     if (options.dryRun) return printPreview(context, preview(requests.search(request, idempotencyKey)));
     const kind = { shape: 'list', layout, preferred: settings.format } as const;
-    await withOutput(context, options, kind, async (output) => {
-      const { searchEntities } = await import('../../operations/search.ts');
-      const summary = await withSpinner(context, options, output, 'searching', (deliver) =>
-        searchEntities(client, request, idempotencyKey, deliver, context),
-      );
-      const error =
-        summary.cut === undefined
-          ? undefined
-          : toCutError(summary, request, idempotencyKey, await output.cut());
-      if (error?.outcome !== 'reader_closed') {
-        const notes = createNotes(context, options);
-        for (const warning of summary.warnings) notes.warn(warning);
-        notes.say(toClosingLine(summary));
-      }
-      if (error !== undefined) throw error;
-      if (options.exitStatus && summary.leads === 0) {
-        throw new LeadpipeError('no_result', 'no leads were found', idsOf(summary));
-      }
-    });
+    await withOutput(context, options, kind, (output) =>
+      withJournal(context, options, (journal) =>
+        searchInto({ context, options, connection, output, journal }, request, idempotencyKey),
+      ),
+    );
   });
 }
 
-/**
- * The error of a search that was not whole: how it ends is the cause's business when the run was stopped or the output
- * failed, else it is partial, or unknown when nothing came.
- */
-export function toCutError(
-  summary: SearchSummary,
-  request: EntitySearchRequest,
-  idempotencyKey: string,
-  kept: string | undefined,
-): LeadpipeError {
-  const { cause, leads, cut } = summary;
-  const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
-  const outcome = ownEnd?.outcome ?? (leads > 0 ? 'partial' : 'unknown');
-  const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
-  const arrived = leads === 0 ? 'nothing arrived' : `${countOf(leads)} arrived${place}`;
-  return new LeadpipeError(outcome, `the search was cut short: ${cut}; ${arrived}`, {
-    type: ownEnd === undefined ? 'cut' : (ownEnd.details.type ?? ownEnd.outcome),
-    charged: leads > 0 ? 'yes' : 'maybe',
-    retryable: false,
-    idempotencyKey,
-    hint: toContinuation(summary, request),
-    cause,
-    ...idsOf(summary),
-  });
-}
-
-/** A new search, and a new purchase, for the rest only. */
-function toContinuation({ leads, leadsSearchId }: SearchSummary, request: EntitySearchRequest): string {
-  const rest = (request.limit ?? limits.entityLimit.default) - leads;
-  if (leadsSearchId === undefined || leads === 0) {
-    return 'It may have been charged. Compare `leadpipe balance` before you run it again: a new run is a new purchase.';
+/** Throws UsageError: what is searched for is the earlier search's. */
+function checkAlone(entityType: string | undefined, options: SearchOptions): void {
+  const { limit, enrichFields, dedupServiceLeads, dedupCustomLeads } = options;
+  const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads];
+  if (more.some((one) => one !== undefined)) {
+    throw new UsageError(
+      '--continue takes what to find from the earlier search: no arguments, and none of the options of what to find',
+    );
   }
-  if (rest <= 0) return 'All leads that were asked for have arrived.';
-  const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
-  const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
-  return `To search on for the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
-}
-
-function idsOf({ requestId }: SearchSummary): { requestId?: string } {
-  return requestId === undefined ? {} : { requestId };
 }

@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { createTaskCreateCommand } from './task/create.ts';
 import { createTaskFetchCommand } from './task/fetch.ts';
 import { createTaskListCommand } from './task/list.ts';
+import { createTaskResumeCommand } from './task/resume.ts';
 import { createTaskRunCommand } from './task/run.ts';
 import { createTaskStatusCommand } from './task/status.ts';
 import { createTaskWaitCommand } from './task/wait.ts';
@@ -12,8 +13,8 @@ Examples:
   $ leadpipe task run company "seed-stage fintech in Berlin" --local -o leads.csv
   $ leadpipe task list
 
-A task goes on at the service without you. Whatever was interrupted can be read again from any position, for nothing:
-\`leadpipe task wait <leads-search-id>\`.`;
+A task goes on at the service without you. \`leadpipe task resume\` finishes what was interrupted, into the same file; and
+\`leadpipe task wait <leads-search-id>\` reads any task, again and from any position, for nothing.`;
 
 export function createTaskCommand(context: Context): Command {
   const group = new Command('task')
@@ -27,6 +28,7 @@ export function createTaskCommand(context: Context): Command {
     createTaskStatusCommand(context),
     createTaskFetchCommand(context),
     createTaskWaitCommand(context),
+    createTaskResumeCommand(context),
     createTaskListCommand(context),
   ];
   for (const command of commands) group.addCommand(command);

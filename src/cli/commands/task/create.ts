@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { requests } from '../../../client.ts';
 import type { Context } from '../../../context.ts';
-import { createTask } from '../../../operations/create-task.ts';
+import { createTask, toPurchase } from '../../../operations/create-task.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { toClosingLine } from '../../closing-line.ts';
 import { withConnection } from '../../connection.ts';
@@ -67,12 +67,12 @@ async function runTaskCreate(
       withJournal(context, options, async (journal) => {
         const { operationId } = journal;
         const intent = toIntent(context, connection, journal, 'task create', options, {});
+        await journal.append({ ...intent, ...toPurchase(request, idempotencyKey) });
         const { value, requestId } = await createTask(
           client,
           request,
           idempotencyKey,
           journal,
-          intent,
           context.signal,
         );
         const leadsSearchId = value.leads_search_id;

@@ -73,7 +73,7 @@ async function runTaskFetch(context: Context, id: string, options: TaskFetchOpti
       withMissingExplained(context, connection, id, () =>
         readReadyInto(
           { context, options, connection, output, journal: noJournal },
-          { leadsSearchId: id, from: options.pts },
+          { leadsSearchId: id, start: options.pts, from: options.pts },
         ),
       ),
     );

@@ -1,14 +1,16 @@
 import { Command } from 'commander';
 import { requests } from '../../../client.ts';
 import type { Context } from '../../../context.ts';
-import { createTask } from '../../../operations/create-task.ts';
+import { createTask, toPurchase } from '../../../operations/create-task.ts';
 import { entityLayout } from '../../../output/columns.ts';
 import { withConnection } from '../../connection.ts';
 import { toHelpText } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { printPreview } from '../../preview.ts';
-import { toFormat, toLayout, withOutput } from '../../record-output.ts';
+import { toFormat, toLayout } from '../../record-output.ts';
+import { findEarlierRun, goOnWith } from '../../task-earlier.ts';
 import { addFollowOptions, checkPositions, type FollowOptions } from '../../task-options.ts';
+import { toTaskIntentOptions, withFirstOutput } from '../../task-output.ts';
 import { followInto } from '../../task-reading.ts';
 import {
   addTaskCallOptions,
@@ -71,21 +73,26 @@ async function runTaskRun(
   await withConnection(context, options, async (connection) => {
     const { client, settings, preview } = connection;
     if (options.dryRun) return printPreview(context, preview(requests.createTask(request, idempotencyKey)));
-    checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
-    await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
-      withJournal(context, options, async (journal) => {
-        const { positions, num } = options;
-        const intent = toIntent(context, connection, journal, 'task run', options, { positions, num });
-        const run = { context, options, connection, output, journal };
-        await followInto(run, 'creating the task', async () => {
-          const created = await createTask(client, request, idempotencyKey, journal, intent, context.signal);
+    const format = toFormat(options, context.stdout.isTerminal, settings.format);
+    checkPositions(options, format);
+    const purchase = toPurchase(request, idempotencyKey);
+    const more = toTaskIntentOptions(options, format);
+    const earlier = await findEarlierRun(context, options, connection, purchase, more);
+    if (earlier !== undefined) return await goOnWith(context, options, connection, earlier);
+    await withJournal(context, options, async (journal) => {
+      const intent = toIntent(context, connection, journal, 'task run', options, more);
+      await journal.append({ ...intent, ...purchase });
+      await withFirstOutput(context, options, layout, connection, journal, (output) =>
+        followInto({ context, options, connection, output, journal }, 'creating the task', async () => {
+          const created = await createTask(client, request, idempotencyKey, journal, context.signal);
           return {
             leadsSearchId: created.value.leads_search_id,
+            start: 0,
             from: 0,
             created: { requestId: created.requestId, idempotencyKey, at: context.clock.monotonic() },
           };
-        });
-      }),
-    );
+        }),
+      );
+    });
   });
 }

@@ -11,7 +11,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../../options.ts';
-import { toFormat, toLayout, withOutput } from '../../record-output.ts';
+import { toFormat, toLayout } from '../../record-output.ts';
 import {
   addFollowOptions,
   addPositionOption,
@@ -20,6 +20,7 @@ import {
   type FollowOptions,
   foundLayout,
 } from '../../task-options.ts';
+import { toTaskIntentOptions, withFirstOutput } from '../../task-output.ts';
 import { followInto } from '../../task-reading.ts';
 
 interface TaskWaitOptions extends ConnectionOptions, RecordOptions, FollowOptions {
@@ -65,20 +66,26 @@ export function createTaskWaitCommand(context: Context): Command {
 }
 
 async function runTaskWait(context: Context, id: string, options: TaskWaitOptions): Promise<void> {
+  const { pts } = options;
   const layout = toLayout(options, foundLayout(options));
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
-    checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
-    await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
-      withJournal(context, { unkept: createNotes(context, options).warn }, async (journal) => {
-        const { positions, num, pts } = options;
-        const intent = toIntent(context, connection, journal, 'task wait', options, { positions, num, pts });
-        await journal.append({ ...intent, leads_search_id: id });
-        const run = { context, options, connection, output, journal };
-        await withMissingExplained(context, connection, id, () =>
-          followInto(run, 'waiting', async () => ({ leadsSearchId: id, from: pts })),
-        );
-      }),
-    );
+    const format = toFormat(options, context.stdout.isTerminal, settings.format);
+    checkPositions(options, format);
+    const unkept = createNotes(context, options).warn;
+    await withJournal(context, { unkept }, async (journal) => {
+      const more = { ...toTaskIntentOptions(options, format), pts };
+      const intent = toIntent(context, connection, journal, 'task wait', options, more);
+      await journal.append({ ...intent, leads_search_id: id });
+      await withFirstOutput(context, options, layout, connection, journal, (output) =>
+        withMissingExplained(context, connection, id, () =>
+          followInto({ context, options, connection, output, journal }, 'waiting', async () => ({
+            leadsSearchId: id,
+            start: pts,
+            from: pts,
+          })),
+        ),
+      );
+    });
   });
 }

@@ -1,0 +1,90 @@
+import { Command } from 'commander';
+import { readSettings } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { type HistoryRecord, readHistory } from '../../../operations/history.ts';
+import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { readable } from '../../../output/readable.ts';
+import type { TableColumn } from '../../../output/table-columns.ts';
+import { toHelpText } from '../../help.ts';
+import { createNotes } from '../../notes.ts';
+import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
+import { toLayout, withOutput } from '../../record-output.ts';
+
+type HistoryListOptions = RecordOptions & ReportOptions;
+
+const members: readonly (keyof HistoryRecord)[] = [
+  'operation_id',
+  'time',
+  'command',
+  'state',
+  'leads',
+  'leads_search_id',
+  'request_id',
+  'idempotency_key',
+  'charged',
+  'credits_before',
+  'credits_after',
+  'output',
+];
+
+/** For people: what they need to find a purchase and to show it. */
+const historyTable: TableColumn[] = [
+  {
+    header: 'time',
+    min: 16,
+    max: 16,
+    text: (record) => readable(record.member('time')).slice(0, 16).replace('T', ' '),
+  },
+  { header: 'operation_id', min: 17, max: 17, text: (record) => readable(record.member('operation_id')) },
+  { header: 'command', min: 14, max: 26, text: (record) => readable(record.member('command')) },
+  { header: 'state', min: 11, max: 11, text: (record) => readable(record.member('state')) },
+  { header: 'leads', min: 5, max: 5, text: (record) => readable(record.member('leads')) },
+  { header: 'charged', min: 7, max: 7, text: (record) => readable(record.member('charged')) },
+  {
+    header: 'request_id',
+    min: 12,
+    max: 36,
+    yields: true,
+    text: (record) => readable(record.member('request_id')),
+  },
+  { header: 'output', min: 10, max: 40, yields: true, text: (record) => readable(record.member('output')) },
+];
+
+const historyLayout: Layout = { ...memberLayout(members), table: historyTable };
+
+const help = toHelpText({
+  examples: [
+    'leadpipe history list',
+    'leadpipe history list -f jsonl | jq -r \'select(.state == "unknown") | .idempotency_key\'',
+  ],
+  output: [
+    'an object per purchase, newest first; null is what this machine does not know:',
+    '{"operation_id":"op_…","time":"…","command":"search company","state":"complete","leads":20,',
+    ' "leads_search_id":"…","request_id":"…","idempotency_key":"…","charged":"yes",',
+    ' "credits_before":null,"credits_after":null,"output":null}',
+    'state: complete, partial, failed, running, interrupted, damaged, or unknown (sent, and no answer seen)',
+    'credits are known only where a command had asked for the balance anyway; the list asks nobody',
+  ],
+  outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
+});
+
+export function createHistoryListCommand(context: Context): Command {
+  const command = new Command('list')
+    .summary('every paid request of this machine')
+    .description('Prints every paid request of this machine: what, when, how it ended, and its IDs.');
+  return addReportOptions(addRecordOptions(command))
+    .addHelpText('after', help)
+    .action((options: HistoryListOptions) => runHistoryList(context, options));
+}
+
+async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
+  const layout = toLayout(options, historyLayout);
+  const settings = await readSettings(context.directories.config, context.env.LEADPIPE_PROFILE || undefined);
+  const { records, damages } = await readHistory(context.directories.state);
+  await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
+    output.write(records.map((record) => JSON.stringify(record))),
+  );
+  const notes = createNotes(context, options);
+  for (const damage of damages) notes.warn(damage);
+  if (records.length === 0) notes.say('This machine has bought nothing that it knows of.');
+}

@@ -1,0 +1,82 @@
+import { Argument, Command } from 'commander';
+import { readSettings } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { readAnswer } from '../../../operations/answers.ts';
+import { toHistoryRecord } from '../../../operations/history.ts';
+import { folderOf, listOperations, readOperation } from '../../../operations/journal.ts';
+import { isLocked } from '../../../operations/operation-lock.ts';
+import { readStoredLeads, sizeOfStoredLeads } from '../../../operations/stored-leads.ts';
+import { toHelpText } from '../../help.ts';
+import { keptOf } from '../../kept-answer.ts';
+import { createNotes } from '../../notes.ts';
+import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
+import { toLayout, withOutput } from '../../record-output.ts';
+import { toNextCommand, toNothingKept, toUnknownOperation } from '../../shown-purchase.ts';
+
+type HistoryShowOptions = RecordOptions & ReportOptions;
+
+const help = toHelpText({
+  examples: [
+    'leadpipe history show op_1kf2m8h3v0a1b2c',
+    'leadpipe history show op_1kf2m8h3v0a1b2c -f csv -o leads.csv',
+  ],
+  output: [
+    'what the command printed when it was run, in any format: the answer, or the leads that arrived, with the same',
+    'columns. Leads of a task are at the service: the error names the command that reads them again for nothing.',
+  ],
+  outcomes: ['complete', 'usage', 'not_found', 'local_io', 'configuration', 'interrupted', 'reader_closed'],
+});
+
+export function createHistoryShowCommand(context: Context): Command {
+  const command = new Command('show')
+    .summary('print a stored answer again, for nothing')
+    .description('Prints what a purchase brought once more. Nothing is sent, and no key is needed.')
+    .addArgument(new Argument('<operation-id>', 'as `history list` and the last line of a command have it'));
+  return addReportOptions(addRecordOptions(command))
+    .addHelpText('after', help)
+    .action((operationId: string, options: HistoryShowOptions) =>
+      runHistoryShow(context, operationId, options),
+    );
+}
+
+async function runHistoryShow(
+  context: Context,
+  operationId: string,
+  options: HistoryShowOptions,
+): Promise<void> {
+  const { state } = context.directories;
+  const known = await listOperations(state);
+  const operation = known.includes(operationId) ? await readOperation(state, operationId) : undefined;
+  if (operation === undefined) throw toUnknownOperation(operationId, known);
+  const folder = folderOf(state, operationId);
+  const record = toHistoryRecord(operation, await isLocked(folder));
+  const [intent] = operation.entries;
+  const kept = keptOf(intent);
+  const answer = kept?.shape === 'leads' ? undefined : await readAnswer(folder);
+  const stored = kept?.shape === 'leads' ? await sizeOfStoredLeads(folder) : undefined;
+  // No leads are the answer of a search that is complete, and of no other.
+  const isThere =
+    answer !== undefined || (stored !== undefined && (stored > 0 || record.state === 'complete'));
+  if (kept === undefined || !isThere) {
+    throw toNothingKept(
+      record,
+      operation.entries.some(({ type }) => type === 'answered' || type === 'batch'),
+    );
+  }
+  const layout = toLayout(options, kept.layout);
+  const settings = await readSettings(context.directories.config, context.env.LEADPIPE_PROFILE || undefined);
+  const shape = kept.shape === 'single' ? 'single' : 'list';
+  await withOutput(context, options, { shape, layout, preferred: settings.format }, async (output) => {
+    if (answer !== undefined) return await output.write(kept.recordsOf(answer));
+    for await (const leads of readStoredLeads(folder)) await output.write(leads);
+  });
+  const notes = createNotes(context, options);
+  const ids = [
+    record.request_id === null ? undefined : `request ${record.request_id}`,
+    `idempotency key ${record.idempotency_key}`,
+    `operation ${operationId}`,
+  ];
+  notes.say([record.state, ...ids.filter((id) => id !== undefined)].join(' · '));
+  const next = toNextCommand(record);
+  if (next !== undefined) notes.say(next);
+}

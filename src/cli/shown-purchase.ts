@@ -1,0 +1,71 @@
+import { LeadpipeError } from '../errors.ts';
+import type { HistoryRecord } from '../operations/history.ts';
+import { keptDays } from '../operations/retention.ts';
+import { shellWord } from './shell-word.ts';
+
+/** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
+export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {
+  const nearest = [...known].sort((a, b) => likeness(b, operationId) - likeness(a, operationId))[0];
+  return notFound(
+    `this machine knows no operation ${operationId.slice(0, 100)}`,
+    'operation_not_found',
+    nearest === undefined ? 'It has bought nothing that it knows of.' : `The nearest is ${nearest}.`,
+  );
+}
+
+/** Pure: the error of a purchase of which nothing can be shown, and where its leads are instead. */
+export function toNothingKept(record: HistoryRecord, hadAnswer: boolean): LeadpipeError {
+  const { operation_id, output, state } = record;
+  if (record.command?.startsWith('task ')) {
+    const place = output === null ? '' : `Its output is ${output}. `;
+    return notFound(
+      `the leads of the task of ${operation_id} are at the service, not here`,
+      'not_kept',
+      `${place}${toNextCommand(record) ?? 'See: leadpipe task list'}`,
+    );
+  }
+  if (hadAnswer) {
+    return notFound(
+      `the answer of ${operation_id} is not here any more: answers are kept for ${keptDays.answers} days`,
+      'pruned',
+      output === null ? 'What it was is in: leadpipe history list' : `Its output was ${output}.`,
+    );
+  }
+  return notFound(
+    `${operation_id} brought nothing that could be shown: ${state}`,
+    'no_answer',
+    toNextCommand(record) ?? 'What it was is in: leadpipe history list',
+  );
+}
+
+/** Pure: what makes sense after a look at a purchase; undefined when it is done. */
+export function toNextCommand(record: HistoryRecord): string | undefined {
+  const { operation_id, state, command, leads_search_id, leads } = record;
+  if (state === 'running') return 'It is still at work.';
+  if (command?.startsWith('task ')) {
+    if (state === 'interrupted' || state === 'unknown') {
+      return `To go on: leadpipe task resume ${operation_id}`;
+    }
+    if (leads_search_id === null) return undefined;
+    return `To read them again, for nothing: leadpipe task fetch ${shellWord(leads_search_id)}`;
+  }
+  const canGoOn = command?.startsWith('search ') && leads_search_id !== null && (leads ?? 0) > 0;
+  if (canGoOn && (state === 'partial' || state === 'interrupted')) {
+    return `To search on for the rest: leadpipe search --continue ${operation_id}`;
+  }
+  if (state !== 'unknown') return undefined;
+  return 'It may have been charged. Compare `leadpipe balance` before you run it again: a new run is a new purchase.';
+}
+
+function notFound(message: string, type: string, hint: string): LeadpipeError {
+  return new LeadpipeError('not_found', message, { type, hint, retryable: false });
+}
+
+/** Characters in common at both ends. */
+function likeness(a: string, b: string): number {
+  let front = 0;
+  while (front < a.length && a[front] === b[front]) front++;
+  let back = 0;
+  while (back < a.length - front && a.at(-1 - back) === b.at(-1 - back)) back++;
+  return front + back;
+}

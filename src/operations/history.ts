@@ -1,0 +1,168 @@
+import type { CreateTaskRequest } from '../contract/types.ts';
+import { type Charged, ConfigurationError } from '../errors.ts';
+import {
+  folderOf,
+  type JournalEntry,
+  listOperations,
+  readOperation,
+  type StoredOperation,
+} from './journal.ts';
+import { isLocked } from './operation-lock.ts';
+
+/**
+ * How a purchase stands. `unknown`: sent, and no answer was seen. `interrupted`: left before its end, with what
+ * arrived kept. `damaged`: its journal can't be read.
+ */
+export type PurchaseState =
+  | 'complete'
+  | 'partial'
+  | 'failed'
+  | 'unknown'
+  | 'running'
+  | 'interrupted'
+  | 'damaged';
+
+/** A line of `history list`; null is what this machine does not know. */
+export interface HistoryRecord {
+  readonly operation_id: string;
+  readonly time: string | null;
+  readonly command: string | null;
+  readonly state: PurchaseState;
+  readonly leads: number | null;
+  readonly leads_search_id: string | null;
+  readonly request_id: string | null;
+  readonly idempotency_key: string | null;
+  readonly charged: Charged | null;
+  readonly credits_before: number | null;
+  readonly credits_after: number | null;
+  readonly output: string | null;
+}
+
+export interface History {
+  /** Newest first. */
+  readonly records: readonly HistoryRecord[];
+  /** What could not be read, a line each. */
+  readonly damages: readonly string[];
+}
+
+/** Every purchase of this machine. One that is damaged hides no other. Throws LocalIoError. */
+export async function readHistory(stateDir: string): Promise<History> {
+  const records: HistoryRecord[] = [];
+  const damages: string[] = [];
+  for (const operationId of (await listOperations(stateDir)).reverse()) {
+    try {
+      const operation = await readOperation(stateDir, operationId);
+      if (operation?.entries[0].idempotency_key === undefined) continue;
+      records.push(toHistoryRecord(operation, await isLocked(folderOf(stateDir, operationId))));
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      damages.push(error.message);
+      records.push(toDamagedRecord(operationId));
+    }
+  }
+  return { records, damages };
+}
+
+/** Pure: how a purchase stands; `isRunning` when a process has it. */
+export function toHistoryRecord(
+  { operationId, entries }: StoredOperation,
+  isRunning: boolean,
+): HistoryRecord {
+  const [intent] = entries;
+  const terminal = lastOf(entries, 'terminal');
+  const failed = lastOf(entries, 'failed');
+  const batch = lastOf(entries, 'batch');
+  const created = lastOf(entries, 'created');
+  const state = isRunning ? 'running' : toState(entries);
+  return {
+    operation_id: operationId,
+    time: intent.time,
+    command: toCommandWords(intent.command, intent.body),
+    state,
+    leads: terminal?.leads ?? batch?.delivered ?? toPageCount(entries),
+    leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
+    request_id:
+      created?.request_id ??
+      batch?.request_id ??
+      lastOf(entries, 'answered')?.request_id ??
+      failed?.request_id ??
+      null,
+    idempotency_key: intent.idempotency_key ?? null,
+    charged: terminal?.charged ?? failed?.charged ?? toCharged(entries),
+    credits_before: terminal?.credits_before ?? null,
+    credits_after: terminal?.credits_after ?? null,
+    output: intent.output,
+  };
+}
+
+function toState(entries: readonly JournalEntry[]): PurchaseState {
+  const terminal = lastOf(entries, 'terminal');
+  const brought = lastOf(entries, 'batch')?.delivered ?? 0;
+  switch (terminal?.outcome) {
+    case 'complete':
+      return 'complete';
+    case 'partial':
+      return 'partial';
+    case 'interrupted':
+    case 'terminated':
+    case 'reader_closed':
+      return 'interrupted';
+    case undefined:
+      if (lastOf(entries, 'created') !== undefined || brought > 0) return 'interrupted';
+      return lastOf(entries, 'sent') === undefined && !isTask(entries) ? 'interrupted' : 'unknown';
+    default:
+      return brought > 0 ? 'partial' : 'failed';
+  }
+}
+
+/** What is known of the money where nothing was said of it. */
+function toCharged(entries: readonly JournalEntry[]): Charged | null {
+  const terminal = lastOf(entries, 'terminal');
+  if (isTask(entries))
+    return terminal !== undefined && lastOf(entries, 'created') === undefined ? 'no' : null;
+  if ((lastOf(entries, 'batch')?.delivered ?? 0) > 0) return 'yes';
+  return lastOf(entries, 'sent') === undefined ? 'no' : 'maybe';
+}
+
+function toPageCount(entries: readonly JournalEntry[]): number | null {
+  const pages = entries.filter((entry) => entry.type === 'page');
+  return pages.length === 0 ? null : pages.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** The type stands beside the command, as the user gave it. */
+function toCommandWords(command: string, body: string | undefined): string {
+  const { entity_type, contact_type, type } = JSON.parse(body ?? '{}') as Partial<CreateTaskRequest> & {
+    contact_type?: string;
+    type?: string;
+  };
+  const kind = entity_type ?? contact_type ?? type;
+  return kind === undefined ? command : `${command} ${kind}`;
+}
+
+function isTask([intent]: readonly JournalEntry[]): boolean {
+  return intent?.type === 'intent' && intent.command.startsWith('task ');
+}
+
+function lastOf<Type extends JournalEntry['type']>(
+  entries: readonly JournalEntry[],
+  type: Type,
+): Extract<JournalEntry, { type: Type }> | undefined {
+  return entries.findLast((entry): entry is Extract<JournalEntry, { type: Type }> => entry.type === type);
+}
+
+function toDamagedRecord(operationId: string): HistoryRecord {
+  return {
+    operation_id: operationId,
+    time: null,
+    command: null,
+    state: 'damaged',
+    leads: null,
+    leads_search_id: null,
+    request_id: null,
+    idempotency_key: null,
+    charged: null,
+    credits_before: null,
+    credits_after: null,
+    output: null,
+  };
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { TaskState } from '../contract/types.ts';
+import { type Charged, ConfigurationError, type Outcome } from '../errors.ts';
+
+/** What is about to be done. Nothing is sent whose intent is not on disk. */
+export interface Intent {
+  readonly type: 'intent';
+  /** RFC 3339, UTC. */
+  readonly time: string;
+  readonly command: string;
+  /** The key and the exact body of the POST; absent when nothing is bought. */
+  readonly idempotency_key?: string;
+  readonly body?: string;
+  /** The task, where it is known beforehand. */
+  readonly leads_search_id?: string;
+  readonly profile: string | null;
+  readonly origin: string;
+  /** Short and salted with the operation ID: tells keys apart, and nothing more. The key itself is never kept. */
+  readonly key_fingerprint: string;
+  /** Absolute path of the output file. */
+  readonly output: string | null;
+  /** What else shapes the output. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** A line of the journal; names are the wire's. */
+export type JournalEntry =
+  | Intent
+  /** The request is about to go out; without it, nothing of this operation has reached the service. */
+  | { readonly type: 'sent'; readonly time: string }
+  | { readonly type: 'created'; readonly leads_search_id: string; readonly request_id: string | null }
+  | {
+      readonly type: 'page';
+      readonly pts: number;
+      readonly count: number;
+      readonly next: number;
+      readonly ready_count: number;
+      readonly state: TaskState | null;
+      /** Bytes of the output file that are on the disk; null when the output has none. */
+      readonly output_length: number | null;
+      /** In the first one: the enrich fields that were found, of which columns were made. */
+      readonly enrich_fields?: readonly string[];
+    }
+  /** The output that rows are added to is open: what is in front of this length is not ours. */
+  | { readonly type: 'opened'; readonly output_length: number }
+  /** All of the output is on the disk, but perhaps not under its name. */
+  | {
+      readonly type: 'written';
+      readonly state: TaskState | null;
+      readonly ready_count: number;
+      readonly output_length: number | null;
+    }
+  /** The whole answer is on the disk. */
+  | {
+      readonly type: 'answered';
+      readonly request_id: string | null;
+      readonly idempotency_key?: string | null;
+    }
+  /** What a stream has brought so far. */
+  | {
+      readonly type: 'batch';
+      /** Leads delivered so far. */
+      readonly delivered: number;
+      readonly leads_search_id: string | null;
+      readonly request_id: string | null;
+      /** As in `page`. */
+      readonly output_length: number | null;
+    }
+  /** How the request ended; without a `terminal` after it, whether it was charged is not known. */
+  | {
+      readonly type: 'failed';
+      readonly outcome: Outcome;
+      readonly message: string;
+      readonly request_id: string | null;
+      readonly charged: Charged | null;
+    }
+  /** The rest of a cut search is another operation's. */
+  | { readonly type: 'continued'; readonly operation_id: string }
+  /** There is nothing left to do. */
+  | {
+      readonly type: 'terminal';
+      readonly outcome: Outcome;
+      readonly state: TaskState | null;
+      readonly ready_count: number | null;
+      readonly charged?: Charged;
+      /** Leads, items or answers delivered by the operation, over all its runs. */
+      readonly leads?: number;
+      readonly stop_reason?: string | null;
+      readonly credits_before?: number;
+      readonly credits_after?: number;
+    };
+
+const linePattern = /^\{"sha256":"([0-9a-f]{16})","entry":(.*)\}$/;
+
+/** Pure: a line with its checksum. */
+export function toLine(entry: JournalEntry): string {
+  const text = JSON.stringify(entry);
+  return `{"sha256":"${checksumOf(text)}","entry":${text}}\n`;
+}
+
+/** Pure: the lines of a journal. A torn last one is ignored; throws ConfigurationError for a bad one before it. */
+export function toEntries(text: string, path: string): JournalEntry[] {
+  const lines = text.split('\n');
+  // What follows the last line end was never finished.
+  lines.pop();
+  const entries: JournalEntry[] = [];
+  for (const [index, line] of lines.entries()) {
+    const [, checksum, entry = ''] = linePattern.exec(line) ?? [];
+    if (checksum === checksumOf(entry)) entries.push(JSON.parse(entry));
+    else if (index < lines.length - 1) {
+      throw new ConfigurationError(
+        `line ${index + 1} of ${path} is damaged`,
+        'Move its folder away to go on without this operation; leadpipe has changed nothing.',
+      );
+    }
+  }
+  return entries;
+}
+
+function checksumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,34 @@
+import { chmod, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Makes a folder and those above it, 0700: a umask can take rights from what `mkdir` makes, and from nothing else. */
+export async function makePrivateFolder(folder: string): Promise<void> {
+  try {
+    await makeOne(folder);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
+    await makePrivateFolder(dirname(folder));
+    // Once: some file systems say the same of a folder whose parent is there.
+    await makeOne(folder);
+  }
+}
+
+/** A new name in it survives a power cut. Not every system can do that, and then it is no error. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+}
+
+async function makeOne(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, 0o700);
+    await chmod(folder, 0o700);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

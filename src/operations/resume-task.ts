@@ -1,0 +1,102 @@
+import type { CreateTaskRequest } from '../contract/types.ts';
+import type { Intent, JournalEntry, StoredOperation } from './journal.ts';
+
+type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
+
+/** How far a `task run` or `task wait` has come. */
+export interface TaskProgress {
+  readonly intent: Intent;
+  /** Undefined while the answer to its creation has not been seen. */
+  readonly leadsSearchId: string | undefined;
+  readonly requestId: string | undefined;
+  /** The first position of the output. */
+  readonly start: number;
+  /** The next position. */
+  readonly position: number;
+  /** The first position of the last page: where to go on for a reader who may not have had all of it. */
+  readonly lastPage: number;
+  /** Bytes of the output that count; undefined where it has no length, or has not been opened. */
+  readonly outputLength: number | undefined;
+  /** Of which columns were made. */
+  readonly enrichFields: readonly string[] | undefined;
+  /** Set when only the name of the output may be missing. */
+  readonly written: Entry<'written'> | undefined;
+  readonly terminal: Entry<'terminal'> | undefined;
+}
+
+const dayMs = 24 * 3_600_000;
+
+/** Pure. */
+export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
+  const [intent] = entries;
+  const last = <Type extends JournalEntry['type']>(type: Type): Entry<Type> | undefined =>
+    entries.findLast((entry): entry is Entry<Type> => entry.type === type);
+  const start = Number(intent.options.pts ?? 0);
+  const page = last('page');
+  const opened = last('opened');
+  const isPart = intent.output !== null && intent.options.append !== true;
+  return {
+    intent,
+    leadsSearchId: intent.leads_search_id ?? last('created')?.leads_search_id,
+    requestId: last('created')?.request_id ?? undefined,
+    start,
+    position: page?.next ?? start,
+    lastPage: page?.pts ?? start,
+    outputLength: page?.output_length ?? opened?.output_length ?? (isPart ? 0 : undefined),
+    enrichFields: entries.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
+    written: last('written'),
+    terminal: last('terminal'),
+  };
+}
+
+/** Pure: what can be resumed of these operations, which come oldest first; newest first. */
+export function unfinishedTasks(operations: readonly StoredOperation[]): StoredOperation[] {
+  // A task that was read to its end by a later operation is not waiting for anyone.
+  const read = new Map<string, string>();
+  for (const operation of operations) {
+    const { leadsSearchId, terminal } = toTaskProgress(operation);
+    if (leadsSearchId !== undefined && terminal !== undefined) read.set(leadsSearchId, operation.operationId);
+  }
+  return operations
+    .filter((operation) => {
+      const { intent, terminal, leadsSearchId } = toTaskProgress(operation);
+      if (!isResumable(intent) || terminal !== undefined) return false;
+      return leadsSearchId === undefined || (read.get(leadsSearchId) ?? '') < operation.operationId;
+    })
+    .reverse();
+}
+
+export function isResumable({ command }: Intent): boolean {
+  return command === 'task run' || command === 'task wait';
+}
+
+/** Pure: the creation to send again, with the same key and the same bytes; undefined when nothing was bought. */
+export function purchaseOf({ idempotency_key, body }: Intent):
+  | {
+      readonly idempotencyKey: string;
+      readonly request: CreateTaskRequest;
+    }
+  | undefined {
+  if (idempotency_key === undefined || body === undefined) return undefined;
+  return { idempotencyKey: idempotency_key, request: JSON.parse(body) as CreateTaskRequest };
+}
+
+/** Whether the service can be trusted to know the key still: after a day, sending it again may buy again. */
+export function mayReplay({ time }: Intent, now: Date): boolean {
+  const age = now.getTime() - Date.parse(time);
+  // A clock that was set back says nothing.
+  return age >= 0 && age < dayMs;
+}
+
+/** Pure: whether rows of another operation may be behind ours in the file that both add to. */
+export function laterOn(
+  operations: readonly StoredOperation[],
+  { operationId, entries: [{ output }] }: StoredOperation,
+): StoredOperation | undefined {
+  return operations.find(
+    (other) =>
+      other.operationId > operationId &&
+      other.entries[0].output === output &&
+      other.entries.some(({ type }) => type === 'page' || type === 'batch' || type === 'answered'),
+  );
+}

@@ -1,0 +1,78 @@
+import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { answerFile } from './answers.ts';
+import { folderOf, readOperation } from './journal.ts';
+import { isLocked } from './operation-lock.ts';
+import { leadsFile } from './stored-leads.ts';
+
+const dayMs = 86_400_000;
+/** Days. The service forgets a key after one; for as long as the journal is there, nothing is bought twice unseen. */
+export const keptDays = { answers: 7, operations: 30 } as const;
+
+export interface Pruned {
+  readonly operation_id: string;
+  /** Null where the journal can't be read. */
+  readonly time: string | null;
+  readonly command: string | null;
+  readonly removed: 'answer' | 'operation';
+}
+
+/**
+ * Removes answers and leads older than 7 days and operations older than 30, but none that a process is at work on.
+ * Throws what the file system throws.
+ */
+export async function prune(stateDir: string, now: Date): Promise<Pruned[]> {
+  const pruned: Pruned[] = [];
+  for (const operationId of await entriesOf(join(stateDir, 'operations'))) {
+    const folder = folderOf(stateDir, operationId);
+    const intent = await readOperation(stateDir, operationId).then(
+      (operation) => operation?.entries[0],
+      () => undefined,
+    );
+    const begun = intent === undefined ? await changedAt(folder) : Date.parse(intent.time);
+    const days = (now.getTime() - begun) / dayMs;
+    if (!(days > keptDays.answers) || (await isLocked(folder))) continue;
+    const what = { operation_id: operationId, time: intent?.time ?? null, command: intent?.command ?? null };
+    if (days > keptDays.operations) {
+      await rm(folder, { recursive: true, force: true });
+      pruned.push({ ...what, removed: 'operation' });
+    } else if (await removeAnswers(folder)) {
+      pruned.push({ ...what, removed: 'answer' });
+    }
+  }
+  return pruned;
+}
+
+/** As `prune`, once a day at most, and never a reason to fail. */
+export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
+  const stamp = join(stateDir, 'pruned');
+  try {
+    const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
+    if (Math.abs(now.getTime() - last) < dayMs) return;
+    await writeFile(stamp, now.toISOString(), { mode: 0o600 });
+    await chmod(stamp, 0o600);
+    // Nothing is old on the first day.
+    if (!Number.isNaN(last)) await prune(stateDir, now);
+  } catch {
+    // What could not be removed today is removed tomorrow, or named by `history prune`.
+  }
+}
+
+async function removeAnswers(folder: string): Promise<boolean> {
+  const old = (await entriesOf(folder)).filter(
+    (name) => name === leadsFile || name === answerFile || name === `${answerFile}.part`,
+  );
+  for (const name of old) await rm(join(folder, name), { force: true });
+  return old.length > 0;
+}
+
+async function changedAt(folder: string): Promise<number> {
+  return (await stat(folder)).mtimeMs;
+}
+
+async function entriesOf(folder: string): Promise<string[]> {
+  return await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+    throw error;
+  });
+}

@@ -1,0 +1,111 @@
+import type { Clock } from '../context.ts';
+import type { LeadpipeError } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
+import { folderOf, type Journal } from './journal.ts';
+import { toFailedEntries } from './paid-entries.ts';
+import type { SearchIds, SearchSummary } from './search.ts';
+import { createStoredLeads } from './stored-leads.ts';
+
+/** fsyncs are dear, and a stream can bring a hundred batches in a second. */
+const syncMs = 1000;
+
+export interface SearchJournal {
+  /** Before leads are printed: resolves when they would survive this process. Throws nothing: what is paid for is printed all the same. */
+  keep(leads: readonly JsonText[]): Promise<void>;
+  /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */
+  delivered(count: number, ids: SearchIds): Promise<void>;
+  /** The stream is over: `error` is how the run ends, if not well, and `length` that of the rows in the output file. */
+  end(summary: SearchSummary, error: LeadpipeError | undefined, length?: number): Promise<void>;
+  /** The stream never began. */
+  failed(error: unknown): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps what a search brings. `syncOutput` puts the output on the disk and returns its length; `unkept` is told, once,
+ * why nothing more is kept: a full disk must not end a search that is paid for. Throws LocalIoError.
+ */
+export async function createSearchJournal(
+  journal: Journal,
+  stateDir: string,
+  clock: Clock,
+  syncOutput: () => Promise<number | undefined>,
+  unkept: (why: string) => void,
+): Promise<SearchJournal> {
+  if (journal.operationId === undefined) return nothingKept;
+  const stored = await createStoredLeads(folderOf(stateDir, journal.operationId));
+  let kept = true;
+  let delivered = 0;
+  let syncing = Promise.resolve();
+  let synced = Number.NEGATIVE_INFINITY;
+
+  /** Whatever keeps something, until it fails once. */
+  async function whileKept(work: () => Promise<void>): Promise<void> {
+    if (!kept) return;
+    try {
+      await work();
+    } catch (error) {
+      kept = false;
+      unkept(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  const toBatch = (ids: SearchIds, length: number | undefined) =>
+    ({
+      type: 'batch',
+      delivered,
+      leads_search_id: ids.leadsSearchId ?? null,
+      request_id: ids.requestId ?? null,
+      output_length: length ?? null,
+    }) as const;
+
+  return {
+    keep: (leads) => whileKept(async () => stored.append(leads)),
+    async delivered(count, ids) {
+      delivered += count;
+      const now = clock.monotonic();
+      if (now - synced < syncMs) return;
+      synced = now;
+      // The length belongs to this count; the rest may take its time beside the stream.
+      const batch = toBatch(ids, await syncOutput());
+      syncing = syncing.then(() =>
+        whileKept(async () => {
+          await stored.sync();
+          await journal.append(batch);
+        }),
+      );
+    },
+    async end(summary, error, length) {
+      const { cut, leads, stopReason } = summary;
+      const batch = toBatch(summary, length);
+      const terminal = {
+        type: 'terminal',
+        outcome: error?.outcome ?? 'complete',
+        state: null,
+        ready_count: null,
+        charged: leads > 0 ? 'yes' : 'no',
+        leads,
+        stop_reason: stopReason ?? null,
+      } as const;
+      await syncing;
+      await whileKept(async () => {
+        await stored.sync();
+        if (cut !== undefined && leads === 0) await journal.append(batch, ...toFailedEntries(error));
+        else await journal.append(batch, terminal);
+      });
+    },
+    failed: (error) => whileKept(() => journal.append(...toFailedEntries(error))),
+    async close() {
+      await syncing;
+      await stored.close();
+    },
+  };
+}
+
+const nothingKept: SearchJournal = {
+  keep: async () => {},
+  delivered: async () => {},
+  end: async () => {},
+  failed: async () => {},
+  close: async () => {},
+};

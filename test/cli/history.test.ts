@@ -1,0 +1,439 @@
+import { spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createJournal, type Intent } from '../../src/operations/journal.ts';
+import { toEntries } from '../../src/operations/journal-lines.ts';
+import { prune, pruneIfDue } from '../../src/operations/retention.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import {
+  chunk,
+  errorAnswer,
+  type FaultServer,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
+import { bareEnvironment, command, pointedAt, run, start, temporaryFolder } from '../helpers/run.ts';
+
+/** What is kept of a purchase, when, and how it is shown again. */
+
+let server: FaultServer | undefined;
+afterEach(() => server?.close());
+
+const key = 'test-key-0123456789';
+const ok = (body: string): string =>
+  wholeAnswer('200 OK', 'application/json', body, ['X-Request-Id: req_test']);
+const contactAnswer =
+  '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":null},"created_at":"2026-01-31T09:00:00Z","id":12345678901234567890}';
+const entities = [
+  '{"name":"A","follower_id":12345678901234567890,"links":{"website":"https://a.example"},"ratio":1.10,"enrich_fields":{"email":{"content":"a@b.example","reference":"r"}}}',
+  '{"name":"=B()","description":"two\\nlines\u2028and more",\n "links":{ "x":\n1 }}',
+];
+
+interface Paid {
+  readonly args: readonly string[];
+  readonly answer: string;
+}
+
+const paid: readonly (readonly [name: string, Paid])[] = [
+  ['contact', { args: ['contact', 'email', 'x'], answer: ok(contactAnswer) }],
+  [
+    'research',
+    {
+      args: ['research', 'x'],
+      answer: ok('{"success":true,"answer":{"Result":"Yes.","Citations":["https://a.example"]}}'),
+    },
+  ],
+  [
+    'enrich',
+    {
+      args: ['enrich', 'x', '--field', 'city', '--field', 'staff:integer'],
+      answer: ok('{"success":true,"answer":{"staff":12345678901234567890,"city":"Berlin"}}'),
+    },
+  ],
+  [
+    'extract',
+    {
+      args: ['extract', 'x_followers', 'ada'],
+      answer: ok('{"success":true,"data":[{"id":12345678901234567890},{"login":"ada"}]}'),
+    },
+  ],
+  [
+    'search',
+    {
+      args: ['search', 'company', 'x', '--enrich-fields', 'email'],
+      answer: streamOf(searchFrames([onLines(entities)])),
+    },
+  ],
+];
+
+interface Home {
+  readonly env: Record<string, string>;
+  readonly state: string;
+  operations(): string[];
+  files(operation?: string): string[];
+  journal(operation?: string): ReturnType<typeof toEntries>;
+}
+
+async function home(answer: string | Parameters<typeof startFaultServer>[0]): Promise<Home> {
+  server = await startFaultServer(typeof answer === 'string' ? (socket) => void socket.end(answer) : answer);
+  const env = { ...bareEnvironment(), ...pointedAt(server.url, key) };
+  const state = env.LEADPIPE_STATE_DIR as string;
+  const root = join(state, 'operations');
+  const operations = (): string[] => (existsSync(root) ? readdirSync(root).sort() : []);
+  const folder = (operation = operations()[0] ?? ''): string => join(root, operation);
+  return {
+    env,
+    state,
+    operations,
+    files: (operation) => readdirSync(folder(operation)).sort(),
+    journal: (operation) => toEntries(readFileSync(join(folder(operation), 'journal.jsonl'), 'utf8'), ''),
+  };
+}
+
+function streamOf(frames: readonly string[], end: string = lastChunk): string {
+  return `${streamHead}${frames.map((frame) => chunk(frame).toString('utf8')).join('')}${end}`;
+}
+
+/** A line break in an event starts another line of data. */
+function onLines(records: readonly string[]): string[] {
+  return records.map((record) => record.replaceAll('\n', '\ndata: '));
+}
+
+/** Whatever is there would be sent to nobody. */
+function offline({ env }: Home): Record<string, string> {
+  const { LEADPIPE_API_KEY: _, LEADPIPE_BASE_URL: __, ...rest } = env;
+  return rest;
+}
+
+async function list(at: Home): Promise<Record<string, unknown>[]> {
+  const { code, stdout } = await runInProcess(['history', '-f', 'jsonl'], { env: offline(at) });
+  expect(code).toBe(0);
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+describe.each(paid)('%s', (name, { args, answer }) => {
+  it('has its intent, with the exact body, on the disk when the request arrives', async () => {
+    let seen: ReturnType<typeof toEntries> = [];
+    const at: Home = await home((socket) => {
+      seen = at.journal();
+      socket.end(answer);
+    });
+    expect(
+      (await runInProcess([...args, '-o', join(temporaryFolder(), 'x.json')], { env: at.env })).code,
+    ).toBe(0);
+    const [intent, sent] = seen;
+    expect(intent).toMatchObject({
+      type: 'intent',
+      command: name,
+      idempotency_key: 'test-1',
+      body: server?.requests[0]?.body,
+      origin: server?.url,
+      output: expect.stringMatching(/^\/.*x\.json$/),
+    });
+    expect(sent).toMatchObject({ type: 'sent' });
+    expect(seen).toHaveLength(2);
+  });
+
+  it.each(['jsonl', 'json', 'csv', 'table'])('is shown again to the byte as %s, offline', async (format) => {
+    const at = await home(answer);
+    const first = await runInProcess([...args, '-f', format], { env: at.env });
+    expect(first.code).toBe(0);
+    const [operation = ''] = at.operations();
+    const again = await runInProcess(['history', 'show', operation, '-f', format], { env: offline(at) });
+    expect(again.stdout).toBe(first.stdout);
+    expect(again.stderr).toContain('request req_test · idempotency key test-1 · operation op_test_');
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  it('is in the list, complete, with its IDs, and says its operation at the end', async () => {
+    const at = await home(answer);
+    const { stderr } = await runInProcess(args, { env: at.env });
+    const [record] = await list(at);
+    expect(record).toMatchObject({
+      state: 'complete',
+      charged: 'yes',
+      request_id: 'req_test',
+      idempotency_key: 'test-1',
+      leads: { search: 2, extract: 2 }[name] ?? null,
+      credits_before: null,
+    });
+    expect(stderr).toContain(`operation ${record?.operation_id}`);
+  });
+
+  it('is stored although the reader has gone away and the output is full', async () => {
+    const at = await home(answer);
+    const { code, stderr } = await runInProcess([...args, '-o', '/dev/full', '-f', 'jsonl'], { env: at.env });
+    expect(code).toBe(74);
+    const [operation = ''] = at.operations();
+    expect(stderr).toContain(operation);
+    const shown = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    const other = await home(answer);
+    expect(shown.stdout).toBe((await runInProcess(args, { env: other.env })).stdout);
+  });
+
+  it('keeps nothing with --no-history, and says so', async () => {
+    const at = await home(answer);
+    const { code, stderr } = await runInProcess([...args, '--no-history'], { env: at.env });
+    expect(code).toBe(0);
+    expect(stderr).toContain('No record is kept: this can not be shown again or continued.');
+    expect(stderr).not.toContain('operation op_');
+    expect(existsSync(at.state)).toBe(false);
+    expect((await runInProcess([...args, '--no-history', '-q'], { env: at.env })).stderr).toBe('');
+  });
+
+  it('a state directory that can not be written: 74 and no request, but for --no-history', async () => {
+    const at = await home(answer);
+    writeFileSync(at.state, 'a file');
+    const { code, stderr } = await runInProcess(args, { env: at.env });
+    expect(code).toBe(74);
+    expect(stderr).toContain('--no-history');
+    expect(server?.connections()).toBe(0);
+    expect((await runInProcess([...args, '--no-history'], { env: at.env })).code).toBe(0);
+  });
+
+  it.each(['000', '077', '777'])(
+    'keeps it to the user, under the umask %s, and never the API key',
+    async (mask) => {
+      const at = await home(answer);
+      const child = spawn('sh', ['-c', `umask ${mask}; exec "$0" "$@"`, process.execPath, command, ...args], {
+        env: at.env,
+        stdio: 'ignore',
+      });
+      expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
+      for (const path of ['', ...readdirSync(at.state, { recursive: true, encoding: 'utf8' })]) {
+        const { mode, ...stat } = statSync(join(at.state, path));
+        const isFolder = (mode & 0o170000) === 0o040000;
+        expect([path, (mode & 0o777).toString(8)]).toEqual([path, isFolder ? '700' : '600']);
+        if (!isFolder && stat.size > 0) expect(readFileSync(join(at.state, path), 'utf8')).not.toContain(key);
+      }
+    },
+  );
+
+  it.each([
+    ['failed', 'no', errorAnswer('402 Payment Required', 'insufficient_credits', 'no')],
+    ['unknown', 'maybe', ''],
+  ])('is %s (charged: %s) when it brought nothing', async (state, charged, fault) => {
+    const at = await home(fault);
+    await runInProcess(args, { env: at.env });
+    expect(await list(at)).toMatchObject([{ state, charged }]);
+    const last = at.journal().at(-1);
+    expect(last?.type).toBe(state === 'failed' ? 'terminal' : 'failed');
+    const [operation = ''] = at.operations();
+    const { code, stdout } = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
+  });
+});
+
+describe('a purchase that is killed', () => {
+  it('between its answer and the print has it in history', async () => {
+    const text = `{"success":true,"answer":{"Result":"${'x'.repeat(2_000_000)}","Citations":[]}}`;
+    const at = await home(ok(text));
+    // Nobody reads: the pipe is full after 64 KiB, and the print can't end.
+    const child = start(['research', 'x'], { env: at.env });
+    const [first] = await once(child.stdout, 'readable', () => child.stdout.read(1));
+    expect(first).toBeDefined();
+    const ended = new Promise((resolve) => child.on('exit', (_, signal) => resolve(signal)));
+    child.kill('SIGKILL');
+    expect(await ended).toBe('SIGKILL');
+    child.stdout.destroy();
+    expect(await list(at)).toMatchObject([{ state: 'complete', command: 'research' }]);
+    const shown = await runInProcess(['history', 'show', at.operations()[0] ?? ''], { env: offline(at) });
+    expect(shown.stdout).toBe(`${text}\n`);
+  });
+
+  it('in the middle of a stream has every lead that was printed', async () => {
+    const frames = searchFrames([onLines(entities), ['{"name":"C"}']]);
+    const at = await home((socket) => void socket.write(streamOf(frames.slice(0, 2), '')));
+    const child = start(['search', 'company', 'x', '-f', 'jsonl'], { env: at.env });
+    let printed = '';
+    child.stdout.setEncoding('utf8');
+    await new Promise<void>((resolve) =>
+      child.stdout.on('data', (piece: string) => {
+        printed += piece;
+        if (printed.includes('"C"')) resolve();
+      }),
+    );
+    expect(await list(at)).toMatchObject([{ state: 'running' }]);
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+    const shown = await runInProcess(['history', 'show', at.operations()[0] ?? '', '-f', 'jsonl'], {
+      env: offline(at),
+    });
+    expect(shown.stdout).toBe(printed);
+  });
+
+  it('a cut search keeps what arrived, and names the command that goes on', async () => {
+    const frames = searchFrames([onLines(entities)]);
+    const at = await home(streamOf(frames.slice(0, 1), ''));
+    expect((await runInProcess(['search', 'company', 'x', '-f', 'jsonl'], { env: at.env })).code).toBe(3);
+    expect(await list(at)).toMatchObject([
+      { state: 'partial', leads: 2, leads_search_id: 'ls_test', charged: 'yes' },
+    ]);
+    const [operation = ''] = at.operations();
+    const shown = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    expect(shown.stderr).toContain(`leadpipe search --continue ${operation}`);
+  });
+});
+
+describe('a damaged journal', () => {
+  it('is named by show and by the list, and hides nothing else; purchases do not look at it', async () => {
+    const at = await home(ok(contactAnswer));
+    await runInProcess(['contact', 'email', 'x'], { env: at.env });
+    const [operation = ''] = at.operations();
+    const path = join(at.state, 'operations', operation, 'journal.jsonl');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"contact"', '"contacts"'));
+    expect((await runInProcess(['contact', 'email', 'x'], { env: at.env })).code).toBe(0);
+    const { code, stdout, stderr } = await runInProcess(['history'], { env: offline(at) });
+    expect(code).toBe(0);
+    const states = stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).state);
+    expect(states).toEqual(['complete', 'damaged']);
+    expect(stderr).toContain(`line 1 of ${path} is damaged`);
+    const shown = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    expect(shown.code).toBe(78);
+    expect(shown.stderr).toContain(path);
+  });
+
+  it('a torn last line is none', async () => {
+    const at = await home(ok(contactAnswer));
+    await runInProcess(['contact', 'email', 'x'], { env: at.env });
+    appendFileSync(join(at.state, 'operations', at.operations()[0] ?? '', 'journal.jsonl'), '{"sha256":"0');
+    expect(await list(at)).toMatchObject([{ state: 'complete' }]);
+  });
+});
+
+describe('history show', () => {
+  it.each(['op_nowhere', '../operations', ''])('%j is not known: 6', async (operation) => {
+    const at = await home(ok(contactAnswer));
+    await runInProcess(['contact', 'email', 'x'], { env: at.env });
+    const { code, stderr } = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    expect(code).toBe(6);
+    expect(stderr).toContain(`The nearest is ${at.operations()[0]}`);
+  });
+
+  it('names the command that reads the leads of a task again', async () => {
+    const at = await home(ok(contactAnswer));
+    const bought = ['task', 'run', 'company', 'fintech', '--limit', '3', '--poll-interval', '0.2', '--local'];
+    expect((await run(bought, { env: at.env })).code).toBe(0);
+    const [record] = await list(at);
+    expect(record).toMatchObject({ command: 'task run company', state: 'complete', leads: 3 });
+    const { code, stderr } = await runInProcess(['history', 'show', String(record?.operation_id)], {
+      env: offline(at),
+    });
+    expect(code).toBe(6);
+    expect(stderr).toContain(`leadpipe task fetch ${record?.leads_search_id}`);
+  });
+});
+
+describe('retention', () => {
+  const now = new Date('2026-06-30T12:00:00Z');
+  const daysAgo = (days: number): string => new Date(now.getTime() - days * 86_400_000).toISOString();
+
+  async function kept(state: string, days: number, isOpen = false): Promise<string> {
+    const operation = `op_${String(days).replace('.', '_')}`;
+    const journal = await createJournal(state, operation, process.pid);
+    const intent: Intent = {
+      type: 'intent',
+      time: daysAgo(days),
+      command: 'contact',
+      idempotency_key: 'k',
+      body: '{}',
+      profile: null,
+      origin: 'local',
+      key_fingerprint: 'f',
+      output: null,
+      options: {},
+    };
+    await journal.append(intent, { type: 'answered', request_id: null });
+    writeFileSync(join(state, 'operations', operation, 'answer.json'), '{}');
+    writeFileSync(join(state, 'operations', operation, 'leads.jsonl'), '{}\n');
+    if (!isOpen) await journal.close();
+    return operation;
+  }
+
+  it('answers 7 days, operations 30, and never one that is at work', async () => {
+    const state = join(temporaryFolder(), 'state');
+    for (const days of [6.9, 7.1, 29.9, 30.1]) await kept(state, days);
+    await kept(state, 31, true);
+    const removed = (await prune(state, now)).map((one) => [one.operation_id, one.removed]);
+    expect(removed.sort()).toEqual([
+      ['op_29_9', 'answer'],
+      ['op_30_1', 'operation'],
+      ['op_7_1', 'answer'],
+    ]);
+    expect(readdirSync(join(state, 'operations')).sort()).toEqual(['op_29_9', 'op_31', 'op_6_9', 'op_7_1']);
+    expect(readdirSync(join(state, 'operations/op_7_1'))).toEqual(['journal.jsonl']);
+    expect(readdirSync(join(state, 'operations/op_6_9'))).toHaveLength(3);
+    const { code, stderr } = await runInProcess(['history', 'show', 'op_7_1'], {
+      env: { LEADPIPE_STATE_DIR: state },
+    });
+    expect(code).toBe(6);
+    expect(stderr).toContain('answers are kept for 7 days');
+  });
+
+  it('by itself once a day', async () => {
+    const state = join(temporaryFolder(), 'state');
+    await kept(state, 40);
+    const later = (hours: number): Date => new Date(now.getTime() + hours * 3_600_000);
+    await pruneIfDue(state, now);
+    await pruneIfDue(state, later(23));
+    expect(existsSync(join(state, 'operations/op_40'))).toBe(true);
+    await pruneIfDue(state, later(25));
+    expect(existsSync(join(state, 'operations/op_40'))).toBe(false);
+  });
+
+  it('history prune prints what it removed', async () => {
+    const env = bareEnvironment();
+    await kept(env.LEADPIPE_STATE_DIR as string, 300);
+    const { code, stdout, stderr } = await runInProcess(['history', 'prune'], { env });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ operation_id: 'op_300', removed: 'operation' });
+    expect(stderr).toBe('removed: 0 answers, 1 operation\n');
+  });
+});
+
+describe('a home that can not be written', () => {
+  it('a free read and an empty history need none', async () => {
+    const at = await home(ok('{"object":"credit_balance","available_credits":5,"updated_at":"x"}'));
+    mkdirSync(at.env.HOME as string, { recursive: true });
+    chmodSync(at.env.HOME as string, 0o500);
+    expect((await runInProcess(['balance'], { env: at.env })).code).toBe(0);
+    const { code, stderr } = await runInProcess(['history'], { env: at.env });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'This machine has bought nothing that it knows of.\n',
+    });
+    chmodSync(at.env.HOME as string, 0o700);
+  });
+});
+
+async function once<T>(
+  stream: NodeJS.EventEmitter,
+  event: string,
+  take: () => T | null,
+): Promise<[T | undefined]> {
+  for (;;) {
+    const taken = take();
+    if (taken !== null) return [taken];
+    await new Promise((resolve) => stream.once(event, resolve));
+  }
+}

@@ -1,0 +1,301 @@
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readOperations } from '../../src/operations/journal.ts';
+import { toEntries, toLine } from '../../src/operations/journal-lines.ts';
+import { lockOperation } from '../../src/operations/operation-lock.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { errorAnswer } from '../helpers/fault-server.ts';
+import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
+import {
+  type Fault,
+  type Step,
+  someEntities,
+  startTaskServer,
+  type TaskServer,
+} from '../helpers/task-server.ts';
+
+const fast = ['--poll-interval', '0.01'];
+const taskRun = ['task', 'run', 'company', 'x', ...fast];
+const resume = ['task', 'resume', ...fast];
+const rows = (count: number, from = 0): string =>
+  someEntities
+    .slice(from, count)
+    .map((entity) => `${entity}\n`)
+    .join('');
+
+/** The one task of the service: it grows when a test says so. */
+let steps: Step[];
+let fault: Fault | undefined;
+let server: TaskServer;
+let env: Record<string, string>;
+let file: string;
+beforeEach(async () => {
+  steps = [['running', 20]];
+  fault = undefined;
+  server = await startTaskServer({
+    steps,
+    entities: someEntities,
+    fault: (operation) => (operation === 'create' ? fault : undefined),
+  });
+  env = { ...bareEnvironment(), ...pointedAt(server.url) };
+  file = join(temporaryFolder(), 'leads.csv');
+});
+afterEach(() => server.close());
+
+/** Runs a command that is left with 20 of 45 leads; the rest is there afterwards. */
+async function leave(...args: string[]) {
+  const left = await runInProcess([...args, '--wait-timeout', '0.3'], { env });
+  expect(left).toMatchObject({ code: 75 });
+  steps.push(['done', 45]);
+  return left;
+}
+
+async function undisturbed(...args: string[]): Promise<string> {
+  const there = await startTaskServer({ steps: [['done', 45]] });
+  const whole = join(temporaryFolder(), 'whole');
+  await runInProcess([...args, '-o', whole], { env: pointedAt(there.url) });
+  await there.close();
+  return readFileSync(whole, 'utf8');
+}
+
+const folderOf = async (): Promise<string> => {
+  const [operation] = await readOperations(env.LEADPIPE_STATE_DIR ?? '');
+  return join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation?.operationId ?? '');
+};
+const creations = () => server.requests.filter(({ method }) => method === 'POST');
+
+describe('task resume', () => {
+  it.each(['csv', 'jsonl', 'json', 'table'])(
+    'finishes the %s that was begun, and says which',
+    async (format) => {
+      await leave(...taskRun, '-o', file, '-f', format);
+      expect(existsSync(file)).toBe(false);
+      const { code, stdout, stderr } = await runInProcess(resume, { env });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+      expect(stderr).toMatch(/^Resuming op_\S+: task run of .*, into \S+leads.csv\n/);
+      expect(stderr).toContain('45 leads · done');
+      if (format !== 'table')
+        expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', format));
+      expect(readdirSync(join(file, '..'))).toEqual(['leads.csv']);
+      expect(creations()).toHaveLength(1);
+      expect(server.positions()).toEqual([0, 20]);
+    },
+  );
+
+  it('adds to the file of --append what is missing, and cuts off what was torn', async () => {
+    const lines = join(temporaryFolder(), 'leads.jsonl');
+    writeFileSync(lines, '{"name":"before"}');
+    await leave(...taskRun, '-o', lines, '--append');
+    appendFileSync(lines, '{"name":"torn');
+    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+    expect(readFileSync(lines, 'utf8')).toBe(`{"name":"before"}\n${rows(45)}`);
+  });
+
+  it('does not cut off rows that a later operation has added', async () => {
+    await leave(...taskRun, '-o', file, '--append');
+    expect(
+      await runInProcess(['task', 'wait', 'ls_other', '-o', file, '--append', '--columns', 'name'], { env }),
+    ).toMatchObject({ code: 2 });
+    const other = ['task', 'run', 'company', 'other', ...fast, '-o', file, '--append'];
+    expect(await runInProcess(other, { env })).toMatchObject({ code: 0 });
+    const before = readFileSync(file, 'utf8');
+    const { code, stderr } = await runInProcess([...resume, (await folderOf()).split('/').at(-1) ?? ''], {
+      env,
+    });
+    expect(code).toBe(74);
+    expect(stderr).toContain('leadpipe task wait ls_task --pts 20');
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  it('prints the last page to standard output again, which may not have been read, and the rest', async () => {
+    const { stdout } = await leave(...taskRun, '--num', '15');
+    expect(stdout).toBe(rows(20));
+    const rest = await runInProcess(resume, { env });
+    expect(rest).toMatchObject({ code: 0, stdout: rows(45, 15) });
+    expect(rest.stderr).toContain('Going on from position 15: the last page is printed again');
+  });
+
+  it('finishes a task wait, with the columns that its first page had', async () => {
+    await server.close();
+    const enriched = someEntities.map((_, index) =>
+      index < 20 ? `{"name":"${index}","enrich_fields":{"stage":{"content":"seed"}}}` : `{"name":"${index}"}`,
+    );
+    server = await startTaskServer({ steps, entities: enriched });
+    Object.assign(env, pointedAt(server.url));
+    await leave('task', 'wait', 'ls_task', ...fast, '-o', file);
+    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\r\n');
+    expect(lines).toHaveLength(46);
+    expect(lines[0]).toMatch(/,stage,stage_reference$/);
+    expect(new Set(lines.map((line) => line.split(',').length))).toEqual(new Set([9]));
+  });
+
+  it('creates the task with the same key and the same bytes when the answer was lost', async () => {
+    fault = errorAnswer('500 X', 'internal_error', 'no');
+    const left = await runInProcess([...taskRun, '-o', file], { env });
+    expect(left.code).not.toBe(0);
+    expect(left.stderr).toMatch(/To go on, without buying it twice: leadpipe task resume op_/);
+    expect(readdirSync(join(file, '..'))).toEqual([]);
+    fault = undefined;
+    steps.push(['done', 45]);
+    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+    const sent = creations().map(({ headers, body }) => [headers['idempotency-key'], body]);
+    expect(sent.length).toBeGreaterThan(1);
+    expect(new Set(sent.map(String)).size).toBe(1);
+    expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
+  });
+
+  it('asks for --replay-create when the answer was lost more than a day ago', async () => {
+    fault = errorAnswer('500 X', 'internal_error', 'no');
+    await runInProcess([...taskRun, '-o', file], { env });
+    fault = undefined;
+    steps.push(['done', 45]);
+    const journal = join(await folderOf(), 'journal.jsonl');
+    const [intent] = toEntries(readFileSync(journal, 'utf8'), journal);
+    if (intent?.type !== 'intent') throw new Error('no intent');
+    const dayAgo = new Date(Date.now() - 24 * 3_600_000 - 1000).toISOString();
+    writeFileSync(journal, toLine({ ...intent, time: dayAgo }));
+    const before = creations().length;
+    for (const args of [resume, [...taskRun, '-o', file]]) {
+      const { code, stderr } = await runInProcess([...args, '--json-errors'], { env });
+      expect(code).toBe(8);
+      expect(JSON.parse(stderr).error).toMatchObject({ type: 'replay_too_old', charged: 'maybe' });
+      expect(JSON.parse(stderr).error.hint).toContain('--replay-create');
+    }
+    expect(creations()).toHaveLength(before);
+    expect(await runInProcess([...resume, '--replay-create'], { env })).toMatchObject({ code: 0 });
+    expect(creations().at(-1)?.headers['idempotency-key']).toBe(intent.idempotency_key);
+  });
+
+  it.each([
+    ['another key', () => pointedAt(server.url, 'another-key-0123456789'), 'with another API key'],
+    ['another address', () => pointedAt('http://127.0.0.1:9'), 'not at http://127.0.0.1:9'],
+  ])('with %s is refused with 78, and sends and cuts nothing', async (_, other, says) => {
+    await leave(...taskRun, '-o', file);
+    appendFileSync(`${file}.part`, 'torn');
+    const [sent, part] = [server.requests.length, readFileSync(`${file}.part`, 'utf8')];
+    const { code, stderr } = await runInProcess(resume, { env: { ...env, ...other() } });
+    expect(code).toBe(78);
+    expect(stderr).toContain(says);
+    expect(server.requests).toHaveLength(sent);
+    expect(readFileSync(`${file}.part`, 'utf8')).toBe(part);
+  });
+
+  it.each([
+    ['is gone', () => rmSync(`${file}.part`), 'is gone'],
+    ['was shortened', () => truncateSync(`${file}.part`, 9), 'it was changed since'],
+  ])('refuses with 74 where the .part %s', async (_, change, says) => {
+    await leave(...taskRun, '-o', file);
+    change();
+    const files = readdirSync(join(file, '..'));
+    for (const args of [resume, [...taskRun, '-o', file]]) {
+      const { code, stderr } = await runInProcess(args, { env });
+      expect(code).toBe(74);
+      expect(stderr).toContain(says);
+      expect(stderr).toContain(`leadpipe task wait ls_task -o ${file}`);
+    }
+    expect(readdirSync(join(file, '..'))).toEqual(files);
+    expect(creations()).toHaveLength(1);
+    // Read again as the hint says, it is not waited for any more.
+    rmSync(`${file}.part`, { force: true });
+    expect(await runInProcess(['task', 'wait', 'ls_task', '-o', file], { env })).toMatchObject({ code: 0 });
+    expect(await runInProcess(resume, { env })).toMatchObject({ stderr: 'Nothing is unfinished.\n' });
+    expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });
+    expect(creations()).toHaveLength(2);
+  });
+
+  it.each([
+    ['done', 0],
+    ['error', 3],
+  ])('of a task that is %s exits %i, and sends nothing', async (state, exit) => {
+    steps.push([state, 45]);
+    expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: exit });
+    const sent = server.connections();
+    const id = (await folderOf()).split('/').at(-1) ?? '';
+    const { code, stderr } = await runInProcess(['task', 'resume', id], {
+      env: { ...env, LEADPIPE_API_KEY: '' },
+    });
+    expect(code).toBe(exit);
+    expect(stderr).toContain(`is finished`);
+    expect(await runInProcess(resume, { env })).toMatchObject({
+      code: 0,
+      stderr: 'Nothing is unfinished.\n',
+    });
+    expect(server.connections()).toBe(sent);
+  });
+
+  it('stops at once where another process is at work, naming it', async () => {
+    await leave(...taskRun, '-o', file);
+    const lock = await lockOperation(await folderOf(), process.pid);
+    for (const args of [resume, [...taskRun, '-o', file]]) {
+      const { code, stderr } = await runInProcess([...args, '--json-errors', '-q'], { env });
+      expect(code).toBe(75);
+      expect(JSON.parse(stderr).error.message).toBe(`process ${process.pid} is at work on this operation`);
+    }
+    await lock.release();
+    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+  });
+
+  it('of a task create says how to have its task', async () => {
+    await runInProcess(['task', 'create', 'company', 'x'], { env });
+    const id = (await folderOf()).split('/').at(-1) ?? '';
+    const { code, stderr } = await runInProcess(['task', 'resume', id], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain('--idempotency-key test-1');
+  });
+});
+
+describe('the same task run again, into the same file', () => {
+  it('goes on with what is unfinished; once that is done, it is a new purchase', async () => {
+    await leave(...taskRun, '-o', file);
+    const again = await runInProcess([...taskRun, '-o', file], { env });
+    expect(again).toMatchObject({ code: 0 });
+    expect(again.stderr).toMatch(/^Going on with the operation op_.*nothing is bought again\.$/m);
+    expect(creations()).toHaveLength(1);
+    expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });
+    expect(creations()).toHaveLength(2);
+  });
+
+  it.each([
+    ['another search', ['task', 'run', 'company', 'y', ...fast]],
+    ['other columns', [...taskRun, '--columns', 'name']],
+    ['a key of its own', [...taskRun, '--idempotency-key', 'mine']],
+  ])('%s is refused with 74, and the command that finishes the first', async (_, args) => {
+    await leave(...taskRun, '-o', file);
+    const { code, stderr } = await runInProcess([...args, '-o', file], { env });
+    expect(code).toBe(74);
+    expect(stderr).toContain('nothing was sent');
+    expect(stderr).toContain('leadpipe task resume op_');
+    expect(creations()).toHaveLength(1);
+  });
+});
+
+describe('a run that is stopped', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s while the task is created is finished by resume, with one key', async (signal, exit) => {
+    fault = () => {};
+    const child = start([...taskRun, '-o', file], { env });
+    const ended = resultOf(child);
+    await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1);
+    child.kill(signal);
+    const { code, stderr } = await ended;
+    expect(code).toBe(exit);
+    expect(stderr).toContain('leadpipe task resume op_');
+    fault = undefined;
+    steps.push(['done', 45]);
+    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+    expect(new Set(creations().map(({ headers, body }) => headers['idempotency-key'] + body)).size).toBe(1);
+    expect(readFileSync(file, 'utf8').split('\r\n')).toHaveLength(47);
+  });
+});

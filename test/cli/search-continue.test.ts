@@ -1,0 +1,137 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import {
+  chunk,
+  type FaultServer,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+} from '../helpers/fault-server.ts';
+import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+
+let server: FaultServer | undefined;
+afterEach(() => server?.close());
+
+const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
+const rest = ['{"name":"C"}'];
+const [batch = ''] = searchFrames([first]);
+
+/** Cuts the first searches after a batch, and answers the next one whole. Reads of a search are not found. */
+async function serve(cuts: number): Promise<string> {
+  let searches = 0;
+  server = await startFaultServer((socket, { method }) => {
+    if (method === 'GET') socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+    else if (searches++ < cuts) socket.end(Buffer.concat([Buffer.from(streamHead), chunk(batch)]));
+    else
+      socket.write(
+        Buffer.concat([
+          Buffer.from(streamHead),
+          chunk(searchFrames([rest]).join('')),
+          Buffer.from(lastChunk),
+        ]),
+      );
+  });
+  return server.url;
+}
+
+const bodies = (): Record<string, unknown>[] =>
+  (server?.requests ?? []).filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
+const operationIn = (stderr: string): string => /op_[0-9a-z_]+/.exec(stderr)?.[0] ?? '';
+
+const files: readonly [file: string, options: readonly string[], content: string][] = [
+  ['leads.jsonl', [], `${[...first, ...rest].join('\n')}\n`],
+  ['leads.csv', ['--columns', 'name,id'], 'name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n'],
+  ['leads.json', [], `[\n${[...first, ...rest].map((lead) => `  ${lead}`).join(',\n')}\n]\n`],
+];
+
+describe('search --continue', () => {
+  it.each(files)('goes on into %s, for the rest, with a new key', async (name, options, content) => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const cwd = temporaryFolder();
+    const file = join(cwd, name);
+    const cut = await runInProcess(['search', 'company', 'x', '--limit', '9', '-o', file, ...options], {
+      env,
+    });
+    expect(cut.code).toBe(3);
+    const operation = operationIn(cut.stderr);
+    expect(cut.stderr).toContain(`leadpipe search --continue ${operation}`);
+    const { code, stderr } = await runInProcess(
+      ['search', '--continue', operation, '--idempotency-key', 'new'],
+      { env },
+    );
+    expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+    expect(readFileSync(file, 'utf8')).toBe(content);
+    expect(readdirSync(cwd)).toEqual([name]);
+    expect(bodies()[1]).toEqual({ ...bodies()[0], limit: 7, dedup_service_leads: ['ls_test'] });
+    expect(server?.requests.at(-1)?.headers['idempotency-key']).toBe('new');
+  });
+
+  it('goes on from where the continuation was cut, and only from there', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(2)) };
+    const file = join(temporaryFolder(), 'leads.jsonl');
+    const cut = await runInProcess(['search', 'company', 'x', '--limit', '9', '-o', file], { env });
+    const once = operationIn(cut.stderr);
+    const again = await runInProcess(['search', '--continue', once, '--idempotency-key', 'k2'], { env });
+    expect(again.code).toBe(3);
+    const twice = /search --continue (op_[0-9a-z_]+)/.exec(again.stderr)?.[1] ?? '';
+    expect(twice).not.toBe(once);
+    const refused = await runInProcess(['search', '--continue', once, '--idempotency-key', 'k3'], { env });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`continued already, by ${twice}`),
+    });
+    expect(
+      (await runInProcess(['search', '--continue', twice, '--idempotency-key', 'k4'], { env })).code,
+    ).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...first, ...rest].join('\n')}\n`);
+    expect(bodies()[2]).toMatchObject({ limit: 5, dedup_service_leads: ['ls_test', 'ls_test'] });
+  });
+
+  it('to standard output prints what is new', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const cut = await runInProcess(['search', 'company', 'x', '-f', 'jsonl'], { env });
+    const { stdout } = await runInProcess(
+      ['search', '--continue', operationIn(cut.stderr), '--idempotency-key', 'k'],
+      { env },
+    );
+    expect(stdout).toBe(`${rest.join('\n')}\n`);
+  });
+
+  it('refuses what it can not continue, and sends nothing', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(0)) };
+    const whole = await runInProcess(['search', 'company', 'x'], { env });
+    const operation = operationIn(whole.stderr);
+    const cases: readonly [args: readonly string[], code: number, says: string][] = [
+      [['search', '--continue', operation], 2, 'is complete'],
+      [['search', '--continue', 'op_nothing'], 2, 'no operation op_nothing'],
+      [
+        ['search', 'company', 'x', '--continue', operation],
+        2,
+        '--continue takes what to find from the earlier search',
+      ],
+      [['search', '--continue', operation, '--limit', '5'], 2, '--continue takes what to find'],
+      [['search'], 2, "missing required argument 'entity-type'"],
+      [['search', 'company'], 2, "missing required argument 'objective'"],
+    ];
+    for (const [args, code, says] of cases) {
+      const result = await runInProcess(args, { env });
+      expect({ args, code: result.code }).toEqual({ args, code });
+      expect(result.stderr).toContain(says);
+    }
+    expect(bodies()).toHaveLength(1);
+  });
+
+  it('refuses another key or address', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const cut = await runInProcess(['search', 'company', 'x'], { env });
+    const args = ['search', '--continue', operationIn(cut.stderr)];
+    expect((await runInProcess(args, { env: { ...env, LEADPIPE_API_KEY: 'another-key-0123' } })).code).toBe(
+      78,
+    );
+    expect((await runInProcess([...args, '--base-url', 'https://a.example'], { env })).code).toBe(78);
+    expect(bodies()).toHaveLength(1);
+  });
+});

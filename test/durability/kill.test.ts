@@ -1,0 +1,204 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LocalService, localKeys, startLocalService } from '../../src/local-service/server.ts';
+import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { entriesOf, type Fault, filesOf, inParallel, type Machine, runWith } from './faulty-run.ts';
+
+/** A hundred times as many: every second death, too. */
+const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
+const leads = 40;
+const credits = 100_000_000;
+const search = ['company', 'fintech', '--limit', String(leads), '--num', '7', '--poll-interval', '0.02'];
+
+interface Kind {
+  readonly name: string;
+  readonly file: string;
+  readonly args: readonly string[];
+  /** What the file holds before. */
+  readonly before: string | undefined;
+}
+
+const kinds: readonly Kind[] = [
+  { name: 'jsonl', file: 'leads.jsonl', args: ['--positions'], before: undefined },
+  { name: 'csv over an old file', file: 'leads.csv', args: [], before: 'old\r\n' },
+  { name: 'json', file: 'leads.json', args: [], before: undefined },
+  { name: 'jsonl --append', file: 'leads.jsonl', args: ['--append'], before: '{"name":"before"}' },
+];
+
+let service: LocalService;
+let bought = 0;
+beforeAll(async () => {
+  service = await startLocalService({
+    stateDir: temporaryFolder(),
+    port: 0,
+    pid: process.pid,
+    switches: { task_start_ms: 0, task_step_ms: 0, task_step: leads, opening_credits: credits },
+    clock: {
+      now: () => new Date(),
+      monotonic: () => performance.now(),
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms);
+        return () => clearTimeout(timer);
+      },
+    },
+  });
+});
+afterAll(() => service.close());
+
+function createMachine({ file, before }: Kind): Machine {
+  const folder = temporaryFolder();
+  const cwd = join(folder, 'work');
+  mkdirSync(cwd);
+  if (before !== undefined) writeFileSync(join(cwd, file), before);
+  return { cwd, env: { ...bareEnvironment(folder), ...pointedAt(service.url, localKeys[0].key) } };
+}
+
+async function balance(): Promise<number> {
+  const answer = await fetch(`${service.url}/v1/credit/balance`, {
+    headers: { 'x-api-key': localKeys[0].key },
+  });
+  return ((await answer.json()) as { available_credits: number }).available_credits;
+}
+
+/** What a run without faults leaves, and how many places it has to fail at. */
+async function undisturbed(kind: Kind, args: readonly string[]) {
+  const machine = createMachine(kind);
+  const report = join(machine.cwd, '../report');
+  const { code, stderr } = await runWith({ mode: 'count', report }, machine, args);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  bought++;
+  const counted: { boundaries: number; writes: number } = JSON.parse(readFileSync(report, 'utf8'));
+  return { files: comparable(machine), ...counted };
+}
+
+/** The files; the task is another one each time. */
+function comparable({ cwd }: Machine): Record<string, string> {
+  const texts = Object.entries(filesOf(cwd));
+  return Object.fromEntries(
+    texts.map(([name, text]) => [
+      name,
+      text.replaceAll(/"leads_search_id":"[^"]*"/g, '"leads_search_id":"…"'),
+    ]),
+  );
+}
+
+/** Whether everything has been done, as far as the journal knows. */
+async function isFinished(machine: Machine): Promise<boolean> {
+  return (await entriesOf(machine)).some((entries) => entries.at(-1)?.type === 'terminal');
+}
+
+/** Goes on as a user would, by the operation or by the same command; expects the one right end of it. */
+async function recover(machine: Machine, args: readonly string[], bySame: boolean, where: string) {
+  if (await isFinished(machine)) return;
+  const begun = (await entriesOf(machine)).length > 0;
+  const again = begun && !bySame ? ['task', 'resume', '--poll-interval', '0.02'] : args;
+  const { code, stderr } = await runWith(undefined, machine, again);
+  expect({ where, code, stderr }).toMatchObject({ code: 0 });
+}
+
+async function expectOnce(machine: Machine, files: Record<string, string>, where: string): Promise<void> {
+  expect({ where, files: comparable(machine) }).toEqual({ where, files });
+  const created = (await entriesOf(machine)).flat().filter(({ type }) => type === 'created');
+  expect({ where, created: created.length }).toEqual({ where, created: 1 });
+  bought++;
+}
+
+function range(last: number, step = 1): number[] {
+  return Array.from({ length: Math.floor((last - 1) / step) + 1 }, (_, index) => 1 + index * step);
+}
+
+describe('task run', () => {
+  it.each(kinds)(
+    'into $name, killed at any boundary, ends with each lead once and one task',
+    async (kind) => {
+      const args = ['task', 'run', ...search, '-o', kind.file, ...kind.args];
+      const { files, boundaries } = await undisturbed(kind, args);
+      expect(boundaries).toBeGreaterThan(100);
+      // Two kinds in full; the others in places.
+      const step = kind.name === 'jsonl' || kind.name.startsWith('csv') || exhaustive ? 1 : 4;
+      await inParallel(range(boundaries, step), async (at) => {
+        const machine = createMachine(kind);
+        const { code } = await runWith({ mode: 'kill', at }, machine, args);
+        const where = `killed at ${at} of ${boundaries}`;
+        // Polling can take a look more or less.
+        if (at < boundaries - 20) expect({ where, code }).toEqual({ where, code: null });
+        await recover(machine, args, at % 2 === 0, where);
+        await expectOnce(machine, files, where);
+      });
+    },
+    exhaustive ? 3_600_000 : 180_000,
+  );
+
+  it(
+    'killed, and killed again while it is resumed, ends the same',
+    async () => {
+      const kind = kinds[1] as Kind;
+      const args = ['task', 'run', ...search, '-o', kind.file, ...kind.args];
+      const { files, boundaries } = await undisturbed(kind, args);
+      const firsts = range(boundaries, exhaustive ? 1 : 29);
+      const pairs = firsts.flatMap((first) =>
+        range(boundaries, exhaustive ? 1 : 37).map((second) => [first, second]),
+      );
+      await inParallel(pairs, async ([first = 0, second = 0]) => {
+        const machine = createMachine(kind);
+        await runWith({ mode: 'kill', at: first }, machine, args);
+        if (!(await isFinished(machine))) {
+          const resume =
+            (await entriesOf(machine)).length > 0 ? ['task', 'resume', '--poll-interval', '0.02'] : args;
+          await runWith({ mode: 'kill', at: second }, machine, resume);
+        }
+        const where = `killed at ${first}, then at ${second}`;
+        await recover(machine, args, false, where);
+        await expectOnce(machine, files, where);
+      });
+    },
+    exhaustive ? 36_000_000 : 180_000,
+  );
+
+  it.each(['EIO', 'ENOSPC'] as const)(
+    'with %s at any write stops with 74, and is finished by resume',
+    async (mode) => {
+      const kind = kinds[1] as Kind;
+      const args = ['task', 'run', ...search, '-o', kind.file, ...kind.args];
+      const { files } = await undisturbed(kind, args);
+      const { writes } = await countWrites(kind, args, mode);
+      expect(writes).toBeGreaterThan(20);
+      await inParallel(range(writes), async (at) => {
+        const machine = createMachine(kind);
+        const { code, stderr } = await runWith({ mode, at }, machine, [...args, '--json-errors']);
+        const where = `${mode} at write ${at} of ${writes}: ${stderr}`;
+        // What can fail without harm is a sync of a folder.
+        expect([0, 74], where).toContain(code);
+        if (code === 74) {
+          const { error } = JSON.parse(stderr);
+          expect(error).toMatchObject({ exit: 74 });
+          const [operation = []] = await entriesOf(machine);
+          if (operation.some(({ type }) => type === 'created')) expect(error.hint).toContain('leadpipe task');
+        }
+        const nothingSent = !(await entriesOf(machine)).flat().some(({ type }) => type === 'created');
+        if (nothingSent) await expectFreshRun(machine, args, where);
+        else await recover(machine, args, at % 2 === 0, where);
+        await expectOnce(machine, files, where);
+      });
+    },
+    180_000,
+  );
+
+  it('has bought every task once', async () => {
+    expect(await balance()).toBe(credits - bought * leads);
+  });
+});
+
+async function countWrites(kind: Kind, args: readonly string[], mode: Fault['mode']) {
+  const machine = createMachine(kind);
+  const report = join(machine.cwd, '../report');
+  await runWith({ mode, at: 1_000_000, report }, machine, args);
+  bought++;
+  return JSON.parse(readFileSync(report, 'utf8')) as { writes: number };
+}
+
+async function expectFreshRun(machine: Machine, args: readonly string[], where: string): Promise<void> {
+  const { code, stderr } = await runWith(undefined, machine, args);
+  expect({ where, code, stderr }).toMatchObject({ code: 0 });
+}

@@ -1,0 +1,39 @@
+import { closeSync, openSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { LeadpipeError } from '../../src/errors.ts';
+import { openJournal } from '../../src/operations/journal.ts';
+
+/** Adds a page to each operation that it is told, as soon as nobody else is at work on it. */
+const [, , stateDir = ''] = process.argv;
+
+for await (const operationId of createInterface({ input: process.stdin })) {
+  let refusals = 0;
+  while (!(await addPage(operationId))) refusals++;
+  console.log(JSON.stringify({ operationId, refusals }));
+}
+
+async function addPage(operationId: string): Promise<boolean> {
+  const opened = await openJournal(stateDir, operationId, process.pid).catch((error: unknown) => {
+    if (error instanceof LeadpipeError && error.outcome === 'temporary') return undefined;
+    throw error;
+  });
+  if (opened === undefined) return false;
+  const { journal, operation } = opened;
+  const busy = join(stateDir, 'operations', operationId, 'busy');
+  // Fails when somebody else is inside.
+  closeSync(openSync(busy, 'wx'));
+  const pts = operation.entries.length - 1;
+  await journal.append({
+    type: 'page',
+    pts,
+    count: 1,
+    next: pts + 1,
+    ready_count: 9,
+    state: null,
+    output_length: null,
+  });
+  unlinkSync(busy);
+  await journal.close();
+  return true;
+}

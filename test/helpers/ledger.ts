@@ -1,0 +1,119 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startLocalService } from '../../src/local-service/server.ts';
+import { audit, openStore } from '../../src/local-service/store.ts';
+import type { Switches } from '../../src/local-service/switches.ts';
+import { temporaryFolder } from './run.ts';
+
+/** What a paid request came to; its key is remembered whatever became of it. */
+export interface Purchase {
+  readonly state: 'open' | 'settled' | 'released';
+  readonly settled: number;
+  /** Leads that a search or task has delivered or made ready. */
+  readonly ready: number | null;
+  readonly searchId: string | null;
+}
+
+/** A local service whose books are open. */
+export interface LedgerService {
+  readonly url: string;
+  /** Credits that all accounts have spent or reserved. */
+  spent(): number;
+  /** What the service did for a key; undefined when it never admitted a request with it. */
+  purchaseOf(idempotencyKey: string): Purchase | undefined;
+  /** The records of a search or task, in their order. */
+  recordsOf(searchId: string): string[];
+  /** Waits until nothing that was admitted is under way any more. Throws when the books do not add up. */
+  quiet(): Promise<void>;
+  /** Ends what is under way; resolves to the credits spent in the end, by idempotency key. */
+  close(): Promise<ReadonlyMap<string, number>>;
+}
+
+export const ledgerKey = 'lp_local_demo';
+const companies = 40;
+
+export async function startLedgerService(switches: Partial<Switches>): Promise<LedgerService> {
+  const stateDir = temporaryFolder();
+  const catalogFile = join(stateDir, 'leads.jsonl');
+  writeFileSync(catalogFile, someLeads().join('\n'));
+  const service = await startLocalService({
+    stateDir,
+    catalogFile,
+    port: 0,
+    pid: process.pid,
+    switches: { opening_credits: 100_000_000, task_start_ms: 1, task_step_ms: 1, ...switches },
+    clock: {
+      now: () => new Date(),
+      monotonic: () => performance.now(),
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms);
+        return () => clearTimeout(timer);
+      },
+    },
+  });
+  const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
+  const get = <T>(sql: string, ...values: string[]): T | undefined =>
+    store.transaction((rows) => rows.get<T>(sql, ...values));
+  const expectToAddUp = (): void => {
+    const { faults } = audit(store);
+    if (faults.length > 0) throw new Error(faults.join('\n'));
+  };
+  return {
+    url: service.url,
+    spent: () =>
+      get<{ sum: number }>('SELECT coalesce(sum(reserved + settled), 0) AS sum FROM accounts')?.sum ?? 0,
+    purchaseOf: (key) =>
+      get<Purchase>(
+        `SELECT r.state, r.settled, s.ready_count AS ready, s.search_id AS searchId
+         FROM requests r LEFT JOIN searches s USING (request_id) WHERE r.idempotency_key = ?`,
+        key,
+      ),
+    recordsOf: (searchId) =>
+      store
+        .transaction((rows) =>
+          rows.all<{ record: string }>(
+            'SELECT record FROM entities WHERE search_id = ? ORDER BY position',
+            searchId,
+          ),
+        )
+        .map(({ record }) => record),
+    async quiet() {
+      const open = (): number =>
+        get<{ open: number }>("SELECT count(*) AS open FROM requests WHERE state = 'open'")?.open ?? 0;
+      for (const end = performance.now() + 10_000; open() > 0; ) {
+        if (performance.now() > end) throw new Error(`${open()} requests never ended`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      expectToAddUp();
+    },
+    async close() {
+      await service.close();
+      expectToAddUp();
+      const rows = store.transaction((all) =>
+        all.all<{ key: string; settled: number }>('SELECT idempotency_key AS key, settled FROM requests'),
+      );
+      store.close();
+      return new Map(rows.map(({ key, settled }) => [key, settled]));
+    },
+  };
+}
+
+function someLeads(): string[] {
+  const leads = Array.from({ length: companies }, (_, index) => ({
+    entity_type: 'company',
+    name: `Kontora ${index}`,
+    links: { website: `https://kontora${index}.example` },
+    description: `Kontora ${index} is a seed fintech company from Berlin. Ünal 日本 😀`,
+    facts: { industry: 'fintech', city: 'Berlin', headcount: index },
+    contact: { email: `hello@kontora${index}.example`, phone: null },
+  }));
+  const person = {
+    entity_type: 'person',
+    name: 'Lena Weber',
+    links: {},
+    description: 'CTO of Nordlicht Pay in Berlin.',
+    facts: { title: 'CTO', company: 'Nordlicht Pay', city: 'Berlin' },
+    contact: { email: 'lena@nordlicht.example', phone: '+49 30 5550 101' },
+  };
+  return [...leads, person].map((lead) => JSON.stringify(lead));
+}

@@ -1,0 +1,209 @@
+import { frame, wholeAnswer } from '../helpers/fault-server.ts';
+import { type Ending, outage, type Row } from './row.ts';
+import { after, body, changed, endless, hangUp, instead, reset, status, through, type Way } from './ways.ts';
+
+/** Statuses and bodies of a 2xx that are not what the interface promises. */
+const garbage: readonly (readonly [fault: string, way: Way])[] = [
+  ['204', instead('HTTP/1.1 204 No Content\r\n\r\n')],
+  ['202', status(202)],
+  ['another content type', instead(wholeAnswer('200 OK', 'text/html', '<html>'))],
+  ['no content type', instead('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')],
+];
+
+/** Bodies of JSON that are not; a stream has its own rows. */
+const bodies: readonly (readonly [fault: string, way: Way])[] = [
+  ['bad JSON', body('{"object":')],
+  ['an empty body', body('')],
+  ['JSON of another shape', body('{"available_credits":"many","success":"yes","result":[]}')],
+  ['not an object', body('[]')],
+  [
+    'bytes that are not UTF-8',
+    instead(
+      Buffer.concat([
+        Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n'),
+        Buffer.from([0x22, 0xff, 0xfe, 0x22]),
+      ]),
+    ),
+  ],
+  ['bad gzip', body('{"object":"not gzip"}', ['Content-Encoding: gzip'])],
+  ['a body over the cap', endless],
+];
+
+const garbled = { charged: 'yes', type: 'garbled' } as const;
+const garbledEndings: Row['endings'] = {
+  G: { exit: 76, charged: 'no', type: 'garbled', requests: 4 },
+  C: { exit: 76, ...garbled, requests: 4 },
+  X: { exit: 8, ...garbled, requests: 2 },
+  P: { exit: 8, ...garbled },
+};
+const once = { exit: 0, requests: 2 } as const;
+const garbledOnce: Row['endings'] = {
+  G: once,
+  C: { ...once, paid: 1 },
+  X: { ...once, paid: 1 },
+  P: { exit: 8, ...garbled, paid: 1 },
+};
+
+const garbledRows: readonly Row[] = [
+  ...garbage.flatMap(([fault, way]): Row[] => [
+    { fault, ways: [way], endings: { ...garbledEndings, S: { exit: 8, ...garbled } } },
+    {
+      fault: `${fault}, once, after the service has done it`,
+      ways: [after(way), through],
+      endings: { ...garbledOnce, S: { exit: 8, ...garbled, paid: 1 } },
+    },
+  ]),
+  ...bodies.flatMap(([fault, way]): Row[] => [
+    { fault, ways: [way], endings: garbledEndings },
+    {
+      fault: `${fault}, once, after the service has done it`,
+      ways: [after(way), through],
+      endings: garbledOnce,
+    },
+  ]),
+];
+
+const cutBody =
+  'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"object":"cre';
+const lost = { exit: 8, charged: 'maybe', type: 'lost' } as const;
+
+/** The head came, and not the whole body. */
+const cutRows: readonly Row[] = (
+  [
+    ['a body cut by the end of the connection', ({ socket }) => void socket.end(cutBody)],
+    [
+      'a body cut by a reset',
+      ({ socket }) => void socket.write(cutBody, () => setImmediate(() => socket.resetAndDestroy())),
+    ],
+    ['a body that stops', ({ socket }) => void socket.write(cutBody), ['--timeout', '0.1']],
+  ] as const satisfies readonly (readonly [string, Way, (readonly string[])?])[]
+).map(([fault, way, options = []]) => ({
+  fault: `${fault}, after the service has done it`,
+  ways: [after(way)],
+  options,
+  endings: {
+    G: outage('lost'),
+    C: { ...lost, requests: 5, paid: 1 },
+    P: { ...lost, requests: 2, paid: 1 },
+    X: { ...lost, requests: 2, paid: 1 },
+  },
+}));
+
+const whole: Ending = { exit: 0, paid: 1 };
+const partial: Ending = { exit: 3, charged: 'yes', type: 'cut', paid: 1 };
+const unknown: Ending = { exit: 8, charged: 'maybe', type: 'cut', paid: 1 };
+const [sentinel, done] = [-1, -2];
+
+/** The service's own stream (batches, done, [DONE]), changed on its way. */
+const streamRows: readonly Row[] = (
+  [
+    ['as it is', whole, (frames) => frames],
+    ['a batch twice', whole, ([first = '', ...rest]) => [first, first, ...rest]],
+    ['an unknown event', whole, (frames) => [frame({ object: 'entity_search_hint' }), ...frames]],
+    ['done without [DONE]', whole, (frames) => frames.slice(0, sentinel)],
+    ['[DONE] without done', partial, (frames) => [...frames.slice(0, done), ...frames.slice(sentinel)]],
+    ['neither done nor [DONE]', partial, (frames) => frames.slice(0, done)],
+    ['a batch that never comes', partial, ([first = '', _, ...rest]) => [first, ...rest]],
+    ['batches in another order', whole, ([first = '', second = '', ...rest]) => [second, first, ...rest]],
+    ['done that counts more', partial, (frames) => frames.map((one) => counting(one, 9))],
+    ['done that counts less', whole, (frames) => frames.map((one) => counting(one, 1))],
+    ['nothing at all', unknown, () => []],
+    ['an error frame first', unknown, () => [frame({ error: { message: 'sorry' } })]],
+    [
+      'an error frame in the middle',
+      partial,
+      ([first = '']) => [first, frame({ error: { message: 'sorry' } })],
+    ],
+    ['a frame that is not JSON', partial, ([first = '']) => [first, 'data: {"object":\n\n']],
+    ['a frame that is torn', partial, ([first = '', second = '']) => [first, second.slice(0, 40)]],
+  ] as const satisfies readonly (readonly [
+    string,
+    Ending,
+    (frames: readonly string[]) => readonly string[],
+  ])[]
+).map(([fault, ending, change]) => ({
+  fault: `the stream: ${fault}`,
+  ways: [changed(change)],
+  endings: { S: ending },
+}));
+
+/** The done event with another count; any other frame as it is. */
+function counting(text: string, count: number): string {
+  return text.includes('entity_search_done') ? text.replace(/"cum_count":\d+/, `"cum_count":${count}`) : text;
+}
+
+const cutStream: readonly Row[] = (
+  [
+    ['a reset', reset],
+    ['the end of the connection', hangUp],
+    ['silence', () => {}],
+  ] as const
+).flatMap(([fault, end]) =>
+  (
+    [
+      ['before its first batch', unknown, 0],
+      ['after its first batch', partial, 1],
+    ] as const
+  ).map(([when, ending, batches]) => ({
+    fault: `the stream: ${fault} ${when}`,
+    // A reset overtakes what was written before it and has not been read.
+    ways: [
+      changed(
+        (frames) => frames.slice(0, batches),
+        (socket) => void setTimeout(() => end({ socket } as never), 250),
+      ),
+    ],
+    options: ['--timeout', '1'],
+    endings: { S: ending },
+  })),
+);
+
+/** Pages that can not be. */
+const pageRows: readonly Row[] = (
+  [
+    ['count is not the length', { count: 2 }, 'announced 2 leads', 4],
+    ['pts is another', { pts: 7 }, 'position 7', 4],
+    ['num is another', { num: 7 }, 'came back for 7 leads', 4],
+    ['it is of another task', { leads_search_id: 'ls_other' }, 'another task', 4],
+    ['it is empty and more is ready', { count: 0, entities: [] }, 'came without leads', 6],
+  ] as const
+).flatMap(([fault, changes, says, requests]) => {
+  const page = body(
+    JSON.stringify({
+      object: 'entity_search_items',
+      status: 'done',
+      pts: 0,
+      num: 500,
+      count: 1,
+      ready_count: 3,
+      limit: 3,
+      entities: [{ name: 'A' }],
+      ...changes,
+    }),
+  );
+  const row = { only: ['task fetch'], config: '{"profiles":{"default":{"poll.interval":0.01}}}' };
+  const type = requests === 6 ? 'page_empty' : 'page_impossible';
+  return [
+    {
+      ...row,
+      fault: `a page: ${fault}`,
+      ways: [page],
+      says,
+      endings: { G: { exit: 76, charged: 'no', type, requests } },
+    },
+    {
+      ...row,
+      fault: `a page, once: ${fault}`,
+      ways: [page, through],
+      endings: { G: { exit: 0, requests: 2 } },
+    },
+  ] satisfies Row[];
+});
+
+export const answerRows: readonly Row[] = [
+  ...garbledRows,
+  ...cutRows,
+  ...streamRows,
+  ...cutStream,
+  ...pageRows,
+];

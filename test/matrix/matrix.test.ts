@@ -1,0 +1,130 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type RawRequest, startFaultServer } from '../helpers/fault-server.ts';
+import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
+import { bareEnvironment, pointedAt } from '../helpers/run.ts';
+import { answerRows } from './answer-rows.ts';
+import { networkRows } from './network-rows.ts';
+import { type Operation, operations } from './operations.ts';
+import type { Ending, Row } from './row.ts';
+import { statusRows } from './status-rows.ts';
+import { deliverTo } from './ways.ts';
+
+/** The matrix of faults and operations. What was charged is what the ledger of the local service says. */
+
+let service: LedgerService;
+let task = '';
+let cells = 0;
+
+beforeAll(async () => {
+  service = await startLedgerService({ batch_size: 1, batch_pause_ms: 0 });
+  const made = await runInProcess(['task', 'create', 'company', 'fintech', '--limit', '3'], {
+    env: pointedAt(service.url, ledgerKey),
+  });
+  task = JSON.parse(made.stdout).leads_search_id;
+  await service.quiet();
+});
+afterAll(async () => void (await service.close()));
+
+describe.each([...networkRows, ...statusRows, ...answerRows].map((row) => [row.fault, row] as const))(
+  '%s',
+  (_, row) => {
+    for (const operation of operations) {
+      const ending = row.endings[operation.group];
+      if (ending === undefined || row.only?.includes(operation.name) === false) continue;
+      it(`${operation.name}: exit ${ending.exit}`, () => expectEnding(row, operation, ending));
+    }
+  },
+);
+
+async function expectEnding(row: Row, operation: Operation, ending: Ending): Promise<void> {
+  const { group, price } = operation;
+  const key = `cell-${++cells}`;
+  const withKey = group === 'G' ? [] : ['--idempotency-key', key];
+  if (row.usedBy !== undefined) {
+    const args = row.usedBy === 'another' ? operation.otherArgs : operation.args(task);
+    const used = await runInProcess([...(args ?? []), ...withKey], {
+      env: pointedAt(service.url, ledgerKey),
+    });
+    expect(used).toMatchObject({ code: 0 });
+    await service.quiet();
+  }
+  const before = service.spent();
+  const { result, requests } = await runOnTheWay(row, operation, [
+    ...operation.args(task),
+    ...withKey,
+    ...(row.options ?? []),
+    '--json-errors',
+  ]);
+  await service.quiet();
+
+  expectError(result, row, ending);
+  expect(result.code).toBe(ending.exit);
+  expect(result.stdout === '').toBe(ending.exit !== 0 && ending.exit !== 3);
+  expect(requests.length).toBe(ending.requests ?? 1);
+  expectSameRequest(requests, group === 'G' ? undefined : key);
+  expect(service.spent() - before).toBe((ending.paid ?? 0) * price);
+}
+
+/** Runs a command against the service with the row's fault in between; `requests` are those of its operation. */
+async function runOnTheWay(row: Row, { endpoint }: Operation, args: readonly string[]) {
+  let nth = 0;
+  const delivered: Promise<Buffer>[] = [];
+  const way = await startFaultServer(async (socket, request) => {
+    const deliver = (): Promise<Buffer> => {
+      const answer = deliverTo(service.url, request);
+      delivered.push(answer);
+      return answer;
+    };
+    // Whatever else the command reads arrives.
+    if (!isOf(endpoint, request)) return void socket.end(await deliver());
+    const take = row.ways[Math.min(nth++, row.ways.length - 1)] ?? row.ways[0];
+    await take({ socket, endpoint, deliver });
+  });
+  const elsewhere = await row.elsewhere?.();
+  const folder = bareEnvironment();
+  if (row.config !== undefined) {
+    mkdirSync(folder.LEADPIPE_CONFIG_DIR ?? '', { recursive: true });
+    writeFileSync(join(folder.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), row.config);
+  }
+  const env = { ...folder, ...pointedAt(elsewhere?.url ?? way.url, row.apiKey ?? ledgerKey) };
+  try {
+    const result = await runInProcess(args, { env });
+    // What the command has given up may still be on its way.
+    await Promise.all(delivered);
+    const others = way.requests.filter((request) => !isOf(endpoint, request));
+    // Nothing that was not asked for costs anything.
+    expect(others.filter(({ method }) => method !== 'GET')).toEqual([]);
+    return { result, requests: way.requests.filter((request) => isOf(endpoint, request)) };
+  } finally {
+    elsewhere?.close();
+    await way.close();
+  }
+}
+
+function isOf({ method, path }: Operation['endpoint'], request: RawRequest): boolean {
+  return request.method === method && request.path.split('?')[0] === path;
+}
+
+function expectError({ stderr }: { stderr: string }, row: Row, { exit, charged, type }: Ending): void {
+  if (charged === undefined) {
+    expect(stderr).not.toContain('"error"');
+    return;
+  }
+  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+  expect(error).toMatchObject({ exit, charged, type });
+  expect(error.message).toContain(row.says ?? ' ');
+  expect(error.message).not.toContain('\n');
+  expect(error.hint).toMatch(/\S/);
+  expect(error.retryable).toBe(exit === 75);
+}
+
+/** Every repetition has the key and the bytes of the first. */
+function expectSameRequest(requests: readonly RawRequest[], key: string | undefined): void {
+  for (const { method, path, body, headers } of requests) {
+    expect(headers['idempotency-key']).toBe(key);
+    expect([method, path, body]).toEqual([requests[0]?.method, requests[0]?.path, requests[0]?.body]);
+  }
+}

@@ -1,0 +1,190 @@
+import { all, answers, type Ending, outage, paid, type Row } from './row.ts';
+import { body, envelope, reset, status, through } from './ways.ts';
+
+const elsewhere = ['Location: https://elsewhere.example/'];
+
+const redirects: readonly Row[] = [301, 302, 303, 307, 308].map((code) => ({
+  fault: `${code}`,
+  ways: [status(code, elsewhere)],
+  endings: {
+    G: { exit: 76, charged: 'no', type: 'redirect' },
+    ...paid({ exit: 76, charged: 'maybe', type: 'redirect' }),
+  },
+  says: `was redirected (${code}) to https://elsewhere.example/`,
+}));
+
+/** Statuses that a proxy gives, without the error envelope. */
+const gateways: readonly Row[] = [500, 502, 503, 504].map((code) => ({
+  fault: `${code} without the envelope`,
+  ways: [status(code, [], '<html>nginx</html>')],
+  endings: {
+    G: outage('gateway'),
+    C: { exit: 8, charged: 'maybe', type: 'gateway', requests: 5 },
+    ...answers({ exit: 8, charged: 'maybe', type: 'gateway', requests: 2 }),
+  },
+  says: `was answered with status ${code}, which is not the service's`,
+}));
+
+/** Refusals that no repetition changes. */
+const refusals: readonly Row[] = (
+  [
+    [401, 'authentication_error', 4],
+    [402, 'insufficient_credits', 5],
+    [403, 'authentication_error', 4],
+    [404, 'not_found', 6],
+    [422, 'invalid_request_error', 2],
+    [503, 'service_unavailable', 9],
+  ] as const
+).map(([code, type, exit]) => ({
+  fault: `${code} ${type}`,
+  ways: [envelope(code, type)],
+  endings: all({ exit, charged: 'no', type }),
+  says: `was refused (${code} ${type}): as the service says`,
+}));
+
+const undocumented: readonly Row[] = [400, 405, 418, 451, 501].map((code) => ({
+  fault: `${code}, which the document does not have`,
+  ways: [envelope(code, 'whatever')],
+  endings: all({ exit: 76, charged: 'no', type: 'undocumented' }),
+  says: `was answered with status ${code}, which is not the service's`,
+}));
+
+const busy: Ending = { exit: 75, charged: 'no', type: 'concurrency_limit', requests: 7 };
+const wait = (seconds: string) => envelope(429, 'concurrency_limit', [`Retry-After: ${seconds}`]);
+const again = { exit: 0, requests: 2 } as const;
+
+const busyRows: readonly Row[] = [
+  {
+    fault: '429',
+    ways: [envelope(429, 'concurrency_limit')],
+    endings: all(busy),
+    says: '(429 concurrency_limit)',
+  },
+  { fault: '429, Retry-After: 0', ways: [wait('0')], endings: all(busy) },
+  {
+    fault: '429, Retry-After: a date that has passed',
+    ways: [wait('Thu, 01 Jan 2026 00:00:00 GMT')],
+    endings: all(busy),
+  },
+  { fault: '429, Retry-After: what nobody can read', ways: [wait('soon')], endings: all(busy) },
+  { fault: '429, Retry-After beyond the budget', ways: [wait('61')], endings: all({ ...busy, requests: 1 }) },
+  {
+    fault: '429 once',
+    ways: [envelope(429, 'concurrency_limit'), through],
+    endings: { G: again, ...paid({ ...again, paid: 1 }) },
+  },
+  {
+    fault: 'a lost request, then 429',
+    ways: [reset, envelope(429, 'concurrency_limit')],
+    // Six more tries belong to a busy service, one is gone.
+    endings: {
+      G: busy,
+      ...paid({ exit: 8, charged: 'maybe', type: 'lost', requests: 7 }),
+    },
+  },
+];
+
+const exists = { exit: 8, charged: 'no', type: 'request_already_exists' } as const;
+const unreadable = { ...exists, type: 'unknown' } as const;
+/** With waits of no time two minutes have room for all of `retry.attempts`. */
+const untilCreated = 21;
+
+const conflictRows: readonly Row[] = [
+  {
+    fault: '409 request_already_exists',
+    ways: [envelope(409, 'request_already_exists')],
+    endings: {
+      C: { ...exists, requests: untilCreated },
+      X: { ...exists, requests: 6 },
+      P: exists,
+      S: exists,
+    },
+    says: '(409 request_already_exists)',
+  },
+  {
+    fault: '409 whose type nobody can read',
+    ways: [status(409, [], '<html>')],
+    endings: {
+      C: { ...unreadable, requests: untilCreated },
+      X: { ...unreadable, requests: 6 },
+      P: unreadable,
+      S: unreadable,
+    },
+  },
+  {
+    fault: '409 while the first is still under way',
+    ways: [envelope(409, 'request_already_exists'), envelope(409, 'request_already_exists'), through],
+    endings: { C: { exit: 0, requests: 3, paid: 1 }, X: { exit: 0, requests: 3, paid: 1 } },
+  },
+  {
+    fault: '409 idempotency_error',
+    ways: [envelope(409, 'idempotency_error')],
+    endings: paid({ exit: 8, charged: 'no', type: 'idempotency_error' }),
+    says: '(409 idempotency_error)',
+  },
+  {
+    fault: 'a key that the same request has used',
+    ways: [through],
+    usedBy: 'the same',
+    endings: { C: { exit: 0 }, X: { exit: 0 }, P: exists, S: exists },
+  },
+  {
+    fault: 'a key that another request has used',
+    ways: [through],
+    usedBy: 'another',
+    endings: paid({ exit: 8, charged: 'no', type: 'idempotency_error' }),
+  },
+];
+
+const internalRows: readonly Row[] = [
+  {
+    fault: '500 internal_error',
+    ways: [envelope(500, 'internal_error')],
+    endings: {
+      G: outage('internal_error'),
+      C: { exit: 75, charged: 'maybe', type: 'internal_error', requests: 5 },
+      ...answers({ exit: 8, charged: 'maybe', type: 'internal_error', requests: 2 }),
+    },
+    says: 'was refused (500 internal_error)',
+  },
+  {
+    fault: '500 internal_error, once',
+    ways: [envelope(500, 'internal_error'), through],
+    endings: { G: again, ...paid({ ...again, paid: 1 }) },
+  },
+];
+
+/** What the service itself says to keys of that kind. */
+const keyRows: readonly Row[] = [
+  { apiKey: 'lp_local_nobody', endings: all({ exit: 4, charged: 'no', type: 'authentication_error' }) },
+  { apiKey: 'lp_local_revoked', endings: all({ exit: 4, charged: 'no', type: 'authentication_error' }) },
+  { apiKey: 'lp_local_expired', endings: all({ exit: 4, charged: 'no', type: 'authentication_error' }) },
+  { apiKey: 'lp_local_broke', endings: paid({ exit: 5, charged: 'no', type: 'insufficient_credits' }) },
+  { apiKey: 'lp_local_busy', endings: paid(busy) },
+].map((row) => ({ ...row, fault: `the key ${row.apiKey}`, ways: [through] }));
+
+const nothing = (answer: unknown) => body(JSON.stringify(answer));
+
+const noResult: readonly Row[] = [
+  {
+    fault: 'success: false',
+    ways: [
+      nothing({ success: false, answer: { answer: 'No result generated' }, data: 'No result generated' }),
+    ],
+    only: ['research', 'enrich', 'extract'],
+    endings: answers({ exit: 7, charged: 'maybe', type: 'no_result' }),
+    says: 'No result generated',
+  },
+];
+
+export const statusRows: readonly Row[] = [
+  ...redirects,
+  ...gateways,
+  ...refusals,
+  ...undocumented,
+  ...busyRows,
+  ...conflictRows,
+  ...internalRows,
+  ...keyRows,
+  ...noResult,
+];
