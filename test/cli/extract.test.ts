@@ -168,7 +168,9 @@ describe('extract', () => {
     expect(await extract(items, ...ada)).toEqual({
       code: 0,
       stdout: `${lines.join('\n')}\n`,
-      stderr: expect.stringMatching(/^3 items · request req_test · idempotency key test-1 · operation op_\w+\n$/),
+      stderr: expect.stringMatching(
+        /^3 items · request req_test · idempotency key test-1 · operation op_\w+\n$/,
+      ),
     });
     await server?.close();
     expect((await extract(items, ...ada, '-f', 'json')).stdout).toBe(`[\n  ${lines.join(',\n  ')}\n]\n`);

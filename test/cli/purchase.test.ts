@@ -88,9 +88,7 @@ describe.each(rows)('%s', (_, row) => {
   it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {
     const { code, stdout, stderr } = await runInProcess(row.args, { env: await serve(ok(row.answer)) });
     expect({ code, stdout }).toEqual({ code: 0, stdout: row.stdout });
-    expect(stderr).toMatch(
-      /^.* · request req_test · idempotency key test-1 · operation op_test_\d+\n$/,
-    );
+    expect(stderr).toMatch(/^.* · request req_test · idempotency key test-1 · operation op_test_\d+\n$/);
     expect(stderr.split(' · ')[0]).toBe(row.closing);
     expect(server?.requests).toHaveLength(1);
     const [request] = server?.requests ?? [];
