@@ -1,0 +1,50 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createStoredLeads, leadsFile, readStoredLeads } from '../../src/operations/stored-leads.ts';
+import { temporaryFolder } from '../helpers/run.ts';
+
+async function keep(folder: string, leads: readonly string[]): Promise<void> {
+  const stored = await createStoredLeads(folder);
+  stored.append(leads);
+  await stored.close();
+}
+
+async function read(folder: string): Promise<string[]> {
+  const leads: string[] = [];
+  for await (const some of readStoredLeads(folder)) leads.push(...some);
+  return leads;
+}
+
+describe('stored leads', () => {
+  it('come back to the byte, also when the service wrote one on several lines', async () => {
+    const leads = ['{"a":12345678901234567890}', '{"a":\n1}', '{"a":\r\n 1.10}', '{"text":"\u2028 é 日 😀"}'];
+    const folder = temporaryFolder();
+    await keep(folder, leads);
+    expect(await read(folder)).toEqual(leads);
+  });
+
+  it('do so for any objects', async () => {
+    const spaces = fc.constantFrom('', ' ', '\n', '\r\n\t');
+    const lead = fc.tuple(fc.dictionary(fc.string(), fc.jsonValue()), spaces).map(([value, space]) => {
+      const text = JSON.stringify(value, null, space.length);
+      return `{${space}${text.slice(1)}`;
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(lead, { maxLength: 250 }), async (leads) => {
+        const folder = temporaryFolder();
+        await keep(folder, leads);
+        expect(await read(folder)).toEqual(leads);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('without the torn last one of a killed process', async () => {
+    const folder = temporaryFolder();
+    await keep(folder, ['{"a":1}']);
+    appendFileSync(join(folder, leadsFile), '{"a":');
+    expect(await read(folder)).toEqual(['{"a":1}']);
+  });
+});
