@@ -188,7 +188,7 @@ describe('a stream that is cut off', () => {
     expect(stderr).toContain(
       `leadpipe search company 'it'\\''s "x"' --limit 7 --dedup-service-leads ls_test`,
     );
-    expect(stderr).toMatch(/^request req_test · operation op_test_\d+ · charged: yes$/m);
+    expect(stderr).toContain('request req_test · charged: yes');
   });
 });
 
