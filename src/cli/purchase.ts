@@ -1,12 +1,14 @@
+import { join } from 'node:path';
 import type { Answer, Client } from '../client.ts';
 import type { Context } from '../context.ts';
 import { type Charged, LeadpipeError, type Outcome } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
-import { storeAnswer } from '../operations/answers.ts';
+import { garbledFile, storeAnswer } from '../operations/answers.ts';
 import { checkIdempotencyKey } from '../operations/check-input.ts';
 import { folderOf, type Journal } from '../operations/journal.ts';
 import { toFailedEntries } from '../operations/paid-entries.ts';
 import type { Layout, LayoutOf } from '../output/columns.ts';
+import { RequestError } from '../transport/errors.ts';
 import type { Request } from '../transport/request.ts';
 import { withConnection } from './connection.ts';
 import { toIntent, withJournal } from './journaled.ts';
@@ -105,7 +107,7 @@ export async function buy<T>(
         ).catch(async (error: unknown) => {
           // What the service said matters more than a journal that can't be written.
           await journal.append(...toFailedEntries(error)).catch(() => undefined);
-          throw error;
+          throw await keepGarbled(context, journal, error);
         });
         arrived.answer = answer;
         arrived.ids = idsOf(answer, idempotencyKey, journal);
@@ -208,4 +210,16 @@ function withMoney(
       ? `The service may give the answer again, without a charge: run it with --idempotency-key ${ids.idempotencyKey}.`
       : 'The answer can not be had again: a new run is a new purchase.';
   return error.with({ charged: 'yes', hint, ...ids, ...error.details });
+}
+
+/** An answer that can't be understood is paid for, and can not be had again: what came is kept, and the error says where. */
+async function keepGarbled(context: Context, journal: Journal, error: unknown): Promise<unknown> {
+  if (!(error instanceof RequestError) || !error.body || journal.operationId === undefined) return error;
+  const folder = folderOf(context.directories.state, journal.operationId);
+  const kept = await storeAnswer(folder, error.body, garbledFile).then(
+    () => true,
+    () => false,
+  );
+  if (!kept) return error;
+  return error.with({ hint: `What came is kept in ${join(folder, garbledFile)}. Report the request ID.` });
 }

@@ -6,10 +6,12 @@ import { syncFolder } from './private-folder.ts';
 
 /** Where an operation's folder holds the whole answer, as the service sent it. */
 export const answerFile = 'answer.json';
+/** What came instead of an answer: it may hold what was paid for. */
+export const garbledFile = 'answer.garbled';
 
 /** Resolves when the answer is on the disk under its name: all of it, or nothing. Throws LocalIoError. */
-export async function storeAnswer(folder: string, text: JsonText): Promise<void> {
-  const path = join(folder, answerFile);
+export async function storeAnswer(folder: string, text: string, file = answerFile): Promise<void> {
+  const path = join(folder, file);
   const part = `${path}.part`;
   try {
     const handle = await open(part, 'wx', 0o600);

@@ -1,6 +1,6 @@
 import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { answerFile } from './answers.ts';
+import { answerFile, garbledFile } from './answers.ts';
 import { folderOf, readOperation } from './journal.ts';
 import { isLocked } from './operation-lock.ts';
 import { leadsFile } from './stored-leads.ts';
@@ -59,8 +59,8 @@ export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
 }
 
 async function removeAnswers(folder: string): Promise<boolean> {
-  const old = (await entriesOf(folder)).filter(
-    (name) => name === leadsFile || name === answerFile || name === `${answerFile}.part`,
+  const old = (await entriesOf(folder)).filter((name) =>
+    [leadsFile, answerFile, garbledFile, `${answerFile}.part`].includes(name),
   );
   for (const name of old) await rm(join(folder, name), { force: true });
   return old.length > 0;

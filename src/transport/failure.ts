@@ -4,16 +4,18 @@ import { RequestError, StoppedError } from './errors.ts';
 import type { Call } from './request.ts';
 import { SilenceError } from './watch.ts';
 
-/** A 2xx whose body is not what the interface promises. */
+/** A 2xx whose body is not what the interface promises; `body` is that body, where it could be read. */
 export function garbled(
   call: Call,
   what: string,
   requestId: string | undefined,
   cause?: unknown,
+  body?: string,
 ): RequestError {
   return new RequestError('garbled', call.endpoint, `${nameOf(call)} brought ${what}`, {
     ...known(call, requestId),
     cause,
+    body,
   });
 }
 

@@ -135,12 +135,12 @@ export function createTransport(options: TransportOptions): Transport {
     if (response.status !== 200) await refuse(head, call);
     const type = response.headers.get('content-type') ?? 'none';
     if (!type.toLowerCase().startsWith(endpoint.answer)) {
+      // Without a length it may never end.
+      const hasEnd = response.headers.has('content-length');
+      const body = hasEnd ? await readText(head, maxRefusalBytes, false).catch(() => '') : '';
       controller.abort();
-      throw garbled(
-        call,
-        `a 200 with the content type ${mask(type)} instead of ${endpoint.answer}`,
-        requestId,
-      );
+      const what = `a 200 with the content type ${mask(type)} instead of ${endpoint.answer}`;
+      throw garbled(call, what, requestId, undefined, mask(body));
     }
     return head;
   }
@@ -177,10 +177,11 @@ export function createTransport(options: TransportOptions): Transport {
     try {
       value = JSON.parse(text);
     } catch (error) {
-      throw garbled(call, 'an answer that is not JSON', head.requestId, error);
+      throw garbled(call, 'an answer that is not JSON', head.requestId, error, text);
     }
     const lacks = call.lacks?.(value);
-    if (lacks !== undefined) throw garbled(call, `an answer without ${lacks}`, head.requestId);
+    if (lacks !== undefined)
+      throw garbled(call, `an answer without ${lacks}`, head.requestId, undefined, text);
     const idempotencyKey = headerOf(head.response, responseHeaders.idempotencyKey, mask);
     return { text, value, requestId: head.requestId, idempotencyKey };
   }

@@ -1,9 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
-import { pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
 /** What contact, research, enrich and extract have in common: one paid request, one answer. */
 
@@ -274,5 +274,25 @@ describe.each(failing)('$name without a result', ({ args, answer, text }) => {
     expect((await runInProcess([...args, '-o', join(cwd, 'out.json')], { env })).code).toBe(7);
     expect(readdirSync(cwd)).toEqual(['out.json']);
     expect(readFileSync(join(cwd, 'out.json'), 'utf8')).toBe('old');
+  });
+});
+
+describe('an answer that can not be understood', () => {
+  it.each([
+    ['that is not JSON', wholeAnswer('200 OK', 'application/json', '{"result":{"content":"a@b.example"')],
+    ['of another content type', wholeAnswer('200 OK', 'text/plain', '{"result":{"content":"a@b.example"')],
+    ['without what is promised', wholeAnswer('200 OK', 'application/json', '["a@b.example"]')],
+  ])('%s is kept, since it is paid for', async (_, answer) => {
+    const broken = await startFaultServer((socket) => void socket.write(answer));
+    const env = { ...bareEnvironment(), ...pointedAt(broken.url) };
+    const { code, stderr } = await runInProcess(['contact', 'email', 'x', '--json-errors'], { env });
+    await broken.close();
+    const { error } = JSON.parse(stderr);
+    expect({ code, charged: error.charged }).toEqual({ code: 8, charged: 'yes' });
+    const file = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', error.operation_id, 'answer.garbled');
+    expect(error.hint).toContain(file);
+    expect(answer.endsWith(readFileSync(file, 'utf8'))).toBe(true);
+    expect(readFileSync(file, 'utf8')).toContain('a@b.example');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 });
