@@ -26,13 +26,31 @@ export const exitCodes = {
   terminated: { code: 143, meaning: 'terminated' },
 } as const satisfies Record<Outcome, ExitCode>;
 
+/** How every paid request can end; some commands know further ends. */
+export const paidOutcomes: readonly Outcome[] = [
+  'complete',
+  'usage',
+  'authentication',
+  'credits',
+  'no_result',
+  'unknown',
+  'not_enabled',
+  'local_io',
+  'temporary',
+  'interface',
+  'configuration',
+  'interrupted',
+  'reader_closed',
+  'terminated',
+];
+
 export function exitCodeOf(outcome: Outcome): number {
   return exitCodes[outcome].code;
 }
 
 /** The lines of a command's help that list the codes it can give. */
 export function exitCodeHelp(outcomes: readonly Outcome[]): string {
-  const rows = outcomes.map((outcome) => exitCodes[outcome]);
+  const rows = [...new Set(outcomes)].map((outcome) => exitCodes[outcome]).sort((a, b) => a.code - b.code);
   return [
     'Exit codes:',
     ...rows.map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`),

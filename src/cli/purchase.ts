@@ -49,24 +49,6 @@ export interface Bought<T> {
   close(summary: string): void;
 }
 
-/** How every purchase can end. */
-export const purchaseOutcomes: readonly Outcome[] = [
-  'complete',
-  'usage',
-  'authentication',
-  'credits',
-  'no_result',
-  'unknown',
-  'not_enabled',
-  'local_io',
-  'temporary',
-  'interface',
-  'configuration',
-  'interrupted',
-  'reader_closed',
-  'terminated',
-];
-
 const longestReason = 500;
 
 /**

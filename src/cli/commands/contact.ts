@@ -7,10 +7,11 @@ import { LeadpipeError } from '../../errors.ts';
 import { JsonView } from '../../json/text.ts';
 import { checkContactType, checkText } from '../../operations/check-input.ts';
 import { contactLayout, isContactFound } from '../../output/columns.ts';
+import { paidOutcomes } from '../exit-codes.ts';
 import { toHelpText } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
-import { buy, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
+import { buy, type PurchaseOptions } from '../purchase.ts';
 
 interface ContactOptions extends PurchaseOptions {
   readonly exitStatus?: true;
@@ -27,7 +28,7 @@ const help = toHelpText({
     ' "result":{"content":"…","reference":"…"},"created_at":"…"}',
     'csv: contact_type,objective,content,reference,created_at',
   ],
-  outcomes: purchaseOutcomes,
+  outcomes: paidOutcomes,
 });
 
 export function createContactCommand(context: Context): Command {

@@ -13,10 +13,11 @@ import {
   toFieldSchema,
 } from '../../operations/enrich-schema.ts';
 import { enrichLayout } from '../../output/columns.ts';
+import { paidOutcomes } from '../exit-codes.ts';
 import { toHelpText } from '../help.ts';
 import { readNamedFile, readTextOrInput } from '../inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, collect } from '../options.ts';
-import { buy, noResultText, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
+import { buy, noResultText, type PurchaseOptions } from '../purchase.ts';
 
 interface EnrichOptions extends PurchaseOptions {
   readonly schema?: string;
@@ -33,7 +34,7 @@ const help = toHelpText({
     '{"success":true,"answer":{"headcount":120}}',
     'csv: the properties of the schema',
   ],
-  outcomes: purchaseOutcomes,
+  outcomes: paidOutcomes,
 });
 
 export function createEnrichCommand(context: Context): Command {

@@ -7,12 +7,13 @@ import { UsageError } from '../../errors.ts';
 import { checkExtractionType, checkNumber, checkText } from '../../operations/check-input.ts';
 import { checkPublicUrl } from '../../operations/public-url.ts';
 import { itemsLayout } from '../../output/columns.ts';
+import { paidOutcomes } from '../exit-codes.ts';
 import { toHelpText } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
 import { itemsOf } from '../kept-answer.ts';
 import { createNotes } from '../notes.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
-import { buy, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
+import { buy, type PurchaseOptions } from '../purchase.ts';
 
 interface ExtractOptions extends PurchaseOptions {
   readonly instruction?: string;
@@ -37,7 +38,7 @@ const help = toHelpText({
     '{"id":12345678901234567890,"login":"…","url":"…"}',
     'csv: every field that an item has, in the order in which they appear',
   ],
-  outcomes: purchaseOutcomes,
+  outcomes: paidOutcomes,
 });
 
 export function createExtractCommand(context: Context): Command {

@@ -6,10 +6,11 @@ import type { DeepSearchRequest } from '../../contract/types.ts';
 import { arrayItems, JsonView } from '../../json/text.ts';
 import { checkText } from '../../operations/check-input.ts';
 import { researchLayout } from '../../output/columns.ts';
+import { paidOutcomes } from '../exit-codes.ts';
 import { toHelpText } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
-import { buy, noResultText, type PurchaseOptions, purchaseOutcomes } from '../purchase.ts';
+import { buy, noResultText, type PurchaseOptions } from '../purchase.ts';
 
 const help = toHelpText({
   examples: [
@@ -22,7 +23,7 @@ const help = toHelpText({
     '{"success":true,"answer":{"Result":"…","Citations":["https://…"]}}',
     'csv: result,citations',
   ],
-  outcomes: purchaseOutcomes,
+  outcomes: paidOutcomes,
 });
 
 export function createResearchCommand(context: Context): Command {

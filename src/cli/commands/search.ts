@@ -11,6 +11,7 @@ import {
   readEntitySearchInput,
   toEntitySearchRequest,
 } from '../entity-search-options.ts';
+import { paidOutcomes } from '../exit-codes.ts';
 import { toHelpText } from '../help.ts';
 import { withJournal } from '../journaled.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
@@ -29,23 +30,7 @@ const help = toHelpText({
     'csv: name,description,score,score_reason,website,linkedin_url,links, then',
     '     <field>,<field>_reference for each of --enrich-fields',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'partial',
-    'authentication',
-    'credits',
-    'no_result',
-    'unknown',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-    'interrupted',
-    'reader_closed',
-    'terminated',
-  ],
+  outcomes: [...paidOutcomes, 'partial', 'not_found'],
 });
 
 export function createSearchCommand(context: Context): Command {

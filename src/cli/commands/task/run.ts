@@ -4,6 +4,7 @@ import type { Context } from '../../../context.ts';
 import { createTask, toPurchase } from '../../../operations/create-task.ts';
 import { entityLayout } from '../../../output/columns.ts';
 import { withConnection } from '../../connection.ts';
+import { paidOutcomes } from '../../exit-codes.ts';
 import { toHelpText } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { printPreview } from '../../preview.ts';
@@ -32,23 +33,7 @@ const help = toHelpText({
     'csv: name,description,score,score_reason,website,linkedin_url,links, then',
     '     <field>,<field>_reference for each of --enrich-fields',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'partial',
-    'authentication',
-    'credits',
-    'no_result',
-    'unknown',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-    'interrupted',
-    'reader_closed',
-    'terminated',
-  ],
+  outcomes: [...paidOutcomes, 'partial'],
 });
 
 export function createTaskRunCommand(context: Context): Command {
