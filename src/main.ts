@@ -6,6 +6,9 @@ declare const LEADPIPE_VERSION: string;
 /** How long a stopped run may take to put away what arrived. */
 const stopMs = 900;
 
+/** npx and timeout pass on a signal that the terminal has sent to everyone already: it comes twice, and is one. */
+const sameSignalMs = 200;
+
 const stop = new AbortController();
 const argv = process.argv.slice(2);
 
@@ -70,11 +73,13 @@ function createClock(): Clock {
 /** What ends the run: gently the first time, at once the second time, and never later than `stopMs`. */
 function createHalt(exitCodeOf: (outcome: Outcome) => number): (outcome: Outcome) => void {
   const exit = (): never => process.exit(exitCodeOf(stop.signal.reason as Outcome));
+  let stoppedAt = 0;
   return (outcome) => {
     if (stop.signal.aborted) {
-      if (outcome === 'reader_closed') return;
+      if (outcome === 'reader_closed' || performance.now() - stoppedAt < sameSignalMs) return;
       exit();
     }
+    stoppedAt = performance.now();
     stop.abort(outcome);
     setTimeout(exit, stopMs).unref();
   };

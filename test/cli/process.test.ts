@@ -126,6 +126,18 @@ describe('signals', () => {
     expect(stderr).toContain('leadpipe search --continue op_');
   });
 
+  it('a Ctrl-C that npx passes on a second time is one: what arrived is told', async () => {
+    const { url } = await serveInTwo();
+    const child = start(search, { env: pointedAt(url) });
+    await once(child.stdout, 'readable');
+    const ended = resultOf(child);
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    const { stderr, code } = await ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain('2 leads arrived');
+  });
+
   it('Ctrl-C before any answer leaves no file and says that it may have cost something', async () => {
     let asked = false;
     server = await startFaultServer(() => {
