@@ -44,6 +44,13 @@ export const paidOutcomes: readonly Outcome[] = [
   'terminated',
 ];
 
+/** How reading a task can end: it costs nothing, and can be done again. */
+export const readOutcomes: readonly Outcome[] = [
+  ...paidOutcomes.filter((outcome) => outcome !== 'credits' && outcome !== 'unknown'),
+  'partial',
+  'not_found',
+];
+
 export function exitCodeOf(outcome: Outcome): number {
   return exitCodes[outcome].code;
 }

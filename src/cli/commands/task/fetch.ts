@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { noJournal } from '../../../operations/journal.ts';
 import { withConnection } from '../../connection.ts';
+import { readOutcomes } from '../../exit-codes.ts';
 import { toHelpText } from '../../help.ts';
 import { withMissingExplained } from '../../missing-task.ts';
 import {
@@ -36,22 +37,7 @@ const help = toHelpText({
     'csv: the columns of `task run`; enrich fields as the first page shows them',
     'The next position is on stderr.',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'partial',
-    'authentication',
-    'not_found',
-    'no_result',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-    'interrupted',
-    'reader_closed',
-    'terminated',
-  ],
+  outcomes: readOutcomes,
 });
 
 export function createTaskFetchCommand(context: Context): Command {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { withConnection } from '../../connection.ts';
+import { readOutcomes } from '../../exit-codes.ts';
 import { toHelpText } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { withMissingExplained } from '../../missing-task.ts';
@@ -37,22 +38,7 @@ const help = toHelpText({
     '{"name":"…","links":{"website":"…"},"description":"…","score":{"score":"…","reason":"…"}}',
     'csv: the columns of `task run`; enrich fields as the first page shows them',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'partial',
-    'authentication',
-    'not_found',
-    'no_result',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-    'interrupted',
-    'reader_closed',
-    'terminated',
-  ],
+  outcomes: readOutcomes,
 });
 
 export function createTaskWaitCommand(context: Context): Command {
