@@ -1,8 +1,8 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../errors.ts';
+import { syncFolder } from '../files/private-folder.ts';
 import type { JsonText } from '../json/text.ts';
-import { syncFolder } from './private-folder.ts';
 
 /** Where an operation's folder holds the whole answer, as the service sent it. */
 export const answerFile = 'answer.json';

@@ -1,5 +1,6 @@
 import type { CreateTaskRequest } from '../contract/types.ts';
 import { type Charged, ConfigurationError } from '../errors.ts';
+import { isLocked } from '../files/folder-lock.ts';
 import {
   folderOf,
   type JournalEntry,
@@ -7,7 +8,6 @@ import {
   readOperation,
   type StoredOperation,
 } from './journal.ts';
-import { isLocked } from './operation-lock.ts';
 
 /**
  * How a purchase stands. `unknown`: sent, and no answer was seen. `interrupted`: left before its end, with what

@@ -1,9 +1,9 @@
 import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import { type FolderLock, lockFolder } from '../files/folder-lock.ts';
+import { makePrivateFolder, syncFolder } from '../files/private-folder.ts';
 import { type Intent, type JournalEntry, toEntries, toLine } from './journal-lines.ts';
-import { lockOperation, type OperationLock } from './operation-lock.ts';
-import { makePrivateFolder, syncFolder } from './private-folder.ts';
 
 export type { Intent, JournalEntry } from './journal-lines.ts';
 
@@ -36,7 +36,7 @@ export async function createJournal(stateDir: string, operationId: string, pid: 
   const path = join(folder, fileName);
   try {
     await makePrivateFolder(folder);
-    const lock = await lockOperation(folder, pid);
+    const lock = await lockFolder(folder, pid, 'this operation');
     const handle = await open(path, 'ax', 0o600).catch(releasing(lock));
     await handle.chmod(0o600);
     await syncFolder(folder);
@@ -61,9 +61,9 @@ export async function openJournal(
   const path = join(folder, fileName);
   const known = isOperationId(operationId) && (await readOrNothing(() => readFile(path), path)) !== undefined;
   if (!known) throw new UsageError(`there is no operation ${operationId} on this machine`);
-  let lock: OperationLock | undefined;
+  let lock: FolderLock | undefined;
   try {
-    lock = await lockOperation(folder, pid);
+    lock = await lockFolder(folder, pid, 'this operation');
     const text = await readFile(path, 'utf8');
     const [intent, ...rest] = toEntries(text, path);
     if (intent?.type !== 'intent')
@@ -80,7 +80,7 @@ export async function openJournal(
   }
 }
 
-function toJournal(operationId: string, path: string, handle: FileHandle, lock: OperationLock): Journal {
+function toJournal(operationId: string, path: string, handle: FileHandle, lock: FolderLock): Journal {
   let failure: LeadpipeError | undefined;
   return {
     operationId,
@@ -153,7 +153,7 @@ export function folderOf(stateDir: string, operationId: string): string {
   return join(stateDir, 'operations', operationId);
 }
 
-function releasing(lock: OperationLock): (error: unknown) => Promise<never> {
+function releasing(lock: FolderLock): (error: unknown) => Promise<never> {
   return async (error) => {
     await lock.release();
     throw error;

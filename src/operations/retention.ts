@@ -1,8 +1,8 @@
 import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isLocked } from '../files/folder-lock.ts';
 import { answerFile, garbledFile } from './answers.ts';
 import { folderOf, readOperation } from './journal.ts';
-import { isLocked } from './operation-lock.ts';
 import { leadsFile } from './stored-leads.ts';
 
 const dayMs = 86_400_000;

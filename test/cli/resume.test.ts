@@ -9,9 +9,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { lockFolder } from '../../src/files/folder-lock.ts';
 import { readOperations } from '../../src/operations/journal.ts';
 import { toEntries, toLine } from '../../src/operations/journal-lines.ts';
-import { lockOperation } from '../../src/operations/operation-lock.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
@@ -235,7 +235,7 @@ describe('task resume', () => {
 
   it('stops at once where another process is at work, naming it', async () => {
     await leave(...taskRun, '-o', file);
-    const lock = await lockOperation(await folderOf(), process.pid);
+    const lock = await lockFolder(await folderOf(), process.pid, 'this operation');
     for (const args of [resume, [...taskRun, '-o', file]]) {
       const { code, stderr } = await runInProcess([...args, '--json-errors', '-q'], { env });
       expect(code).toBe(75);

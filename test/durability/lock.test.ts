@@ -3,27 +3,18 @@ import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { isAlive, lockFolder } from '../../src/files/folder-lock.ts';
 import { createJournal, type Intent, openJournal, readOperations } from '../../src/operations/journal.ts';
-import { isAlive, lockOperation } from '../../src/operations/operation-lock.ts';
+import { bundle } from '../helpers/bundle.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
-const folder = join(import.meta.dirname, '../../node_modules/.cache/leadpipe-tests');
-const worker = join(folder, 'lock-worker.mjs');
+let worker = '';
 const races = 1000;
 const processes = 4;
 
 beforeAll(async () => {
-  mkdirSync(folder, { recursive: true });
-  await build({
-    entryPoints: [join(import.meta.dirname, 'lock-worker.ts')],
-    outfile: worker,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    logLevel: 'error',
-  });
+  worker = await bundle(join(import.meta.dirname, 'lock-worker.ts'));
 });
 
 const intent: Intent = {
@@ -87,14 +78,14 @@ describe('processes that race for one operation', () => {
 describe('the lock of an operation', () => {
   it('is refused at once, naming the process, and given when it is released', async () => {
     const at = temporaryFolder();
-    const lock = await lockOperation(at, process.pid);
-    await expect(lockOperation(at, process.pid)).rejects.toMatchObject({
+    const lock = await lockFolder(at, process.pid, 'this operation');
+    await expect(lockFolder(at, process.pid, 'this operation')).rejects.toMatchObject({
       outcome: 'temporary',
       message: `process ${process.pid} is at work on this operation`,
       details: { type: 'operation_locked', charged: 'no' },
     });
     await lock.release();
-    await (await lockOperation(at, process.pid)).release();
+    await (await lockFolder(at, process.pid, 'this operation')).release();
     expect(readdirSync(at)).toEqual([]);
   });
 
@@ -105,7 +96,7 @@ describe('the lock of an operation', () => {
       mkdirSync(join(at, 'lock'));
       mkdirSync(join(at, `lock-${owner}`));
       writeFileSync(join(at, 'lock', owner), '');
-      const lock = await lockOperation(at, process.pid);
+      const lock = await lockFolder(at, process.pid, 'this operation');
       expect(readdirSync(at)).toEqual(['lock']);
       await lock.release();
     }

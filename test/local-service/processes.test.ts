@@ -1,32 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isAlive } from '../../src/local-service/lock.ts';
 import { openStore } from '../../src/local-service/store.ts';
+import { bundle } from '../helpers/bundle.ts';
 import { admitForTest } from './ledger-steps.ts';
 import { expectToAddUp, someLeads, temporaryFolder } from './running.ts';
 
 /** Real processes on one state, killed at the worst of times. */
-const folder = join(import.meta.dirname, '../../node_modules/.cache/leadpipe-tests');
-const ledgerWorker = join(folder, 'ledger-worker.mjs');
-const serviceWorker = join(folder, 'service-worker.mjs');
+let ledgerWorker = '';
+let serviceWorker = '';
 
 beforeAll(async () => {
-  mkdirSync(folder, { recursive: true });
-  await build({
-    entryPoints: ['ledger-worker.ts', 'service-worker.ts'].map((file) => join(import.meta.dirname, file)),
-    outdir: folder,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    external: ['node-sqlite3-wasm'],
-    logLevel: 'error',
-  });
+  ledgerWorker = await bundle(join(import.meta.dirname, 'ledger-worker.ts'));
+  serviceWorker = await bundle(join(import.meta.dirname, 'service-worker.ts'));
 });
 
 function start(...args: string[]): ChildProcess {

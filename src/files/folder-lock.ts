@@ -2,21 +2,47 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
+import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 
-/** The right to work on one operation; a process that dies loses it. */
-export interface OperationLock {
+/** The right to change what is in a folder; a process that dies loses it. */
+export interface FolderLock {
   release(): Promise<void>;
 }
 
+/** How long a short change may be kept waiting by others, in milliseconds. */
+const patienceMs = 30_000;
+
 /**
- * Takes the lock of an operation's folder, or throws `temporary` at once, naming the process that has it.
+ * As `lockFolder`, but waits for a living process to finish, for a change that takes moments. Throws `temporary` when
+ * that takes longer than half a minute.
+ */
+export async function awaitLock(
+  folder: string,
+  { pid, clock, random }: Pick<Context, 'pid' | 'clock' | 'random'>,
+  what: string,
+): Promise<FolderLock> {
+  const deadline = clock.monotonic() + patienceMs;
+  for (;;) {
+    try {
+      return await lockFolder(folder, pid, what);
+    } catch (error) {
+      const taken = error instanceof LeadpipeError && error.outcome === 'temporary';
+      if (!taken || clock.monotonic() > deadline) throw error;
+    }
+    await new Promise<void>((resolve) => clock.after(5 + 20 * random(), resolve));
+  }
+}
+
+/**
+ * Takes the lock of a folder, or throws `temporary` at once, naming the process that has it; `what` is what that
+ * process is at work on.
  *
  * The lock is the folder `lock` with one file in it, named after its owner. It is taken by renaming a prepared folder
  * onto it, which the system refuses unless it is absent or empty; so of any number of processes one wins. A dead
  * owner's file is removed by its own, never repeated name: nobody who saw the dead one can remove a living one's.
  */
-export async function lockOperation(folder: string, pid: number): Promise<OperationLock> {
+export async function lockFolder(folder: string, pid: number, what: string): Promise<FolderLock> {
   const owner = `${pid}.${(await startOf(pid)) ?? ''}.${randomUUID()}`;
   const held = join(folder, 'lock');
   const ready = join(folder, `lock-${owner}`);
@@ -28,7 +54,7 @@ export async function lockOperation(folder: string, pid: number): Promise<Operat
     for (const other of others) {
       if (await isAlive(other)) {
         await rm(ready, { recursive: true, force: true });
-        throw isTaken(other);
+        throw isTaken(other, what);
       }
       await unlink(join(held, other)).catch(ignoreMissing);
     }
@@ -43,15 +69,15 @@ export async function lockOperation(folder: string, pid: number): Promise<Operat
   };
 }
 
-/** Whether a living process is at work on the operation. */
+/** Whether a living process has the lock. */
 export async function isLocked(folder: string): Promise<boolean> {
   for (const owner of await entriesOf(join(folder, 'lock'))) if (await isAlive(owner)) return true;
   return false;
 }
 
-function isTaken(owner: string): LeadpipeError {
+function isTaken(owner: string, what: string): LeadpipeError {
   const pid = owner.split('.')[0];
-  return new LeadpipeError('temporary', `process ${pid} is at work on this operation`, {
+  return new LeadpipeError('temporary', `process ${pid} is at work on ${what}`, {
     type: 'operation_locked',
     charged: 'no',
     retryable: true,
