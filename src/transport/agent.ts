@@ -1,23 +1,18 @@
-import type { buildConnector, Dispatcher } from 'undici';
-import createConnector from 'undici/lib/core/connect.js';
+import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
-
-/** A connection that was never made: nothing of the request left this machine. */
-export class ConnectFailure extends Error {
-  readonly code: string | undefined;
-
-  constructor(cause: Error) {
-    super(cause.message, { cause });
-    this.name = 'ConnectFailure';
-    this.code = (cause as NodeJS.ErrnoException).code;
-  }
-}
+import { type Connect, createConnect } from './connect.ts';
+import { type HttpProxy, proxyFor } from './proxy.ts';
 
 export interface AgentOptions {
+  /** The one address that is connected to. */
+  readonly service: URL;
   /** Whether proxies named by the environment are used; never for this machine itself. */
   readonly proxies: boolean;
+  /** For each of: TCP and TLS to the service or the proxy, the proxy's answer, TLS through the proxy. */
   readonly connectTimeoutMs: number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** A PEM file of authorities to trust beside the usual ones. */
+  readonly caFile?: string | undefined;
 }
 
 /**
@@ -28,41 +23,38 @@ const idleConnectionMs = 1000;
 
 /**
  * The connections of one run. Time limits of answers are not undici's: see watch.ts, which can tell what ran out.
- * Redirects are not followed (the caller asks fetch for `manual`).
+ * Redirects are not followed (the caller asks fetch for `manual`). Throws ConfigurationError for a proxy or a file of
+ * authorities that is of no use.
  */
 export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
-  const common = {
+  const { service, proxies, caFile, env } = options;
+  const proxy = proxies ? proxyFor(service, env) : undefined;
+  const isIpv6 = `${service.hostname}${proxy?.hostname ?? ''}`.includes(':');
+  const direct = createConnect({
+    timeout: options.connectTimeoutMs,
+    autoSelectFamily: true,
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise switch certificate checks off.
+    rejectUnauthorized: true,
+    ...(caFile === undefined
+      ? {}
+      : { secureContext: await (await import('./trust.ts')).trustAlso(caFile, env) }),
+    ...(isIpv6 ? { checkServerIdentity: (await import('./ipv6-identity.ts')).checkIdentity } : {}),
+  });
+  const connect = proxy === undefined ? direct : await through(proxy, direct, options.connectTimeoutMs);
+  return new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
-  };
-  // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise switch certificate checks off.
-  const tls = { timeout: options.connectTimeoutMs, rejectUnauthorized: true, autoSelectFamily: true };
-  const proxies = options.proxies ? proxiesOf(options.env) : undefined;
-  if (proxies !== undefined) {
-    const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js');
-    return new EnvHttpProxyAgent({ ...common, ...proxies, connect: tls, requestTls: tls, proxyTls: tls });
-  }
-  const connector = createConnector(tls);
-  const connect: buildConnector.connector = (target, callback) =>
-    connector(target, (...[error, socket]) => {
-      if (error === null) callback(null, socket);
-      else callback(new ConnectFailure(error), null);
-    });
-  return new Agent({ ...common, connect });
+    connect: (target, callback) =>
+      void connect(target).then(
+        (socket) => callback(null, socket),
+        (error) => callback(error, null),
+      ),
+  });
 }
 
-/** Lower case wins over upper case, as in curl. Undefined when no proxy is named. */
-function proxiesOf(
-  env: AgentOptions['env'],
-): { httpProxy?: string; httpsProxy?: string; noProxy?: string } | undefined {
-  const httpProxy = env.http_proxy ?? env.HTTP_PROXY;
-  const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY;
-  if (!httpProxy && !httpsProxy) return undefined;
-  return {
-    ...(httpProxy ? { httpProxy } : {}),
-    ...(httpsProxy ? { httpsProxy } : {}),
-    noProxy: env.no_proxy ?? env.NO_PROXY ?? '',
-  };
+async function through(proxy: HttpProxy, connect: Connect, timeoutMs: number): Promise<Connect> {
+  const { createTunnel } = await import('./tunnel.ts');
+  return createTunnel(proxy, connect, timeoutMs);
 }

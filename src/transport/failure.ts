@@ -1,8 +1,8 @@
 import type { Outcome } from '../errors.ts';
-import { ConnectFailure } from './agent.ts';
+import { ConnectFailure, notTls, ProxyRefusal } from './connect.ts';
 import { RequestError, StoppedError } from './errors.ts';
+import { certificateHint, type Fault } from './policy.ts';
 import type { Call } from './request.ts';
-import { SilenceError } from './watch.ts';
 
 /** A 2xx whose body is not what the interface promises; `body` is that body, where it could be read. */
 export function garbled(
@@ -19,48 +19,41 @@ export function garbled(
   });
 }
 
-/** What went wrong on the way, as the policy table sees it; `head` is missing until the answer has begun. */
+/**
+ * What went wrong on the way, as the policy table sees it; `head` is missing until the answer has begun. `sent` says
+ * whether any of the request may have left this machine.
+ */
 export function toFailure(
   error: unknown,
   call: Call,
   head?: { readonly requestId: string | undefined },
+  sent = true,
 ): Error {
   const requestId = head?.requestId;
   if (call.signal.aborted) {
     return new StoppedError(call.signal.reason as Outcome, 'stopped', {
       ...known(call, requestId),
-      charged: call.endpoint.method === 'GET' ? 'no' : 'maybe',
+      charged: call.endpoint.method === 'GET' || !sent ? 'no' : 'maybe',
     });
   }
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
-  const fault = head === undefined ? faultOf(cause) : 'lost';
-  const what = cause instanceof Error ? describe(cause) : String(cause);
+  const fault = head === undefined ? faultOf(cause, sent) : 'lost';
+  const what = cause instanceof Error ? cause.message : String(cause);
   return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {
     ...known(call, requestId),
+    ...(fault === 'certificate' ? { hint: certificateHint((cause as NodeJS.ErrnoException).code) } : {}),
     cause: error,
   });
 }
 
-function faultOf(cause: unknown): 'unsent' | 'certificate' | 'not_http' | 'lost' {
+function faultOf(cause: unknown, sent: boolean): Fault {
+  if (cause instanceof ProxyRefusal) return cause.fault;
   const { code = '', name = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {};
   if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code)) {
     return 'certificate';
   }
-  if (name === 'HTTPParserError' || code === 'EPROTO' || code.startsWith('ERR_SSL_')) return 'not_http';
-  // Node's fetch refuses some ports, such as 1 and 9, without trying.
-  if (cause instanceof ConnectFailure || (cause instanceof Error && cause.message === 'bad port'))
-    return 'unsent';
-  return 'lost';
-}
-
-/** Connection errors of several addresses at once have no message of their own. */
-function describe(cause: Error): string {
-  if (cause instanceof SilenceError) return cause.message;
-  const inner = cause instanceof ConnectFailure ? (cause.cause as Error) : cause;
-  if (inner instanceof AggregateError && inner.message === '') {
-    return inner.errors.map((one: Error) => one.message).join(', ');
-  }
-  return inner.message;
+  if (name === 'HTTPParserError' || notTls.test(code)) return 'not_http';
+  return sent && !(cause instanceof ConnectFailure) ? 'lost' : 'unsent';
 }
 
 function nameOf(call: Call): string {

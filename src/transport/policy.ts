@@ -4,6 +4,7 @@ import type { Charged, Outcome } from '../errors.ts';
 /**
  * Everything that can go wrong between a request and its answer.
  * - `unsent`: no connection was made, so nothing was sent.
+ * - `proxy_credentials`, `proxy_refused`: a proxy does not let us through, so nothing was sent.
  * - `certificate`, `not_http`, `redirect`: whoever answers is not the service.
  * - `lost`: the request may have arrived; no head of an answer came.
  * - `gateway`: a status from something in between (502, 504, or 500/503 without the error envelope).
@@ -12,6 +13,8 @@ import type { Charged, Outcome } from '../errors.ts';
  */
 export type Fault =
   | 'unsent'
+  | 'proxy_credentials'
+  | 'proxy_refused'
   | 'certificate'
   | 'not_http'
   | 'redirect'
@@ -81,12 +84,19 @@ const untilCreated = 100;
 /** One row per fault: how often to try again, how the run ends, and what it means for money. */
 const policy: Readonly<Record<Fault, PolicyRow>> = {
   unsent: row(always, 'temporary', 'no', 'Check the address and the network; running it again is safe.'),
-  certificate: row(
+  proxy_credentials: row(
     never,
-    'interface',
+    'configuration',
     'no',
-    'Check the address, the clock, and NODE_EXTRA_CA_CERTS for a private authority.',
+    'The proxy wants a user name and a password: HTTPS_PROXY=http://user:password@host:port.',
   ),
+  proxy_refused: row(
+    never,
+    'configuration',
+    'no',
+    'Check HTTPS_PROXY, or ask whoever runs the proxy to let the service through; NO_PROXY goes past it.',
+  ),
+  certificate: row(never, 'interface', 'no', 'Check the address and the clock of this machine.'),
   not_http: row(never, 'interface', 'no', notOurs),
   redirect: row(
     never,
@@ -122,7 +132,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     never,
     'authentication',
     'no',
-    'Check LEADPIPE_API_KEY, and that it belongs to this address.',
+    'Check the API key, and that it belongs to this address: leadpipe auth status.',
   ),
   forbidden: row(
     never,
@@ -140,6 +150,28 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
   undocumented: row(never, 'interface', 'no', notOurs),
 };
 
+const clockOrRenewal =
+  'If the clock of this machine is right, whoever runs the service has to renew its certificate.';
+const privateAuthority =
+  'For an authority of your own: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.';
+
+/** What to do about a certificate, by the code that Node gives its refusal; other codes have the hint of the row. */
+const certificateHints: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: clockOrRenewal,
+  CERT_NOT_YET_VALID: clockOrRenewal,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Check the address: the service there has other names.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: privateAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: privateAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: privateAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: privateAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: privateAuthority,
+};
+
+/** What to do about a certificate that was refused with this code. */
+export function certificateHint(code = ''): string {
+  return certificateHints[code] ?? policy.certificate.hint;
+}
+
 /** Further attempts after the first. */
 export function attemptsOf(fault: Fault, endpoint: Endpoint): number {
   return policy[fault].again[groupOf(endpoint)];
@@ -154,13 +186,14 @@ export function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
 export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
   const group = groupOf(endpoint);
   const { read, create, paid, charged, hint } = policy[fault];
-  if (group === 'read')
-    return {
-      outcome: read,
-      charged: 'no',
-      hint: read === 'temporary' && fault !== 'unsent' ? 'Nothing was charged; run it again.' : hint,
-    };
+  if (group === 'read') return { outcome: read, charged: 'no', hint: readHint(fault, policy[fault]) };
   return { outcome: group === 'create' ? create : paid, charged, hint };
+}
+
+/** What is read costs nothing, and can be read again. */
+function readHint(fault: Fault, { read, hint }: PolicyRow): string {
+  if (fault === 'garbled') return notOurs;
+  return read === 'temporary' && fault !== 'unsent' ? 'Nothing was charged; run it again.' : hint;
 }
 
 function again(read: number, create: number, answer: number, extract: number, stream: number) {

@@ -6,6 +6,7 @@ import type { JsonText } from '../json/text.ts';
 import { garbled, toFailure } from './failure.ts';
 import { toRefusal } from './refusal.ts';
 import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
+import { createSending } from './sending.ts';
 import { createFrameReader, type Frame } from './sse.ts';
 import { createWatch, type TimeLimits, type Watch } from './watch.ts';
 
@@ -36,6 +37,8 @@ export interface JsonAnswer {
   readonly value: unknown;
   readonly requestId: string | undefined;
   readonly idempotencyKey: string | undefined;
+  /** The `Date` header. */
+  readonly serverTime: string | undefined;
 }
 
 export interface StreamAnswer {
@@ -112,6 +115,7 @@ export function createTransport(options: TransportOptions): Transport {
     const watch = createWatch(options.clock, call.limits, (reason) => controller.abort(reason));
     const start = options.clock.monotonic();
     options.trace?.(`> ${endpoint.method} ${url}`);
+    const sending = createSending(options.dispatcher);
     let response: Response;
     try {
       response = await watch.head(
@@ -122,11 +126,11 @@ export function createTransport(options: TransportOptions): Transport {
           signal: AbortSignal.any([controller.signal, call.signal]),
           ...(call.body === undefined ? {} : { body: call.body }),
           // Node's fetch takes it; its type does not say so.
-          ...({ dispatcher: options.dispatcher } as object),
+          ...({ dispatcher: sending.dispatcher } as object),
         }),
       );
     } catch (error) {
-      throw toFailure(error, call);
+      throw toFailure(error, call, undefined, sending.hasBegun());
     }
     const requestId = headerOf(response, responseHeaders.requestId, mask);
     const ms = Math.round(options.clock.monotonic() - start);
@@ -183,7 +187,8 @@ export function createTransport(options: TransportOptions): Transport {
     if (lacks !== undefined)
       throw garbled(call, `an answer without ${lacks}`, head.requestId, undefined, text);
     const idempotencyKey = headerOf(head.response, responseHeaders.idempotencyKey, mask);
-    return { text, value, requestId: head.requestId, idempotencyKey };
+    const serverTime = headerOf(head.response, 'date', mask);
+    return { text, value, requestId: head.requestId, idempotencyKey, serverTime };
   }
 
   return {

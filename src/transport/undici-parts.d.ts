@@ -6,15 +6,11 @@ declare module 'undici/lib/dispatcher/agent.js' {
   const agent: typeof Agent;
   export default agent;
 }
-declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
-  import type { EnvHttpProxyAgent } from 'undici';
-
-  const agent: typeof EnvHttpProxyAgent;
-  export default agent;
-}
 declare module 'undici/lib/core/connect.js' {
+  import type { Socket } from 'node:net';
   import type { buildConnector } from 'undici';
 
-  const connector: typeof buildConnector;
-  export default connector;
+  export default function createConnector(
+    options: buildConnector.BuildOptions,
+  ): (target: buildConnector.Options, callback: buildConnector.Callback) => Socket;
 }

@@ -19,7 +19,7 @@ export interface FaultServer {
 
 export type Answer = (socket: Socket, request: RawRequest) => void | Promise<void>;
 
-export async function startFaultServer(answer: Answer): Promise<FaultServer> {
+export async function startFaultServer(answer: Answer, host = '127.0.0.1'): Promise<FaultServer> {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -39,9 +39,9 @@ export async function startFaultServer(answer: Answer): Promise<FaultServer> {
       }
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`,
     requests,
     connections: () => connections,
     close: () =>

@@ -1,9 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { temporaryFolder } from '../helpers/run.ts';
+import { selfSigned } from '../helpers/certificates.ts';
 import { all, answers, outage, paid, type Row } from './row.ts';
 import { after, hangUp, instead, reset, silence, status, through, type Way } from './ways.ts';
 
@@ -46,7 +43,7 @@ const unsentRows: readonly Row[] = [
   {
     fault: 'a certificate that nobody vouches for',
     ways: [through],
-    elsewhere: () => listening(createTlsServer(selfSigned()), 'https'),
+    elsewhere: () => listening(createTlsServer(selfSigned('IP:127.0.0.1')), 'https'),
     endings: all({ exit: 76, charged: 'no', type: 'certificate', requests: 0 }),
     says: 'self-signed certificate',
   },
@@ -179,23 +176,4 @@ async function listening(server: Server, scheme: 'http' | 'https'): ReturnType<E
       server.close();
     },
   };
-}
-
-function selfSigned(): { key: Buffer; cert: Buffer } {
-  const folder = temporaryFolder();
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const made = [
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-keyout',
-    key,
-    '-out',
-    cert,
-  ];
-  execFileSync('openssl', ['req', '-x509', '-days', '1', ...subject, ...made], { stdio: 'ignore' });
-  return { key: readFileSync(key), cert: readFileSync(cert) };
 }

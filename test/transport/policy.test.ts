@@ -6,6 +6,8 @@ import { type Fault, verdictOf } from '../../src/transport/policy.ts';
 /** Exit codes by group: a free read, create_task, a single answer, extract, the stream; then what a paid one may have cost. */
 const matrix: readonly [fault: Fault, read: number, create: number, paid: number, charged: string][] = [
   ['unsent', 75, 75, 75, 'no'],
+  ['proxy_credentials', 78, 78, 78, 'no'],
+  ['proxy_refused', 78, 78, 78, 'no'],
   ['certificate', 76, 76, 76, 'no'],
   ['not_http', 76, 76, 76, 'no'],
   ['redirect', 76, 76, 76, 'maybe'],

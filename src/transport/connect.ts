@@ -1,0 +1,74 @@
+import type { Socket } from 'node:net';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import type { buildConnector } from 'undici';
+import createConnector from 'undici/lib/core/connect.js';
+import type { Fault } from './policy.ts';
+
+/** A connection that was never made: nothing of the request left this machine. */
+export class ConnectFailure extends Error {
+  readonly code: string | undefined;
+
+  constructor(cause: Error, message = messageOf(cause)) {
+    super(message, { cause });
+    this.name = 'ConnectFailure';
+    this.code = (cause as NodeJS.ErrnoException).code;
+  }
+}
+
+/** Connection errors of several addresses at once have no message of their own. */
+function messageOf(cause: Error): string {
+  return cause instanceof AggregateError && cause.message === ''
+    ? cause.errors.map((one: Error) => one.message).join(', ')
+    : cause.message;
+}
+
+/** A proxy that answers and does not let us through: nothing of the request left this machine. */
+export class ProxyRefusal extends ConnectFailure {
+  readonly fault: Fault;
+
+  constructor(fault: Fault, message: string, cause?: Error) {
+    super(cause ?? new Error(message), message);
+    this.name = 'ProxyRefusal';
+    this.fault = fault;
+  }
+}
+
+/** Characters: some certificates have hundreds of names. */
+const maxNames = 300;
+
+/** Codes of a connection whose other end does not speak TLS, or none that we speak. */
+export const notTls = /^(?:EPROTO$|ERR_SSL_)/;
+
+/** Opens TCP, and TLS over it (or over `httpSocket`) for https. Rejects with ConnectFailure. */
+export type Connect = (target: buildConnector.Options) => Promise<Socket>;
+
+/** `timeout`, in milliseconds, is for TCP and TLS together. */
+export function createConnect(options: buildConnector.BuildOptions): Connect {
+  const connector = createConnector(options);
+  return (target) =>
+    new Promise((resolve, reject) => {
+      let validity = '';
+      const opening = connector(target, (...[error, socket]) => {
+        if (error === null) return resolve(socket);
+        reject(new ConnectFailure(error, messageOf(error) + aboutCertificate(error, validity)));
+      });
+      // Node judges the certificate next, and one that it refuses can't be read any more.
+      opening.prependOnceListener('secure', () => {
+        validity = validityOf(opening as TLSSocket);
+      });
+    });
+}
+
+function validityOf(socket: TLSSocket): string {
+  const { valid_from, valid_to } = socket.getPeerCertificate();
+  return valid_to === undefined ? '' : ` (valid from ${valid_from} to ${valid_to})`;
+}
+
+/** What OpenSSL leaves out, and Node where the host is an address. */
+function aboutCertificate(error: NodeJS.ErrnoException, validity: string): string {
+  if (error.code === 'CERT_HAS_EXPIRED' || error.code === 'CERT_NOT_YET_VALID') return validity;
+  if (error.code !== 'ERR_TLS_CERT_ALTNAME_INVALID') return '';
+  const { cert } = error as { cert?: PeerCertificate };
+  const names = cert?.subjectaltname ?? cert?.subject?.CN ?? 'nobody';
+  return ` (the certificate is for ${names.slice(0, maxNames)})`;
+}

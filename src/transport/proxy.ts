@@ -1,0 +1,85 @@
+import { ConfigurationError } from '../errors.ts';
+
+/** A proxy that the environment names. */
+export interface HttpProxy {
+  /** Host and port, fit to be shown. */
+  readonly name: string;
+  readonly protocol: 'http:' | 'https:';
+  /** Without the brackets of an IPv6 address. */
+  readonly hostname: string;
+  /** Empty for the usual one. */
+  readonly port: string;
+  /** The value of `Proxy-Authorization`. */
+  readonly authorization: string | undefined;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The first that is set decides, and an empty one means no proxy. Lower case wins, as in curl. Plain http is for this
+ * machine alone, which needs no proxy: HTTP_PROXY stands in for those who have set nothing else.
+ */
+const variables = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'http_proxy', 'HTTP_PROXY'];
+
+/** The proxy on the way to the service, if any. Throws ConfigurationError, without the credentials, for a bad one. */
+export function proxyFor(service: URL, env: Environment): HttpProxy | undefined {
+  const variable = variables.find((name) => env[name] !== undefined);
+  const value = variable === undefined ? '' : env[variable]?.trim();
+  if (variable === undefined || !value) return undefined;
+  return isExcepted(service, env.no_proxy ?? env.NO_PROXY ?? '') ? undefined : toProxy(value, variable);
+}
+
+/** Whether NO_PROXY covers the service: names with all that is under them, addresses, each with or without a port, `*`. */
+function isExcepted(service: URL, exceptions: string): boolean {
+  const host = bare(service.hostname).replace(/\.$/, '');
+  const port = service.port || '443';
+  return exceptions.split(/[\s,]+/).some((exception) => {
+    if (exception === '*') return true;
+    // An IPv6 address without brackets has no port.
+    const parts = /^(\[.*\]|[^:]*):(\d+)$/.exec(exception);
+    const name = bare(parts?.[1] ?? exception)
+      .toLowerCase()
+      .replace(/^\*?\./, '');
+    if (name === '' || (parts !== null && parts[2] !== port)) return false;
+    return host === name || host.endsWith(`.${name}`);
+  });
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function toProxy(value: string, variable: string): HttpProxy {
+  let url: URL;
+  let credentials: string;
+  try {
+    url = new URL(/^[a-z][a-z\d+.-]*:\/\//i.test(value) ? value : `http://${value}`);
+    credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  } catch {
+    // Without its cause, which repeats the value and the password in it.
+    throw refused(variable, 'it is not a URL');
+  }
+  const { protocol, hostname, port } = url;
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw refused(variable, `${protocol.slice(0, -1)} is not http or https`);
+  }
+  // A password with a slash or a # in it ends here too, and what looks like the host is a part of it.
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    throw refused(variable, 'there is something behind its host and port');
+  }
+  return {
+    name: `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`,
+    protocol,
+    hostname: bare(hostname),
+    port,
+    authorization:
+      credentials === ':' ? undefined : `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}`,
+  };
+}
+
+function refused(variable: string, why: string): ConfigurationError {
+  return new ConfigurationError(
+    `the proxy from ${variable} is refused: ${why}`,
+    'Give it as http://host:port or http://user:password@host:port, special characters percent-encoded.',
+  );
+}

@@ -1,0 +1,46 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import * as tls from 'node:tls';
+import { ConfigurationError } from '../errors.ts';
+
+/**
+ * What Node trusts, and the authorities of `caFile` too. Throws ConfigurationError when the file can't be read or has
+ * no certificate in it.
+ */
+export async function trustAlso(
+  caFile: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<tls.SecureContext> {
+  return tls.createSecureContext({
+    ca: [...(await usualAuthorities(env)), ...(await readAuthorities(caFile))],
+  });
+}
+
+/** The bundled authorities and those of NODE_EXTRA_CA_CERTS: naming any switches these off. */
+async function usualAuthorities(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly string[]> {
+  // Node has it from 22.15 on.
+  const { getCACertificates } = tls as { getCACertificates?: (type: 'default') => readonly string[] };
+  if (getCACertificates !== undefined) return getCACertificates('default');
+  const extra = env.NODE_EXTRA_CA_CERTS;
+  // Node has warned already of one that can't be read.
+  return extra
+    ? [...tls.rootCertificates, await readFile(extra, 'utf8').catch(() => '')]
+    : tls.rootCertificates;
+}
+
+async function readAuthorities(caFile: string): Promise<readonly string[]> {
+  try {
+    const pem = await readFile(caFile, 'utf8');
+    const certificates = pem.match(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs);
+    if (certificates === null) throw new Error('there is no PEM certificate in it');
+    return certificates.map((certificate) => new X509Certificate(certificate).toString());
+  } catch (error) {
+    throw new ConfigurationError(
+      `the ca_file ${caFile} is of no use: ${(error as Error).message}`,
+      'Name a PEM file with `leadpipe config set ca_file <file>`, or go without: `leadpipe config unset ca_file`.',
+      error,
+    );
+  }
+}

@@ -1,0 +1,64 @@
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Connect, ConnectFailure, notTls, ProxyRefusal } from './connect.ts';
+import type { HttpProxy } from './proxy.ts';
+
+/**
+ * Connects to the service with TLS inside a tunnel, so that the proxy sees its host and port and nothing else.
+ * `timeoutMs` is for the proxy's answer to CONNECT. Rejects with ConnectFailure.
+ */
+export function createTunnel(proxy: HttpProxy, connect: Connect, timeoutMs: number): Connect {
+  return async (target) => {
+    const { name: host, hostname, port, protocol } = proxy;
+    const socket = await connect({ host, hostname, port, protocol }).catch((error: ConnectFailure) => {
+      throw notTls.test(error.code ?? '')
+        ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not speak TLS`, error)
+        : atProxy(proxy, error);
+    });
+    const authority = target.port ? target.host : `${target.host}:443`;
+    return connect({ ...target, httpSocket: await askFor(`${authority}`, proxy, socket, timeoutMs) });
+  };
+}
+
+function askFor(authority: string, proxy: HttpProxy, socket: Socket, timeoutMs: number): Promise<Socket> {
+  const { authorization } = proxy;
+  return new Promise((resolve, reject) => {
+    const asking = request({
+      method: 'CONNECT',
+      path: authority,
+      headers: {
+        host: authority,
+        ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
+      },
+      createConnection: () => socket,
+    });
+    asking.setTimeout(timeoutMs, () =>
+      asking.destroy(new Error(`no answer to CONNECT for ${timeoutMs / 1000} s`)),
+    );
+    asking.on('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code?.startsWith('HPE_')
+          ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not speak HTTP`, error)
+          : atProxy(proxy, error),
+      );
+    });
+    asking.on('connect', ({ statusCode = 0 }) => {
+      if (statusCode >= 200 && statusCode < 300) return resolve(socket);
+      socket.destroy();
+      reject(toFailure(statusCode, authority, proxy));
+    });
+    asking.end();
+  });
+}
+
+/** A status of the 500s is about the way behind the proxy, and can be another one soon. */
+function toFailure(status: number, authority: string, proxy: HttpProxy): ConnectFailure {
+  const message = `the proxy ${proxy.name} answered CONNECT ${authority} with ${status}`;
+  // tinyproxy has 407 for missing credentials and 401 for wrong ones.
+  if (status === 407 || status === 401) return new ProxyRefusal('proxy_credentials', message);
+  return status >= 500 ? new ConnectFailure(new Error(message)) : new ProxyRefusal('proxy_refused', message);
+}
+
+function atProxy(proxy: HttpProxy, error: Error): ConnectFailure {
+  return new ConnectFailure(error, `the proxy ${proxy.name}: ${error.message}`);
+}

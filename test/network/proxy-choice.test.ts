@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { proxyFor } from '../../src/transport/proxy.ts';
+
+const service = 'https://api.service.test';
+const chosen = (env: Record<string, string>, url = service): string | undefined =>
+  proxyFor(new URL(url), env)?.name;
+
+describe('which proxy', () => {
+  it.each<[expected: string | undefined, env: Record<string, string>]>([
+    [undefined, {}],
+    ['upper:1', { HTTPS_PROXY: 'http://upper:1' }],
+    ['lower:1', { HTTPS_PROXY: 'http://upper:1', https_proxy: 'http://lower:1' }],
+    ['https:1', { HTTPS_PROXY: 'http://https:1', ALL_PROXY: 'http://all:1', HTTP_PROXY: 'http://http:1' }],
+    ['https:1', { HTTPS_PROXY: 'http://https:1', all_proxy: 'http://all:1', http_proxy: 'http://http:1' }],
+    ['all:1', { ALL_PROXY: 'http://all:1', http_proxy: 'http://http:1' }],
+    ['http:1', { HTTP_PROXY: 'http://http:1' }],
+    [undefined, { https_proxy: '', HTTPS_PROXY: 'http://upper:1' }],
+    [undefined, { HTTPS_PROXY: ' ' }],
+    ['proxy:3128', { HTTPS_PROXY: 'proxy:3128' }],
+    ['proxy:80', { HTTPS_PROXY: 'proxy' }],
+    ['proxy:80', { HTTPS_PROXY: 'http://proxy/' }],
+    ['proxy:443', { HTTPS_PROXY: 'HTTPS://proxy' }],
+    ['[::1]:3128', { HTTPS_PROXY: 'http://[::1]:3128' }],
+  ])('%s from %j', (expected, env) => {
+    expect(chosen(env)).toBe(expected);
+  });
+});
+
+describe('credentials', () => {
+  it.each([
+    ['http://proxy:1', undefined],
+    ['http://ann:secret@proxy:1', 'ann:secret'],
+    ['ann:secret@proxy:1', 'ann:secret'],
+    ['http://ann@proxy:1', 'ann:'],
+    ['http://ann:p%40ss%3Aw%2Frd%231@proxy:1', 'ann:p@ss:w/rd#1'],
+    ['http://%C3%A5nn:%E2%82%AC@proxy:1', 'ånn:€'],
+  ])('%s', (value, credentials) => {
+    const { authorization, name } = proxyFor(new URL(service), { HTTPS_PROXY: value }) ?? {};
+    expect(name).toBe('proxy:1');
+    const encoded = credentials && Buffer.from(credentials).toString('base64');
+    expect(authorization).toBe(encoded && `Basic ${encoded}`);
+  });
+});
+
+describe('a proxy that is of no use', () => {
+  it.each([
+    ['http://ann:secret@', 'it is not a URL'],
+    ['http://ann:sec#ret@proxy:1', 'it is not a URL'],
+    ['http://ann:%secret@proxy:1', 'it is not a URL'],
+    ['http://ann:secret@pro xy:1', 'it is not a URL'],
+    ['http://ann:secret@proxy:port', 'it is not a URL'],
+    ['http://proxy:99999', 'it is not a URL'],
+    ['socks5://ann:secret@proxy:1080', 'socks5 is not http or https'],
+    ['ftp://proxy', 'ftp is not http or https'],
+    ['http://ann:1@secret/2@proxy:1', 'there is something behind its host and port'],
+    ['http://proxy:1?secret', 'there is something behind its host and port'],
+  ])('%s', (value, why) => {
+    const said = thrownBy(() => chosen({ http_proxy: value }));
+    expect(said).toMatchObject({
+      outcome: 'configuration',
+      message: `the proxy from http_proxy is refused: ${why}`,
+    });
+    expect(JSON.stringify(said, Object.getOwnPropertyNames(said))).not.toContain('secret');
+    expect((said as Error).cause).toBeUndefined();
+  });
+
+  it('does not matter where NO_PROXY covers the service', () => {
+    expect(chosen({ HTTPS_PROXY: 'socks5://proxy', NO_PROXY: 'service.test' })).toBeUndefined();
+  });
+});
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('NO_PROXY', () => {
+  it.each<[isDirect: boolean, exceptions: string, url: string]>([
+    [false, '', service],
+    [true, '*', service],
+    [true, 'other.test,*', service],
+    [true, 'api.service.test', service],
+    [true, 'API.Service.Test', service],
+    [true, 'service.test', service],
+    [true, '.service.test', service],
+    [true, '*.service.test', service],
+    [true, '.service.test', 'https://service.test'],
+    [true, 'service.test', 'https://service.test.'],
+    [true, 'other.test, service.test', service],
+    [true, 'other.test service.test', service],
+    [false, 'vice.test', service],
+    [false, 'api.service.tes', service],
+    [false, 'www.api.service.test', service],
+    [false, '.', service],
+    [false, ',', service],
+    [true, 'service.test:443', service],
+    [false, 'service.test:8443', service],
+    [true, 'service.test:8443', `${service}:8443`],
+    [true, 'service.test', `${service}:8443`],
+    [true, '192.0.2.1', 'https://192.0.2.1'],
+    [false, '192.0.2.1', 'https://192.0.2.10'],
+    [true, '192.0.2.1:443', 'https://192.0.2.1'],
+    [true, '2001:db8::1', 'https://[2001:db8::1]'],
+    [true, '[2001:db8::1]', 'https://[2001:db8::1]'],
+    [true, '2001:DB8::1', 'https://[2001:db8::1]:8443'],
+    [true, '[2001:db8::1]:8443', 'https://[2001:db8::1]:8443'],
+    [false, '[2001:db8::1]:8443', 'https://[2001:db8::1]'],
+    [false, '2001:db8::2', 'https://[2001:db8::1]'],
+  ])('%s: %j for %s', (isDirect, exceptions, url) => {
+    const proxy = { HTTPS_PROXY: 'http://proxy:1' };
+    const expected = isDirect ? undefined : 'proxy:1';
+    expect(chosen({ ...proxy, NO_PROXY: exceptions }, url)).toBe(expected);
+    expect(chosen({ ...proxy, no_proxy: exceptions, NO_PROXY: 'api.service.test,::1' }, url)).toBe(expected);
+  });
+});

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Certificate } from '../helpers/certificates.ts';
+import { searchFrames } from '../helpers/fault-server.ts';
+
+export interface SecureService {
+  readonly port: number;
+  /** `<method> <path>` of each request that came. */
+  readonly requests: string[];
+  close(): void;
+}
+
+/** A service on https that knows balance and search: three leads, in three batches. */
+export async function startSecureService(
+  certificate: Certificate,
+  host = '127.0.0.1',
+): Promise<SecureService> {
+  const requests: string[] = [];
+  const server = createServer(certificate, (request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    request.resume();
+    if (request.method === 'GET') {
+      response.setHeader('content-type', 'application/json');
+      response.end('{"object":"credit_balance","available_credits":7}');
+      return;
+    }
+    response.setHeader('content-type', 'text/event-stream');
+    const leads = ['One', 'Two', 'Three'].map((name) => [JSON.stringify({ name })]);
+    for (const frame of searchFrames(leads)) response.write(frame);
+    response.end();
+  }).listen(0, host);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    requests,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

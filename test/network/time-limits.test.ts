@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import {
+  type Answer,
+  chunk,
+  type FaultServer,
+  frame,
+  startFaultServer,
+  streamHead,
+} from '../helpers/fault-server.ts';
+import { pointedAt, resultOf, start } from '../helpers/run.ts';
+import { toFailure, withSettings } from './settings.ts';
+
+let server: FaultServer | undefined;
+afterEach(() => server?.close());
+
+const search = ['search', 'company', 'x', '-f', 'jsonl', '-q', '--json-errors'];
+const lead = chunk(
+  frame(
+    '{"object":"entity_search_batch","leads_search_id":"ls","batch_index":1,"count":1,"cum_count":1,"entities":[{"name":"A"}]}',
+  ),
+);
+
+/** Writes `bytes` every 20 ms for as long as the connection lasts, after the head and one lead. */
+const beating =
+  (bytes: Buffer): Answer =>
+  (socket) => {
+    socket.write(Buffer.concat([Buffer.from(streamHead), lead]));
+    const beat = setInterval(() => socket.write(bytes), 20);
+    socket.on('close', () => clearInterval(beat));
+  };
+const batch = (index: number): Buffer =>
+  chunk(frame(`{"object":"an_event_of_tomorrow","batch_index":${index}}`));
+
+describe('each time limit', () => {
+  it.each<[setting: string, answer: Answer, says: string]>([
+    ['timeout.headers', () => {}, 'no answer for 0.3 s'],
+    [
+      'timeout.idle',
+      (socket) => void socket.write(Buffer.concat([Buffer.from(streamHead), lead])),
+      'not a byte for 0.3 s',
+    ],
+    ['timeout.event', beating(chunk(': comment\n\n')), 'no event for 0.3 s'],
+    ['timeout.total', beating(batch(2)), 'the answer did not end for 0.3 s'],
+  ])('%s', async (setting, answer, says) => {
+    server = await startFaultServer(answer);
+    // The whole is at least as long as the silences in it.
+    const shorter = setting === 'timeout.total' ? { 'timeout.headers': 0.15, 'timeout.idle': 0.15 } : {};
+    const settings = withSettings({ 'retry.attempts': 0, ...shorter, [setting]: 0.3 });
+    const { error } = toFailure(
+      await runInProcess(search, { env: { ...settings, ...pointedAt(server.url) } }),
+    );
+    expect(error.message).toContain(says);
+  });
+
+  it.each([['timeout.headers'], ['--timeout']])(
+    '%s that runs out before there is a connection leaves a paid request unsent',
+    async (limit) => {
+      const silent = await startSilent();
+      const env = {
+        ...withSettings({ 'retry.attempts': 0, ...(limit === '--timeout' ? {} : { [limit]: 0.1 }) }),
+        ...pointedAt(silent.url),
+      };
+      const args = limit === '--timeout' ? [...search, limit, '0.1'] : search;
+      const { code, error } = toFailure(await runInProcess(args, { env }));
+      silent.close();
+      expect(code).toBe(75);
+      expect(error).toMatchObject({ type: 'unsent', charged: 'no', retryable: true });
+      expect(error.message).toContain('no answer for 0.1 s');
+    },
+  );
+
+  it('Ctrl-C before there is a connection leaves a paid request unsent', async () => {
+    const silent = await startSilent();
+    const child = start(search, { env: pointedAt(silent.url) });
+    const result = resultOf(child);
+    await silent.connection;
+    child.kill('SIGINT');
+    const { code, error } = toFailure(await result);
+    silent.close();
+    expect([code, error.charged]).toEqual([130, 'no']);
+  });
+});
+
+/** Takes connections and never speaks TLS. */
+async function startSilent(): Promise<{ url: string; connection: Promise<unknown>; close(): void }> {
+  const server = createServer((socket) => socket.on('error', () => {}));
+  const connection = once(server, 'connection');
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `https://127.0.0.1:${port}`, connection, close: () => void server.close() };
+}
