@@ -34,6 +34,14 @@ export interface Directories {
   readonly state: string;
 }
 
+/** Where the operating system keeps secrets. Every method throws a ConfigurationError when it can't be asked. */
+export interface Keychain {
+  get(account: string): Promise<string | undefined>;
+  set(account: string, secret: string): Promise<void>;
+  /** False when there was none. */
+  delete(account: string): Promise<boolean>;
+}
+
 /** The complete list of what leadpipe does to the world outside; only main.ts makes a real one. */
 export interface Context {
   readonly stdin: InputStream;
@@ -43,12 +51,15 @@ export interface Context {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly directories: Directories;
+  readonly keychain: Keychain;
   readonly ids: Ids;
   /** From 0 up to 1, for waits that should not coincide. */
   random(): number;
   /** Aborted by Ctrl-C, SIGTERM or a reader that went away; the reason is an `Outcome`. */
   readonly signal: AbortSignal;
   readonly version: string;
+  /** Of Node, as 20.18.0. */
+  readonly nodeVersion: string;
   /** Of this process, for locks that name their owner. */
   readonly pid: number;
 }

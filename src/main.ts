@@ -1,4 +1,4 @@
-import type { Clock, Context, Directories, OutputStream } from './context.ts';
+import type { Clock, Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
 
 declare const LEADPIPE_VERSION: string;
@@ -16,11 +16,13 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   // Scripts ask for it often; it should cost what starting Node costs.
   process.stdout.write(`${LEADPIPE_VERSION}\n`);
 } else {
-  const [{ reportThrown, runProgram }, { exitCodeOf }, { default: envPaths }] = await Promise.all([
-    import('./cli/program.ts'),
-    import('./cli/exit-codes.ts'),
-    import('env-paths'),
-  ]);
+  const [{ reportThrown, runProgram }, { exitCodeOf }, { createKeychain }, { default: envPaths }] =
+    await Promise.all([
+      import('./cli/program.ts'),
+      import('./cli/exit-codes.ts'),
+      import('./config/keychain.ts'),
+      import('env-paths'),
+    ]);
   const halt = createHalt(exitCodeOf);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
@@ -29,12 +31,22 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   });
   // Nobody can be told when stderr is gone.
   process.stderr.on('error', () => {});
-  const context = createContext(toDirectories(envPaths('leadpipe', { suffix: '' })));
+  const env = takeEnvironment();
+  const script = new URL('./keychain-main.js', import.meta.url);
+  const keychain = createKeychain({ script, env, signal: stop.signal });
+  const context = createContext(env, keychain, toDirectories(env, envPaths('leadpipe', { suffix: '' })));
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
 }
 
-function createContext(directories: Directories): Context {
+/** The environment without the API key stays behind: crash reports and other processes are given it. */
+function takeEnvironment(): Context['env'] {
+  const env = { ...process.env };
+  delete process.env.LEADPIPE_API_KEY;
+  return env;
+}
+
+function createContext(env: Context['env'], keychain: Keychain, directories: Directories): Context {
   return {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
@@ -43,12 +55,14 @@ function createContext(directories: Directories): Context {
     stderr: toOutput(process.stderr),
     fetch: globalThis.fetch,
     clock: createClock(),
-    env: process.env,
+    env,
     directories,
+    keychain,
     ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
     random: Math.random,
     signal: stop.signal,
     version: LEADPIPE_VERSION,
+    nodeVersion: process.versions.node,
     pid: process.pid,
   };
 }
@@ -96,10 +110,13 @@ function toOutput(stream: NodeJS.WriteStream): OutputStream {
 }
 
 /** The XDG directories, or the platform's own, unless the environment names others. */
-function toDirectories(paths: { config: string; data: string; log: string }): Directories {
+function toDirectories(
+  env: Context['env'],
+  paths: { config: string; data: string; log: string },
+): Directories {
   return {
-    config: process.env.LEADPIPE_CONFIG_DIR || paths.config,
+    config: env.LEADPIPE_CONFIG_DIR || paths.config,
     // env-paths calls the XDG state directory `log`, which on other platforms is one.
-    state: process.env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
+    state: env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
   };
 }

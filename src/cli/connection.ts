@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { Client } from '../client.ts';
-import { isLoopback, toBaseUrl } from '../config/address.ts';
-import { readSettings, type Settings } from '../config/settings.ts';
+import { type Profile, readProfile, type Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
-import { ConfigurationError } from '../errors.ts';
 import type { Preview, Request } from '../transport/request.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import type { LocalOptions } from './local.ts';
 import { createNotes } from './notes.ts';
 import type { ConnectionOptions } from './options.ts';
+import { findTarget, type Target, takesProxy } from './target.ts';
 
 /** `retry.attempts` and `retry.budget`, the latter in seconds. */
 const defaultAttempts = 20;
@@ -20,7 +19,8 @@ const defaultBudget = 60;
 export interface Connection {
   readonly client: Client;
   readonly settings: Settings;
-  readonly profile: string | undefined;
+  /** The profile in use. */
+  readonly profile: string;
   /** Where requests go; `local` for the local service, whose port is another each time. */
   readonly origin: string;
   /** A short fingerprint of the API key, which itself goes to the transport alone. */
@@ -29,18 +29,12 @@ export interface Connection {
   preview(request: Request): Preview;
 }
 
-interface Target {
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  close(): Promise<void>;
-}
-
 /** Address, key and connections, for the one command that speaks HTTP itself: `conformance`. */
 export interface Route {
   readonly baseUrl: URL;
   readonly apiKey: string;
   readonly settings: Settings;
-  readonly profile: string | undefined;
+  readonly profile: string;
   readonly keyHeader: KeyHeader | undefined;
   readonly dispatcher: Dispatcher;
 }
@@ -54,6 +48,7 @@ export function withConnection<T>(
   context: Context,
   options: ConnectionOptions,
   work: (connection: Connection) => Promise<T>,
+  start: RouteStart = {},
 ): Promise<T> {
   return withRoute(
     context,
@@ -88,74 +83,72 @@ export function withConnection<T>(
         preview: transport.preview,
       });
     },
+    start,
   );
 }
 
-/** As `withConnection`, without the client; `local` is how a local service of `--local` differs from the usual. */
+/** As `withConnection`, without the client. */
 export async function withRoute<T>(
   context: Context,
   options: ConnectionOptions,
   work: (route: Route) => Promise<T>,
-  local: Partial<LocalOptions> = {},
+  start: RouteStart = {},
 ): Promise<T> {
-  const profile = options.profile ?? (context.env.LEADPIPE_PROFILE || undefined);
-  const settings = await readSettings(context.directories.config, profile);
-  const target = options.local
-    ? await startLocal(context, options, local)
-    : findTarget(context, options, settings);
-  const [{ createAgent }, { connectSeconds }] = await Promise.all([
+  const profile = start.known?.profile ?? (await readProfile(context, options.profile));
+  const { settings } = profile;
+  // The keychain and the loading of what speaks to the network take their time side by side.
+  const [target, { createAgent }, { connectSeconds }] = await Promise.all([
+    findStart(context, options, profile, start),
     import('../transport/agent.ts'),
     import('../transport/time-limits.ts'),
   ]);
   const { baseUrl, apiKey } = target;
-  const dispatcher = await createAgent({
-    proxies: !isLoopback(baseUrl.hostname),
-    connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? connectSeconds),
-    env: context.env,
-  });
   try {
-    return await work({ baseUrl, apiKey, settings, profile, keyHeader: keyHeaderOf(settings), dispatcher });
+    const dispatcher = await createAgent({
+      service: baseUrl,
+      proxies: takesProxy(baseUrl),
+      connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? connectSeconds),
+      env: context.env,
+      caFile: settings.ca_file,
+    });
+    try {
+      const keyHeader = keyHeaderOf(settings);
+      return await work({ baseUrl, apiKey, settings, profile: profile.name, keyHeader, dispatcher });
+    } finally {
+      await dispatcher.destroy();
+    }
   } finally {
-    await dispatcher.destroy();
-    await target.close();
+    await target.close?.();
   }
 }
 
-function findTarget(context: Context, options: ConnectionOptions, settings: Settings): Target {
-  const { env } = context;
-  const [address, source] =
-    options.baseUrl !== undefined
-      ? [options.baseUrl, '--base-url']
-      : env.LEADPIPE_BASE_URL
-        ? [env.LEADPIPE_BASE_URL, 'LEADPIPE_BASE_URL']
-        : [settings.base_url, 'the profile'];
-  if (address === undefined) {
-    throw new ConfigurationError(
-      'no address of a service is known',
-      'Set LEADPIPE_BASE_URL to your service, or try it out with --local: offline, free, fictional.',
-    );
-  }
-  const baseUrl = toBaseUrl(address, source);
-  const apiKey = env.LEADPIPE_API_KEY?.trim();
-  if (!apiKey) {
-    throw new ConfigurationError(
-      `no API key for ${baseUrl.origin} is known`,
-      'Set LEADPIPE_API_KEY, or try it out with --local.',
-    );
-  }
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new ConfigurationError(
-      'the key in LEADPIPE_API_KEY holds white space or characters that no header can carry',
-    );
-  }
-  return { baseUrl, apiKey, close: async () => {} };
+/** Where a route begins, when it is not as the options say. */
+interface RouteStart {
+  /** How a local service of `--local` differs from the usual. */
+  readonly local?: Partial<LocalOptions>;
+  /** An address and a key that are to be tried. */
+  readonly known?: Target & { readonly profile: Profile };
+}
+
+type OpenTarget = Target & { close?(): Promise<void> };
+
+async function findStart(
+  context: Context,
+  options: ConnectionOptions,
+  profile: Profile,
+  { local = {}, known }: RouteStart,
+): Promise<OpenTarget> {
+  if (known !== undefined) return known;
+  return options.local
+    ? await startLocal(context, options, local)
+    : await findTarget(context, options, profile);
 }
 
 async function startLocal(
   context: Context,
   options: ConnectionOptions,
   change: Partial<LocalOptions>,
-): Promise<Target> {
+): Promise<OpenTarget> {
   const { openLocalService } = await import('./local.ts');
   const local = await openLocalService(context, { port: 0, brief: true, ...change });
   if (local.service.fictional)

@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 
 /** An argument that is a text, `-` for standard input, or `@file`. */
 export async function readTextArgument(context: Context, name: string, argument: string): Promise<string> {
-  if (argument === '-') return await readAll(context.stdin);
+  if (argument === '-') return await readInput(context.stdin);
   if (!argument.startsWith('@')) return argument;
   return await readNamedFile(
     argument.slice(1),
@@ -90,7 +90,8 @@ export async function readNamedFile(path: string, what: string, hint?: string): 
   }
 }
 
-async function readAll({ stream }: InputStream): Promise<string> {
+/** Everything that standard input brings. */
+export async function readInput({ stream }: InputStream): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of stream) pieces.push(Buffer.from(piece as Buffer));
   return Buffer.concat(pieces).toString('utf8');

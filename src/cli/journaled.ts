@@ -71,7 +71,7 @@ export function toIntent(
     type: 'intent',
     time: context.clock.now().toISOString(),
     command,
-    profile: connection.profile ?? null,
+    profile: connection.profile,
     origin: connection.origin,
     key_fingerprint: connection.fingerprint(journal.operationId ?? ''),
     output: output === undefined || output === '-' ? null : resolve(output),

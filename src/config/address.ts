@@ -33,6 +33,11 @@ export function toBaseUrl(address: string, source: string): URL {
   return url;
 }
 
+/** Pure: an address as it is shown and stored. */
+export function toAddressText({ href }: URL): string {
+  return href.replace(/\/$/, '');
+}
+
 function refused(source: string, why: string, hint: string, cause?: unknown): ConfigurationError {
   return new ConfigurationError(`the address from ${source} is refused: ${why}`, hint, cause);
 }

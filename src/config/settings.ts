@@ -1,111 +1,232 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { ConfigurationError } from '../errors.ts';
+import { join, resolve } from 'node:path';
+import { checkOneOf } from '../closed-list.ts';
+import type { Context } from '../context.ts';
+import { ConfigurationError, UsageError } from '../errors.ts';
+import { toBaseUrl } from './address.ts';
 
-/** What a profile can set. Every setting is optional; a setting that has no meaning yet is left alone. */
+/** What a profile can set. Every setting is optional. */
 export interface Settings {
   readonly base_url?: string;
   readonly auth_header?: 'x-api-key' | 'bearer' | 'auto';
   readonly format?: 'table' | 'jsonl' | 'json' | 'csv';
+  readonly credential_store?: 'keychain' | 'file';
+  readonly ca_file?: string;
   /** Seconds. */
   readonly 'timeout.connect'?: number;
   readonly 'timeout.headers'?: number;
   readonly 'timeout.idle'?: number;
   readonly 'timeout.event'?: number;
   readonly 'timeout.total'?: number;
-  /** Further attempts after a failed one, at most; the policy of each fault may want fewer. */
   readonly 'retry.attempts'?: number;
-  /** Seconds that all waits between attempts may take together. */
+  /** Seconds. */
   readonly 'retry.budget'?: number;
   readonly 'poll.interval'?: number;
   readonly 'poll.max'?: number;
 }
 
-type SettingName = keyof Settings;
+export type SettingName = keyof Settings;
 
-const oneOf = (...allowed: string[]): Check => ({
-  takes: allowed.join(', '),
-  accepts: (value) => typeof value === 'string' && allowed.includes(value),
-});
-const text: Check = { takes: 'a text', accepts: (value) => typeof value === 'string' && value !== '' };
-const wholeNumber = (max: number): Check => ({
-  takes: `a whole number from 0 to ${max}`,
-  accepts: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max,
-});
-const seconds: Check = {
-  takes: 'seconds, above 0 and up to 86400',
-  accepts: (value) => typeof value === 'number' && value > 0 && value <= 86_400,
-};
+/** A profile that is in use, and what it sets. */
+export interface Profile {
+  readonly name: string;
+  readonly settings: Settings;
+}
 
-interface Check {
+export type SettingValue = string | number;
+
+interface SettingRow {
+  readonly meaning: string;
+  /** What it takes, for people. */
   readonly takes: string;
+  /** The only words it takes. */
+  readonly words?: readonly string[];
+  /** The value that a text stands for; undefined when it is none. */
+  parse(text: string): SettingValue | undefined;
+  /** Whether a value from the file is one that can be used. */
   accepts(value: unknown): boolean;
 }
 
-const settingTable: Readonly<Record<SettingName, Check>> = {
-  base_url: text,
-  auth_header: oneOf('x-api-key', 'bearer', 'auto'),
-  format: oneOf('table', 'jsonl', 'json', 'csv'),
-  'timeout.connect': seconds,
-  'timeout.headers': seconds,
-  'timeout.idle': seconds,
-  'timeout.event': seconds,
-  'timeout.total': seconds,
-  'retry.attempts': wholeNumber(20),
-  'retry.budget': wholeNumber(86_400),
-  'poll.interval': seconds,
-  'poll.max': seconds,
+type Kind = Omit<SettingRow, 'meaning'>;
+
+const oneOf = (...words: string[]): Kind => ({
+  takes: words.join(', '),
+  words,
+  parse: (text) => (words.includes(text) ? text : undefined),
+  accepts: (value) => typeof value === 'string' && words.includes(value),
+});
+
+const text: Kind = {
+  takes: 'a text',
+  parse: (given) => given || undefined,
+  accepts: (value) => typeof value === 'string' && value !== '',
 };
 
-const defaultProfile = 'default';
+const address: Kind = {
+  ...text,
+  takes: 'https://host, or http:// on this machine',
+  // As it was written: it is compared with the origin that a key is stored for.
+  parse: (given) => toBaseUrl(given, '`config set base_url`') && given.trim(),
+};
+
+const file: Kind = {
+  ...text,
+  takes: 'a file',
+  // Runs of other folders read the same file.
+  parse: (given) => (given === '' ? undefined : resolve(given)),
+};
+
+const number = (takes: string, isRight: (value: number) => boolean): Kind => ({
+  takes,
+  parse: (given) => (/^\d+(?:\.\d+)?$/.test(given) && isRight(Number(given)) ? Number(given) : undefined),
+  accepts: (value) => typeof value === 'number' && isRight(value),
+});
+
+const wholeNumber = (max: number): Kind =>
+  number(`a whole number from 0 to ${max}`, (value) => Number.isInteger(value) && value >= 0 && value <= max);
+
+const seconds = number('seconds, above 0 and up to 86400', (value) => value > 0 && value <= 86_400);
+
+/** Every setting: what it takes and what it means, for the check, the help and the completion alike. */
+export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
+  base_url: { ...address, meaning: 'address of the service' },
+  auth_header: {
+    ...oneOf('x-api-key', 'bearer', 'auto'),
+    meaning: 'header that carries the key; auto is as the interface lists it',
+  },
+  format: { ...oneOf('table', 'jsonl', 'json', 'csv'), meaning: 'output, where -f and -o do not say' },
+  credential_store: { ...oneOf('keychain', 'file'), meaning: 'where `auth login` keeps keys' },
+  ca_file: { ...file, meaning: 'PEM certificates of further authorities, beside the usual ones' },
+  'timeout.connect': { ...seconds, meaning: 'longest wait for a connection' },
+  'timeout.headers': { ...seconds, meaning: 'longest wait for the head of an answer' },
+  'timeout.idle': { ...seconds, meaning: 'longest silence inside an answer' },
+  'timeout.event': { ...seconds, meaning: 'longest wait between events of a stream' },
+  'timeout.total': { ...seconds, meaning: 'longest time for a whole answer' },
+  'retry.attempts': { ...wholeNumber(20), meaning: 'further attempts at most, where a fault deserves any' },
+  'retry.budget': { ...wholeNumber(86_400), meaning: 'seconds that all waits between attempts may take' },
+  'poll.interval': { ...seconds, meaning: 'first wait between two looks at a task' },
+  'poll.max': { ...seconds, meaning: 'longest wait between two looks at a task' },
+};
+
+export const settingNames = Object.keys(settingTable) as SettingName[];
+
+export const defaultProfile = 'default';
+
+export const settingsFile = 'config.json';
+
+/** What config.json holds: `{"profile": "work", "profiles": {"work": {"base_url": "https://…"}}}`. */
+export interface SettingsFile {
+  /** The profile that is used where none is named. */
+  readonly profile: string;
+  readonly profiles: Readonly<Record<string, unknown>>;
+}
 
 /**
- * The settings of one profile, from `config.json` in the config directory:
- * `{"profiles": {"<name>": {"base_url": "https://…", "timeout.idle": 60}}}`.
+ * The settings of one profile: the one that is named, else of LEADPIPE_PROFILE, else the one that `auth switch` chose.
  * A missing file, or a missing default profile, has no settings. Throws ConfigurationError for a file that can't be
- * read or understood, and for a profile that was named and isn't there.
+ * read or understood, and for a profile that isn't there, unless it may be new.
  */
-export async function readSettings(configDir: string, profile: string | undefined): Promise<Settings> {
-  const file = join(configDir, 'config.json');
-  const name = profile ?? defaultProfile;
-  const profiles = await readProfiles(file);
-  const settings = profiles[name];
+export async function readProfile(
+  { directories, env }: Pick<Context, 'directories' | 'env'>,
+  named: string | undefined,
+  absent: 'refused' | 'may be new' = 'refused',
+): Promise<Profile> {
+  const path = join(directories.config, settingsFile);
+  const { profile, profiles } = await readSettingsFile(path);
+  const name = named ?? (env.LEADPIPE_PROFILE || profile);
+  const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (settings === undefined) {
-    if (profile === undefined) return {};
-    throw new ConfigurationError(`there is no profile "${name}" in ${file}`);
+    if (name === defaultProfile || absent === 'may be new') return { name, settings: {} };
+    const known = Object.keys(profiles).sort().join(', ');
+    throw new ConfigurationError(
+      `there is no profile "${name}" in ${path}`,
+      `${known === '' ? 'There are no profiles yet.' : `The profiles are ${known}.`} Make it: leadpipe auth login --profile ${name}`,
+    );
   }
-  if (!isRecord(settings)) throw new ConfigurationError(`${file}: the profile "${name}" is not an object`);
-  for (const [setting, check] of Object.entries(settingTable)) {
+  return { name, settings: toSettings(settings, name, path) };
+}
+
+/** The name of the profile that a change is for, which may be new. Its settings may be damaged: a change can mend them. */
+export async function profileInUse(
+  { directories, env }: Pick<Context, 'directories' | 'env'>,
+  named: string | undefined,
+): Promise<string> {
+  const { profile } = await readSettingsFile(join(directories.config, settingsFile));
+  return checkProfileName(named ?? (env.LEADPIPE_PROFILE || profile));
+}
+
+/** The names of all profiles, sorted. Throws ConfigurationError. */
+export async function readProfileNames(configDir: string): Promise<string[]> {
+  return Object.keys((await readSettingsFile(join(configDir, settingsFile))).profiles).sort();
+}
+
+/** A missing file is an empty one. Throws ConfigurationError for one that can't be read or understood. */
+export async function readSettingsFile(path: string): Promise<SettingsFile> {
+  const content = await readJsonObject(path);
+  const { profile = defaultProfile, profiles = {} } = content;
+  if (typeof profile !== 'string') throw new ConfigurationError(`${path}: "profile" is not a text`);
+  if (!isRecord(profiles)) throw new ConfigurationError(`${path}: "profiles" is not an object`);
+  return { profile, profiles };
+}
+
+/** A missing file is an empty object. Throws ConfigurationError, and changes nothing. */
+export async function readJsonObject(path: string): Promise<Record<string, unknown>> {
+  let source: string;
+  try {
+    source = await readFile(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return {};
+    throw new ConfigurationError(`cannot read ${path}: ${message}`, undefined, error);
+  }
+  const hint = 'Mend or remove it; leadpipe has changed nothing.';
+  let content: unknown;
+  try {
+    content = JSON.parse(source);
+  } catch {
+    // The cause would repeat a part of the file, which can hold a key.
+    throw new ConfigurationError(`${path} is not valid JSON`, hint);
+  }
+  if (!isRecord(content)) throw new ConfigurationError(`${path} is not a JSON object`, hint);
+  return content;
+}
+
+/** Pure: a setting's name as the user gave it. Throws UsageError. */
+export function checkSettingName(name: string): SettingName {
+  return checkOneOf('setting', name, settingNames);
+}
+
+/** Pure: the value that a text stands for. Throws UsageError, ConfigurationError for a refused address. */
+export function toSettingValue(name: SettingName, given: string): SettingValue {
+  const { parse, takes } = settingTable[name];
+  const value = parse(given);
+  if (value === undefined) throw new UsageError(`${name} takes ${takes}, not "${given}"`);
+  return value;
+}
+
+/** Pure: a name that can stand in a shell, a file and a keychain. Throws UsageError. */
+export function checkProfileName(name: string): string {
+  if (/^[a-z0-9][\w.-]{0,63}$/i.test(name)) return name;
+  throw new UsageError(
+    `"${name}" can't name a profile`,
+    'Up to 64 letters, digits, dots, hyphens and underscores, a letter or digit first.',
+  );
+}
+
+function toSettings(settings: unknown, name: string, path: string): Settings {
+  if (!isRecord(settings)) throw new ConfigurationError(`${path}: the profile "${name}" is not an object`);
+  for (const setting of settingNames) {
     const value = settings[setting];
-    if (value !== undefined && !check.accepts(value)) {
-      throw new ConfigurationError(`${file}: ${setting} of the profile "${name}" takes ${check.takes}`);
+    if (value !== undefined && !settingTable[setting].accepts(value)) {
+      throw new ConfigurationError(
+        `${path}: ${setting} of the profile "${name}" takes ${settingTable[setting].takes}`,
+        `Set it anew (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
+      );
     }
   }
   return settings;
 }
 
-async function readProfiles(file: string): Promise<Record<string, unknown>> {
-  let source: string;
-  try {
-    source = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new ConfigurationError(`cannot read ${file}: ${(error as Error).message}`, undefined, error);
-  }
-  try {
-    const { profiles } = JSON.parse(source) as { profiles?: unknown };
-    if (profiles === undefined) return {};
-    if (isRecord(profiles)) return profiles;
-  } catch (error) {
-    throw new ConfigurationError(
-      `${file} is not valid JSON`,
-      'Mend or remove it; leadpipe has changed nothing.',
-      error,
-    );
-  }
-  throw new ConfigurationError(`${file}: "profiles" is not an object`);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

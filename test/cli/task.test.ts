@@ -182,7 +182,7 @@ describe('the journal of a task', () => {
         idempotency_key: (headers as Record<string, string>)['idempotency-key'],
         body,
         origin: server.url,
-        profile: null,
+        profile: 'default',
         output: file,
       },
     ]);

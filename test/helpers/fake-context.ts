@@ -1,6 +1,6 @@
 import { Readable, Writable } from 'node:stream';
 import { runProgram } from '../../src/cli/program.ts';
-import type { Context } from '../../src/context.ts';
+import type { Context, Keychain } from '../../src/context.ts';
 import { bareEnvironment, type Result } from './run.ts';
 
 export interface FakeOptions {
@@ -32,15 +32,27 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
     },
     env,
     directories: { config: env.LEADPIPE_CONFIG_DIR ?? '', state: env.LEADPIPE_STATE_DIR ?? '' },
+    keychain: createMemoryKeychain(),
     ids: { idempotencyKey: () => `test-${++keys}`, operationId: () => `op_test_${process.hrtime.bigint()}` },
     // No jitter: what is tried again is tried again at once.
     random: () => 0,
     signal: new AbortController().signal,
     version: '0.0.0-test',
+    nodeVersion: process.versions.node,
     pid: process.pid,
   };
   const code = await runProgram(context, args);
   return { stdout: stdout.text(), stderr: stderr.text(), code };
+}
+
+/** A keychain that is always open, and gone with the run. */
+function createMemoryKeychain(): Keychain {
+  const secrets = new Map<string, string>();
+  return {
+    get: async (account) => secrets.get(account),
+    set: async (account, secret) => void secrets.set(account, secret),
+    delete: async (account) => secrets.delete(account),
+  };
 }
 
 function gather(): { stream: Writable; text(): string } {

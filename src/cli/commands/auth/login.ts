@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { toAddressText, toBaseUrl } from '../../../config/address.ts';
+import { changeSetting } from '../../../config/change-settings.ts';
+import { KeychainError } from '../../../config/keychain.ts';
+import { checkProfileName, type Profile, readProfile } from '../../../config/settings.ts';
+import {
+  type CredentialStore,
+  credentialsFile,
+  probeKeychain,
+  readKeyRecord,
+  storeKey,
+} from '../../../config/stored-keys.ts';
+import type { Context } from '../../../context.ts';
+import { ConfigurationError, UsageError } from '../../../errors.ts';
+import { withConnection } from '../../connection.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import { readInput } from '../../inputs.ts';
+import { toMaskedKey } from '../../masked-key.ts';
+import { createNotes } from '../../notes.ts';
+import { addServiceOptions, type ConnectionOptions } from '../../options.ts';
+import { ask } from '../../prompt.ts';
+import { checkKey, findAddress } from '../../target.ts';
+
+type LoginOptions = Omit<ConnectionOptions, 'local'>;
+
+const help: CommandHelp = {
+  examples: [
+    'leadpipe auth login',
+    'leadpipe auth login --profile work --base-url https://api.example < key.txt',
+  ],
+  output: ['nothing on stdout; what was stored, and where, on stderr'],
+  outcomes: [
+    'complete',
+    'usage',
+    'authentication',
+    'not_enabled',
+    'local_io',
+    'temporary',
+    'interface',
+    'configuration',
+    'interrupted',
+    'terminated',
+  ],
+};
+
+export function createAuthLoginCommand(context: Context): Command {
+  const command = new Command('login')
+    .summary('store a key for an address')
+    .description(
+      'Asks for the address of the service and an API key, tries the key, and stores it for this address. ' +
+        'Where standard input is not a terminal, the key is read from there.',
+    );
+  return addHelp(addServiceOptions(command), help).action((options: LoginOptions) =>
+    runAuthLogin(context, options),
+  );
+}
+
+async function runAuthLogin(context: Context, options: LoginOptions): Promise<void> {
+  if (context.env.NODE_DEBUG) {
+    throw new UsageError(
+      'with NODE_DEBUG set, Node prints the key as it is read',
+      'Run it without: NODE_DEBUG= leadpipe auth login',
+    );
+  }
+  const notes = createNotes(context, options);
+  const profile = await readProfile(context, options.profile, 'may be new');
+  checkProfileName(profile.name);
+  const baseUrl = await toAddress(context, options, profile);
+  const { origin } = baseUrl;
+  // Before anyone types a key that could not be stored.
+  const store = await chooseStore(context, profile, origin);
+  const key = await readKey(context, origin);
+  const known = { baseUrl, apiKey: key, profile };
+  const balance = await withConnection(context, options, ({ client }) => client.balance(context.signal), {
+    known,
+  });
+  const leftover = await storeKey(context, profile.name, { origin, store, key });
+  const address = toAddressText(baseUrl);
+  if (profile.settings.base_url !== address) await changeSetting(context, profile.name, 'base_url', address);
+  if (leftover !== undefined) notes.warn(`the key before it is still in the keychain: ${leftover.message}`);
+  const place = store === 'file' ? join(context.directories.config, credentialsFile) : 'the keychain';
+  notes.say(`Stored the key ${toMaskedKey(key)} for ${origin} in ${place}, profile "${profile.name}".`);
+  notes.say(`${balance.value.available_credits} credits are available.`);
+  const inUse = await readProfile(context, undefined, 'may be new');
+  if (inUse.name !== profile.name) {
+    notes.say(`The profile in use is "${inUse.name}". To use this one: leadpipe auth switch ${profile.name}`);
+  }
+  if (context.env.LEADPIPE_API_KEY) notes.warn('LEADPIPE_API_KEY is set, and used before any stored key');
+}
+
+async function toAddress(context: Context, options: LoginOptions, profile: Profile): Promise<URL> {
+  const known = findAddress(context, options, profile);
+  if (!context.stdin.isTerminal) {
+    if (known !== undefined) return known;
+    throw new ConfigurationError(
+      'the address that the key is for is not known',
+      'Give it with --base-url https://…, or set LEADPIPE_BASE_URL.',
+    );
+  }
+  if (options.baseUrl !== undefined && known !== undefined) return known;
+  const proposal = known === undefined ? '' : ` [${toAddressText(known)}]`;
+  const given = await ask(context, `Address of the service${proposal}:`, 'shown');
+  return given.trim() === '' && known !== undefined ? known : toBaseUrl(given, 'the prompt');
+}
+
+/** The keychain, unless a file was chosen: by a setting, by this profile's earlier key, or here, when asked. */
+async function chooseStore(context: Context, profile: Profile, origin: string): Promise<CredentialStore> {
+  const { config } = context.directories;
+  const chosen = context.env.LEADPIPE_CREDENTIAL_STORE || profile.settings.credential_store;
+  if (chosen !== undefined && chosen !== 'keychain' && chosen !== 'file') {
+    throw new ConfigurationError(`LEADPIPE_CREDENTIAL_STORE takes keychain or file, not "${chosen}"`);
+  }
+  const before = await readKeyRecord(config, profile.name);
+  const store = chosen ?? before?.store ?? 'keychain';
+  if (store === 'file') return store;
+  try {
+    await probeKeychain(context, profile.name, origin);
+    return store;
+  } catch (error) {
+    if (!(error instanceof KeychainError) || error.kind !== 'absent' || !context.stdin.isTerminal)
+      throw error;
+    createNotes(context, {}).warn(error.message);
+    const file = join(config, credentialsFile);
+    const answer = await ask(
+      context,
+      `Keep the key in ${file}, readable by you alone (0600)? [y/N]`,
+      'shown',
+    );
+    if (/^y(?:es)?$/i.test(answer.trim())) return 'file';
+    throw error;
+  }
+}
+
+async function readKey(context: Context, origin: string): Promise<string> {
+  const { isTerminal } = context.stdin;
+  const given = isTerminal
+    ? await ask(context, `API key for ${origin} (not shown):`, 'hidden')
+    : await readInput(context.stdin);
+  const key = given.trim();
+  if (key === '') {
+    const hint = isTerminal ? undefined : 'Pipe it in: leadpipe auth login --base-url … < key.txt';
+    throw new ConfigurationError('no API key was given', hint);
+  }
+  return checkKey(key, isTerminal ? 'the prompt' : 'standard input');
+}

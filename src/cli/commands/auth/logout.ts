@@ -1,0 +1,34 @@
+import { Command } from 'commander';
+import { readProfile } from '../../../config/settings.ts';
+import { forgetKey } from '../../../config/stored-keys.ts';
+import type { Context } from '../../../context.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import { createNotes } from '../../notes.ts';
+import { addProfileOption, addReportOptions, type ConnectionOptions } from '../../options.ts';
+
+type LogoutOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'>;
+
+const help: CommandHelp = {
+  examples: ['leadpipe auth logout', 'leadpipe auth logout --profile work'],
+  output: ['nothing on stdout; what was forgotten on stderr'],
+  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'configuration', 'interrupted', 'terminated'],
+};
+
+export function createAuthLogoutCommand(context: Context): Command {
+  const command = new Command('logout')
+    .summary('forget the key of a profile')
+    .description('Forgets the stored key of a profile. The service is not told: a key stays valid there.');
+  return addHelp(addReportOptions(addProfileOption(command)), help).action((options: LogoutOptions) =>
+    runAuthLogout(context, options),
+  );
+}
+
+async function runAuthLogout(context: Context, options: LogoutOptions): Promise<void> {
+  const { name } = await readProfile(context, options.profile);
+  const forgotten = await forgetKey(context, name);
+  createNotes(context, options).say(
+    forgotten === undefined
+      ? `No key is stored for the profile "${name}".`
+      : `Forgot the key of the profile "${name}" for ${forgotten.origin}.`,
+  );
+}

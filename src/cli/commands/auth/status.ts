@@ -1,0 +1,103 @@
+import { Command } from 'commander';
+import { toAddressText } from '../../../config/address.ts';
+import { readProfile } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { LeadpipeError } from '../../../errors.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import { StoppedError } from '../../../transport/errors.ts';
+import { withConnection } from '../../connection.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import { toMaskedKey } from '../../masked-key.ts';
+import {
+  addRecordOptions,
+  addServiceOptions,
+  type ConnectionOptions,
+  type RecordOptions,
+} from '../../options.ts';
+import { toLayout, withOutput } from '../../record-output.ts';
+import { findAddress, findKey, noTarget } from '../../target.ts';
+
+type StatusOptions = Omit<ConnectionOptions, 'local'> & RecordOptions;
+
+/** What `auth status` prints. */
+interface AuthStatus {
+  readonly profile: string;
+  readonly base_url: string;
+  readonly key_from: string;
+  readonly key: string;
+  /** Null when the service could not be asked. */
+  readonly valid: boolean | null;
+  readonly available_credits: number | null;
+}
+
+const members: readonly (keyof AuthStatus)[] = [
+  'profile',
+  'base_url',
+  'key_from',
+  'key',
+  'valid',
+  'available_credits',
+];
+
+const help: CommandHelp = {
+  examples: ['leadpipe auth status', 'leadpipe auth status --profile work -f json | jq .valid'],
+  output: [
+    'one object; valid is null when the service could not be asked:',
+    '{"profile":"default","base_url":"https://…","key_from":"keychain",',
+    ' "key":"…9f3c","valid":true,',
+    ' "available_credits":1200}',
+  ],
+  outcomes: [
+    'complete',
+    'usage',
+    'authentication',
+    'not_enabled',
+    'local_io',
+    'temporary',
+    'interface',
+    'configuration',
+    'interrupted',
+    'terminated',
+  ],
+};
+
+export function createAuthStatusCommand(context: Context): Command {
+  const command = new Command('status')
+    .summary('which key is used, and whether it is valid')
+    .description(
+      'Prints the profile, its address, where the key is from, the key masked, and whether the service takes it.',
+    );
+  return addHelp(addServiceOptions(addRecordOptions(command)), help).action((options: StatusOptions) =>
+    runAuthStatus(context, options),
+  );
+}
+
+async function runAuthStatus(context: Context, options: StatusOptions): Promise<void> {
+  const layout = toLayout(options, memberLayout(members));
+  const profile = await readProfile(context, options.profile);
+  const baseUrl = findAddress(context, options, profile);
+  if (baseUrl === undefined) throw noTarget;
+  const { apiKey, source } = await findKey(context, profile, baseUrl);
+  const start = { known: { baseUrl, apiKey, profile } };
+  const asked = await withConnection(context, options, ({ client }) => client.balance(context.signal), start)
+    .then(({ value }) => value.available_credits)
+    .catch((error: unknown) => toRefusal(error));
+  const isValid = typeof asked === 'number' ? true : asked.outcome === 'authentication' ? false : null;
+  const status: AuthStatus = {
+    profile: profile.name,
+    base_url: toAddressText(baseUrl),
+    key_from: source,
+    key: toMaskedKey(apiKey),
+    valid: isValid,
+    available_credits: typeof asked === 'number' ? asked : null,
+  };
+  const kind = { shape: 'single', layout, preferred: profile.settings.format } as const;
+  await withOutput(context, options, kind, (output) => output.write([JSON.stringify(status)]));
+  if (typeof asked !== 'number') throw asked;
+}
+
+/** What the service or the way to it had against the key; a stop or a bug is thrown on. */
+function toRefusal(error: unknown): LeadpipeError {
+  if (error instanceof LeadpipeError && !(error instanceof StoppedError)) return error;
+  throw error;
+}

@@ -1,0 +1,39 @@
+import { Command } from 'commander';
+import { switchProfile } from '../../../config/change-settings.ts';
+import { defaultProfile, readProfileNames } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { UsageError } from '../../../errors.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import { createNotes } from '../../notes.ts';
+import { addReportOptions, type ReportOptions } from '../../options.ts';
+
+const help: CommandHelp = {
+  examples: ['leadpipe auth switch work', 'leadpipe auth switch default'],
+  output: ['nothing on stdout'],
+  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'configuration'],
+};
+
+export function createAuthSwitchCommand(context: Context): Command {
+  const command = new Command('switch')
+    .summary('use another profile from now on')
+    .description('Makes a profile the one that is used where --profile and LEADPIPE_PROFILE name none.')
+    .argument('<profile>', 'one of `leadpipe auth list`');
+  return addHelp(addReportOptions(command), help).action((profile: string, options: ReportOptions) =>
+    runAuthSwitch(context, profile, options),
+  );
+}
+
+async function runAuthSwitch(context: Context, profile: string, options: ReportOptions): Promise<void> {
+  const known = await readProfileNames(context.directories.config);
+  if (profile !== defaultProfile && !known.includes(profile)) {
+    throw new UsageError(
+      `there is no profile "${profile}"`,
+      `${known.length === 0 ? '' : `The profiles are ${known.join(', ')}. `}Make it: leadpipe auth login --profile ${profile}`,
+    );
+  }
+  await switchProfile(context, profile);
+  const notes = createNotes(context, options);
+  notes.say(`The profile in use is "${profile}" from now on.`);
+  const { LEADPIPE_PROFILE } = context.env;
+  if (LEADPIPE_PROFILE) notes.warn(`LEADPIPE_PROFILE is set, and "${LEADPIPE_PROFILE}" is used before it`);
+}

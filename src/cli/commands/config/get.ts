@@ -1,0 +1,40 @@
+import { Command } from 'commander';
+import { checkSettingName, readProfile, settingNames } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { LeadpipeError } from '../../../errors.ts';
+import { toTerminalText } from '../../../output/clean.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import { addProfileOption, addReportOptions, argumentOf, type ConnectionOptions } from '../../options.ts';
+
+type GetOptions = Pick<ConnectionOptions, 'profile'>;
+
+const help: CommandHelp = {
+  examples: ['leadpipe config get base_url', 'leadpipe config get timeout.idle --profile work'],
+  output: ['the value alone, on a line; nothing, and 6, when the profile does not set it'],
+  outcomes: ['complete', 'usage', 'not_found', 'configuration'],
+};
+
+export function createConfigGetCommand(context: Context): Command {
+  const command = new Command('get')
+    .summary('the value of one setting')
+    .description('Prints the value that the profile gives a setting.')
+    .addArgument(
+      argumentOf('<setting>', settingNames, 'such as base_url; `leadpipe config --help` lists them'),
+    );
+  return addHelp(addReportOptions(addProfileOption(command)), help).action(
+    (setting: string, options: GetOptions) => runConfigGet(context, setting, options),
+  );
+}
+
+async function runConfigGet(context: Context, setting: string, options: GetOptions): Promise<void> {
+  const name = checkSettingName(setting);
+  const profile = await readProfile(context, options.profile);
+  const value = profile.settings[name];
+  if (value === undefined) {
+    throw new LeadpipeError('not_found', `the profile "${profile.name}" does not set ${name}`, {
+      type: 'not_set',
+      hint: `Set it: leadpipe config set ${name} …`,
+    });
+  }
+  context.stdout.stream.write(`${toTerminalText(String(value))}\n`);
+}

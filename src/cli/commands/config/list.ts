@@ -1,0 +1,87 @@
+import { Command } from 'commander';
+import {
+  readProfile,
+  type SettingName,
+  type Settings,
+  type SettingValue,
+  settingNames,
+  settingTable,
+} from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import {
+  addProfileOption,
+  addRecordOptions,
+  addReportOptions,
+  type ConnectionOptions,
+  type RecordOptions,
+} from '../../options.ts';
+import { toLayout, withOutput } from '../../record-output.ts';
+
+type ListOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'> & RecordOptions;
+
+/** What `config list` prints of a setting. */
+interface SettingRecord {
+  readonly setting: SettingName;
+  readonly value: SettingValue | null;
+  /** Where the value is from: a variable of the environment, the profile, or null. */
+  readonly from: string | null;
+  readonly meaning: string;
+}
+
+const members: readonly (keyof SettingRecord)[] = ['setting', 'value', 'from', 'meaning'];
+
+/** Settings that the environment has a word in, before the profile. */
+const variables: Partial<Record<SettingName, string>> = {
+  base_url: 'LEADPIPE_BASE_URL',
+  credential_store: 'LEADPIPE_CREDENTIAL_STORE',
+};
+
+const settingsTable: TableColumn[] = [
+  memberColumn('setting', { min: 16, max: 16, role: 'title' }),
+  memberColumn('value', { min: 10, max: 60, role: 'link' }),
+  memberColumn('from', { min: 7, max: 25 }),
+  memberColumn('meaning', { min: 20, max: 60, role: 'body', yields: true }),
+];
+
+const help: CommandHelp = {
+  examples: ['leadpipe config list', 'leadpipe config list --profile work -f jsonl'],
+  output: [
+    'an object per setting; value is null where the built-in default holds:',
+    '{"setting":"timeout.idle","value":60,"from":"profile",',
+    ' "meaning":"longest silence inside an answer"}',
+  ],
+  outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
+};
+
+export function createConfigListCommand(context: Context): Command {
+  const command = new Command('list')
+    .summary('every setting, its value and where that is from')
+    .description('Prints every setting, its value, and where the value is from.');
+  return addHelp(addReportOptions(addProfileOption(addRecordOptions(command))), help).action(
+    (options: ListOptions) => runConfigList(context, options),
+  );
+}
+
+async function runConfigList(context: Context, options: ListOptions): Promise<void> {
+  const layout = toLayout(options, { ...memberLayout(members), table: settingsTable });
+  const { settings } = await readProfile(context, options.profile);
+  const records = settingNames.map((name) => toRecord(name, settings, context.env));
+  const kind = { shape: 'list', layout, preferred: settings.format } as const;
+  await withOutput(context, options, kind, (output) =>
+    output.write(records.map((record) => JSON.stringify(record))),
+  );
+}
+
+/** Pure. */
+function toRecord(setting: SettingName, settings: Settings, env: Context['env']): SettingRecord {
+  const { meaning } = settingTable[setting];
+  const variable = variables[setting];
+  const fromEnvironment = variable === undefined ? undefined : env[variable];
+  if (variable !== undefined && fromEnvironment)
+    return { setting, value: fromEnvironment, from: variable, meaning };
+  const value = settings[setting] ?? null;
+  return { setting, value, from: value === null ? null : 'profile', meaning };
+}

@@ -1,0 +1,21 @@
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { settingsFile } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import { addReportOptions } from '../../options.ts';
+
+const help: CommandHelp = {
+  examples: ['leadpipe config path', 'less "$(leadpipe config path)"'],
+  output: ['the path of the settings file, on a line, whether it is there or not'],
+  outcomes: ['complete', 'usage'],
+};
+
+export function createConfigPathCommand(context: Context): Command {
+  const command = new Command('path')
+    .summary('where the settings are kept')
+    .description('Prints the path of the settings file.');
+  return addHelp(addReportOptions(command), help).action(() => {
+    context.stdout.stream.write(`${join(context.directories.config, settingsFile)}\n`);
+  });
+}

@@ -1,0 +1,48 @@
+import { Command } from 'commander';
+import { toBaseUrl } from '../../../config/address.ts';
+import { changeSetting } from '../../../config/change-settings.ts';
+import { checkSettingName, profileInUse, settingNames, toSettingValue } from '../../../config/settings.ts';
+import { readKeyRecord } from '../../../config/stored-keys.ts';
+import type { Context } from '../../../context.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import { createNotes } from '../../notes.ts';
+import { addProfileOption, addReportOptions, argumentOf, type ConnectionOptions } from '../../options.ts';
+
+type SetOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'>;
+
+const help: CommandHelp = {
+  examples: ['leadpipe config set timeout.idle 60', 'leadpipe config set format csv --profile work'],
+  output: ['nothing'],
+  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'configuration'],
+};
+
+export function createConfigSetCommand(context: Context): Command {
+  const command = new Command('set')
+    .summary('set one setting')
+    .description('Sets a setting of a profile, which is made when it is new.')
+    .addArgument(
+      argumentOf('<setting>', settingNames, 'such as base_url; `leadpipe config --help` lists them'),
+    )
+    .argument('<value>', 'what the setting takes');
+  return addHelp(addReportOptions(addProfileOption(command)), help).action(
+    (setting: string, value: string, options: SetOptions) => runConfigSet(context, setting, value, options),
+  );
+}
+
+async function runConfigSet(
+  context: Context,
+  setting: string,
+  given: string,
+  options: SetOptions,
+): Promise<void> {
+  const name = checkSettingName(setting);
+  const value = toSettingValue(name, given);
+  const profile = await profileInUse(context, options.profile);
+  await changeSetting(context, profile, name, value);
+  if (name !== 'base_url') return;
+  const record = await readKeyRecord(context.directories.config, profile);
+  if (record === undefined || record.origin === toBaseUrl(given, 'the argument').origin) return;
+  createNotes(context, options).warn(
+    `the key of the profile "${profile}" is stored for ${record.origin}, and is not sent to another address`,
+  );
+}

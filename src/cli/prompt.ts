@@ -1,0 +1,37 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Context } from '../context.ts';
+import { LeadpipeError, type Outcome } from '../errors.ts';
+import { toTerminalText } from '../output/clean.ts';
+
+/**
+ * Asks on stderr for one line; for use only where standard input is a terminal. Hidden, what is typed does not appear.
+ * Throws `interrupted` on Ctrl-C and at the end of the input.
+ */
+export async function ask(context: Context, question: string, hidden: 'hidden' | 'shown'): Promise<string> {
+  const { stream } = context.stderr;
+  const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
+  const lines = createInterface({
+    input: context.stdin.stream,
+    output: hidden === 'hidden' ? nowhere : stream,
+    terminal: true,
+    historySize: 0,
+    prompt: `${toTerminalText(question)} `,
+  });
+  // Only now, with the terminal set up: what is typed at once is not echoed either.
+  if (hidden === 'hidden') stream.write(lines.getPrompt());
+  else lines.prompt();
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      const stop = (outcome: Outcome): void =>
+        reject(new LeadpipeError(outcome, 'nothing was stored', { charged: 'no' }));
+      lines.once('line', resolve);
+      lines.once('SIGINT', () => stop('interrupted'));
+      lines.once('close', () => stop('interrupted'));
+      context.signal.addEventListener('abort', () => stop(context.signal.reason as Outcome), { once: true });
+    });
+  } finally {
+    lines.close();
+    if (hidden === 'hidden') stream.write('\n');
+  }
+}

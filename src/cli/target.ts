@@ -1,0 +1,105 @@
+import { isLoopback, toBaseUrl } from '../config/address.ts';
+import type { Profile } from '../config/settings.ts';
+import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
+import type { Context } from '../context.ts';
+import { ConfigurationError, LeadpipeError } from '../errors.ts';
+import type { ConnectionOptions } from './options.ts';
+
+/** An address of the service, and a key for it. */
+export interface Target {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+}
+
+export type KeySource = 'LEADPIPE_API_KEY' | 'keychain' | 'file';
+
+/** The first thing that someone who has nothing yet is told. */
+export const noTarget = new LeadpipeError(
+  'configuration',
+  'no address of a service is known, and no API key',
+  {
+    type: 'configuration',
+    hint: [
+      'With an account, run:  leadpipe auth login',
+      'In a script, set:      LEADPIPE_BASE_URL and LEADPIPE_API_KEY',
+      'To try it out, add:    --local (offline, free, with fictional leads)',
+    ].join('\n'),
+  },
+);
+
+/** Address and key: option, then environment, then profile. Throws ConfigurationError, before anything is sent. */
+export async function findTarget(
+  context: Context,
+  options: Pick<ConnectionOptions, 'baseUrl'>,
+  profile: Profile,
+): Promise<Target> {
+  const baseUrl = findAddress(context, options, profile);
+  if (baseUrl === undefined) throw await withoutAddress(context, profile);
+  const { apiKey } = await findKey(context, profile, baseUrl);
+  return { baseUrl, apiKey };
+}
+
+/** The address, undefined where none is known. Throws ConfigurationError for a refused one. */
+export function findAddress(
+  { env }: Pick<Context, 'env'>,
+  { baseUrl }: Pick<ConnectionOptions, 'baseUrl'>,
+  { settings }: Profile,
+): URL | undefined {
+  if (baseUrl !== undefined) return toBaseUrl(baseUrl, '--base-url');
+  if (env.LEADPIPE_BASE_URL) return toBaseUrl(env.LEADPIPE_BASE_URL, 'LEADPIPE_BASE_URL');
+  return settings.base_url === undefined ? undefined : toBaseUrl(settings.base_url, 'the profile');
+}
+
+/** The key for an address, and where it is from. Throws ConfigurationError, also for a key stored for another origin. */
+export async function findKey(
+  context: Context,
+  { name }: Profile,
+  { origin }: URL,
+): Promise<{ readonly apiKey: string; readonly source: KeySource }> {
+  const given = context.env.LEADPIPE_API_KEY?.trim();
+  if (given) return { apiKey: checkKey(given, 'LEADPIPE_API_KEY'), source: 'LEADPIPE_API_KEY' };
+  const record = await readKeyRecord(context.directories.config, name);
+  if (record === undefined) {
+    throw new ConfigurationError(
+      `no API key for ${origin} is known`,
+      `Store one (leadpipe auth login${flagOf(name)}), set LEADPIPE_API_KEY, or try it out with --local.`,
+    );
+  }
+  if (record.origin !== origin) {
+    throw new ConfigurationError(
+      `the key of the profile "${name}" is stored for ${record.origin}, and is not sent to ${origin}`,
+      `Store the key of that address (leadpipe auth login${flagOf(name)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
+    );
+  }
+  const apiKey = await readStoredKey(context, name, record);
+  return { apiKey: checkKey(apiKey, `the ${record.store}`), source: record.store };
+}
+
+/** Pure: a key that a header can carry. Throws ConfigurationError, which does not repeat it. */
+export function checkKey(key: string, source: string): string {
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new ConfigurationError(
+    `the key in ${source} holds white space or characters that no header can carry`,
+  );
+}
+
+/** Pure: whether requests to an address go through the proxy that the environment names. */
+export function takesProxy({ hostname }: URL): boolean {
+  return !isLoopback(hostname);
+}
+
+async function withoutAddress(context: Context, profile: Profile): Promise<LeadpipeError> {
+  const hasKey = Boolean(context.env.LEADPIPE_API_KEY);
+  const record = await readKeyRecord(context.directories.config, profile.name);
+  if (!hasKey && record === undefined) return noTarget;
+  return new ConfigurationError(
+    'no address of a service is known',
+    record === undefined
+      ? 'Set LEADPIPE_BASE_URL to your service, run `leadpipe auth login`, or try it out with --local.'
+      : `Set the address that the stored key is for: leadpipe config set base_url ${record.origin}`,
+  );
+}
+
+function flagOf(profile: string): string {
+  return profile === 'default' ? '' : ` --profile ${profile}`;
+}

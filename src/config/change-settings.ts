@@ -1,0 +1,23 @@
+import { changePrivateStore, type StoreContext } from './private-store.ts';
+import { isRecord, type SettingName, type SettingValue } from './settings.ts';
+
+/** Sets a setting of a profile, which is made when it isn't there; undefined removes it. Throws as `changePrivateStore`. */
+export async function changeSetting(
+  context: StoreContext,
+  profile: string,
+  setting: SettingName,
+  value: SettingValue | undefined,
+): Promise<void> {
+  await changePrivateStore(context, 'config', (content) => {
+    const profiles = isRecord(content.profiles) ? content.profiles : {};
+    const own = Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
+    const { [setting]: _, ...others } = isRecord(own) ? own : {};
+    const settings = value === undefined ? others : { ...others, [setting]: value };
+    return { ...content, profiles: { ...profiles, [profile]: settings } };
+  });
+}
+
+/** Makes a profile the one that is used where none is named. Throws as `changePrivateStore`. */
+export async function switchProfile(context: StoreContext, profile: string): Promise<void> {
+  await changePrivateStore(context, 'config', (content) => ({ ...content, profile }));
+}

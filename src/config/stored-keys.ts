@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import type { Context } from '../context.ts';
+import { ConfigurationError } from '../errors.ts';
+import { KeychainError } from './keychain.ts';
+import { changePrivateStore, type StoreContext } from './private-store.ts';
+import { isRecord, readJsonObject } from './settings.ts';
+
+export type CredentialStore = 'keychain' | 'file';
+
+/** Where the key of a profile is, and the one origin that it may be sent to. */
+export interface KeyRecord {
+  readonly origin: string;
+  readonly store: CredentialStore;
+  /** In the file store alone. */
+  readonly key?: string;
+}
+
+type KeyContext = StoreContext & Pick<Context, 'keychain'>;
+
+export const credentialsFile = 'credentials.json';
+
+/** Every stored key by profile, without asking the keychain. Throws ConfigurationError. */
+export async function readKeyRecords(configDir: string): Promise<Readonly<Record<string, KeyRecord>>> {
+  const path = join(configDir, credentialsFile);
+  const { keys = {} } = await readJsonObject(path);
+  if (!isRecord(keys) || !Object.values(keys).every(isKeyRecord)) {
+    throw new ConfigurationError(
+      `${path} is damaged: "keys" is not what leadpipe writes there`,
+      'Mend or remove it, then run `leadpipe auth login`; leadpipe has changed nothing.',
+    );
+  }
+  return keys as Record<string, KeyRecord>;
+}
+
+/** Undefined when no key is stored for the profile. Throws ConfigurationError. */
+export async function readKeyRecord(configDir: string, profile: string): Promise<KeyRecord | undefined> {
+  const records = await readKeyRecords(configDir);
+  return Object.hasOwn(records, profile) ? records[profile] : undefined;
+}
+
+/** The key that a record stands for. Throws KeychainError, and ConfigurationError when the keychain has it no more. */
+export async function readStoredKey(
+  { keychain }: Pick<Context, 'keychain'>,
+  profile: string,
+  record: KeyRecord,
+): Promise<string> {
+  const key = record.store === 'file' ? record.key : await keychain.get(accountOf(profile, record.origin));
+  if (key !== undefined) return key;
+  throw new ConfigurationError(
+    `the ${record.store} has no key of the profile "${profile}" any more`,
+    `Store it again: leadpipe auth login --profile ${profile}`,
+  );
+}
+
+/** Whether the keychain answers. Throws KeychainError when it doesn't. */
+export async function probeKeychain(
+  { keychain }: Pick<Context, 'keychain'>,
+  profile: string,
+  origin: string,
+): Promise<void> {
+  await keychain.get(accountOf(profile, origin));
+}
+
+/**
+ * Stores a key, and then forgets the one before it. Returns what went wrong with the latter: the new key is stored all
+ * the same. Throws KeychainError and as `changePrivateStore`; the old key is then still there.
+ */
+export async function storeKey(
+  context: KeyContext,
+  profile: string,
+  { origin, store, key }: Required<KeyRecord>,
+): Promise<KeychainError | undefined> {
+  const before = await readKeyRecord(context.directories.config, profile);
+  if (store === 'keychain') await context.keychain.set(accountOf(profile, origin), key);
+  await changeRecord(context, profile, store === 'file' ? { origin, store, key } : { origin, store });
+  if (before?.store !== 'keychain' || (store === 'keychain' && before.origin === origin)) return undefined;
+  try {
+    await context.keychain.delete(accountOf(profile, before.origin));
+    return undefined;
+  } catch (error) {
+    if (error instanceof KeychainError) return error;
+    throw error;
+  }
+}
+
+/** Returns what was forgotten; undefined when nothing was stored. Throws as `storeKey`, and the key is then still there. */
+export async function forgetKey(context: KeyContext, profile: string): Promise<KeyRecord | undefined> {
+  const record = await readKeyRecord(context.directories.config, profile);
+  if (record === undefined) return undefined;
+  if (record.store === 'keychain') await context.keychain.delete(accountOf(profile, record.origin));
+  await changeRecord(context, profile, undefined);
+  return record;
+}
+
+async function changeRecord(
+  context: KeyContext,
+  profile: string,
+  record: KeyRecord | undefined,
+): Promise<void> {
+  await changePrivateStore(context, 'credentials', (content) => {
+    const { [profile]: _, ...others } = isRecord(content.keys) ? content.keys : {};
+    return { ...content, keys: record === undefined ? others : { ...others, [profile]: record } };
+  });
+}
+
+/** The origin is a part of the name: a key can't be found for another one, whatever the files say. */
+function accountOf(profile: string, origin: string): string {
+  return `${profile} ${origin}`;
+}
+
+function isKeyRecord(value: unknown): value is KeyRecord {
+  if (!isRecord(value) || typeof value.origin !== 'string') return false;
+  return value.store === 'keychain' || (value.store === 'file' && typeof value.key === 'string');
+}

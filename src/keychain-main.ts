@@ -1,0 +1,36 @@
+/**
+ * The main of the child process that asks the operating system's keychain: the call is a native one that blocks its
+ * process for as long as the keychain pleases, and only a process can be ended from outside. Request and answer go
+ * through the channel between the two, so that no secret is in an argument, the environment or a stream.
+ */
+import type { KeychainAnswer, KeychainFault, KeychainRequest } from './config/keychain.ts';
+
+process.once('message', async (request: KeychainRequest) => {
+  process.send?.(await answerTo(request), () => process.disconnect());
+});
+
+async function answerTo({ action, service, account, secret }: KeychainRequest): Promise<KeychainAnswer> {
+  let keyring: typeof import('@napi-rs/keyring');
+  try {
+    keyring = await import('@napi-rs/keyring');
+  } catch {
+    return { failure: { kind: 'absent', message: 'its library, @napi-rs/keyring, is not installed' } };
+  }
+  try {
+    // The kernel's keyring, which it would fall back to, forgets everything with the session.
+    const entry = new keyring.Entry(service, account, { linux: { store: 'secret-service' } });
+    if (action === 'get') return { secret: entry.getPassword() };
+    if (action === 'delete') return { deleted: entry.deleteCredential() };
+    entry.setPassword(secret ?? '');
+    return {};
+  } catch (error) {
+    const { message } = error as Error;
+    return { failure: { kind: kindOf(message), message } };
+  }
+}
+
+/** The library tells it in words alone. */
+function kindOf(message: string): KeychainFault {
+  if (/did not receive a reply/i.test(message)) return 'silent';
+  return /dismissed|\blocked|not allowed|access platform storage/i.test(message) ? 'locked' : 'absent';
+}

@@ -1,0 +1,243 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LocalService, localKeys, startLocalService } from '../../src/local-service/server.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { inTerminal } from '../helpers/pty.ts';
+import { bareEnvironment, type Result, run, temporaryFolder } from '../helpers/run.ts';
+
+const key: string = localKeys[0].key;
+let service: LocalService;
+let other: FaultServer;
+
+beforeAll(async () => {
+  service = await startLocalService({
+    port: 0,
+    pid: process.pid,
+    stateDir: temporaryFolder(),
+    clock: { now: () => new Date(), monotonic: () => performance.now(), after: () => () => {} },
+  });
+  other = await startFaultServer((socket) => void socket.destroy());
+});
+afterAll(async () => {
+  await service.close();
+  await other.close();
+});
+
+/** A user who keeps keys in a file. */
+const withFile = (): Record<string, string> => ({ ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: 'file' });
+
+function login(env: Record<string, string>, stdin = key, ...more: string[]): Promise<Result> {
+  return run(['auth', 'login', '--base-url', service.url, ...more], { env, stdin });
+}
+
+function filesOf(env: Record<string, string>): Record<string, unknown> {
+  const folder = env.LEADPIPE_CONFIG_DIR ?? '';
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name, JSON.parse(readFileSync(join(folder, name), 'utf8'))]),
+  );
+}
+
+describe('auth login', () => {
+  it('tries the key from standard input, stores it for its origin, and every command finds it', async () => {
+    const env = withFile();
+    const result = await login(env, `  ${key}\n`);
+    expect(result).toMatchObject({ code: 0, stdout: '' });
+    expect(result.stderr).toContain(`for ${service.url} in ${env.LEADPIPE_CONFIG_DIR}`);
+    expect(result.stderr).not.toContain(key);
+    const origin = new URL(service.url).origin;
+    expect(filesOf(env)).toEqual({
+      'config.json': { profiles: { default: { base_url: service.url } } },
+      'credentials.json': { keys: { default: { origin, store: 'file', key } } },
+    });
+    expect(statSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'credentials.json')).mode & 0o777).toBe(0o600);
+
+    expect((await run(['balance'], { env })).code).toBe(0);
+    const status = await run(['auth', 'status'], { env });
+    expect(status.code).toBe(0);
+    expect(JSON.parse(status.stdout)).toEqual({
+      profile: 'default',
+      base_url: service.url,
+      key_from: 'file',
+      key: `…${key.slice(-4)}`,
+      valid: true,
+      available_credits: expect.any(Number),
+    });
+  });
+
+  it.each([
+    ['an unknown key', 'lp_never_heard_of_it', 4],
+    ['a revoked key', 'lp_local_revoked', 4],
+    ['no key', ' \n', 78],
+    ['two lines', 'lp_one\nlp_two\n', 78],
+  ])('stores nothing for %s, and keeps what was there', async (_name, stdin, code) => {
+    const env = withFile();
+    await login(env);
+    const before = filesOf(env);
+    const result = await login(env, stdin);
+    expect(result).toMatchObject({ code, stdout: '' });
+    expect(result.stderr).not.toContain(stdin.trim() || key);
+    expect(filesOf(env)).toEqual(before);
+  });
+
+  it('stores nothing where the service can’t be reached', async () => {
+    const env = withFile();
+    const result = await runInProcess(['auth', 'login', '--base-url', other.url], { env, stdin: key });
+    expect(result.code).toBe(75);
+    expect(() => filesOf(env)).toThrow('ENOENT');
+  });
+
+  it('without a keychain, and nobody to ask, says how to choose the file', async () => {
+    const env = bareEnvironment();
+    const result = await login(env);
+    expect(result.code).toBe(78);
+    expect(result.stderr).toContain('LEADPIPE_CREDENTIAL_STORE=file');
+    expect(() => filesOf(env)).toThrow('ENOENT');
+  });
+
+  it('with no address, and nobody to ask, says how to give it', async () => {
+    const result = await run(['auth', 'login'], { env: withFile(), stdin: key });
+    expect(result.code).toBe(78);
+    expect(result.stderr).toContain('--base-url');
+  });
+
+  it('does not use a store that it does not know', async () => {
+    const result = await login({ ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: 'cloud' });
+    expect(result).toMatchObject({ code: 78 });
+    expect(result.stderr).toContain('keychain or file');
+  });
+
+  it('asks on a terminal, for the key without showing it, and before it uses a file', async () => {
+    const env = bareEnvironment();
+    const terminal = inTerminal(['auth', 'login'], { env, columns: 120 });
+    await terminal.waitFor(/Address of the service: \S*$/);
+    terminal.type(`${service.url}\r`);
+    await terminal.waitFor(/0600\)\? \[y\/N\] \S*$/);
+    terminal.type('y\r');
+    await terminal.waitFor(/not shown\): $/);
+    terminal.type(`${key}\r`);
+    const { transcript, code } = await terminal.ended;
+    expect(code).toBe(0);
+    expect(transcript).not.toContain(key);
+    expect(transcript).toContain('Stored the key');
+    expect(filesOf(env)).toMatchObject({ 'credentials.json': { keys: { default: { store: 'file' } } } });
+  });
+
+  it.each([
+    ['no', 'n\r', 78],
+    ['Ctrl-C', '\x03', 130],
+    ['the end of the input', '\x04', 130],
+  ])('stores nothing after %s', async (_name, keys, code) => {
+    const env = bareEnvironment();
+    const terminal = inTerminal(['auth', 'login', '--base-url', service.url], { env });
+    await terminal.waitFor(/\[y\/N\] \S*$/);
+    terminal.type(keys);
+    expect((await terminal.ended).code).toBe(code);
+    expect(() => filesOf(env)).toThrow('ENOENT');
+  });
+});
+
+describe('a stored key', () => {
+  it.each([
+    ['--base-url', (url: string) => ({ args: ['--base-url', url], env: {} })],
+    ['LEADPIPE_BASE_URL', (url: string) => ({ args: [], env: { LEADPIPE_BASE_URL: url } })],
+    ['localhost for 127.0.0.1', (_: string, own: string) => ({ args: ['--base-url', own], env: {} })],
+  ])('is not sent to another origin: %s', async (_name, other_) => {
+    const env = withFile();
+    await login(env);
+    const requests = other.requests.length;
+    const way = other_(other.url, service.url.replace('127.0.0.1', 'localhost'));
+    const result = await run(['balance', ...way.args], { env: { ...env, ...way.env } });
+    expect(result).toMatchObject({ code: 78, stdout: '' });
+    expect(result.stderr).toContain(`stored for ${service.url}`);
+    expect(other.requests).toHaveLength(requests);
+  });
+
+  it('is not sent to an address that the settings file was given afterwards', async () => {
+    const env = withFile();
+    await login(env);
+    const set = await run(['config', 'set', 'base_url', other.url], { env });
+    expect(set.stderr).toContain('is not sent to another address');
+    expect((await run(['balance'], { env })).code).toBe(78);
+  });
+
+  it('comes after LEADPIPE_API_KEY', async () => {
+    const env = withFile();
+    await login(env);
+    const result = await run(['auth', 'status'], { env: { ...env, LEADPIPE_API_KEY: 'lp_local_revoked' } });
+    expect(result.code).toBe(4);
+    expect(JSON.parse(result.stdout)).toMatchObject({ key_from: 'LEADPIPE_API_KEY', valid: false });
+  });
+
+  it('is shown as it is when the service can’t be asked', async () => {
+    const env = { ...withFile(), LEADPIPE_API_KEY: key };
+    const result = await runInProcess(['auth', 'status', '--base-url', other.url], { env });
+    expect(result.code).toBe(75);
+    expect(JSON.parse(result.stdout)).toMatchObject({ valid: null, available_credits: null });
+  });
+
+  it('is forgotten by logout, once', async () => {
+    const env = withFile();
+    await login(env);
+    expect((await run(['auth', 'logout'], { env })).stderr).toContain('Forgot the key');
+    expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
+    expect(await run(['auth', 'logout'], { env })).toMatchObject({ code: 0 });
+    expect((await run(['balance'], { env })).code).toBe(78);
+  });
+
+  it('in a damaged file is named, not repeated, and not overwritten', async () => {
+    const env = withFile();
+    await login(env);
+    const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'credentials.json');
+    for (const damaged of [`{"keys":{"default":{"key":"${key}`, `{"keys":{"default":"${key}"}}`]) {
+      writeFileSync(file, damaged);
+      for (const args of [['balance'], ['auth', 'list'], ['auth', 'logout'], ['balance', '--verbose']]) {
+        const result = await run(args, { env });
+        expect(result.code).toBe(78);
+        expect(result.stderr).toContain(file);
+        expect(result.stderr).not.toContain(key);
+      }
+      expect((await login(env)).code).toBe(78);
+      expect(readFileSync(file, 'utf8')).toBe(damaged);
+    }
+  });
+});
+
+describe('profiles', () => {
+  it('are listed with where their keys are, and switched', async () => {
+    const env = withFile();
+    await login(env);
+    const work = await login(env, key, '--profile', 'work');
+    expect(work.stderr).toContain('leadpipe auth switch work');
+    await run(['auth', 'logout', '--profile', 'default'], { env });
+    expect((await run(['balance'], { env })).code).toBe(78);
+    expect((await run(['auth', 'switch', 'work'], { env })).code).toBe(0);
+    expect((await run(['balance'], { env })).code).toBe(0);
+    const list = await run(['auth', 'list'], { env });
+    expect(
+      list.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([
+      { profile: 'default', in_use: false, base_url: service.url, key_in: null, key_for: null },
+      { profile: 'work', in_use: true, base_url: service.url, key_in: 'file', key_for: service.url },
+    ]);
+    const wrong = await run(['auth', 'switch', 'wrok'], { env });
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('default, work');
+  });
+});
+
+describe('the first command of someone who has nothing', () => {
+  it.each(['balance', 'search company x', 'task run person x', 'auth status'])(
+    '`%s` says in four lines what to do',
+    async (line) => {
+      const result = await run(line.split(' '), { env: bareEnvironment() });
+      expect(result).toMatchObject({ code: 78, stdout: '' });
+      expect(result.stderr.trimEnd().split('\n')).toHaveLength(4);
+      for (const way of ['auth login', 'LEADPIPE_BASE_URL', '--local']) expect(result.stderr).toContain(way);
+    },
+  );
+});

@@ -1,0 +1,117 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { settingNames } from '../../src/config/settings.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { bareEnvironment, type Result, run } from '../helpers/run.ts';
+
+const config = (env: Record<string, string>, ...args: string[]): Promise<Result> =>
+  runInProcess(['config', ...args], { env });
+
+describe('config', () => {
+  it('sets, gets, lists and unsets, in files that are the user’s alone', async () => {
+    const env = bareEnvironment();
+    expect(await run(['config', 'set', 'timeout.idle', '60'], { env })).toEqual({
+      stdout: '',
+      stderr: '',
+      code: 0,
+    });
+    expect(await run(['config', 'get', 'timeout.idle'], { env })).toMatchObject({ stdout: '60\n', code: 0 });
+    const folder = env.LEADPIPE_CONFIG_DIR ?? '';
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o600);
+    expect((await config(env, 'path')).stdout).toBe(`${join(folder, 'config.json')}\n`);
+
+    const rows = (await config(env, 'list')).stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows.map(({ setting }) => setting)).toEqual(settingNames);
+    expect(rows.find(({ setting }) => setting === 'timeout.idle')).toMatchObject({
+      value: 60,
+      from: 'profile',
+    });
+    expect(rows.find(({ setting }) => setting === 'format')).toMatchObject({ value: null, from: null });
+
+    expect((await config(env, 'unset', 'timeout.idle')).code).toBe(0);
+    expect(await config(env, 'get', 'timeout.idle')).toMatchObject({ stdout: '', code: 6 });
+  });
+
+  it('has a profile of its own for each name, and keeps what it does not know', async () => {
+    const env = bareEnvironment();
+    const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
+    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
+    writeFileSync(file, '{"of_tomorrow":1,"profiles":{"work":{"new_setting":"x"}}}');
+    await config(env, 'set', 'format', 'csv', '--profile', 'work');
+    await config({ ...env, LEADPIPE_PROFILE: 'other' }, 'set', 'format', 'json');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      of_tomorrow: 1,
+      profiles: { work: { new_setting: 'x', format: 'csv' }, other: { format: 'json' } },
+    });
+  });
+
+  it('shows what the environment says before the profile', async () => {
+    const env = { ...bareEnvironment(), LEADPIPE_BASE_URL: 'https://leads.example' };
+    const { stdout } = await config(env, 'list');
+    expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({
+      setting: 'base_url',
+      value: 'https://leads.example',
+      from: 'LEADPIPE_BASE_URL',
+    });
+  });
+
+  it.each([
+    [['set', 'timeout.idel', '60'], 2, 'timeout.idle'],
+    [['get', 'api_key'], 2, 'base_url'],
+    [['set', 'format', 'xml'], 2, 'table, jsonl, json, csv'],
+    [['set', 'timeout.idle', 'soon'], 2, 'seconds, above 0 and up to 86400'],
+    [['set', 'base_url', 'http://leads.example'], 78, 'https'],
+    [['set', 'format', 'csv', '--profile', '../x'], 2, "can't name a profile"],
+    [['list', '--profile', 'nowhere'], 78, 'auth login --profile nowhere'],
+  ])('refuses %j with %i', async (args, code, says) => {
+    const env = bareEnvironment();
+    const result = await config(env, ...args);
+    expect(result).toMatchObject({ code, stdout: '' });
+    expect(result.stderr).toContain(says);
+    expect(() => statSync(env.LEADPIPE_CONFIG_DIR ?? '')).toThrow('ENOENT');
+  });
+
+  it.each(['{"profiles": {"default": {"base_url"', '[1]', '"text"', '{"profiles":3}'])(
+    'names a file of %j, and leaves it as it is',
+    async (damaged) => {
+      const env = bareEnvironment();
+      const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
+      mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
+      writeFileSync(file, damaged);
+      for (const args of [['set', 'format', 'csv'], ['unset', 'format'], ['list'], ['get', 'format']]) {
+        const result = await config(env, ...args);
+        expect(result.code).toBe(78);
+        expect(result.stderr).toContain(file);
+      }
+      expect((await runInProcess(['balance'], { env })).code).toBe(78);
+      expect(readFileSync(file, 'utf8')).toBe(damaged);
+    },
+  );
+
+  it('can mend a setting that makes its profile unusable', async () => {
+    const env = bareEnvironment();
+    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
+    writeFileSync(
+      join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
+      '{"profiles":{"default":{"format":"xml"}}}',
+    );
+    const refused = await runInProcess(['balance'], { env });
+    expect(refused.code).toBe(78);
+    expect(refused.stderr).toContain('leadpipe config unset format');
+    expect((await config(env, 'unset', 'format')).code).toBe(0);
+    expect((await config(env, 'list')).code).toBe(0);
+  });
+
+  it('names a folder that is none', async () => {
+    const env = bareEnvironment();
+    writeFileSync(env.LEADPIPE_CONFIG_DIR ?? '', 'not a folder');
+    const result = await config(env, 'set', 'format', 'csv');
+    expect(result.code).toBe(78);
+    expect(result.stderr).toContain('config.json');
+  });
+});

@@ -1,0 +1,20 @@
+import { changeSetting } from '../../src/config/change-settings.ts';
+
+/** Writes so many settings of so many profiles, one after the other. */
+const [, , config = '', name = '', count = '0'] = process.argv;
+const context = {
+  directories: { config, state: '' },
+  pid: process.pid,
+  random: Math.random,
+  clock: {
+    now: () => new Date(),
+    monotonic: () => performance.now(),
+    after(ms: number, callback: () => void) {
+      const timer = setTimeout(callback, ms);
+      return () => clearTimeout(timer);
+    },
+  },
+};
+for (let index = 0; index < Number(count); index++) {
+  await changeSetting(context, `${name}-${index}`, 'poll.max', index + 1);
+}

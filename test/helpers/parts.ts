@@ -1,0 +1,13 @@
+import { spawnSync } from 'node:child_process';
+
+/**
+ * Whether a program that a test needs is on this machine. Where everything has to be shown
+ * (LEADPIPE_TEST_PARTS=required, as in CI) a missing one is an error, and no reason to leave the test out.
+ */
+export function needs(...programs: readonly string[]): boolean {
+  const missing = programs.filter((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0);
+  if (missing.length > 0 && process.env.LEADPIPE_TEST_PARTS === 'required') {
+    throw new Error(`not on this machine: ${missing.join(', ')}; \`npm run debian-parts\` installs them`);
+  }
+  return missing.length === 0;
+}
