@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import { toTerminalText } from '../output/clean.ts';
+import { foldFacts } from '../output/facts.ts';
 import type { ConnectionOptions } from './options.ts';
 
 /** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
@@ -17,7 +18,8 @@ export function createNotes(
   options: Pick<ConnectionOptions, 'quiet' | 'jsonErrors' | 'verbose'>,
 ): Notes {
   const print = (line: string): void => {
-    context.stderr.stream.write(`${toTerminalText(line)}\n`);
+    const { stream, columns } = context.stderr;
+    stream.write(`${foldFacts(toTerminalText(line), columns).join('\n')}\n`);
   };
   const nothing = (): void => {};
   return {

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
+import { foldFacts } from '../output/facts.ts';
 import { exitCodeOf } from './exit-codes.ts';
 
 export interface ReportOptions {
@@ -17,18 +18,20 @@ export function reportError(context: Context, thrown: unknown, options: ReportOp
   const exit = exitCodeOf(error.outcome);
   if (error.outcome === 'reader_closed') return exit;
   const { stream } = context.stderr;
-  stream.write(options.jsonErrors ? `${toJson(error, exit)}\n` : toText(error));
+  stream.write(options.jsonErrors ? `${toJson(error, exit)}\n` : toText(error, context.stderr.columns));
   if (options.verbose) stream.write(`${stackOf(error)}\n`);
   return exit;
 }
 
-function toText({ message, details }: LeadpipeError): string {
+function toText({ message, details }: LeadpipeError, columns: number | undefined): string {
   const facts = [
     details.requestId === undefined ? undefined : `request ${details.requestId}`,
     details.operationId === undefined ? undefined : `operation ${details.operationId}`,
     details.charged === undefined ? undefined : `charged: ${details.charged}`,
   ].filter((fact) => fact !== undefined);
-  const lines = [`leadpipe: ${message}`, details.hint, facts.join(' · ')];
+  // The rest is wrapped by the terminal, and so can still be copied as the one line it is.
+  const folded = foldFacts(toTerminalText(facts.join(' · ')), columns);
+  const lines = [`leadpipe: ${message}`, ...(details.hint?.split('\n') ?? []), ...folded];
   return lines
     .filter((line) => line !== undefined && line !== '')
     .map((line) => `${toTerminalText(line as string)}\n`)

@@ -75,7 +75,8 @@ function openSpinner(context: Context, options: ConnectionOptions, text: () => s
   let progress: Progress | undefined;
   let ended = false;
   const loading = createProgress(context.stderr, {
-    quiet: options.quiet === true || options.jsonErrors === true,
+    // A dumb terminal can't take back what it shows.
+    quiet: options.quiet === true || options.jsonErrors === true || context.env.TERM === 'dumb',
     color: colorOf(context, context.stderr, options.color),
   }).then((loaded) => {
     progress = loaded;

@@ -1,8 +1,9 @@
 import type { ChalkInstance } from 'chalk';
 import type { JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
+import { foldFacts } from './facts.ts';
 import type { TableColumn } from './table-columns.ts';
-import { cutTo, textWidth, wrapTo } from './text-width.ts';
+import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 
 const bodyLines = 3;
 const otherLines = 2;
@@ -22,17 +23,17 @@ export function cardLines(
   const titleWidth = aside === '' ? width : width - textWidth(aside) - 2;
   const title = cutTo(textOf(columns.find(({ role }) => role === 'title')), titleWidth);
   if (title !== '' || aside !== '') {
-    lines.push(
-      [title && chalk.bold(title), aside && chalk.dim(aside)].filter((part) => part !== '').join('  '),
-    );
+    lines.push([title && chalk.bold(title), aside].filter((part) => part !== '').join('  '));
   }
   for (const column of columns) {
     const text = textOf(column);
     if (text === '' || column.role === 'title' || column.role === 'aside') continue;
     if (column.role === undefined) {
-      lines.push(...wrapTo(`${toTerminalText(column.header)}: ${text}`, width, otherLines));
+      lines.push(...wrapWords(`${toTerminalText(column.header)}: ${text}`, width, otherLines));
+    } else if (column.role === 'link') {
+      for (const line of foldFacts(text, width, textWidth)) lines.push(...wrapWords(line, width, otherLines));
     } else {
-      lines.push(...wrapTo(text, width, column.role === 'body' ? bodyLines : otherLines));
+      lines.push(...wrapTo(text, width, bodyLines));
     }
   }
   return lines.length > 0 ? lines : ['–'];

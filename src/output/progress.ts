@@ -37,8 +37,11 @@ export async function createProgress(stderr: OutputStream, options: ProgressOpti
   });
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  let line = '';
 
   function draw(): void {
+    // Always one line, also when the terminal has been made narrower: a second one could not be taken away again.
+    spinner.text = cutTo(line, (stderr.columns || 80) - 4);
     // A terminal that is held (Ctrl-S) or slow misses frames instead of gathering them.
     if (!stream.writableNeedDrain) stream.write(`\r${spinner.frame()}${eraseToEnd}`);
   }
@@ -53,8 +56,7 @@ export async function createProgress(stderr: OutputStream, options: ProgressOpti
   return {
     update(text) {
       if (stopped) return;
-      // Always one line: a second one could not be taken away again.
-      spinner.text = cutTo(toTerminalText(text), (stderr.columns || 80) - 4);
+      line = toTerminalText(text);
       if (timer !== undefined) return;
       draw();
       timer = setInterval(draw, frameMs).unref();

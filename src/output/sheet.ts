@@ -5,7 +5,7 @@ import { toTerminalText } from './clean.ts';
 import { readableLines } from './readable.ts';
 import type { Sink } from './sink.ts';
 import { defaultWidth } from './table-plan.ts';
-import { cutTo, textWidth, wrapTo } from './text-width.ts';
+import { cutTo, textWidth, wrapWords } from './text-width.ts';
 import type { RecordWriter, WriterOptions } from './writer.ts';
 
 const gap = 2;
@@ -31,7 +31,7 @@ export function createSheetWriter(sink: Sink, options: WriterOptions): RecordWri
         const table = borderless();
         columns.forEach((column, index) => {
           const lines = readableLines(column.value(view)).flatMap((line) =>
-            line === '' ? [''] : wrapTo(line, valueWidth, mostLines),
+            line === '' ? [''] : wrapWords(line, valueWidth, mostLines),
           );
           const shown = lines.length > mostLines ? [...lines.slice(0, mostLines), '…'] : lines;
           table.push([chalk.bold(names[index] as string), shown.join('\n') || none]);

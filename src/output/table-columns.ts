@@ -3,6 +3,8 @@ import type { Column } from './columns.ts';
 import { enrichedContent, scoreOf } from './entity-parts.ts';
 import { readable, shortLinks } from './readable.ts';
 
+const cardLinks = 4;
+
 /** A column for people. It loads nothing, so that the other formats can carry it along. */
 export interface TableColumn {
   readonly header: string;
@@ -15,7 +17,7 @@ export interface TableColumn {
   readonly max: number;
   /** On a card the title and what stands beside it come first, links and body without a label. */
   readonly role?: 'title' | 'aside' | 'link' | 'body';
-  /** Left out of a table in which the others would not fit. */
+  /** Left out of a table in which the others would not fit, the first such column first. */
   readonly yields?: boolean;
 }
 
@@ -27,9 +29,9 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
       header: 'link',
       role: 'link',
       min: 18,
-      max: 40,
+      max: 48,
       text: (record) => linksOf(record)[0] ?? '',
-      long: (record) => linksOf(record).join(' · '),
+      long: (record) => someOf(linksOf(record)).join(' · '),
     },
     ...[...new Set(enrichFields)].map((field) => ({
       header: field,
@@ -48,6 +50,14 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
   ];
 }
 
+/** A column of the member of the same name, as it is. */
+export function memberColumn(
+  header: string,
+  rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields'>,
+): TableColumn {
+  return { header, ...rest, text: (record) => readable(record.member(header)) };
+}
+
 /** Columns that nothing is known about. */
 export function plainTable(columns: readonly Column[]): TableColumn[] {
   return columns.map((column) => ({
@@ -56,6 +66,11 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
     max: 80,
     text: (record) => shortLinks(readable(column.value(record))),
   }));
+}
+
+/** As many as a card has room for, each whole: it is there to be followed. */
+function someOf(links: readonly string[]): string[] {
+  return links.length > cardLinks ? [...links.slice(0, cardLinks), '…'] : [...links];
 }
 
 /** The website, the LinkedIn page, then the others in their order. */

@@ -8,9 +8,6 @@ import { defaultWidth, gap, type PlannedColumn, planTable } from './table-plan.t
 import { cutTo, padTo, textWidth } from './text-width.ts';
 import type { RecordWriter, WriterOptions } from './writer.ts';
 
-/** Fewer rows than this say too little about the widths of those to come. */
-const enoughToTell = 5;
-
 /**
  * A table that begins with its first row and never looks back: the widths are fixed before it. Where the columns
  * don't fit side by side, each record is a card.
@@ -20,21 +17,21 @@ export function createTableWriter(sink: Sink, options: WriterOptions): RecordWri
   const width = options.width || defaultWidth;
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
   let plan: PlannedColumn[] | 'cards' | undefined;
-  let betweenCards = '';
 
   function header(planned: readonly PlannedColumn[]): string {
     const names = planned.map((each) =>
       padTo(cutTo(toTerminalText(each.column.header), each.width), each.width),
     );
-    const rules = planned.map((each) => '─'.repeat(each.width));
-    return `${chalk.bold(lineOf(names).trimEnd())}\n${chalk.dim(lineOf(rules))}\n`;
+    const title = `${chalk.bold(lineOf(names).trimEnd())}\n`;
+    // Without colours it may be read aloud, stroke by stroke.
+    if (!options.color) return title;
+    return `${title}${chalk.dim(lineOf(planned.map((each) => '─'.repeat(each.width))))}\n`;
   }
 
   function row(planned: readonly PlannedColumn[], record: JsonView): string {
     const cells = planned.map(({ column, width }, index) => {
       const cut = cutTo(column.text(record), width);
-      const cell = index === planned.length - 1 ? cut : padTo(cut, width);
-      return column.role === 'aside' ? chalk.dim(cell) : cell;
+      return index === planned.length - 1 ? cut : padTo(cut, width);
     });
     return `${lineOf(cells).trimEnd()}\n`;
   }
@@ -45,14 +42,13 @@ export function createTableWriter(sink: Sink, options: WriterOptions): RecordWri
       const views = records.map((record) => new JsonView(record));
       let text = '';
       if (plan === undefined) {
-        plan = planTable(columns, width, widest(columns, views)) ?? 'cards';
+        plan = planTable(columns, width, widest(columns, views), views.length) ?? 'cards';
         if (plan !== 'cards' && !options.continued) text = header(plan);
       }
       const planned = plan;
       for (const view of views) {
         if (planned === 'cards') {
-          text += `${betweenCards}${cardLines(columns, view, width, chalk).join('\n')}\n`;
-          betweenCards = '\n';
+          text += `${cardLines(columns, view, width, chalk).join('\n')}\n\n`;
         } else {
           text += row(planned, view);
         }
@@ -67,8 +63,7 @@ function lineOf(cells: readonly string[]): string {
   return cells.join(' '.repeat(gap));
 }
 
-function widest(columns: readonly TableColumn[], views: readonly JsonView[]): number[] | undefined {
-  if (views.length < enoughToTell) return undefined;
+function widest(columns: readonly TableColumn[], views: readonly JsonView[]): number[] {
   return columns.map((column) =>
     views.reduce(
       (most, view) => Math.max(most, textWidth(cutTo(column.text(view), 200))),

@@ -46,6 +46,16 @@ export function wrapTo(text: string, width: number, maxLines: number): string[] 
   return lines;
 }
 
+const labelAndWord = /^(\S+: )?[!-~]+$/;
+const longestWord = 1000;
+
+/** As `wrapTo`, but an address or an ID alone, or after its label, is left for the terminal to wrap: what it wraps can be copied in one piece. */
+export function wrapWords(text: string, width: number, maxLines: number): string[] {
+  const found = labelAndWord.exec(text);
+  const isLong = found !== null && textWidth(text) > width && textWidth(found[1] ?? '') <= width;
+  return isLong ? [cutTo(text, longestWord)] : wrapTo(text, width, maxLines);
+}
+
 /** Where a line that begins the text ends. */
 function breakAt(near: string, width: number, isWhole: boolean): number {
   const end = fitting(near, width);

@@ -4,7 +4,7 @@ import { withWaiting } from '../../src/cli/spinner.ts';
 import type { Context } from '../../src/context.ts';
 
 /** A context with a terminal, and a clock that only the test moves. */
-function createWaiting() {
+function createWaiting(env: Context['env'] = {}) {
   const stream = new PassThrough();
   let text = '';
   stream.setEncoding('utf8').on('data', (piece: string) => {
@@ -23,7 +23,7 @@ function createWaiting() {
         };
       },
     },
-    env: {},
+    env,
   } as unknown as Context;
   return {
     context,
@@ -57,6 +57,12 @@ describe('waiting for an answer', () => {
     expect(await done).toBe('x');
     expect(waiting.text().endsWith('\r\u001b[K')).toBe(true);
     expect(waiting.waitsFor()).toBeUndefined();
+  });
+
+  it('shows nothing on a dumb terminal, which could not take it back', async () => {
+    const waiting = createWaiting({ TERM: 'dumb' });
+    await withWaiting(waiting.context, { color: false }, 'researching', async () => {});
+    expect(waiting.text()).toBe('');
   });
 
   it('keeps nothing running after a failure', async () => {

@@ -1,0 +1,20 @@
+const between = ' · ';
+
+/**
+ * Facts with ` · ` between them, on as many lines as keep each in one piece: an ID or an address that is cut can't be
+ * copied. No `width` (a file, a terminal that says 0) is one line.
+ */
+export function foldFacts(
+  text: string,
+  width: number | undefined,
+  widthOf: (line: string) => number = (line) => line.length,
+): string[] {
+  if (!width) return [text];
+  const lines: string[] = [];
+  for (const fact of text.split(between)) {
+    const longer = `${lines.at(-1)}${between}${fact}`;
+    if (lines.length > 0 && widthOf(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(fact);
+  }
+  return lines;
+}

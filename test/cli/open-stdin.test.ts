@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FaultServer } from '../helpers/fault-server.ts';
+import {
+  bareEnvironment,
+  command,
+  pointedAt,
+  type Result,
+  resultOf,
+  run,
+  temporaryFolder,
+} from '../helpers/run.ts';
+import { fixedTask, startFixedService } from '../terminal/fixed-service.ts';
+
+/** Every command with something that it can do without standard input, and how that ends with and without a service. */
+const commands: readonly (readonly [line: string, withService: number, without: number])[] = [
+  ['search company fintech', 0, 78],
+  ['task create company fintech', 0, 78],
+  ['task run company fintech', 0, 78],
+  ['task status ls_1', 0, 78],
+  [`task fetch ${fixedTask}`, 0, 78],
+  [`task wait ${fixedTask}`, 0, 78],
+  ['task resume', 0, 0],
+  ['task list', 0, 0],
+  ['contact email x', 0, 78],
+  ['contact phone nobody', 0, 78],
+  ['research x', 0, 78],
+  ['enrich x --field city', 0, 78],
+  ['extract github_repo_stargazers acme/rocket', 0, 78],
+  ['balance', 0, 78],
+  ['history', 0, 0],
+  ['history list', 0, 0],
+  ['history show op_00000000000000', 6, 6],
+  ['history resume', 0, 0],
+  ['history prune', 0, 0],
+  ['conformance http://127.0.0.1:1/ --dry-run', 2, 2],
+  ['serve --port x', 2, 2],
+  ['auth list', 0, 0],
+  ['auth status', 0, 78],
+  ['auth switch nobody', 2, 2],
+  ['auth logout', 0, 0],
+  ['config list', 0, 0],
+  ['config get base_url', 6, 6],
+  ['config set retry.attempts 3', 0, 0],
+  ['config unset base_url', 0, 0],
+  ['config path', 0, 0],
+  ['doctor', 0, 78],
+  ['completion bash', 0, 0],
+  ['man', 0, 0],
+  ['help', 0, 0],
+];
+
+/** A shell without job control between us and the command: how else would a stream be closed? */
+function inShell(line: string, env: Readonly<Record<string, string>>): Promise<Result> {
+  const child = spawn('sh', ['-c', `exec "$0" "$1" ${line}`, process.execPath, command], {
+    env: { ...bareEnvironment(), ...env },
+    cwd: temporaryFolder(),
+    stdio: 'pipe',
+  });
+  return resultOf(child);
+}
+
+describe('standard input that is open and silent', () => {
+  let service: FaultServer;
+  beforeAll(async () => {
+    service = await startFixedService();
+  });
+  afterAll(() => service.close());
+
+  it('is tried with every command', async () => {
+    const { stdout } = await run(['--help']);
+    const listed = [
+      ...(stdout.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}(\w+)/gm),
+    ].map((row) => row[1]);
+    const tried = new Set(commands.map(([line]) => line.split(' ')[0]));
+    expect(listed.filter((name) => !tried.has(name))).toEqual([]);
+  });
+
+  it.each(commands)('%s ends, and asks nothing', async (line, withService, without) => {
+    for (const [env, code] of [
+      [pointedAt(service.url), withService],
+      [{}, without],
+    ] as const) {
+      const result = await inShell(line, env);
+      expect(result.code, result.stderr).toBe(code);
+      expect(`${result.stdout}${result.stderr}`).not.toMatch(/[?:] *$/);
+    }
+  });
+
+  it.each(['<&-', '>&-', '2>&-', '<&- >&- 2>&-'])(
+    'a stream that is closed, %s, is no bug',
+    async (redirect) => {
+      for (const line of ['search company fintech', 'balance', 'history', 'search compny x', '--help']) {
+        const { code, stderr } = await inShell(`${line} ${redirect}`, pointedAt(service.url));
+        expect({ line, code }).toEqual({ line, code: line.includes('compny') ? 2 : 0 });
+        expect(stderr).not.toMatch(/^ +at |a bug/m);
+      }
+    },
+  );
+});

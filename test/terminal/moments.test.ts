@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FaultServer } from '../helpers/fault-server.ts';
+import { needs } from '../helpers/parts.ts';
+import { inTerminal, type TerminalOptions } from '../helpers/pty.ts';
+import { pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { screenOf } from '../helpers/screen.ts';
+import { startFixedService } from './fixed-service.ts';
+import { settled } from './settled.ts';
+
+const redraw = /\r[^\r\n]*\x1b\[K/g;
+const [bold, faint, plainWeight, cyan, plainColour] = [
+  '\x1b[1m',
+  '\x1b[2m',
+  '\x1b[22m',
+  '\x1b[36m',
+  '\x1b[39m',
+];
+const style = /\x1b\[[0-9;]*m/g;
+
+describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
+  let service: FaultServer;
+  beforeAll(async () => {
+    service = await startFixedService();
+  });
+  afterAll(() => service.close());
+
+  const run = (args: readonly string[], { env, ...options }: TerminalOptions = {}) =>
+    inTerminal(args, { ...options, env: { ...pointedAt(service.url), ...env } });
+
+  const ends = [
+    { how: 'Ctrl-C', code: 130, stop: (terminal: ReturnType<typeof run>) => terminal.type('\x03') },
+    { how: 'SIGTERM', code: 143, stop: (terminal: ReturnType<typeof run>) => terminal.signal('SIGTERM') },
+  ];
+
+  describe.each(ends)('at $how', ({ how, code, stop }) => {
+    it('is left clean in the middle of a search', async () => {
+      const terminal = run(['search', 'company', 'slow']);
+      await terminal.waitFor(/searching: 2 so far/);
+      stop(terminal);
+      const end = await terminal.ended;
+      expect(end.code).toBe(code);
+      const { text, ready } = await screenOf(settled(end.transcript), 80);
+      expect(ready).toBe(true);
+      await expect(text).toMatchFileSnapshot(join('golden', `stopped.${how}.txt`));
+    });
+
+    it.each([
+      ['search', ['search', 'company', 'silent'], /searching/],
+      ['lookup', ['contact', 'email', 'never'], /looking up/],
+    ])('is left clean by a %s that nobody answers', async (_, args, waiting) => {
+      const terminal = run(args);
+      await terminal.waitFor(waiting);
+      stop(terminal);
+      const { transcript, code: ended } = await terminal.ended;
+      expect(ended).toBe(code);
+      const { text, ready } = await screenOf(transcript, 80);
+      expect(ready).toBe(true);
+      expect(text).not.toMatch(waiting);
+      expect(transcript).not.toContain('\x1b[?25');
+    });
+  });
+
+  it('may be resized while rows arrive', async () => {
+    const terminal = run(['search', 'company', 'slow'], { columns: 120 });
+    await terminal.waitFor(/searching: 2 so far/);
+    const before = terminal.transcript().length;
+    terminal.resize(20);
+    await expect
+      .poll(() => terminal.transcript().slice(before), { timeout: 10_000 })
+      .toMatch(/ searching: 2 so…\x1b/);
+    terminal.type('\x03');
+    expect((await terminal.ended).code).toBe(130);
+  });
+
+  it.each([
+    ['that is dumb', { TERM: 'dumb' }, []],
+    ['whose user wants no colours and no progress', {}, ['--no-color', '-q']],
+  ])('%s gets text, lines and nothing else', async (_, env, more) => {
+    for (const args of [
+      ['search', 'company', 'fintech'],
+      ['contact', 'email', 'x'],
+      ['search', 'company', 'cut'],
+    ]) {
+      const { transcript } = await run([...args, ...more], { env }).ended;
+      expect(transcript).toMatch(/^[^\x1b\u2500]+$/);
+      expect(transcript.replaceAll('\r\n', '\n')).not.toContain('\r');
+    }
+  });
+
+  it('has styles that read on light and dark, and no words in the faint one', async () => {
+    let all = '';
+    for (const args of [
+      ['search', 'company', 'fintech'],
+      ['contact', 'email', 'x'],
+      ['research', 'x'],
+      ['extract', 'x_followers', 'x'],
+      ['balance'],
+    ]) {
+      const { transcript } = await run(args).ended;
+      const shown = settled(transcript).replace(redraw, '').replaceAll('\r\n', '\n');
+      all += `$ leadpipe ${args.join(' ')}\n${shown.replaceAll('\x1b', '␛')}`;
+      const styles = new Set(transcript.match(style));
+      for (const known of [bold, faint, plainWeight, cyan, plainColour]) styles.delete(known);
+      expect([...styles]).toEqual([]);
+    }
+    for (const [, words] of all.matchAll(/␛\[2m(.*?)␛\[22m/g)) expect(words).toMatch(/^[─ ]+$|^\[\d+\]$/);
+    await expect(all).toMatchFileSnapshot(join('golden', 'styles.txt'));
+  });
+
+  it.each([
+    ['NO_COLOR', { NO_COLOR: '1' }, []],
+    ['--no-color', { FORCE_COLOR: '1' }, ['--no-color']],
+  ])('has none with %s', async (_, env, more) => {
+    const { transcript } = await run(['search', 'company', 'fintech', ...more], { env }).ended;
+    expect(transcript).not.toMatch(style);
+  });
+
+  it('shows progress and the closing line alone while the rows go to a file', async () => {
+    const cwd = temporaryFolder();
+    const { transcript } = await run(['search', 'company', 'a few'], { cwd, redirect: '>leads.jsonl' }).ended;
+    const rows = readFileSync(join(cwd, 'leads.jsonl'), 'utf8').trimEnd().split('\n');
+    expect(rows.map((row) => JSON.parse(row).name)).toEqual([
+      'Solaris Ledger GmbH',
+      'Alster Konto',
+      'Isar Giro',
+    ]);
+    expect((await screenOf(settled(transcript), 80)).text).toBe(
+      '3 leads · stopped: limit · search ls_test · request req_test\noperation op_00000000000000\n',
+    );
+  });
+
+  it('shows the rows alone while the messages go to a file', async () => {
+    const cwd = temporaryFolder();
+    const { transcript } = await run(['search', 'company', 'a few'], { cwd, redirect: '2>messages.txt' })
+      .ended;
+    expect(transcript).toMatch(/^\x1b\[1mname[\s\S]+Isar Giro[^\n]*\r\n$/);
+    expect(transcript).not.toContain('\x1b[K');
+    expect(settled(readFileSync(join(cwd, 'messages.txt'), 'utf8'))).toBe(
+      '3 leads · stopped: limit · search ls_test · request req_test · operation op_00000000000000\n',
+    );
+  });
+});

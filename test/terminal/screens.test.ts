@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FaultServer } from '../helpers/fault-server.ts';
+import { needs } from '../helpers/parts.ts';
+import { inTerminal, type TerminalOptions } from '../helpers/pty.ts';
+import { pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { screenOf } from '../helpers/screen.ts';
+import { startFixedService } from './fixed-service.ts';
+import { settled } from './settled.ts';
+
+interface Screenplay {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly widths: readonly number[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const noService = { LEADPIPE_BASE_URL: '', LEADPIPE_API_KEY: '' };
+
+/** What a user sees: each is looked at by a person when it changes. `npx vitest run test/terminal -u` writes them anew. */
+const screenplays: readonly Screenplay[] = [
+  { name: 'search', args: ['search', 'company', 'fintech'], widths: [20, 60, 80, 120, 200] },
+  { name: 'search-few', args: ['search', 'company', 'a few'], widths: [80, 200] },
+  {
+    name: 'search-enriched',
+    args: ['search', 'company', 'enriched', '--enrich-fields', 'funding_stage,headcount,investors'],
+    widths: [60, 80, 120],
+  },
+  {
+    name: 'search-columns',
+    args: ['search', 'company', 'fintech', '--columns', 'name,links'],
+    widths: [60, 120],
+  },
+  { name: 'search-nothing', args: ['search', 'company', 'nothing'], widths: [60] },
+  { name: 'search-cut', args: ['search', 'company', 'cut'], widths: [60, 120] },
+  { name: 'search-to-file', args: ['search', 'company', 'fintech', '-o', 'leads.csv'], widths: [80] },
+  { name: 'search-dumb', args: ['search', 'company', 'a few'], widths: [80], env: { TERM: 'dumb' } },
+  {
+    name: 'search-no-color-quiet',
+    args: ['search', 'company', 'fintech', '--no-color', '-q'],
+    widths: [60, 80],
+  },
+  { name: 'contact', args: ['contact', 'email', 'the CTO of Solaris Ledger'], widths: [60, 120] },
+  { name: 'contact-not-found', args: ['contact', 'phone', 'nobody'], widths: [80] },
+  { name: 'research', args: ['research', 'which firms fit?'], widths: [60, 200] },
+  {
+    name: 'enrich',
+    args: ['enrich', 'Solaris Ledger', '--field', 'headcount:integer', '--field', 'city'],
+    widths: [60, 120],
+  },
+  { name: 'extract', args: ['extract', 'github_repo_stargazers', 'acme/rocket'], widths: [60, 80] },
+  { name: 'balance', args: ['balance'], widths: [60] },
+  { name: 'task-run', args: ['task', 'run', 'company', 'fintech'], widths: [60, 120] },
+  { name: 'auth-status', args: ['auth', 'status'], widths: [60, 120] },
+  { name: 'error-no-address', args: ['balance'], widths: [60], env: noService },
+  { name: 'error-usage', args: ['search', 'compny', 'x'], widths: [60, 80] },
+  { name: 'error-option', args: ['search', 'company', 'x', '--limt', '3'], widths: [60] },
+  { name: 'error-credits', args: ['search', 'company', 'no credit'], widths: [60, 120] },
+  { name: 'error-long-message', args: ['search', 'company', 'misunderstood'], widths: [60, 200] },
+];
+
+const cases = screenplays.flatMap((play) => play.widths.map((columns) => ({ ...play, columns })));
+
+describe.skipIf(!needs('script', 'stty'))('what a terminal shows', () => {
+  let service: FaultServer;
+  beforeAll(async () => {
+    service = await startFixedService();
+  });
+  afterAll(() => service.close());
+
+  async function shown(args: readonly string[], options: TerminalOptions & { columns: number }) {
+    const terminal = inTerminal(args, { ...options, env: { ...pointedAt(service.url), ...options.env } });
+    const { transcript, code } = await terminal.ended;
+    const screen = await screenOf(settled(transcript), options.columns);
+    const words = args.map((word) => (/^[\w.,:/-]+$/.test(word) ? word : `"${word}"`));
+    const variables = Object.entries(options.env ?? {}).map(([name, value]) => `${name}=${value} `);
+    const play = `${variables.join('')}leadpipe ${words.join(' ')}`;
+    return { transcript, screen, golden: `$ ${play}\n${screen.text}[exit ${code}]\n` };
+  }
+
+  it.each(cases)('$name in $columns columns', async ({ name, args, columns, env }) => {
+    const { golden, screen } = await shown(args, { columns, ...(env && { env }) });
+    await expect(golden).toMatchFileSnapshot(join('golden', `${name}.${columns}.txt`));
+    expect(screen.ready).toBe(true);
+  });
+
+  it.each([60, 80, 120])('the history and the tasks of a machine in %i columns', async (columns) => {
+    const env = { LEADPIPE_STATE_DIR: temporaryFolder() };
+    for (const args of [
+      ['search', 'company', 'a few', '-o', '/dev/null'],
+      ['contact', 'email', 'nobody'],
+      ['extract', 'github_repo_stargazers', 'acme/rocket'],
+      ['search', 'company', 'no credit'],
+      ['task', 'run', 'company', 'fintech in Berlin or near it'],
+    ]) {
+      await inTerminal(args, { env: { ...pointedAt(service.url), ...env } }).ended;
+    }
+    const goldens = [];
+    for (const args of [['history'], ['task', 'list']])
+      goldens.push((await shown(args, { columns, env })).golden);
+    const text = goldens.join('').replaceAll(env.LEADPIPE_STATE_DIR, '/state');
+    await expect(text).toMatchFileSnapshot(join('golden', `history.${columns}.txt`));
+  });
+});
