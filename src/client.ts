@@ -51,6 +51,8 @@ export interface Answer<T> {
   readonly requestId: string | undefined;
   /** As the service returned it: supplied or generated. */
   readonly idempotencyKey: string | undefined;
+  /** The `Date` header. */
+  readonly serverTime: string | undefined;
 }
 
 /** A fetch page with its entities as the service wrote them. */

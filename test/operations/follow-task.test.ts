@@ -33,7 +33,7 @@ function createClient(status: () => Status, entities = 100): Client {
       seen = status();
       const [state, ready_count] = seen;
       const value = { status: { status: state, ready_count, verified_count: ready_count } };
-      return { text: '', value, requestId: 'req', idempotencyKey: undefined };
+      return { text: '', value, requestId: 'req', idempotencyKey: undefined, serverTime: undefined };
     },
     async fetch(id, pts, num): Promise<Page> {
       const [state, ready_count] = seen;
@@ -53,6 +53,7 @@ function createClient(status: () => Status, entities = 100): Client {
         value,
         requestId: 'req',
         idempotencyKey: undefined,
+        serverTime: undefined,
         entities: Array.from({ length: count }, (_, i) => String(pts + i)),
       };
     },

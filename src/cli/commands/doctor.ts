@@ -1,0 +1,106 @@
+import { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { memberLayout } from '../../output/columns.ts';
+import { memberColumn, type TableColumn } from '../../output/table-columns.ts';
+import type { Finding } from '../doctor/finding.ts';
+import {
+  checkConfigDirectory,
+  checkKeychain,
+  checkNode,
+  checkSettings,
+  checkStateDirectory,
+  checkTerminal,
+} from '../doctor/machine-checks.ts';
+import { checkService } from '../doctor/service-checks.ts';
+import { readOutcomes } from '../exit-codes.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
+import { createNotes } from '../notes.ts';
+import {
+  addConnectionOptions,
+  addRecordOptions,
+  type ConnectionOptions,
+  type RecordOptions,
+} from '../options.ts';
+import { type RecordOutput, toLayout, withOutput } from '../record-output.ts';
+
+type DoctorOptions = ConnectionOptions & RecordOptions;
+
+const members: readonly (keyof Finding)[] = ['check', 'result', 'found', 'fix'];
+
+/** For people. What was found, and what to do about it, is said in full below the table. */
+const doctorTable: TableColumn[] = [
+  memberColumn('check', { min: 16, max: 16, role: 'title' }),
+  memberColumn('result', { min: 7, max: 7, role: 'aside' }),
+  memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }),
+];
+
+const help: CommandHelp = {
+  examples: ['leadpipe doctor', 'leadpipe doctor --local -f json'],
+  output: [
+    'an object per check; result is ok, warning, failure or skipped:',
+    '{"check":"clock","result":"warning",',
+    ' "found":"340 s ahead of the clock of the service","fix":"…"}',
+  ],
+  outcomes: [...readOutcomes, 'credits'],
+};
+
+export function createDoctorCommand(context: Context): Command {
+  const command = new Command('doctor').description(
+    'Checks this machine, the settings, the way to the service, and the key, and says how to mend what is wrong. ' +
+      'Costs nothing. 0 when the next search would work; else as that search would end.',
+  );
+  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: DoctorOptions) =>
+    runDoctor(context, options),
+  );
+}
+
+async function runDoctor(context: Context, options: DoctorOptions): Promise<void> {
+  const layout = toLayout(options, { ...memberLayout(members), table: doctorTable });
+  const findings: Finding[] = [];
+  await withOutput(context, options, { shape: 'list', layout, preferred: undefined }, async (output) => {
+    for await (const finding of check(context, options)) {
+      findings.push(finding);
+      await write(output, finding);
+    }
+  });
+  report(context, options, findings);
+}
+
+async function* check(context: Context, options: DoctorOptions): AsyncGenerator<Finding> {
+  yield checkNode(context);
+  yield checkTerminal(context);
+  yield await checkConfigDirectory(context);
+  const [settings, profile] = await checkSettings(context, options.profile);
+  yield settings;
+  yield await checkStateDirectory(context);
+  if (!options.local) yield await checkKeychain(context, profile);
+  if (profile !== undefined) yield* checkService(context, options, profile);
+}
+
+async function write(output: RecordOutput, { check, result, found, fix }: Finding): Promise<void> {
+  await output.write([JSON.stringify({ check, result, found, fix })]);
+}
+
+/** What is wrong and how to mend it, in full, and how the next search would end. Throws the first failure. */
+function report(context: Context, options: DoctorOptions, findings: readonly Finding[]): void {
+  const notes = createNotes(context, options);
+  const failures = findings.filter(({ result }) => result === 'failure');
+  const [first] = failures;
+  for (const finding of findings) {
+    const { check, result, found, fix } = finding;
+    if (!fix) continue;
+    notes.say(`${result}: ${check}: ${found}`);
+    // The first failure's is said by the error.
+    if (finding !== first) notes.say(fix);
+  }
+  if (first === undefined) {
+    notes.say('The next search would work.');
+    return;
+  }
+  throw new LeadpipeError(
+    first.outcome ?? 'configuration',
+    `the next search would not work: ${failures.map(({ check }) => check).join(', ')}`,
+    { type: 'unhealthy', ...(first.fix ? { hint: first.fix } : {}) },
+  );
+}

@@ -1,0 +1,153 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { toAddressText } from '../../config/address.ts';
+import type { Profile } from '../../config/settings.ts';
+import type { Context } from '../../context.ts';
+import { limits } from '../../contract/limits.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { StoppedError } from '../../transport/errors.ts';
+import { proxyFor } from '../../transport/proxy.ts';
+import { type Connection, withConnection } from '../connection.ts';
+import { toMaskedKey } from '../masked-key.ts';
+import type { ConnectionOptions } from '../options.ts';
+import { findAddress, findKey, noTarget, type Target, takesProxy } from '../target.ts';
+import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
+
+const answered = ['connection', 'clock', 'key', 'access', 'credit'] as const;
+
+const noProxy = 'none';
+
+/** How far the clocks may be apart, in seconds: certificates and `Retry-After` dates are read by ours. */
+const mostSkew = 60;
+
+/** From the address to the credits, with one request that costs nothing, and a second one for what the key may do. */
+export async function* checkService(
+  context: Context,
+  options: ConnectionOptions,
+  profile: Profile,
+): AsyncGenerator<Finding> {
+  if (options.local) {
+    yield ok('address', 'the local service, inside this process');
+    yield* askService(context, options, undefined);
+    return;
+  }
+  let baseUrl: URL | undefined;
+  try {
+    baseUrl = findAddress(context, options, profile);
+    if (baseUrl === undefined) throw noTarget;
+  } catch (error) {
+    yield failureOf('address', error);
+    for (const check of ['proxy', 'name', ...answered]) yield skipped(check, 'there is no address');
+    return;
+  }
+  yield ok('address', toAddressText(baseUrl));
+  const proxy = checkProxy(context, baseUrl);
+  yield proxy;
+  yield await checkName(baseUrl, proxy);
+  let apiKey: string;
+  try {
+    ({ apiKey } = await findKey(context, profile, baseUrl));
+  } catch (error) {
+    yield failureOf('key', error);
+    for (const check of answered) if (check !== 'key') yield skipped(check, 'there is no key');
+    return;
+  }
+  // What is wrong is to be seen, and at once.
+  const settings = { ...profile.settings, 'retry.attempts': 0 };
+  yield* askService(context, options, { baseUrl, apiKey, profile: { ...profile, settings } });
+}
+
+function checkProxy({ env }: Context, baseUrl: URL): Finding {
+  try {
+    const proxy = takesProxy(baseUrl) ? proxyFor(baseUrl, env) : undefined;
+    return ok('proxy', proxy?.name ?? noProxy);
+  } catch (error) {
+    return failureOf('proxy', error);
+  }
+}
+
+async function checkName({ hostname }: URL, proxy: Finding): Promise<Finding> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0) return skipped('name', 'the address is a number');
+  if (proxy.found !== noProxy) return skipped('name', 'the proxy looks it up');
+  try {
+    const addresses = await lookup(host, { all: true });
+    return ok('name', `${host} is ${addresses.map(({ address }) => address).join(', ')}`);
+  } catch (error) {
+    const fix = 'Check the address (leadpipe config get base_url), the network, and the name servers.';
+    return failure('name', 'temporary', `${host}: ${(error as Error).message}`, fix);
+  }
+}
+
+async function* askService(
+  context: Context,
+  options: ConnectionOptions,
+  known: (Target & { readonly profile: Profile }) | undefined,
+): AsyncGenerator<Finding> {
+  const findings: Finding[] = [];
+  await withConnection(
+    context,
+    options,
+    async (connection) => void findings.push(...(await ask(context, connection, known))),
+    known === undefined ? {} : { known },
+  );
+  yield* findings;
+}
+
+async function ask(
+  context: Context,
+  { client, origin }: Connection,
+  known: Target | undefined,
+): Promise<Finding[]> {
+  const key = known === undefined ? 'of the local service' : toMaskedKey(known.apiKey);
+  try {
+    const { value, serverTime } = await client.balance(context.signal);
+    return [
+      ok('connection', origin.startsWith('https:') ? 'made, with a certificate that is trusted' : 'made'),
+      toSkew(context.clock.now(), serverTime),
+      ok('key', `${key}: the service takes it`),
+      await checkAccess(context, client),
+      toCredit(value.available_credits),
+    ];
+  } catch (error) {
+    if (error instanceof StoppedError || !(error instanceof LeadpipeError)) throw error;
+    const isRefusal = error.details.status !== undefined;
+    const later = (check: string): Finding => skipped(check, 'the balance was not told');
+    return [
+      isRefusal ? ok('connection', 'made') : failureOf('connection', error),
+      later('clock'),
+      isRefusal ? failureOf('key', error) : later('key'),
+      later('access'),
+      later('credit'),
+    ];
+  }
+}
+
+/** A made-up task is not found by a key that may look, and refused to one that may not. Nothing else can be asked for nothing. */
+async function checkAccess(context: Context, client: Connection['client']): Promise<Finding> {
+  try {
+    await client.status('ls_doctor', context.signal);
+  } catch (error) {
+    if (error instanceof StoppedError || !(error instanceof LeadpipeError)) throw error;
+    if (error.details.status !== 404) return failureOf('access', error);
+  }
+  return ok('access', 'entity search; what else the key may do, and what is enabled, only a purchase shows');
+}
+
+function toSkew(here: Date, serverTime: string | undefined): Finding {
+  const there = Date.parse(serverTime ?? '');
+  if (Number.isNaN(there)) return skipped('clock', 'the service does not tell the time');
+  const seconds = Math.round((here.getTime() - there) / 1000);
+  if (Math.abs(seconds) <= mostSkew) return ok('clock', 'as the clock of the service');
+  const found = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the clock of the service`;
+  return warning('clock', found, 'Set the clock of this machine (timedatectl set-ntp true).');
+}
+
+function toCredit(credits: number): Finding {
+  const usual = limits.entityLimit.default;
+  const found = `${credits} credits`;
+  if (credits === 0) return failure('credit', 'credits', found, 'Get credits for the account of this key.');
+  if (credits >= usual) return ok('credit', found);
+  const fix = `A search reserves as many credits as its limit, ${usual} unless it is given: --limit ${credits}`;
+  return warning('credit', found, fix);
+}

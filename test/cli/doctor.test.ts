@@ -1,0 +1,201 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { inTerminal } from '../helpers/pty.ts';
+import { bareEnvironment, pointedAt, type Result, run } from '../helpers/run.ts';
+
+interface Row {
+  readonly check: string;
+  readonly result: string;
+  readonly found: string;
+  readonly fix: string | null;
+}
+
+let server: FaultServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+interface Service {
+  readonly balance?: readonly [status: number, body: object];
+  readonly status?: number;
+  readonly date?: Date;
+}
+
+const wellOff = { object: 'credit_balance', available_credits: 1200 };
+const refusal = (type: string): object => ({ error: { type, message: 'no' } });
+
+/** A service that tells its balance, knows no tasks, and has a clock. */
+async function startService({ balance = [200, wellOff], status = 404, date }: Service): Promise<string> {
+  server = await startFaultServer((socket, { path }) => {
+    const [code, body] = path.startsWith('/v1/credit') ? balance : [status, refusal('not_found')];
+    const text = JSON.stringify(body);
+    const time = (date ?? new Date()).toUTCString();
+    socket.end(
+      `HTTP/1.1 ${code} X\r\ncontent-type: application/json\r\ndate: ${time}\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+    );
+  });
+  return server.url;
+}
+
+async function examine(env: Record<string, string>, ...more: string[]): Promise<Result & { rows: Row[] }> {
+  const result = await runInProcess(['doctor', ...more], { env: { ...bareEnvironment(), ...env } });
+  const lines = result.stdout.trimEnd().split('\n');
+  return { ...result, rows: lines.map((line) => JSON.parse(line) as Row) };
+}
+
+const resultsOf = (rows: readonly Row[]): Record<string, string> =>
+  Object.fromEntries(rows.map(({ check, result }) => [check, result]));
+
+describe('doctor', () => {
+  it('is 0 where the next search would work, and says so', async () => {
+    const { code, rows, stderr } = await examine(pointedAt(await startService({})));
+    expect(code).toBe(0);
+    expect(stderr).toBe('The next search would work.\n');
+    expect(rows.filter(({ result }) => !['ok', 'skipped'].includes(result))).toEqual([]);
+    expect(rows.map(({ check }) => check)).toEqual([
+      'node',
+      'terminal',
+      'config directory',
+      'settings',
+      'state directory',
+      'keychain',
+      'address',
+      'proxy',
+      'name',
+      'connection',
+      'clock',
+      'key',
+      'access',
+      'credit',
+    ]);
+  });
+
+  it('works against the local service, and as one JSON array', async () => {
+    const { code, stdout } = await run(['doctor', '--local', '-f', 'json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).find(({ check }: Row) => check === 'credit')).toMatchObject({ result: 'ok' });
+  });
+
+  it.each<readonly [string, Service, string, number, fix: string]>([
+    ['an unknown key', { balance: [401, refusal('authentication_error')] }, 'key', 4, 'leadpipe auth status'],
+    ['a key without access to searches', { status: 403 }, 'access', 4, 'no access to this operation'],
+    [
+      'no credits',
+      { balance: [200, { ...wellOff, available_credits: 0 }] },
+      'credit',
+      5,
+      'Get credits for the account',
+    ],
+    ['another service', { balance: [200, { hello: 'world' }] }, 'connection', 76, 'address'],
+  ])('%s is a failure', async (_name, service, check, code, fix) => {
+    const result = await examine(pointedAt(await startService(service)));
+    expect(resultsOf(result.rows)[check]).toBe('failure');
+    expect(result.rows.find((row) => row.check === check)?.fix).toContain(fix);
+    expect(result.code).toBe(code);
+    expect(result.stderr).toContain(`the next search would not work: ${check}`);
+  });
+
+  it('few credits are a warning that names the limit to take', async () => {
+    const few = { balance: [200, { ...wellOff, available_credits: 7 }] } as const;
+    const { code, rows, stderr } = await examine(pointedAt(await startService(few)));
+    expect(code).toBe(0);
+    expect(resultsOf(rows).credit).toBe('warning');
+    expect(stderr).toContain('--limit 7');
+  });
+
+  it.each([
+    [3600, 'behind'],
+    [-3600, 'ahead of'],
+  ])('a clock that is %d s off is a warning', async (seconds, word) => {
+    const date = new Date(Date.now() + 1000 * seconds);
+    const { code, rows } = await examine(pointedAt(await startService({ date })));
+    expect(code).toBe(0);
+    expect(rows.find(({ check }) => check === 'clock')).toMatchObject({
+      result: 'warning',
+      found: expect.stringMatching(new RegExp(`^(3599|3600|3601) s ${word}`)),
+      fix: expect.stringContaining('timedatectl'),
+    });
+  });
+
+  it('nobody there is 75, tried once', async () => {
+    const url = await startService({});
+    await server?.close();
+    const { code, rows } = await examine(pointedAt(url));
+    expect(code).toBe(75);
+    expect(resultsOf(rows)).toMatchObject({ address: 'ok', connection: 'failure', credit: 'skipped' });
+  });
+
+  it('a name that nobody has is 75', async () => {
+    const { code, rows } = await examine(pointedAt('https://nowhere.invalid'));
+    expect(code).toBe(75);
+    expect(resultsOf(rows)).toMatchObject({ name: 'failure' });
+  });
+
+  it.each([
+    ['nothing', {}, 'address', 'auth login'],
+    ['a refused address', { LEADPIPE_BASE_URL: 'http://leads.example' }, 'address', 'Plain http'],
+    ['no key', { LEADPIPE_BASE_URL: 'https://localhost:1' }, 'key', 'auth login'],
+    [
+      'a proxy that is none',
+      { ...pointedAt('https://leads.invalid'), HTTPS_PROXY: 'socks5://u:hidden@h' },
+      'proxy',
+      'http://host:port',
+    ],
+  ])('with %s it is 78', async (_name, env, check, fix) => {
+    const result = await examine(env);
+    expect(result.code).toBe(78);
+    expect(result.stdout + result.stderr).not.toContain('hidden');
+    expect(result.rows.find((row) => row.check === check)).toMatchObject({
+      result: 'failure',
+      fix: expect.stringContaining(fix),
+    });
+  });
+
+  it('names a file of settings that can’t be understood, and looks no further', async () => {
+    const env = bareEnvironment();
+    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
+    writeFileSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{');
+    const { code, rows } = await examine(env);
+    expect(code).toBe(78);
+    expect(resultsOf(rows)).toMatchObject({ settings: 'failure', keychain: 'skipped' });
+  });
+
+  it('a state directory that can’t be is 74', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await startService({})) };
+    writeFileSync(env.LEADPIPE_STATE_DIR ?? '', 'a file');
+    const { code, rows } = await examine(env);
+    expect(code).toBe(74);
+    expect(rows.find(({ check }) => check === 'state directory')).toMatchObject({
+      result: 'failure',
+      fix: expect.stringContaining('LEADPIPE_STATE_DIR'),
+    });
+  });
+
+  it('what others can read is a warning, with the command that ends it', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await startService({})) };
+    const config = env.LEADPIPE_CONFIG_DIR ?? '';
+    const file = join(config, 'config.json');
+    mkdirSync(config);
+    writeFileSync(file, '{}');
+    chmodSync(config, 0o755);
+    chmodSync(file, 0o644);
+    const { code, rows } = await examine(env);
+    expect(code).toBe(0);
+    expect(rows.filter(({ result }) => result === 'warning').map(({ fix }) => fix)).toEqual([
+      `chmod 700 '${config}'`,
+      `chmod 600 '${file}'`,
+    ]);
+  });
+
+  it('shows a table on a terminal, every fix whole below it', async () => {
+    const { transcript, code } = await inTerminal(['doctor'], { columns: 80, env: { NO_COLOR: '1' } }).ended;
+    expect(code).toBe(78);
+    expect(transcript).toMatch(/check +result +found/);
+    expect(transcript).toMatch(/node +ok +\d+\.\d+\.\d+/);
+    expect(transcript).toContain('LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login');
+  });
+});
