@@ -1,7 +1,9 @@
 /** Bundles the command into dist/: split, so that a command loads what it needs and no more. */
+import { execFile } from 'node:child_process';
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { build } from 'esbuild';
 
 const require = createRequire(import.meta.url);
@@ -12,7 +14,9 @@ const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'
 await rm(out, { recursive: true, force: true });
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: { main: 'src/main.ts' },
+  entryPoints: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts' },
+  // A native package, which npm installs for the machine that it is on.
+  external: ['@napi-rs/keyring'],
   outdir: out,
   bundle: true,
   splitting: true,
@@ -33,6 +37,8 @@ const { metafile } = await build({
 });
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 await cp(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
+const page = await promisify(execFile)(process.execPath, [join(root, 'bin', 'leadpipe.js'), 'man']);
+await writeFile(join(out, 'leadpipe.1'), page.stdout);
 await writeFile(join(out, 'THIRD-PARTY-LICENSES.txt'), await licences(metafile));
 
 /** The licence texts of every package that the bundle holds. */
