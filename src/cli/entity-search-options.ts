@@ -4,7 +4,7 @@ import { limits } from '../contract/limits.ts';
 import type { EntitySearchRequest, EntityType } from '../contract/types.ts';
 import { checkList, checkNumber, checkText } from '../operations/check-input.ts';
 import { readList, readTextArgument } from './inputs.ts';
-import { collect } from './options.ts';
+import { argumentOf, collect } from './options.ts';
 
 /** What to find: the options that both forms of Entity Search share. */
 export interface EntitySearchOptions {
@@ -53,7 +53,7 @@ export function addEntitySearchOptions(
   ];
   const [open, close] = needed === 'required' ? ['<', '>'] : ['[', ']'];
   command
-    .addArgument(new Argument(`${open}entity-type${close}`, types.join(', ')))
+    .addArgument(argumentOf(`${open}entity-type${close}`, types))
     .addArgument(
       new Argument(
         `${open}objective${close}`,

@@ -20,7 +20,10 @@ export const exitCodes = {
   local_io: { code: 74, meaning: 'local I/O: disk full, output not writable' },
   temporary: { code: 75, meaning: 'temporary, nothing newly charged: safe to run again' },
   interface: { code: 76, meaning: 'the service broke its interface' },
-  configuration: { code: 78, meaning: 'configuration: no address, no key, refused address' },
+  configuration: {
+    code: 78,
+    meaning: 'configuration: no address, no key, locked keychain, corrupt settings',
+  },
   interrupted: { code: 130, meaning: 'interrupted' },
   reader_closed: { code: 141, meaning: 'the reader of the output went away' },
   terminated: { code: 143, meaning: 'terminated' },
@@ -55,11 +58,7 @@ export function exitCodeOf(outcome: Outcome): number {
   return exitCodes[outcome].code;
 }
 
-/** The lines of a command's help that list the codes it can give. */
-export function exitCodeHelp(outcomes: readonly Outcome[]): string {
-  const rows = [...new Set(outcomes)].map((outcome) => exitCodes[outcome]).sort((a, b) => a.code - b.code);
-  return [
-    'Exit codes:',
-    ...rows.map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`),
-  ].join('\n');
+/** Pure: the codes of these outcomes, each once, in order. */
+export function toExitCodes(outcomes: readonly Outcome[]): ExitCode[] {
+  return [...new Set(outcomes)].map((outcome) => exitCodes[outcome]).sort((a, b) => a.code - b.code);
 }

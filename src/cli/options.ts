@@ -1,4 +1,5 @@
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
+import { checkOneOf } from '../closed-list.ts';
 import { UsageError } from '../errors.ts';
 import { formats } from '../output/writer.ts';
 
@@ -35,18 +36,29 @@ export interface RecordOptions {
   readonly csvRaw?: true;
 }
 
-const groups = { output: 'Output:', connection: 'Connection:', messages: 'Messages:' } as const;
+/** Headings of the options that several commands take. */
+export const groups = { output: 'Output:', connection: 'Connection:', messages: 'Messages:' } as const;
 
 export function addConnectionOptions(command: Command): Command {
-  const connection = add(command, groups.connection, [
-    new Option('--profile <name>', 'settings of this profile (LEADPIPE_PROFILE)'),
+  const local = new Option('--local', 'use the local service: offline, free, fictional').conflicts('baseUrl');
+  return addServiceOptions(add(command, groups.connection, [local]));
+}
+
+/** For commands that are about one service: its address, its key. */
+export function addServiceOptions(command: Command): Command {
+  const connection = add(addProfileOption(command), groups.connection, [
     new Option('--base-url <url>', 'address of the service (LEADPIPE_BASE_URL)'),
-    new Option('--local', 'use the local service: offline, free, fictional').conflicts('baseUrl'),
     new Option('--timeout <seconds>', 'longest silence: head of the answer, and between events').argParser(
       secondsOf('--timeout'),
     ),
   ]);
   return addReportOptions(connection, groups.connection);
+}
+
+export function addProfileOption(command: Command): Command {
+  return add(command, groups.connection, [
+    new Option('--profile <profile>', 'settings of this profile (LEADPIPE_PROFILE)'),
+  ]);
 }
 
 export function addReportOptions(command: Command, group: string = groups.messages): Command {
@@ -68,14 +80,26 @@ export function addPaidOptions(command: Command): Command {
 
 export function addRecordOptions(command: Command): Command {
   return add(command, groups.output, [
-    new Option('-f, --format <format>', 'table on a terminal, else jsonl; or by the extension of -o').choices(
-      formats,
-    ),
+    new Option('-f, --format <format>', 'table on a terminal, else jsonl; or by the extension of -o')
+      .choices(formats)
+      .argParser((value) => checkOneOf('format', value, formats)),
     new Option('-o, --output <file>', 'write here; replaced only when everything is there'),
     new Option('--append', 'add rows to the file of -o, under the same header'),
     new Option('--columns <dot.paths>', 'only these, such as name,links.website').argParser(collect),
     new Option('--csv-raw', 'CSV as it came: formulas and control characters too'),
   ]);
+}
+
+/**
+ * An argument out of a closed list, which completion offers. What is said of a value that is not in it is said by
+ * the command, which knows more.
+ */
+export function argumentOf(
+  flags: string,
+  values: readonly string[],
+  description = values.join(', '),
+): Argument {
+  return new Argument(flags, description).choices(values).argParser((value: string) => value);
 }
 
 /** Gathers a repeated option. */

@@ -1,8 +1,11 @@
 import { Command, CommanderError } from 'commander';
+import { checkOneOf } from '../closed-list.ts';
 import type { Context } from '../context.ts';
-import { UsageError } from '../errors.ts';
-import { exitCodeOf } from './exit-codes.ts';
+import type { Outcome } from '../errors.ts';
+import { exitCodeOf, exitCodes } from './exit-codes.ts';
+import { addHelp, type CommandHelp, usualWidth } from './help.ts';
 import { reportError } from './report.ts';
+import { toUsageError } from './usage-errors.ts';
 
 interface CommandRow {
   readonly name: string;
@@ -50,10 +53,25 @@ const commandRows: readonly CommandRow[] = [
     load: async (context) => (await import('./commands/balance.ts')).createBalanceCommand(context),
   },
   {
+    name: 'auth',
+    summary: 'API keys: login, logout, status, list, switch',
+    load: async (context) => (await import('./commands/auth.ts')).createAuthCommand(context),
+  },
+  {
+    name: 'config',
+    summary: 'settings: list, get, set, unset, path',
+    load: async (context) => (await import('./commands/config.ts')).createConfigCommand(context),
+  },
+  {
     name: 'history',
     summary: 'what was bought on this machine, and its answers again for nothing',
     acts: true,
     load: async (context) => (await import('./commands/history.ts')).createHistoryCommand(context),
+  },
+  {
+    name: 'doctor',
+    summary: 'check this machine, the settings and the way to the service',
+    load: async (context) => (await import('./commands/doctor.ts')).createDoctorCommand(context),
   },
   {
     name: 'conformance',
@@ -65,27 +83,44 @@ const commandRows: readonly CommandRow[] = [
     summary: 'the local service, on 127.0.0.1, for any client',
     load: async (context) => (await import('./commands/serve.ts')).createServeCommand(context),
   },
+  {
+    name: 'completion',
+    summary: 'a script that completes leadpipe in bash, zsh or fish',
+    load: async (context) =>
+      (await import('./commands/completion.ts')).createCompletionCommand(context, createProgram),
+  },
+  {
+    name: 'man',
+    summary: 'the manual page',
+    load: async (context) =>
+      (await import('./commands/man.ts')).createManCommand(context, createWholeProgram),
+  },
 ];
 
 const description = 'Find leads: people, companies, creators, stores.';
 
-const firstSteps = `
-Examples:
-  $ leadpipe search company "seed-stage fintech in Berlin" --local
-  $ leadpipe search person "CTOs of healthtech startups in London" -o leads.csv
-
-Without an account, --local answers from fictional leads. With one, set LEADPIPE_BASE_URL and LEADPIPE_API_KEY.
-\`leadpipe <command> --help\` shows the options, the output and the exit codes of a command.`;
+const help: CommandHelp = {
+  examples: [
+    'leadpipe search company "seed-stage fintech in Berlin" --local',
+    'leadpipe search person "healthtech CTOs in London" --local -o leads.csv',
+  ],
+  outcomes: Object.keys(exitCodes) as Outcome[],
+  remarks: [
+    'Without an account, --local answers from fictional leads. With one, `leadpipe auth login` asks for its address and key.',
+    '`leadpipe <command> --help` shows the options, the output and the exit codes of a command.',
+  ],
+};
 
 /** Runs a command line; returns the exit code. Never throws. */
 export async function runProgram(context: Context, argv: readonly string[]): Promise<number> {
   try {
     const program = await createProgram(context, argv);
-    await program.parseAsync([...argv], { from: 'user' });
+    await program.parseAsync(toCommandLine(program, argv), { from: 'user' });
     return exitCodeOf('complete');
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return exitCodeOf('complete');
-    return reportThrown(context, error instanceof CommanderError ? toUsageError(error) : error, argv);
+    if (!(error instanceof CommanderError)) return reportThrown(context, error, argv);
+    if (error.exitCode === 0) return exitCodeOf('complete');
+    return reportThrown(context, await toUsageError(error, () => createWholeProgram(context)), argv);
   }
 }
 
@@ -97,39 +132,65 @@ export function reportThrown(context: Context, error: unknown, argv: readonly st
   });
 }
 
-async function createProgram(context: Context, argv: readonly string[]): Promise<Command> {
+/** The program with the one command loaded that the words are about. */
+function createProgram(context: Context, words: readonly string[]): Promise<Command> {
+  const chosen = words[0] === 'help' ? words[1] : words[0];
+  return assemble(context, (name) => name === chosen);
+}
+
+/** The program with every command loaded, for what tells of all of them. */
+function createWholeProgram(context: Context): Promise<Command> {
+  return assemble(context, () => true);
+}
+
+async function assemble(context: Context, isWanted: (name: string) => boolean): Promise<Command> {
   const program = new Command('leadpipe')
     .description(description)
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .addHelpText('after', firstSteps)
+    // `help` is made an option of the command it asks about.
+    .helpCommand(false)
     .exitOverride()
+    .configureHelp({
+      argumentDescription: ({ description: text }) => text,
+      subcommandTerm: (command) => command.name(),
+    })
     .configureOutput({
       writeOut: (text) => context.stdout.stream.write(text),
       // Commander's errors are reported like all others.
       writeErr: () => {},
-      getOutHelpWidth: () => context.stdout.columns ?? 80,
+      getOutHelpWidth: () => context.stdout.columns ?? usualWidth,
       getOutHasColors: () => false,
     });
-  const words = argv.filter((word) => !word.startsWith('-'));
-  const chosen = words[0] === 'help' ? words[1] : words[0];
   for (const row of commandRows) {
-    const command = row.name === chosen ? await row.load(context) : new Command(row.name);
+    const command = isWanted(row.name) ? await row.load(context) : new Command(row.name);
     adopt(program, command.summary(row.summary));
     program.addCommand(command);
-    if (command.commands.length > 0 && argv.length === 1 && !row.acts) command.help();
   }
-  if (argv.length === 0) program.help();
-  return program;
+  return addHelp(program, help);
 }
 
 /** Settings are inherited by hand: commander does so only for commands that it makes itself. */
 function adopt(parent: Command, command: Command): void {
-  command.copyInheritedSettings(parent);
+  command.copyInheritedSettings(parent).helpCommand(false);
   for (const sub of command.commands) adopt(command, sub);
 }
 
-function toUsageError(error: CommanderError): UsageError {
-  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
-  return new UsageError(message, suggestion?.replace(/^\((.*)\)$/, '$1'));
+/**
+ * Pure: the words for commander, in which `help` is the option `--help`, as it is for a group that does nothing by
+ * itself. Throws UsageError for a command that there is not.
+ */
+function toCommandLine(command: Command, words: readonly string[]): string[] {
+  const [first, ...rest] = words;
+  if (command.commands.length === 0) return [...words];
+  if (first === undefined) return rowOf(command)?.acts ? [] : ['--help'];
+  if (first.startsWith('-')) return [...words];
+  if (first === 'help') return [...toCommandLine(command, rest), '--help'];
+  const names = command.commands.map((one) => one.name());
+  const name = checkOneOf('command', first, names);
+  return [name, ...toCommandLine(command.commands[names.indexOf(name)] as Command, rest)];
+}
+
+function rowOf(command: Command): CommandRow | undefined {
+  return commandRows.find(({ name }) => name === command.name());
 }

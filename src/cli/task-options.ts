@@ -125,3 +125,10 @@ function add(command: Command, options: readonly Option[]): Command {
   for (const option of options) command.addOption(option.helpGroup(group));
   return command;
 }
+
+/** An example that makes the task it is about, as $id. */
+export function createdTaskExample(line: string): string {
+  return `id=$(leadpipe task create company "dental clinics in Austin" --local -q |
+  jq -r .leads_search_id)
+${line}`;
+}

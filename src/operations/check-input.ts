@@ -1,3 +1,4 @@
+import { checkOneOf, clip } from '../closed-list.ts';
 import { type Limit, limits } from '../contract/limits.ts';
 import {
   type ContactType,
@@ -74,27 +75,21 @@ export function checkBody(request: EntitySearchRequest | CreateTaskRequest): voi
 
 /** Checks an entity type for a streaming search; the two that only tasks accept say where to go. */
 export function checkStreamEntityType(value: string): EntitySearchRequest['entity_type'] {
-  const type = streamEntityTypes.find((one) => one === value);
-  if (type !== undefined) return type;
   if (webSearchEntityTypes.some((one) => one === value)) {
     throw new UsageError(
       `${value} can't be streamed: it needs open web search, which runs as a task`,
       `Use \`leadpipe task run ${value} "<objective>" --enable-web-search\`.`,
     );
   }
-  throw unknownValue('entity type', value, streamEntityTypes, entityWords);
+  return checkOneOf('entity type', value, streamEntityTypes, entityWords);
 }
 
 export function checkContactType(value: string): ContactType {
-  const type = contactTypes.find((one) => one === value);
-  if (type !== undefined) return type;
-  throw unknownValue('contact type', value, contactTypes, contactWords);
+  return checkOneOf('contact type', value, contactTypes, contactWords);
 }
 
 export function checkExtractionType(value: string): ExtractionType {
-  const type = extractionTypes.find((one) => one === value);
-  if (type !== undefined) return type;
-  throw unknownValue('extraction type', value, extractionTypes, extractionWords);
+  return checkOneOf('extraction type', value, extractionTypes, extractionWords);
 }
 
 /** What people call the parts of these names. */
@@ -115,8 +110,7 @@ const extractionWords = {
 
 /** Checks an entity type for a task; two of them need open web search. */
 export function checkTaskEntityType(value: string, enableWebSearch: boolean): EntityType {
-  const type = entityTypes.find((one) => one === value);
-  if (type === undefined) throw unknownValue('entity type', value, entityTypes, entityWords);
+  const type = checkOneOf('entity type', value, entityTypes, entityWords);
   if (!enableWebSearch && webSearchEntityTypes.some((one) => one === type)) {
     throw new UsageError(
       `${type} is found by open web search only`,
@@ -126,46 +120,6 @@ export function checkTaskEntityType(value: string, enableWebSearch: boolean): En
   return type;
 }
 
-/** The message for a value outside a closed list, with the nearest one when there is one. */
-function unknownValue(
-  name: string,
-  value: string,
-  allowed: readonly string[],
-  words: Readonly<Record<string, string>>,
-): UsageError {
-  const near = nearest(value, allowed, words);
-  return new UsageError(
-    `unknown ${name} "${clip(value)}"${near === undefined ? '' : `: did you mean ${near}?`}`,
-    `One of: ${allowed.join(', ')}.`,
-  );
-}
-
-/** The allowed value that has all the words of this one, whatever stands between them and in whatever number. */
-function nearest(
-  value: string,
-  allowed: readonly string[],
-  words: Readonly<Record<string, string>>,
-): string | undefined {
-  const given = wordsOf(clip(value)).flatMap((word) =>
-    wordsOf(Object.hasOwn(words, word) ? (words[word] as string) : word),
-  );
-  const fitting = allowed.filter((one) => {
-    const its = wordsOf(one);
-    return given.every((word) => its.includes(word));
-  });
-  return fitting.length === 1 ? fitting[0] : undefined;
-}
-
-function wordsOf(name: string): string[] {
-  const words = name.toLowerCase().split(/[^\p{L}\p{N}]+/u);
-  return words.filter((word) => word !== '').map((word) => word.replace(/ies$/, 'y').replace(/s$/, ''));
-}
-
 function rangeOf({ min, max, unit }: Limit): string {
   return `${min} to ${max} ${unit}`;
-}
-
-/** Input can be megabytes of rubbish; a message quotes the beginning of it. */
-function clip(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

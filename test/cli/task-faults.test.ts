@@ -631,7 +631,7 @@ describe('bad input is refused before anything is sent', () => {
     [['task', 'wait', 'ls', '--positions', '-o', 'x.csv'], '--positions goes with jsonl'],
     [['task', 'fetch', 'ls', '--pts', '-1'], '--pts is -1'],
     [['task', 'fetch', ''], 'leads_search_id is empty'],
-    [['task', 'wiat', 'ls'], 'Did you mean wait?'],
+    [['task', 'wiat', 'ls'], 'did you mean wait?'],
     [['task', 'resume', 'op_none'], 'no operation op_none'],
     [['task', 'resume', '../state'], 'no operation'],
   ];

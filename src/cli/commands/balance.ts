@@ -4,7 +4,7 @@ import { LeadpipeError } from '../../errors.ts';
 import { checkNumber } from '../../operations/check-input.ts';
 import { balanceLayout } from '../../output/columns.ts';
 import { withConnection } from '../connection.ts';
-import { toHelpText } from '../help.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
@@ -17,14 +17,15 @@ interface BalanceOptions extends ConnectionOptions, RecordOptions {
   readonly require?: number;
 }
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
-    'leadpipe balance',
-    'leadpipe balance --require 500 --quiet && leadpipe search company "dental clinics in Austin" --limit 500',
+    'leadpipe balance --local',
+    'leadpipe balance --require 50 --local && leadpipe search person CTO --local',
   ],
   output: [
     'one object as the service sent it:',
-    '{"object":"credit_balance","available_credits":1200,"updated_at":"2026-01-31 09:00:00"}',
+    '{"object":"credit_balance","available_credits":1200,',
+    ' "updated_at":"2026-01-31 09:00:00"}',
   ],
   outcomes: [
     'complete',
@@ -37,7 +38,7 @@ const help = toHelpText({
     'interface',
     'configuration',
   ],
-});
+};
 
 export function createBalanceCommand(context: Context): Command {
   const command = new Command('balance')
@@ -51,9 +52,9 @@ export function createBalanceCommand(context: Context): Command {
         ),
       ),
     );
-  return addConnectionOptions(addRecordOptions(command))
-    .addHelpText('after', help)
-    .action((options: BalanceOptions) => runBalance(context, options));
+  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: BalanceOptions) =>
+    runBalance(context, options),
+  );
 }
 
 async function runBalance(context: Context, options: BalanceOptions): Promise<void> {

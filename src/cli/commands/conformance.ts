@@ -4,11 +4,10 @@ import type { RowResult, Verdict } from '../../conformance/run.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { type Layout, memberLayout } from '../../output/columns.ts';
-import { readable } from '../../output/readable.ts';
-import type { TableColumn } from '../../output/table-columns.ts';
+import { memberColumn } from '../../output/table-columns.ts';
 import { furtherKeysOfLocalService, readFurtherKeys } from '../conformance-keys.ts';
 import { type Route, withRoute } from '../connection.ts';
-import { toHelpText } from '../help.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../notes.ts';
 import {
   addConnectionOptions,
@@ -25,15 +24,13 @@ interface ConformanceOptions extends ConnectionOptions, RecordOptions {
   readonly only?: string;
 }
 
-const help = toHelpText({
-  examples: [
-    'leadpipe conformance --local',
-    'leadpipe conformance https://api.example.com --free --only fetch',
-  ],
+const help: CommandHelp = {
+  examples: ['leadpipe conformance --local', 'leadpipe conformance --local --free --only fetch -f csv'],
   output: [
     'a row per rule:',
-    '{"row":"search/limit-0","section":"search","rule":"limit is at least 1","result":"passed",',
-    ' "expected":"422 invalid_request_error","got":"422 invalid_request_error","request_id":"…"}',
+    '{"row":"search/limit-0","section":"search","rule":"limit is at least 1",',
+    ' "result":"passed","expected":"422 invalid_request_error",',
+    ' "got":"422 invalid_request_error","request_id":"…"}',
   ],
   outcomes: [
     'complete',
@@ -45,31 +42,24 @@ const help = toHelpText({
     'configuration',
     'interrupted',
   ],
-});
-
-const keysHelp = `
-Further keys, in the file of --keys; rows whose key is missing are skipped:
-${Object.entries(furtherKeys)
-  .map(([name, meaning]) => `  ${name.padEnd(12)}${meaning}`)
-  .join('\n')}`;
+  lists: [
+    {
+      heading: 'Further keys, in the file of --keys; rows whose key is missing are skipped',
+      rows: Object.entries(furtherKeys),
+    },
+  ],
+};
 
 const names = ['row', 'section', 'rule', 'result', 'expected', 'got', 'request_id'];
-
-function tableColumn(
-  header: string,
-  rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields'>,
-): TableColumn {
-  return { header, ...rest, text: (record) => readable(record.member(header)) };
-}
 
 /** What a failed row got says what was expected, too. */
 const layout: Layout = {
   ...memberLayout(names),
   table: [
-    tableColumn('result', { min: 7, max: 7, role: 'aside' }),
-    tableColumn('row', { min: 36, max: 46, role: 'title' }),
-    tableColumn('got', { min: 26, max: 90 }),
-    tableColumn('rule', { min: 24, max: 90, role: 'body', yields: true }),
+    memberColumn('result', { min: 7, max: 7, role: 'aside' }),
+    memberColumn('row', { min: 36, max: 46, role: 'title' }),
+    memberColumn('got', { min: 26, max: 90 }),
+    memberColumn('rule', { min: 24, max: 90, role: 'body', yields: true }),
   ],
 };
 
@@ -86,12 +76,9 @@ export function createConformanceCommand(context: Context): Command {
     .addOption(new Option('--keys <file>', 'further API keys: {"other":"…","revoked":"…"}; see below'))
     .addOption(new Option('--free', 'only rows that cost nothing'))
     .addOption(new Option('--only <rows>', 'a section, or what the names of rows begin with'));
-  return addConnectionOptions(addRecordOptions(command))
-    .addHelpText('after', keysHelp)
-    .addHelpText('after', help)
-    .action((baseUrl: string | undefined, options: ConformanceOptions) =>
-      runConformance(context, baseUrl, options),
-    );
+  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
+    (baseUrl: string | undefined, options: ConformanceOptions) => runConformance(context, baseUrl, options),
+  );
 }
 
 /** Pure: the rows of a section, or those whose names begin so. Throws UsageError when there are none. */
@@ -166,7 +153,7 @@ async function runConformance(
     const failures = results.filter(({ result }) => result === 'failed');
     if (failures.length > 0) throw toFailure(failures, results.length);
   };
-  await withRoute(context, connection, check, { alone: true, set: quickly });
+  await withRoute(context, connection, check, { local: { alone: true, set: quickly } });
 }
 
 /** Pure: `187 rows: 180 passed, 2 failed, 5 skipped`. */

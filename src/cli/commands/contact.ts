@@ -8,40 +8,40 @@ import { JsonView } from '../../json/text.ts';
 import { checkContactType, checkText } from '../../operations/check-input.ts';
 import { contactLayout, isContactFound } from '../../output/columns.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { toHelpText } from '../help.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions, argumentOf } from '../options.ts';
 import { buy, type PurchaseOptions } from '../purchase.ts';
 
 interface ContactOptions extends PurchaseOptions {
   readonly exitStatus?: true;
 }
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
     'leadpipe contact email "CTO of Nordlicht Pay" --local',
-    'leadpipe contact phone "founder of Nordlicht Pay" --local --exit-status -f csv',
+    'leadpipe contact phone "founder of Nordlicht Pay" --local -f csv',
   ],
   output: [
     'one object as the service sent it; content is null where nothing was found:',
-    '{"object":"contact_search_result","request":{"contact_type":"email","objective":"…"},',
+    '{"object":"contact_search_result",',
+    ' "request":{"contact_type":"email","objective":"…"},',
     ' "result":{"content":"…","reference":"…"},"created_at":"…"}',
     'csv: contact_type,objective,content,reference,created_at',
   ],
   outcomes: paidOutcomes,
-});
+};
 
 export function createContactCommand(context: Context): Command {
   const command = new Command('contact')
     .description('Looks up one email address or one phone number.')
-    .addArgument(new Argument('<contact-type>', contactTypes.join(', ')))
+    .addArgument(argumentOf('<contact-type>', contactTypes))
     .addArgument(new Argument('<objective>', 'whose it is, in your own words; - for stdin, @file for a file'))
     .addOption(new Option('--exit-status', 'exit 7 when nothing was found'));
-  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
-    .addHelpText('after', help)
-    .action((contactType: string, objective: string, options: ContactOptions) =>
+  return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
+    (contactType: string, objective: string, options: ContactOptions) =>
       runContact(context, contactType, objective, options),
-    );
+  );
 }
 
 /** Pure: the request of a look-up, checked against the interface's limits. Throws UsageError. */

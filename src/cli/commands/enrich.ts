@@ -14,7 +14,7 @@ import {
 } from '../../operations/enrich-schema.ts';
 import { enrichLayout } from '../../output/columns.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { toHelpText } from '../help.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { readNamedFile, readTextOrInput } from '../inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, collect } from '../options.ts';
 import { buy, noResultText, type PurchaseOptions } from '../purchase.ts';
@@ -24,18 +24,18 @@ interface EnrichOptions extends PurchaseOptions {
   readonly field?: string[];
 }
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
-    'leadpipe enrich "Nordlicht Pay, Berlin" --field "headcount:integer=number of employees" --local',
-    'echo "Nordlicht Pay, Berlin" | leadpipe enrich --field city --field industry --local -f csv',
+    'leadpipe enrich "Nordlicht Pay, Berlin" --field headcount:integer --local',
+    'echo "Nordlicht Pay" | leadpipe enrich --field city --local -f csv',
   ],
   output: [
-    'one object as the service sent it; answer follows the schema where the service could:',
+    'one object as the service sent it, whose answer follows the schema:',
     '{"success":true,"answer":{"headcount":120}}',
     'csv: the properties of the schema',
   ],
   outcomes: paidOutcomes,
-});
+};
 
 export function createEnrichCommand(context: Context): Command {
   const command = new Command('enrich')
@@ -56,11 +56,9 @@ export function createEnrichCommand(context: Context): Command {
     ).argParser(collect),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to fill:'));
-  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
-    .addHelpText('after', help)
-    .action((entityContext: string | undefined, given: EnrichOptions) =>
-      runEnrich(context, entityContext, given),
-    );
+  return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
+    (entityContext: string | undefined, given: EnrichOptions) => runEnrich(context, entityContext, given),
+  );
 }
 
 /** Pure: the request of an enrichment, checked against the interface's limits. Throws UsageError. */

@@ -8,11 +8,11 @@ import { checkExtractionType, checkNumber, checkText } from '../../operations/ch
 import { checkPublicUrl } from '../../operations/public-url.ts';
 import { itemsLayout } from '../../output/columns.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { toHelpText } from '../help.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
 import { itemsOf } from '../kept-answer.ts';
 import { createNotes } from '../notes.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions, argumentOf } from '../options.ts';
 import { buy, type PurchaseOptions } from '../purchase.ts';
 
 interface ExtractOptions extends PurchaseOptions {
@@ -28,10 +28,10 @@ interface ExtractInput {
   readonly limit: number | undefined;
 }
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
     'leadpipe extract github_repo_stargazers acme/rocket --limit 50 --local',
-    'leadpipe extract web2list https://www.nordlicht-pay.example/team --instruction "people, with role" --local -f csv',
+    'leadpipe extract web2list https://www.nordlicht-pay.example/team \\\n  --instruction "people, with role" --local -f csv',
   ],
   output: [
     'an item per line (jsonl), as the service sent it; its fields differ by type:',
@@ -39,7 +39,7 @@ const help = toHelpText({
     'csv: every field that an item has, in the order in which they appear',
   ],
   outcomes: paidOutcomes,
-});
+};
 
 export function createExtractCommand(context: Context): Command {
   const { extractLimit } = limits;
@@ -47,7 +47,7 @@ export function createExtractCommand(context: Context): Command {
     .description(
       'Extracts followers, following, stargazers or contributors of an account or a repository, or a list from a web page.',
     )
-    .addArgument(new Argument('<type>', extractionTypes.join(', ')))
+    .addArgument(argumentOf('<type>', extractionTypes))
     .addArgument(
       new Argument('<target>', 'a handle, a repository, or for web2list the URL of a public page'),
     );
@@ -62,11 +62,9 @@ export function createExtractCommand(context: Context): Command {
     ).argParser((value) => checkNumber(extractLimit, '--limit', value)),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to extract:'));
-  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
-    .addHelpText('after', help)
-    .action((type: string, target: string, given: ExtractOptions) =>
-      runExtract(context, type, target, given),
-    );
+  return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
+    (type: string, target: string, given: ExtractOptions) => runExtract(context, type, target, given),
+  );
 }
 
 /** Pure: the request of an extraction, checked against the interface's rules. Throws UsageError. */

@@ -1,23 +1,25 @@
 import { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import { keptDays } from '../../operations/retention.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { createHistoryListCommand } from './history/list.ts';
 import { createHistoryPruneCommand } from './history/prune.ts';
 import { createHistoryShowCommand } from './history/show.ts';
 import { createTaskResumeCommand } from './task/resume.ts';
 
-const firstSteps = `
-Examples:
-  $ leadpipe history
-  $ leadpipe history show op_1kf2m8h3v0a1b2c -f csv
-
-Answers and leads are kept for 7 days, what was asked and its key for 30. Nothing here is sent anywhere.`;
+const help: CommandHelp = {
+  examples: ['leadpipe history', 'leadpipe history list -f csv -o purchases.csv'],
+  remarks: [
+    `Answers and leads are kept for ${keptDays.answers} days, what was asked and its key for ${keptDays.operations}. Nothing here is sent anywhere.`,
+  ],
+};
 
 export function createHistoryCommand(context: Context): Command {
-  return new Command('history')
+  const group = new Command('history')
     .description('What this machine has bought, and the answers it has kept. Alone it is the list.')
-    .addHelpText('after', firstSteps)
     .addCommand(createHistoryListCommand(context), { isDefault: true })
     .addCommand(createHistoryShowCommand(context))
     .addCommand(createTaskResumeCommand(context, 'history'))
     .addCommand(createHistoryPruneCommand(context));
+  return addHelp(group, help);
 }

@@ -7,32 +7,32 @@ import { arrayItems, JsonView } from '../../json/text.ts';
 import { checkText } from '../../operations/check-input.ts';
 import { researchLayout } from '../../output/columns.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { toHelpText } from '../help.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
 import { buy, noResultText, type PurchaseOptions } from '../purchase.ts';
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
     'leadpipe research "Which fintech companies are in Berlin?" --local',
-    'echo "Who founded Nordlicht Pay?" | leadpipe research - --local -o answer.json',
+    'echo "Who founded Nordlicht Pay?" | leadpipe research - --local',
   ],
   output: [
-    'on a terminal the text of the answer with its numbered citations; else one object as the service sent it,',
-    'whose answer is any JSON:',
+    'on a terminal the text of the answer with its numbered citations; else',
+    'one object as the service sent it, whose answer is any JSON:',
     '{"success":true,"answer":{"Result":"…","Citations":["https://…"]}}',
     'csv: result,citations',
   ],
   outcomes: paidOutcomes,
-});
+};
 
 export function createResearchCommand(context: Context): Command {
   const command = new Command('research')
     .description('Answers a question from the web, with citations. It can take a quarter of an hour.')
     .addArgument(new Argument('<query>', 'the question; - for stdin, @file for a file'));
-  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
-    .addHelpText('after', help)
-    .action((query: string, options: PurchaseOptions) => runResearch(context, query, options));
+  return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
+    (query: string, options: PurchaseOptions) => runResearch(context, query, options),
+  );
 }
 
 /** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */

@@ -12,26 +12,27 @@ import {
   toEntitySearchRequest,
 } from '../entity-search-options.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { toHelpText } from '../help.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { withJournal } from '../journaled.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
 import { printPreview } from '../preview.ts';
 import { toLayout, withOutput } from '../record-output.ts';
 import { type SearchOptions, searchInto } from '../search-into.ts';
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
     'leadpipe search company "seed-stage fintech in Berlin" --limit 20 --local',
-    'leadpipe search youtube_creator "climate podcasts with over 100k subscribers" --local -o creators.csv',
+    'leadpipe search youtube_creator "climate podcasts" --local -o creators.csv',
   ],
   output: [
     'a lead per line (jsonl), as the service sent it:',
-    '{"name":"…","links":{"website":"…"},"description":"…","score":{"score":"…","reason":"…"}}',
+    '{"name":"…","links":{"website":"…"},"description":"…",',
+    ' "score":{"score":"…","reason":"…"}}',
     'csv: name,description,score,score_reason,website,linkedin_url,links, then',
     '     <field>,<field>_reference for each of --enrich-fields',
   ],
   outcomes: [...paidOutcomes, 'partial', 'not_found'],
-});
+};
 
 export function createSearchCommand(context: Context): Command {
   const command = addEntitySearchOptions(
@@ -45,11 +46,10 @@ export function createSearchCommand(context: Context): Command {
     ],
     'optional',
   );
-  return addConnectionOptions(addPaidOptions(addRecordOptions(command)))
-    .addHelpText('after', help)
-    .action((entityType: string | undefined, objective: string | undefined, given: SearchOptions) =>
+  return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
+    (entityType: string | undefined, objective: string | undefined, given: SearchOptions) =>
       runSearch(context, entityType, objective, given),
-    );
+  );
 }
 
 async function runSearch(

@@ -4,7 +4,7 @@ import { LeadpipeError, type Outcome } from '../../errors.ts';
 import { localKeys } from '../../local-service/keys.ts';
 import { switchTable } from '../../local-service/switches.ts';
 import { checkNumber } from '../../operations/check-input.ts';
-import { toHelpText } from '../help.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../notes.ts';
 import { collect } from '../options.ts';
 
@@ -18,7 +18,7 @@ interface ServeOptions {
 
 const defaultPort = 4010;
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: ['leadpipe serve', 'leadpipe serve --port 8080 --catalog leads.csv --set user_concurrency=2'],
   output: [
     'two lines that a shell can read, once it listens:',
@@ -26,10 +26,17 @@ const help = toHelpText({
     'export LEADPIPE_API_KEY=lp_local_demo',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'terminated'],
-});
+  lists: [
+    {
+      heading: 'Switches, with their defaults',
+      rows: Object.entries(switchTable).map(([name, row]) => [`${name}=${row.default}`, row.meaning]),
+    },
+    { heading: 'API keys', rows: localKeys.map(({ key, description }) => [key, description]) },
+  ],
+};
 
 export function createServeCommand(context: Context): Command {
-  return new Command('serve')
+  const command = new Command('serve')
     .description(
       'Runs the local service on 127.0.0.1 until Ctrl-C: the interface of the real one, offline and free, over fictional leads or your own.',
     )
@@ -45,10 +52,8 @@ export function createServeCommand(context: Context): Command {
     )
     .addOption(new Option('--scenario <file>', 'faults to rehearse: operation, count and fault'))
     .addOption(new Option('--set <switch=value>', 'change a switch of the list below').argParser(collect))
-    .addOption(new Option('-q, --quiet', 'no line per request'))
-    .addHelpText('after', `\n${switchHelp()}\n\n${keyHelp()}`)
-    .addHelpText('after', help)
-    .action((options: ServeOptions) => runServe(context, options));
+    .addOption(new Option('-q, --quiet', 'no line per request'));
+  return addHelp(command, help).action((options: ServeOptions) => runServe(context, options));
 }
 
 async function runServe(context: Context, options: ServeOptions): Promise<void> {
@@ -74,17 +79,4 @@ function stopOf(signal: AbortSignal): Promise<Outcome> {
     if (signal.aborted) resolve(signal.reason as Outcome);
     signal.addEventListener('abort', () => resolve(signal.reason as Outcome), { once: true });
   });
-}
-
-function switchHelp(): string {
-  const rows = Object.entries(switchTable).map(
-    ([name, row]) => `  ${name}=${String(row.default)}\n      ${row.meaning}`,
-  );
-  return ['Switches, with their defaults:', ...rows].join('\n');
-}
-
-function keyHelp(): string {
-  return ['API keys:', ...localKeys.map(({ key, description }) => `  ${key}\n      ${description}`)].join(
-    '\n',
-  );
 }

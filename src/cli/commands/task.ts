@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
 import { createTaskCreateCommand } from './task/create.ts';
 import { createTaskFetchCommand } from './task/fetch.ts';
 import { createTaskListCommand } from './task/list.ts';
@@ -8,20 +9,17 @@ import { createTaskRunCommand } from './task/run.ts';
 import { createTaskStatusCommand } from './task/status.ts';
 import { createTaskWaitCommand } from './task/wait.ts';
 
-const firstSteps = `
-Examples:
-  $ leadpipe task run company "seed-stage fintech in Berlin" --local -o leads.csv
-  $ leadpipe task list
-
-A task goes on at the service without you. \`leadpipe task resume\` finishes what was interrupted, into the same file; and
-\`leadpipe task wait <leads-search-id>\` reads any task, again and from any position, for nothing.`;
+const help: CommandHelp = {
+  examples: ['leadpipe task run company "fintech in Berlin" --local -o leads.csv', 'leadpipe task list'],
+  remarks: [
+    'A task goes on at the service without you. `leadpipe task resume` finishes what was interrupted, into the same file; and `leadpipe task wait <leads-search-id>` reads any task, again and from any position, for nothing.',
+  ],
+};
 
 export function createTaskCommand(context: Context): Command {
-  const group = new Command('task')
-    .description(
-      'Entity Search as a task: it is created, runs at the service, and its leads are read by position.',
-    )
-    .addHelpText('after', firstSteps);
+  const group = new Command('task').description(
+    'Entity Search as a task: it is created, runs at the service, and its leads are read by position.',
+  );
   const commands = [
     createTaskRunCommand(context),
     createTaskCreateCommand(context),
@@ -32,5 +30,5 @@ export function createTaskCommand(context: Context): Command {
     createTaskListCommand(context),
   ];
   for (const command of commands) group.addCommand(command);
-  return group;
+  return addHelp(group, help);
 }

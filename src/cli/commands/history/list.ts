@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { readSettings } from '../../../config/settings.ts';
+import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { type HistoryRecord, readHistory } from '../../../operations/history.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
-import type { TableColumn } from '../../../output/table-columns.ts';
-import { toHelpText } from '../../help.ts';
+import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
 import { toLayout, withOutput } from '../../record-output.ts';
@@ -35,51 +35,47 @@ const historyTable: TableColumn[] = [
     max: 16,
     text: (record) => readable(record.member('time')).slice(0, 16).replace('T', ' '),
   },
-  { header: 'operation_id', min: 17, max: 17, text: (record) => readable(record.member('operation_id')) },
-  { header: 'command', min: 14, max: 26, text: (record) => readable(record.member('command')) },
-  { header: 'state', min: 11, max: 11, text: (record) => readable(record.member('state')) },
-  { header: 'leads', min: 5, max: 5, text: (record) => readable(record.member('leads')) },
-  { header: 'charged', min: 7, max: 7, text: (record) => readable(record.member('charged')) },
-  {
-    header: 'request_id',
-    min: 12,
-    max: 36,
-    yields: true,
-    text: (record) => readable(record.member('request_id')),
-  },
-  { header: 'output', min: 10, max: 40, yields: true, text: (record) => readable(record.member('output')) },
+  memberColumn('operation_id', { min: 17, max: 17 }),
+  memberColumn('command', { min: 14, max: 26 }),
+  memberColumn('state', { min: 11, max: 11 }),
+  memberColumn('leads', { min: 5, max: 5 }),
+  memberColumn('charged', { min: 7, max: 7 }),
+  memberColumn('request_id', { min: 40, max: 40, yields: true }),
+  memberColumn('output', { min: 10, max: 40, yields: true }),
 ];
 
 const historyLayout: Layout = { ...memberLayout(members), table: historyTable };
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
     'leadpipe history list',
-    'leadpipe history list -f jsonl | jq -r \'select(.state == "unknown") | .idempotency_key\'',
+    'leadpipe history list --columns time,command,charged -f csv -o purchases.csv',
   ],
   output: [
     'an object per purchase, newest first; null is what this machine does not know:',
-    '{"operation_id":"op_…","time":"…","command":"search company","state":"complete","leads":20,',
-    ' "leads_search_id":"…","request_id":"…","idempotency_key":"…","charged":"yes",',
-    ' "credits_before":null,"credits_after":null,"output":null}',
-    'state: complete, partial, failed, running, interrupted, damaged, or unknown (sent, and no answer seen)',
-    'credits are known only where a command had asked for the balance anyway; the list asks nobody',
+    '{"operation_id":"op_…","time":"…","command":"search company",',
+    ' "state":"complete","leads":20,"leads_search_id":"…","request_id":"…",',
+    ' "idempotency_key":"…","charged":"yes","credits_before":null,',
+    ' "credits_after":null,"output":null}',
+    'state: complete, partial, failed, running, interrupted, damaged, or',
+    '       unknown (sent, and no answer seen)',
+    'credits: known only where a command had asked for the balance anyway',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
-});
+};
 
 export function createHistoryListCommand(context: Context): Command {
   const command = new Command('list')
     .summary('every paid request of this machine')
     .description('Prints every paid request of this machine: what, when, how it ended, and its IDs.');
-  return addReportOptions(addRecordOptions(command))
-    .addHelpText('after', help)
-    .action((options: HistoryListOptions) => runHistoryList(context, options));
+  return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryListOptions) =>
+    runHistoryList(context, options),
+  );
 }
 
 async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
   const layout = toLayout(options, historyLayout);
-  const settings = await readSettings(context.directories.config, context.env.LEADPIPE_PROFILE || undefined);
+  const { settings } = await readProfile(context, undefined);
   const { records, damages } = await readHistory(context.directories.state);
   await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
     output.write(records.map((record) => JSON.stringify(record))),

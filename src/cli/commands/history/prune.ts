@@ -1,24 +1,25 @@
 import { Command } from 'commander';
-import { readSettings } from '../../../config/settings.ts';
+import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { keptDays, prune } from '../../../operations/retention.ts';
 import { memberLayout } from '../../../output/columns.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
 import { toLayout, withOutput } from '../../record-output.ts';
 
 type HistoryPruneOptions = RecordOptions & ReportOptions;
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: ['leadpipe history prune', 'leadpipe history prune --quiet -o /dev/null'],
   output: [
     'an object per operation of which something was removed:',
     '{"operation_id":"op_…","time":"…","command":"contact","removed":"answer"}',
-    'removed: answer (what it brought; the record of it stays), or operation (all of it)',
+    'removed: answer (what it brought; the record of it stays), or',
+    '         operation (all of it)',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
-});
+};
 
 export function createHistoryPruneCommand(context: Context): Command {
   const command = new Command('prune')
@@ -26,14 +27,14 @@ export function createHistoryPruneCommand(context: Context): Command {
     .description(
       `Removes answers and leads older than ${keptDays.answers} days, and operations older than ${keptDays.operations}. Paid commands do so once a day by themselves.`,
     );
-  return addReportOptions(addRecordOptions(command))
-    .addHelpText('after', help)
-    .action((options: HistoryPruneOptions) => runHistoryPrune(context, options));
+  return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryPruneOptions) =>
+    runHistoryPrune(context, options),
+  );
 }
 
 async function runHistoryPrune(context: Context, options: HistoryPruneOptions): Promise<void> {
   const layout = toLayout(options, memberLayout(['operation_id', 'time', 'command', 'removed']));
-  const settings = await readSettings(context.directories.config, context.env.LEADPIPE_PROFILE || undefined);
+  const { settings } = await readProfile(context, undefined);
   const kind = { shape: 'list', layout, preferred: settings.format } as const;
   const pruned = await withOutput(context, options, kind, async (output) => {
     const removed = await prune(context.directories.state, context.clock.now());

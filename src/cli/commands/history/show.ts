@@ -1,12 +1,12 @@
 import { Argument, Command } from 'commander';
-import { readSettings } from '../../../config/settings.ts';
+import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
+import { isLocked } from '../../../files/folder-lock.ts';
 import { readAnswer } from '../../../operations/answers.ts';
 import { toHistoryRecord } from '../../../operations/history.ts';
 import { folderOf, listOperations, readOperation } from '../../../operations/journal.ts';
-import { isLocked } from '../../../operations/operation-lock.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../../operations/stored-leads.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { keptOf } from '../../kept-answer.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
@@ -15,28 +15,27 @@ import { toNextCommand, toNothingKept, toUnknownOperation } from '../../shown-pu
 
 type HistoryShowOptions = RecordOptions & ReportOptions;
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
-    'leadpipe history show op_1kf2m8h3v0a1b2c',
-    'leadpipe history show op_1kf2m8h3v0a1b2c -f csv -o leads.csv',
+    'op=$(leadpipe history list -f jsonl | jq -rs .[0].operation_id)\nleadpipe history show "$op"',
+    'leadpipe history show "$op" -f csv -o answer.csv',
   ],
   output: [
-    'what the command printed when it was run, in any format: the answer, or the leads that arrived, with the same',
-    'columns. Leads of a task are at the service: the error names the command that reads them again for nothing.',
+    'what the command printed when it was run, in any format: the answer, or',
+    'the leads that arrived, with the same columns. Leads of a task are at the',
+    'service: the error names the command that reads them again for nothing.',
   ],
   outcomes: ['complete', 'usage', 'not_found', 'local_io', 'configuration', 'interrupted', 'reader_closed'],
-});
+};
 
 export function createHistoryShowCommand(context: Context): Command {
   const command = new Command('show')
     .summary('print a stored answer again, for nothing')
     .description('Prints what a purchase brought once more. Nothing is sent, and no key is needed.')
     .addArgument(new Argument('<operation-id>', 'as `history list` and the last line of a command have it'));
-  return addReportOptions(addRecordOptions(command))
-    .addHelpText('after', help)
-    .action((operationId: string, options: HistoryShowOptions) =>
-      runHistoryShow(context, operationId, options),
-    );
+  return addHelp(addReportOptions(addRecordOptions(command)), help).action(
+    (operationId: string, options: HistoryShowOptions) => runHistoryShow(context, operationId, options),
+  );
 }
 
 async function runHistoryShow(
@@ -64,7 +63,7 @@ async function runHistoryShow(
     );
   }
   const layout = toLayout(options, kept.layout);
-  const settings = await readSettings(context.directories.config, context.env.LEADPIPE_PROFILE || undefined);
+  const { settings } = await readProfile(context, undefined);
   const shape = kept.shape === 'single' ? 'single' : 'list';
   await withOutput(context, options, { shape, layout, preferred: settings.format }, async (output) => {
     if (answer !== undefined) return await output.write(kept.recordsOf(answer));

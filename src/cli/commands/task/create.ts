@@ -5,7 +5,7 @@ import { createTask, toPurchase } from '../../../operations/create-task.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { toClosingLine } from '../../closing-line.ts';
 import { withConnection } from '../../connection.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { createNotes } from '../../notes.ts';
 import { printPreview } from '../../preview.ts';
@@ -19,10 +19,10 @@ import {
 
 const createdLayout = memberLayout(['leads_search_id', 'idempotency_key', 'request_id']);
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
     'leadpipe task create company "dental clinics in Austin" --local',
-    'leadpipe task create wechat "skin care reviews" --enable-web-search --local -f csv',
+    'leadpipe task create wechat "skin care" --enable-web-search --local -f csv',
   ],
   output: ['one object:', '{"leads_search_id":"…","idempotency_key":"…","request_id":"…"}'],
   outcomes: [
@@ -39,17 +39,16 @@ const help = toHelpText({
     'interrupted',
     'terminated',
   ],
-});
+};
 
 export function createTaskCreateCommand(context: Context): Command {
   const command = new Command('create')
     .summary('only create a task')
     .description('Creates a task and prints its ID. It runs at the service, without this machine.');
-  return addTaskCallOptions(addTaskSearchOptions(command))
-    .addHelpText('after', help)
-    .action((entityType: string, objective: string, given: TaskRequestOptions) =>
+  return addHelp(addTaskCallOptions(addTaskSearchOptions(command)), help).action(
+    (entityType: string, objective: string, given: TaskRequestOptions) =>
       runTaskCreate(context, entityType, objective, given),
-    );
+  );
 }
 
 async function runTaskCreate(

@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { noJournal } from '../../../operations/journal.ts';
 import { withConnection } from '../../connection.ts';
 import { readOutcomes } from '../../exit-codes.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { withMissingExplained } from '../../missing-task.ts';
 import {
   addConnectionOptions,
@@ -17,6 +17,7 @@ import {
   addTaskArgument,
   addTaskReadOptions,
   checkPositions,
+  createdTaskExample,
   foundLayout,
   type TaskReadOptions,
 } from '../../task-options.ts';
@@ -26,28 +27,29 @@ interface TaskFetchOptions extends ConnectionOptions, RecordOptions, TaskReadOpt
   readonly pts: number;
 }
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
-    'id=$(leadpipe task create company "dental clinics in Austin" --local -q | jq -r .leads_search_id); leadpipe task fetch "$id" --local',
+    createdTaskExample('leadpipe task fetch "$id" --local'),
     'leadpipe task fetch "$id" --pts 40 --positions --local',
   ],
   output: [
     'a lead per line (jsonl), as the service sent it, in the order of positions:',
-    '{"name":"…","links":{"website":"…"},"description":"…","score":{"score":"…","reason":"…"}}',
+    '{"name":"…","links":{"website":"…"},"description":"…",',
+    ' "score":{"score":"…","reason":"…"}}',
     'csv: the columns of `task run`; enrich fields as the first page shows them',
     'The next position is on stderr.',
   ],
   outcomes: readOutcomes,
-});
+};
 
 export function createTaskFetchCommand(context: Context): Command {
   const command = new Command('fetch')
     .summary('the leads that are ready now')
     .description('Writes the leads of a task that are ready now, page after page. It costs nothing.');
   addTaskReadOptions(addPositionOption(addTaskArgument(command)));
-  return addConnectionOptions(addRecordOptions(command))
-    .addHelpText('after', help)
-    .action((id: string, given: TaskFetchOptions) => runTaskFetch(context, id, given));
+  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
+    (id: string, given: TaskFetchOptions) => runTaskFetch(context, id, given),
+  );
 }
 
 async function runTaskFetch(context: Context, id: string, options: TaskFetchOptions): Promise<void> {

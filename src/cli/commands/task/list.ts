@@ -1,12 +1,12 @@
 import { Command } from 'commander';
-import { readSettings } from '../../../config/settings.ts';
+import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { readOperations } from '../../../operations/journal.ts';
 import { toKnownTasks } from '../../../operations/task-list.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import type { TableColumn } from '../../../output/table-columns.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
 import { toLayout, withOutput } from '../../record-output.ts';
@@ -45,18 +45,16 @@ const knownTaskLayout: Layout = {
   table: knownTaskTable,
 };
 
-const help = toHelpText({
-  examples: [
-    'leadpipe task list',
-    'leadpipe task list -f jsonl | jq -r \'select(.state == "running") | .leads_search_id\'',
-  ],
+const help: CommandHelp = {
+  examples: ['leadpipe task list', 'leadpipe task list --columns leads_search_id,state,objective'],
   output: [
     'an object per task, newest first; null is what this machine does not know:',
-    '{"operation_id":"…","time":"…","leads_search_id":"…","entity_type":"company","objective":"…",',
-    ' "state":"running","position":20,"ready_count":40,"output":null}',
+    '{"operation_id":"…","time":"…","leads_search_id":"…","entity_type":"company",',
+    ' "objective":"…","state":"running","position":20,"ready_count":40,',
+    ' "output":null}',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
-});
+};
 
 export function createTaskListCommand(context: Context): Command {
   const command = new Command('list')
@@ -64,14 +62,14 @@ export function createTaskListCommand(context: Context): Command {
     .description(
       'Prints the tasks that this machine has created or waited for, with state and position as they were last seen. Nothing is sent.',
     );
-  return addReportOptions(addRecordOptions(command))
-    .addHelpText('after', help)
-    .action((options: TaskListOptions) => runTaskList(context, options));
+  return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: TaskListOptions) =>
+    runTaskList(context, options),
+  );
 }
 
 async function runTaskList(context: Context, options: TaskListOptions): Promise<void> {
   const layout = toLayout(options, knownTaskLayout);
-  const settings = await readSettings(context.directories.config, context.env.LEADPIPE_PROFILE || undefined);
+  const { settings } = await readProfile(context, undefined);
   const tasks = toKnownTasks(await readOperations(context.directories.state));
   await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
     output.write(tasks.map((task) => JSON.stringify(task))),

@@ -4,7 +4,7 @@ import { type Outcome, UsageError } from '../../../errors.ts';
 import { readOperations, type StoredOperation } from '../../../operations/journal.ts';
 import { isResumable, unfinishedTasks } from '../../../operations/resume-task.ts';
 import { withConnection } from '../../connection.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addConnectionOptions } from '../../options.ts';
 import { addWaitingOptions } from '../../task-options.ts';
@@ -31,20 +31,21 @@ const outcomes: readonly Outcome[] = [
 
 /** It stands in two groups: those who look for it among their tasks find it, and those who look in the history. */
 export function createTaskResumeCommand(context: Context, group: 'task' | 'history' = 'task'): Command {
-  const help = toHelpText({
-    examples: [`leadpipe ${group} resume`, `leadpipe ${group} resume op_1k7us8c9ahovia`],
+  const help: CommandHelp = {
+    examples: [`leadpipe ${group} resume`, `leadpipe ${group} resume --wait-timeout 600`],
     output: [
-      'what the interrupted command would have written: the same file, format and columns, each lead once',
+      'what the interrupted command would have written: the same file, format',
+      'and columns, each lead once',
     ],
     outcomes,
-  });
+  };
   const command = new Command('resume')
     .summary('finish an interrupted run or wait')
     .description(
       'Goes on with a `task run` or `task wait` that was interrupted, into the same file. Nothing is bought twice.',
     )
     .addArgument(
-      new Argument('[operation]', 'as the interrupted command named it; else the latest unfinished one'),
+      new Argument('[operation-id]', 'as the interrupted command named it; else the latest unfinished one'),
     );
   addWaitingOptions(command).addOption(
     new Option(
@@ -52,11 +53,9 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
       'send a creation again whose answer was lost more than 24 hours ago',
     ).helpGroup('The task:'),
   );
-  return addConnectionOptions(command)
-    .addHelpText('after', help)
-    .action((operationId: string | undefined, options: ResumeOptions) =>
-      runTaskResume(context, operationId, options),
-    );
+  return addHelp(addConnectionOptions(command), help).action(
+    (operationId: string | undefined, options: ResumeOptions) => runTaskResume(context, operationId, options),
+  );
 }
 
 async function runTaskResume(

@@ -5,7 +5,7 @@ import { createTask, toPurchase } from '../../../operations/create-task.ts';
 import { entityLayout } from '../../../output/columns.ts';
 import { withConnection } from '../../connection.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { printPreview } from '../../preview.ts';
 import { toFormat, toLayout } from '../../record-output.ts';
@@ -22,29 +22,29 @@ import {
 
 interface TaskRunOptions extends TaskRequestOptions, FollowOptions {}
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
-    'leadpipe task run company "dental clinics in Austin" --limit 200 --local -o clinics.csv',
-    'leadpipe task run xiaohongshu "skin care reviews" --enable-web-search --local',
+    'leadpipe task run company "dental clinics in Austin" --local -o clinics.csv',
+    'leadpipe task run xiaohongshu "skin care" --enable-web-search --local',
   ],
   output: [
     'a lead per line (jsonl), as the service sent it, in the order of positions:',
-    '{"name":"…","links":{"website":"…"},"description":"…","score":{"score":"…","reason":"…"}}',
+    '{"name":"…","links":{"website":"…"},"description":"…",',
+    ' "score":{"score":"…","reason":"…"}}',
     'csv: name,description,score,score_reason,website,linkedin_url,links, then',
     '     <field>,<field>_reference for each of --enrich-fields',
   ],
   outcomes: [...paidOutcomes, 'partial'],
-});
+};
 
 export function createTaskRunCommand(context: Context): Command {
   const command = new Command('run')
     .summary('create a task and follow it to its end')
     .description('Creates a task, follows it, and writes its leads as they become ready, to the end.');
-  return addTaskCallOptions(addFollowOptions(addTaskSearchOptions(command)))
-    .addHelpText('after', help)
-    .action((entityType: string, objective: string, given: TaskRunOptions) =>
+  return addHelp(addTaskCallOptions(addFollowOptions(addTaskSearchOptions(command))), help).action(
+    (entityType: string, objective: string, given: TaskRunOptions) =>
       runTaskRun(context, entityType, objective, given),
-    );
+  );
 }
 
 async function runTaskRun(

@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { objectMembers, withMembers } from '../../../json/text.ts';
 import { taskStatusLayout } from '../../../output/columns.ts';
 import { withConnection } from '../../connection.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { withMissingExplained } from '../../missing-task.ts';
 import {
   addConnectionOptions,
@@ -12,18 +12,19 @@ import {
   type RecordOptions,
 } from '../../options.ts';
 import { toLayout, withOutput } from '../../record-output.ts';
-import { addTaskArgument } from '../../task-options.ts';
+import { addTaskArgument, createdTaskExample } from '../../task-options.ts';
 
 type TaskStatusOptions = ConnectionOptions & RecordOptions;
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
-    'id=$(leadpipe task create company "dental clinics in Austin" --local -q | jq -r .leads_search_id); leadpipe task status "$id" --local',
+    createdTaskExample('leadpipe task status "$id" --local'),
     'leadpipe task status "$id" --local -f csv --columns status,ready_count',
   ],
   output: [
     'the status object as the service sent it, with the ID in front:',
-    '{"leads_search_id":"…","status":"running","ready_count":40,"verified_count":52,"stop_reason":""}',
+    '{"leads_search_id":"…","status":"running","ready_count":40,',
+    ' "verified_count":52,"stop_reason":""}',
   ],
   outcomes: [
     'complete',
@@ -36,15 +37,15 @@ const help = toHelpText({
     'interface',
     'configuration',
   ],
-});
+};
 
 export function createTaskStatusCommand(context: Context): Command {
   const command = new Command('status')
     .summary('how far a task is')
     .description('Prints the status of a task: its state, and how many leads can be read. It costs nothing.');
-  return addConnectionOptions(addRecordOptions(addTaskArgument(command)))
-    .addHelpText('after', help)
-    .action((id: string, options: TaskStatusOptions) => runTaskStatus(context, id, options));
+  return addHelp(addConnectionOptions(addRecordOptions(addTaskArgument(command))), help).action(
+    (id: string, options: TaskStatusOptions) => runTaskStatus(context, id, options),
+  );
 }
 
 async function runTaskStatus(context: Context, id: string, options: TaskStatusOptions): Promise<void> {

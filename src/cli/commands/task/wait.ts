@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { withConnection } from '../../connection.ts';
 import { readOutcomes } from '../../exit-codes.ts';
-import { toHelpText } from '../../help.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { withMissingExplained } from '../../missing-task.ts';
 import { createNotes } from '../../notes.ts';
@@ -18,6 +18,7 @@ import {
   addPositionOption,
   addTaskArgument,
   checkPositions,
+  createdTaskExample,
   type FollowOptions,
   foundLayout,
 } from '../../task-options.ts';
@@ -28,27 +29,28 @@ interface TaskWaitOptions extends ConnectionOptions, RecordOptions, FollowOption
   readonly pts: number;
 }
 
-const help = toHelpText({
+const help: CommandHelp = {
   examples: [
-    'id=$(leadpipe task create company "dental clinics in Austin" --local -q | jq -r .leads_search_id); leadpipe task wait "$id" --local',
+    createdTaskExample('leadpipe task wait "$id" --local'),
     'leadpipe task wait "$id" --pts 40 --wait-timeout 600 --local -o rest.jsonl',
   ],
   output: [
     'a lead per line (jsonl), as the service sent it, in the order of positions:',
-    '{"name":"…","links":{"website":"…"},"description":"…","score":{"score":"…","reason":"…"}}',
+    '{"name":"…","links":{"website":"…"},"description":"…",',
+    ' "score":{"score":"…","reason":"…"}}',
     'csv: the columns of `task run`; enrich fields as the first page shows them',
   ],
   outcomes: readOutcomes,
-});
+};
 
 export function createTaskWaitCommand(context: Context): Command {
   const command = new Command('wait')
     .summary('follow a task to its end')
     .description('Follows any task of this key and writes its leads as they become ready. It costs nothing.');
   addFollowOptions(addPositionOption(addTaskArgument(command)));
-  return addConnectionOptions(addRecordOptions(command))
-    .addHelpText('after', help)
-    .action((id: string, given: TaskWaitOptions) => runTaskWait(context, id, given));
+  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
+    (id: string, given: TaskWaitOptions) => runTaskWait(context, id, given),
+  );
 }
 
 async function runTaskWait(context: Context, id: string, options: TaskWaitOptions): Promise<void> {

@@ -1,0 +1,58 @@
+import { Argument, Command } from 'commander';
+import { checkOneOf } from '../../closed-list.ts';
+import type { Context } from '../../context.ts';
+import { toCompletion } from '../completion.ts';
+import { type Shell, shellForms, shells, toReplies } from '../completion-shells.ts';
+import { readCandidates } from '../completion-sources.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
+import { argumentOf } from '../options.ts';
+
+type CreateProgram = (context: Context, words: readonly string[]) => Promise<Command>;
+
+const help: CommandHelp = {
+  examples: ['eval "$(leadpipe completion bash)"', 'leadpipe completion zsh > _leadpipe'],
+  output: ['a script for the shell'],
+  outcomes: ['complete', 'usage', 'configuration', 'local_io'],
+  lists: [
+    {
+      heading: 'For every session',
+      rows: [
+        ['bash', 'put the line of the first example into ~/.bashrc'],
+        [
+          'zsh',
+          'put `eval "$(leadpipe completion zsh)"` into ~/.zshrc, after compinit; or the file `_leadpipe` into a folder of $fpath',
+        ],
+        ['fish', 'leadpipe completion fish > ~/.config/fish/completions/leadpipe.fish'],
+      ],
+    },
+  ],
+  remarks: [
+    'It completes commands, options, entity and extraction types, formats, settings, and the profiles, tasks and operations of this machine. Nothing is sent.',
+  ],
+};
+
+export function createCompletionCommand(context: Context, createProgram: CreateProgram): Command {
+  const command = new Command('completion')
+    .description('Prints a script that completes leadpipe when Tab is pressed.')
+    .addArgument(argumentOf('<shell>', shells))
+    .addArgument(new Argument('[typed...]', 'for the script: the line so far, to print what can follow'));
+  return addHelp(command, help).action((shell: string, typed: readonly string[]) =>
+    runCompletion(context, createProgram, checkOneOf('shell', shell, shells), typed),
+  );
+}
+
+async function runCompletion(
+  context: Context,
+  createProgram: CreateProgram,
+  shell: Shell,
+  typed: readonly string[],
+): Promise<void> {
+  const { script, words: toWords } = shellForms[shell];
+  const { stream } = context.stdout;
+  if (typed.length === 0) return void stream.write(script);
+  const words = toWords(typed);
+  const { prefix, candidates } = toCompletion(await createProgram(context, words), words);
+  if (candidates === 'file') return void stream.write('files\n');
+  const known = typeof candidates === 'string' ? await readCandidates(context, candidates) : candidates;
+  stream.write(['words', ...toReplies(shell, known, prefix, typed), ''].join('\n'));
+}

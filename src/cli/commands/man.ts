@@ -1,0 +1,27 @@
+import { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { addHelp, type CommandHelp, usualWidth } from '../help.ts';
+
+type CreateWholeProgram = (context: Context) => Promise<Command>;
+
+const help: CommandHelp = {
+  examples: ['leadpipe man', 'leadpipe man | man -l -'],
+  output: ['text on a terminal; else the source of the page, for man and groff'],
+  outcomes: ['complete', 'usage', 'reader_closed'],
+};
+
+export function createManCommand(context: Context, createWholeProgram: CreateWholeProgram): Command {
+  const command = new Command('man').description('Prints the manual page.');
+  return addHelp(command, help).action(() => runMan(context, createWholeProgram));
+}
+
+async function runMan(context: Context, createWholeProgram: CreateWholeProgram): Promise<void> {
+  const { isTerminal, columns, stream } = context.stdout;
+  const [{ toManual }, { toRoff }, { toPlainText }] = await Promise.all([
+    import('../manual.ts'),
+    import('../manual-roff.ts'),
+    import('../manual-text.ts'),
+  ]);
+  const manual = toManual(await createWholeProgram(context), context.version);
+  stream.write(isTerminal ? toPlainText(manual, columns ?? usualWidth) : toRoff(manual));
+}

@@ -1,0 +1,33 @@
+import type { Command, CommanderError } from 'commander';
+import { UsageError } from '../errors.ts';
+
+/**
+ * What commander found wrong, said as every other error is. An option that stands in the wrong place names the
+ * commands that have it; for that, and then only, the whole program is loaded.
+ */
+export async function toUsageError(
+  error: CommanderError,
+  wholeProgram: () => Promise<Command>,
+): Promise<UsageError> {
+  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const unknown = error.code === 'commander.unknownOption' ? /'([^'=]+)/.exec(message)?.[1] : undefined;
+  const owners = unknown === undefined ? [] : ownersOf(unknown, await wholeProgram());
+  if (owners.length > 0) return new UsageError(message, `It is an option of ${toList(owners)}.`);
+  return new UsageError(message, suggestion?.replace(/^\((.*)\)$/, '$1'));
+}
+
+/** Pure: the commands that have an option of this name, such as `task run`. */
+function ownersOf(flag: string, command: Command, path = ''): string[] {
+  const own = command.options.some((option) => option.long === flag || option.short === flag);
+  return [
+    ...(own && path !== '' ? [path] : []),
+    ...command.commands.flatMap((sub) => ownersOf(flag, sub, `${path} ${sub.name()}`.trim())),
+  ];
+}
+
+const namedAtMost = 4;
+
+function toList(names: readonly string[]): string {
+  const more = names.length > namedAtMost ? ' and others' : '';
+  return names.slice(0, namedAtMost).join(', ') + more;
+}

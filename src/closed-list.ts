@@ -1,0 +1,83 @@
+import { UsageError } from './errors.ts';
+
+/** Checks a value out of a closed list. Throws UsageError, which names the allowed ones and the nearest of them. */
+export function checkOneOf<Value extends string>(
+  name: string,
+  value: string,
+  allowed: readonly Value[],
+  words: Readonly<Record<string, string>> = {},
+): Value {
+  const found = allowed.find((one) => one === value);
+  if (found !== undefined) return found;
+  const near = nearest(clip(value), allowed, words);
+  throw new UsageError(
+    `unknown ${name} "${clip(value)}"${near === undefined ? '' : `: did you mean ${near}?`}`,
+    `One of: ${allowed.join(', ')}.`,
+  );
+}
+
+/** Input can be megabytes of rubbish; a message quotes the beginning of it. */
+export function clip(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
+/** The one that has the words of the value, or begins with it, or is a few keystrokes away; of several, none. */
+function nearest(
+  value: string,
+  allowed: readonly string[],
+  words: Readonly<Record<string, string>>,
+): string | undefined {
+  const ways = [
+    withSameWords(value, allowed, words),
+    value.length < 2 ? [] : allowed.filter((one) => one.startsWith(value)),
+    mistyped(value, allowed),
+  ];
+  const near = ways.find((found) => found.length > 0) ?? [];
+  return near.length === 1 ? near[0] : undefined;
+}
+
+/** Those that have all the words of the value, whatever stands between them and in whatever number. */
+function withSameWords(
+  value: string,
+  allowed: readonly string[],
+  words: Readonly<Record<string, string>>,
+): string[] {
+  const given = wordsOf(value).flatMap((word) =>
+    wordsOf(Object.hasOwn(words, word) ? (words[word] as string) : word),
+  );
+  if (given.length === 0) return [];
+  return allowed.filter((one) => given.every((word) => wordsOf(one).includes(word)));
+}
+
+/** Those with the fewest wrong keystrokes, of which one in three is allowed. */
+function mistyped(value: string, allowed: readonly string[]): string[] {
+  const edits = new Map(allowed.map((one) => [one, editsBetween(value.toLowerCase(), one)]));
+  const fewest = Math.min(...edits.values());
+  return allowed.filter(
+    (one) => edits.get(one) === fewest && fewest <= Math.max(value.length, one.length) / 3,
+  );
+}
+
+/** Letters added, left out, replaced, or swapped with the next one (optimal string alignment distance). */
+function editsBetween(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (last[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let least = Math.min(replaced, (last[j] as number) + 1, (row[j - 1] as number) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        least = Math.min(least, (beforeLast[j - 2] as number) + 1);
+      }
+      row.push(least);
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[b.length] as number;
+}
+
+function wordsOf(name: string): string[] {
+  const words = name.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+  return words.filter((word) => word !== '').map((word) => word.replace(/ies$/, 'y').replace(/s$/, ''));
+}

@@ -1,0 +1,147 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readBashLine } from '../../src/cli/bash-line.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
+
+/** Answers as fish gets them, without what they mean. */
+async function wordsAfter(words: readonly string[], env?: Record<string, string>): Promise<string[]> {
+  const { stdout } = await runInProcess(['completion', 'fish', '--', ...words], env ? { env } : {});
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split('\t')[0] ?? '');
+}
+
+describe('what can follow', () => {
+  const rows: readonly [words: readonly string[], answer: readonly string[]][] = [
+    [
+      ['contact', ''],
+      ['words', 'email', 'phone'],
+    ],
+    [['contact', 'email', ''], ['words']],
+    [
+      ['contact', '--dry-run', ''],
+      ['words', 'email', 'phone'],
+    ],
+    [
+      ['contact', '--profile', 'contact', ''],
+      ['words', 'email', 'phone'],
+    ],
+    [
+      ['contact', '--profile=x', ''],
+      ['words', 'email', 'phone'],
+    ],
+    [
+      ['contact', '--', ''],
+      ['words', 'email', 'phone'],
+    ],
+    [['contact', '--', 'email', '--'], ['words']],
+    [['contact', 'email', '@'], ['files']],
+    [
+      ['completion', ''],
+      ['words', 'bash', 'zsh', 'fish'],
+    ],
+    [
+      ['balance', '--format', ''],
+      ['words', 'table', 'jsonl', 'json', 'csv'],
+    ],
+    [
+      ['balance', '-f', ''],
+      ['words', 'table', 'jsonl', 'json', 'csv'],
+    ],
+    [
+      ['balance', '--format='],
+      ['words', '--format=table', '--format=jsonl', '--format=json', '--format=csv'],
+    ],
+    [['balance', '-o', ''], ['files']],
+    [['balance', '--output=le'], ['files']],
+    [['balance', '--timeout', ''], ['words']],
+    [['enrich', '--schema', ''], ['files']],
+    [['extract', 'web2list', 'x', '--instruction', '@'], ['files']],
+    [
+      ['help', 'history', ''],
+      ['words', 'list', 'show', 'resume', 'prune'],
+    ],
+    [['help', 'contact', ''], ['words']],
+    [['nonsense', ''], ['words']],
+    [['task', 'status', ''], ['words']],
+  ];
+  it.each(rows)('%j', async (words, answer) => {
+    expect(await wordsAfter(words)).toEqual(answer);
+  });
+
+  it('are commands, with what they do', async () => {
+    const { stdout } = await runInProcess(['completion', 'fish', '--', '']);
+    expect(stdout).toContain('\nsearch\tfind leads; they are printed as they are found\n');
+    const other = await runInProcess(['completion', 'zsh', '--', '']);
+    expect(other.stdout).toContain('\ntask:the same search as a task: run');
+  });
+
+  it('are the options of the command', async () => {
+    const options = await wordsAfter(['task', 'create', '--']);
+    expect(options).toEqual(
+      expect.arrayContaining(['--limit', '--enable-web-search', '--profile', '--help']),
+    );
+    expect(options).not.toContain('--poll-interval');
+  });
+});
+
+describe('what this machine knows', () => {
+  const env = bareEnvironment();
+  const folder = (name: string): string => join(env.LEADPIPE_STATE_DIR ?? '', 'operations', name);
+
+  it('is offered without what is damaged or hostile', async () => {
+    const args = ['task', 'create', 'company', 'fintech\u001b[31m in Berlin', '--local', '-q'];
+    const { stdout } = await runInProcess(args, { env });
+    mkdirSync(folder('op_damaged'), { recursive: true });
+    writeFileSync(join(folder('op_damaged'), 'journal.jsonl'), 'rubbish\nmore\n');
+    const answer = await runInProcess(['completion', 'zsh', '--', 'task', 'wait', ''], { env });
+    const id = JSON.parse(stdout).leads_search_id;
+    expect(answer).toEqual({
+      stdout: `words\n${id}:company, created, fintech[31m in Berlin\n`,
+      stderr: '',
+      code: 0,
+    });
+  });
+
+  it('is nothing where the settings are corrupt, and the rest goes on', async () => {
+    const broken = bareEnvironment(temporaryFolder());
+    mkdirSync(broken.LEADPIPE_CONFIG_DIR ?? '');
+    writeFileSync(join(broken.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{');
+    const answer = await runInProcess(['completion', 'zsh', '--', 'balance', '--profile', ''], {
+      env: broken,
+    });
+    expect(answer).toMatchObject({ stdout: '', code: 78 });
+    expect(await wordsAfter(['contact', ''], broken)).toEqual(['words', 'email', 'phone']);
+  });
+});
+
+describe('a line of bash', () => {
+  const breaks = ' \t\n"\'@><=;|&(:';
+  const rows: readonly [line: string, words: readonly string[], value: string, reply: string | undefined][] =
+    [
+      ['leadpipe ', [''], 'search', 'search'],
+      ['leadpipe sea', ['sea'], 'search', 'search'],
+      ['leadpipe sea', ['sea'], 'task', undefined],
+      ['leadpipe a\\ b  c', ['a b', 'c'], 'c d', 'c\\ d'],
+      ['leadpipe "a b" \'c d\' ', ['a b', 'c d', ''], 'x', 'x'],
+      ['leadpipe "" x', ['', 'x'], 'x', 'x'],
+      ['leadpipe "a \\" b" x', ['a " b', 'x'], 'x', 'x'],
+      ['leadpipe --profile=m', ['--profile=m'], '--profile=my team', 'my\\ team'],
+      ['leadpipe eu:s', ['eu:s'], 'eu:sales desk', 'sales\\ desk'],
+      ['leadpipe eu\\:s', ['eu:s'], 'eu:sales', 'eu:sales'],
+      ['leadpipe "my t', ['my t'], 'my team', 'my team'],
+      ['leadpipe "a', ['a'], 'a$b"c', 'a\\$b\\"c'],
+      ["leadpipe 'a", ['a'], 'a$b', 'a$b'],
+      ["leadpipe 'l", ['l'], "l'x", undefined],
+      ['leadpipe --profile="my', ['--profile=my'], '--profile=my team', 'my team'],
+      ['leadpipe ', [''], '~a*;é', '\\~a\\*\\;é'],
+      ['leadpipe a\\', ['a'], 'ab', 'ab'],
+    ];
+  it.each(rows)('%j', (line, words, value, reply) => {
+    const read = readBashLine(line, breaks);
+    expect({ words: read.words, reply: read.reply(value) }).toEqual({ words, reply });
+  });
+});

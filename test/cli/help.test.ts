@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { needs } from '../helpers/parts.ts';
+import { bareEnvironment, command, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
+
+/** The help of every command, by its name. */
+const helps = new Map<string, string>();
+let server: FaultServer;
+let connections = 0;
+
+/** Reads the help of a command and of all below it; one with a service, to which nothing must be sent. */
+async function readHelps(name: string): Promise<void> {
+  const words = name.split(' ').filter((word) => word !== '');
+  const { code, stdout, stderr } = await runInProcess([...words, '--help'], { env: pointedAt(server.url) });
+  expect({ name, code, stderr }).toEqual({ name, code: 0, stderr: '' });
+  helps.set(name, stdout);
+  for (const sub of namesIn(stdout)) await readHelps(`${name} ${sub}`.trim());
+}
+
+function namesIn(help: string): string[] {
+  const list = /^Commands:\n((?: .*\n)+)/m.exec(help)?.[1] ?? '';
+  return [...list.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name);
+}
+
+function examplesIn(help: string): string[] {
+  const list = /^Examples:\n((?: .*\n)+)/m.exec(help)?.[1] ?? '';
+  return list
+    .replace(/^ {4}/gm, '')
+    .split(/^ {2}\$ /m)
+    .slice(1)
+    .map((example) => example.trimEnd());
+}
+
+beforeAll(async () => {
+  server = await startFaultServer((socket) => {
+    connections++;
+    socket.destroy();
+  });
+  await readHelps('');
+});
+afterAll(() => server.close());
+
+describe('the help of every command', () => {
+  it('is there, and asks no service for anything', () => {
+    expect([...helps.keys()]).toEqual(
+      expect.arrayContaining(['', 'search', 'task', 'task run', 'history', 'history resume', 'man']),
+    );
+    expect(connections).toBe(0);
+  });
+
+  it('has a usage, two examples, the shape of the output and the exit codes', () => {
+    for (const [name, help] of helps) {
+      const [usage, ...headings] = help.match(/^\S[^:\n]*:(?=.*$)/gm) ?? [];
+      expect(usage).toBe('Usage:');
+      expect({ name, examples: examplesIn(help).length }).toEqual({ name, examples: 2 });
+      const isGroup = namesIn(help).length > 0;
+      const wanted = isGroup ? ['Commands:', 'Exit codes:'] : ['Output shape:', 'Exit codes:'];
+      expect({ name, headings }).toEqual({ name, headings: expect.arrayContaining(wanted) });
+      expect(help).toMatch(/^ {4}0 {2}complete/m);
+    }
+  });
+
+  it('groups the options of a command that finds leads', () => {
+    const headings = helps.get('search')?.match(/^\w[\w ]*:$/gm);
+    expect(headings).toEqual([
+      'Arguments:',
+      'What to find:',
+      'Output:',
+      'Connection:',
+      'Options:',
+      'Examples:',
+      'Output shape:',
+      'Exit codes:',
+    ]);
+  });
+
+  it('fits 80 columns', () => {
+    const wide = [...helps.values()].flatMap((help) => help.split('\n')).filter((line) => line.length > 80);
+    expect(wide).toEqual([]);
+  });
+
+  it('is the same after `help`, in front of the command or of its subcommand', async () => {
+    for (const args of [
+      ['help', 'task', 'run'],
+      ['task', 'help', 'run'],
+      ['task', 'run', '-h'],
+    ]) {
+      expect((await runInProcess(args)).stdout).toBe(helps.get('task run'));
+    }
+    for (const args of [['help'], [], ['-h']]) expect((await runInProcess(args)).stdout).toBe(helps.get(''));
+    expect((await runInProcess(['task'])).stdout).toBe(helps.get('task'));
+  });
+});
+
+describe('the examples', () => {
+  /** They need what is not here: an account, somebody who types, another program, or minutes. */
+  const elsewhere = [
+    'auth',
+    'auth login',
+    'auth logout',
+    'auth status',
+    'auth switch',
+    'conformance',
+    'doctor',
+    'man',
+    'mcp',
+    'serve',
+  ];
+  const folder = temporaryFolder();
+  const env = { ...bareEnvironment(folder), PATH: `${folder}:${process.env.PATH}` };
+
+  beforeAll(() => {
+    writeFileSync(join(folder, 'leadpipe'), `#!/bin/sh\nexec '${process.execPath}' '${command}' "$@"\n`);
+    chmodSync(join(folder, 'leadpipe'), 0o755);
+  });
+
+  /** Stops at the first failure. */
+  function runInShell(script: string): Promise<Result> {
+    return new Promise((resolve) => {
+      const child = execFile(
+        'bash',
+        ['--norc', '-euo', 'pipefail', '-c', script],
+        { env, cwd: temporaryFolder() },
+        (_, stdout, stderr) => resolve({ stdout, stderr, code: child.exitCode }),
+      );
+      child.stdin?.end();
+    });
+  }
+
+  it.skipIf(!needs('bash', 'jq'))(
+    'run as they stand, those of a command one after the other',
+    async () => {
+      await runInShell('leadpipe contact email "CTO of Nordlicht Pay" --local');
+      await runInShell('leadpipe config set timeout.idle 60 --profile work');
+      await runInShell('leadpipe config set base_url https://api.example');
+      const rows = [...helps].filter(([name]) => !elsewhere.includes(name));
+      const results = rows.map(async ([name, help]) => {
+        const { code, stderr } = await runInShell(examplesIn(help).join('\n'));
+        return { name, code, stderr: code === 0 ? '' : stderr };
+      });
+      const expected = rows.map(([name]) => ({ name, code: 0, stderr: '' }));
+      expect(await Promise.all(results)).toEqual(expected);
+    },
+    60_000,
+  );
+});
+
+describe('what is mistyped', () => {
+  const cases: readonly [args: readonly string[], says: readonly string[]][] = [
+    [['hisotry'], ['unknown command "hisotry": did you mean history?', 'One of: search, task,']],
+    [
+      ['task', 'statsu', 'x'],
+      ['unknown command "statsu": did you mean status?', 'One of: run, create,'],
+    ],
+    [['history', 'shwo', 'x'], ['unknown command "shwo": did you mean show?']],
+    [
+      ['history', 'op_1'],
+      ['unknown command "op_1"', 'One of: list, show, resume, prune.'],
+    ],
+    [['help', 'serch'], ['unknown command "serch": did you mean search?']],
+    [['task', 'help', 'rnu'], ['unknown command "rnu": did you mean run?']],
+    [['serch', '--help'], ['unknown command "serch": did you mean search?']],
+    [['planet'], ['unknown command "planet"\n', 'One of:']],
+    [
+      ['task', 'status', 'x', '--formta', 'csv'],
+      ["unknown option '--formta'", 'Did you mean --format?'],
+    ],
+    [
+      ['balance', '--limit', '5'],
+      ["unknown option '--limit'", 'It is an option of search, task run, task create,'],
+    ],
+    [
+      ['--local', 'search', 'company', 'x'],
+      ["unknown option '--local'", 'It is an option of search,'],
+    ],
+    [
+      ['balance', '-f', 'cvs'],
+      ['unknown format "cvs": did you mean csv?', 'One of: table, jsonl, json, csv.'],
+    ],
+    [['search', 'comp', 'x'], ['did you mean company?']],
+    [['search', 'shopify_stroe', 'x'], ['did you mean shopify_store?']],
+    [
+      ['contact', 'emial', 'x'],
+      ['unknown contact type "emial": did you mean email?', 'One of: email, phone.'],
+    ],
+    [['extract', 'ins_folowing', 'x'], ['did you mean ins_following?']],
+    [
+      ['config', 'get', 'timeout.idel'],
+      ['did you mean timeout.idle?', 'timeout.event'],
+    ],
+    [
+      ['completion', 'zhs'],
+      ['unknown shell "zhs": did you mean zsh?', 'One of: bash, zsh, fish.'],
+    ],
+  ];
+  it.each(cases)('%j', async (args, says) => {
+    const { code, stdout, stderr } = await runInProcess(args, { env: pointedAt(server.url) });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    for (const text of says) expect(stderr).toContain(text);
+    expect(connections).toBe(0);
+  });
+});
