@@ -5,6 +5,7 @@ import { checkSettingName, profileInUse, settingNames, toSettingValue } from '..
 import { readKeyRecord } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
+import { readNamedFile } from '../../inputs.ts';
 import { createNotes } from '../../notes.ts';
 import { addProfileOption, addReportOptions, argumentOf, type ConnectionOptions } from '../../options.ts';
 
@@ -37,6 +38,8 @@ async function runConfigSet(
 ): Promise<void> {
   const name = checkSettingName(setting);
   const value = toSettingValue(name, given);
+  // Without it no command would reach the service.
+  if (name === 'ca_file') await readNamedFile(String(value), name);
   const profile = await profileInUse(context, options.profile);
   await changeSetting(context, profile, name, value);
   if (name !== 'base_url') return;
