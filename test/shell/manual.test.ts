@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import type { Manual } from '../../src/cli/manual.ts';
-import { toRoff } from '../../src/cli/manual-roff.ts';
-import { toPlainText } from '../../src/cli/manual-text.ts';
+import type { Manual } from '../../src/cli/manual/manual.ts';
+import { toRoff } from '../../src/cli/manual/roff.ts';
+import { toPlainText } from '../../src/cli/manual/text.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { needs } from '../helpers/parts.ts';
 import { inTerminal } from '../helpers/pty.ts';

@@ -1,9 +1,9 @@
 import { Argument, Command } from 'commander';
 import { checkOneOf } from '../../closed-list.ts';
 import type { Context } from '../../context.ts';
-import { toCompletion } from '../completion.ts';
-import { type Shell, shellForms, shells, toReplies } from '../completion-shells.ts';
-import { readCandidates } from '../completion-sources.ts';
+import { toCompletion } from '../completion/completion.ts';
+import { type Shell, shellForms, shells, toReplies } from '../completion/shells.ts';
+import { readCandidates } from '../completion/sources.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { argumentOf } from '../options.ts';
 

@@ -18,9 +18,9 @@ export function createManCommand(context: Context, createWholeProgram: CreateWho
 async function runMan(context: Context, createWholeProgram: CreateWholeProgram): Promise<void> {
   const { isTerminal, columns, stream } = context.stdout;
   const [{ toManual }, { toRoff }, { toPlainText }] = await Promise.all([
-    import('../manual.ts'),
-    import('../manual-roff.ts'),
-    import('../manual-text.ts'),
+    import('../manual/manual.ts'),
+    import('../manual/roff.ts'),
+    import('../manual/text.ts'),
   ]);
   const manual = toManual(await createWholeProgram(context), context.version);
   stream.write(isTerminal ? toPlainText(manual, columns ?? usualWidth) : toRoff(manual));

@@ -1,9 +1,9 @@
-import { readProfileNames } from '../config/settings.ts';
-import type { Context } from '../context.ts';
-import { isLocked } from '../files/folder-lock.ts';
-import { toHistoryRecord } from '../operations/history.ts';
-import { folderOf, listOperations, readOperation, type StoredOperation } from '../operations/journal.ts';
-import { toKnownTasks } from '../operations/task-list.ts';
+import { readProfileNames } from '../../config/settings.ts';
+import type { Context } from '../../context.ts';
+import { isLocked } from '../../files/folder-lock.ts';
+import { toHistoryRecord } from '../../operations/history.ts';
+import { folderOf, listOperations, readOperation, type StoredOperation } from '../../operations/journal.ts';
+import { toKnownTasks } from '../../operations/task-list.ts';
 import type { Candidate, KnownKind } from './completion.ts';
 
 /** More than this nobody reads after a press of Tab. */

@@ -1,4 +1,4 @@
-import { toTerminalText } from '../output/clean.ts';
+import { toTerminalText } from '../../output/clean.ts';
 import { type BashLine, readBashLine } from './bash-line.ts';
 import type { Candidate } from './completion.ts';
 
