@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,15 +16,17 @@ import { type SecretService, startSecretService } from '../helpers/secret-servic
 const root = join(import.meta.dirname, '../..');
 const readme = join(root, 'README.md');
 const columns = 100;
-const port = 4010;
 const hasParts = needs('bash', 'script', 'npm', 'dbus-daemon', 'dbus-send', 'gnome-keyring-daemon');
+
+/** Typed as what the service turns out to have. */
+const address = 'its address';
 
 /** What is typed, and what has to be seen before the next is. */
 const steps: readonly (readonly [keys: string, until: RegExp])[] = [
   ['npm install --global ./leadpipe-0.1.0.tgz\r', /2\$ $/],
   ['leadpipe doctor\r', /3\$ $/],
   ['leadpipe auth login\r', /Address of the service: \S*$/],
-  [`http://127.0.0.1:${port}\r`, /not shown\): $/],
+  [address, /not shown\): $/],
   ['lp_local_demo\r', /4\$ $/],
   ['leadpipe search company "seed-stage fintech in Berlin" --limit 3\r', /5\$ $/],
   ['leadpipe task run person "founders in Lisbon" --limit 40 -o founders.csv\r', /[1-9]\d* ready/],
@@ -35,6 +38,7 @@ const steps: readonly (readonly [keys: string, until: RegExp])[] = [
 describe.skipIf(!hasParts)('the session that README shows', () => {
   let secrets: SecretService;
   let service: ReturnType<typeof start>;
+  let url = '';
   const folder = temporaryFolder();
 
   beforeAll(async () => {
@@ -43,10 +47,11 @@ describe.skipIf(!hasParts)('the session that README shows', () => {
       cwd: root,
       stdio: 'ignore',
     });
-    service = start(['serve', '--port', String(port), '-q', '--set', 'task_step_ms=4000'], {
+    service = start(['serve', '--port', '0', '-q', '--set', 'task_step_ms=4000'], {
       env: bareEnvironment(folder),
     });
-    await new Promise((resolve) => service.stdout.once('data', resolve));
+    const [said] = (await once(service.stdout, 'data')) as [Buffer];
+    url = /http:\S+/.exec(String(said))?.[0] ?? '';
   });
   afterAll(async () => {
     const ended = resultOf(service);
@@ -80,7 +85,7 @@ describe.skipIf(!hasParts)('the session that README shows', () => {
     });
     await terminal.waitFor(/1\$ $/);
     for (const [keys, until] of steps) {
-      terminal.type(keys);
+      terminal.type(keys === address ? `${url}\r` : keys);
       await terminal.waitFor(until);
     }
     terminal.type('exit\r');
@@ -91,6 +96,8 @@ describe.skipIf(!hasParts)('the session that README shows', () => {
       // Where the terminal went on in the next line.
       .replaceAll('\n↪', '')
       .replaceAll(home, '/home/you')
+      // The port that it has when nobody chooses one.
+      .replaceAll(url, 'http://127.0.0.1:4010')
       .replace(/ \/\S*…$/gm, ' /home/you/found…')
       .replace(/^\d+\$ /gm, '$ ')
       .replace(/ +$/gm, '');
