@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -111,16 +111,16 @@ describe('the examples', () => {
     'serve',
   ];
   const folder = temporaryFolder();
-  const env = { ...bareEnvironment(folder), PATH: `${folder}:${process.env.PATH}` };
 
   beforeAll(() => {
     writeFileSync(join(folder, 'leadpipe'), `#!/bin/sh\nexec '${process.execPath}' '${command}' "$@"\n`);
     chmodSync(join(folder, 'leadpipe'), 0o755);
   });
 
-  /** Stops at the first failure. */
-  function runInShell(script: string): Promise<Result> {
+  /** Stops at the first failure. Settings and operations are those of the user whose home it is. */
+  function runInShell(script: string, home = folder): Promise<Result> {
     return new Promise((resolve) => {
+      const env = { ...bareEnvironment(home), PATH: `${folder}:${process.env.PATH}` };
       const child = execFile(
         'bash',
         ['--norc', '-euo', 'pipefail', '-c', script],
@@ -139,13 +139,16 @@ describe('the examples', () => {
       await runInShell('leadpipe config set base_url https://api.example');
       const rows = [...helps].filter(([name]) => !elsewhere.includes(name));
       const results = rows.map(async ([name, help]) => {
-        const { code, stderr } = await runInShell(examplesIn(help).join('\n'));
+        // A home for each: what one leaves unfinished is not for another to resume.
+        const home = temporaryFolder();
+        cpSync(folder, home, { recursive: true });
+        const { code, stderr } = await runInShell(examplesIn(help).join('\n'), home);
         return { name, code, stderr: code === 0 ? '' : stderr };
       });
       const expected = rows.map(([name]) => ({ name, code: 0, stderr: '' }));
       expect(await Promise.all(results)).toEqual(expected);
     },
-    60_000,
+    120_000,
   );
 });
 
