@@ -8,7 +8,7 @@ packages=(
   squid tinyproxy
   zsh fish
   groff man-db
-  openssl
+  jq openssl
 )
 
 if ! command -v apt-get >/dev/null; then

@@ -11,6 +11,7 @@ export async function changeSetting(
   await changePrivateStore(context, 'config', (content) => {
     const profiles = isRecord(content.profiles) ? content.profiles : {};
     const own = Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
+    if (own === undefined && value === undefined) return content;
     const { [setting]: _, ...others } = isRecord(own) ? own : {};
     const settings = value === undefined ? others : { ...others, [setting]: value };
     return { ...content, profiles: { ...profiles, [profile]: settings } };

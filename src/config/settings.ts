@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { checkOneOf } from '../closed-list.ts';
+import { checkOneOf, clip } from '../closed-list.ts';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
 import { toBaseUrl } from './address.ts';
@@ -200,7 +200,7 @@ export function checkSettingName(name: string): SettingName {
 export function toSettingValue(name: SettingName, given: string): SettingValue {
   const { parse, takes } = settingTable[name];
   const value = parse(given);
-  if (value === undefined) throw new UsageError(`${name} takes ${takes}, not "${given}"`);
+  if (value === undefined) throw new UsageError(`${name} takes ${takes}, not "${clip(given)}"`);
   return value;
 }
 

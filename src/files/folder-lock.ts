@@ -71,7 +71,8 @@ export async function lockFolder(folder: string, pid: number, what: string): Pro
 
 /** Whether a living process has the lock. */
 export async function isLocked(folder: string): Promise<boolean> {
-  for (const owner of await entriesOf(join(folder, 'lock'))) if (await isAlive(owner)) return true;
+  for (const owner of await entriesOf(join(folder, 'lock')).catch(() => []))
+    if (await isAlive(owner)) return true;
   return false;
 }
 
@@ -128,7 +129,13 @@ async function moved(from: string, to: string): Promise<boolean> {
 }
 
 async function entriesOf(folder: string): Promise<string[]> {
-  return await readdir(folder).catch(() => []);
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    // Taken for an empty one, it would be waited for without end.
+    throw error;
+  }
 }
 
 function ignoreMissing(error: unknown): void {

@@ -230,6 +230,14 @@ describe('profiles', () => {
   });
 });
 
+it('a key of a profile that the settings have lost can be forgotten', async () => {
+  const env = withFile();
+  await login(env, key, '--profile', 'work');
+  writeFileSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{}');
+  expect((await run(['auth', 'logout', '--profile', 'work'], { env })).stderr).toContain('Forgot the key');
+  expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
+});
+
 describe('the first command of someone who has nothing', () => {
   it.each(['balance', 'search company x', 'task run person x', 'auth status'])(
     '`%s` says in four lines what to do',

@@ -108,6 +108,13 @@ describe('config', () => {
     expect((await config(env, 'list')).code).toBe(0);
   });
 
+  it('makes no profile by removing something from it', async () => {
+    const env = bareEnvironment();
+    await config(env, 'set', 'format', 'csv');
+    await config(env, 'unset', 'format', '--profile', 'wrok');
+    expect((await config(env, 'list', '--profile', 'wrok')).code).toBe(78);
+  });
+
   it('names a folder that is none', async () => {
     const env = bareEnvironment();
     writeFileSync(env.LEADPIPE_CONFIG_DIR ?? '', 'not a folder');

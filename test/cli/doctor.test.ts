@@ -99,11 +99,11 @@ describe('doctor', () => {
     expect(result.stderr).toContain(`the next search would not work: ${check}`);
   });
 
-  it('few credits are a warning that names the limit to take', async () => {
+  it('credits for less than a usual search are a failure that names the limit to take', async () => {
     const few = { balance: [200, { ...wellOff, available_credits: 7 }] } as const;
     const { code, rows, stderr } = await examine(pointedAt(await startService(few)));
-    expect(code).toBe(0);
-    expect(resultsOf(rows).credit).toBe('warning');
+    expect(code).toBe(5);
+    expect(resultsOf(rows).credit).toBe('failure');
     expect(stderr).toContain('--limit 7');
   });
 
@@ -119,6 +119,19 @@ describe('doctor', () => {
       found: expect.stringMatching(new RegExp(`^(3599|3600|3601) s ${word}`)),
       fix: expect.stringContaining('timedatectl'),
     });
+  });
+
+  it('says the rest, too, where a file of authorities is of no use', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await startService({})) };
+    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
+    writeFileSync(
+      join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
+      '{"profiles":{"default":{"ca_file":"/nowhere.pem"}}}',
+    );
+    const { code, rows, stderr } = await examine(env);
+    expect(code).toBe(78);
+    expect(resultsOf(rows)).toMatchObject({ connection: 'failure', key: 'skipped', credit: 'skipped' });
+    expect(stderr).toContain('config unset ca_file');
   });
 
   it('nobody there is 75, tried once', async () => {

@@ -42,7 +42,7 @@ const help: CommandHelp = {
     '{"check":"clock","result":"warning",',
     ' "found":"340 s ahead of the clock of the service","fix":"…"}',
   ],
-  outcomes: [...readOutcomes, 'credits'],
+  outcomes: [...readOutcomes.filter((one) => one !== 'partial' && one !== 'no_result'), 'credits'],
 };
 
 export function createDoctorCommand(context: Context): Command {

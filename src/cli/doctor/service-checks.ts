@@ -84,14 +84,15 @@ async function* askService(
   options: ConnectionOptions,
   known: (Target & { readonly profile: Profile }) | undefined,
 ): AsyncGenerator<Finding> {
-  const findings: Finding[] = [];
-  await withConnection(
-    context,
-    options,
-    async (connection) => void findings.push(...(await ask(context, connection, known))),
-    known === undefined ? {} : { known },
-  );
-  yield* findings;
+  try {
+    const start = known === undefined ? {} : { known };
+    yield* await withConnection(context, options, (connection) => ask(context, connection, known), start);
+  } catch (error) {
+    // A proxy or a file of authorities that is of no use.
+    if (error instanceof StoppedError) throw error;
+    yield failureOf('connection', error);
+    for (const check of answered) if (check !== 'connection') yield skipped(check, 'nobody can be asked');
+  }
 }
 
 async function ask(
@@ -149,5 +150,5 @@ function toCredit(credits: number): Finding {
   if (credits === 0) return failure('credit', 'credits', found, 'Get credits for the account of this key.');
   if (credits >= usual) return ok('credit', found);
   const fix = `A search reserves as many credits as its limit, ${usual} unless it is given: --limit ${credits}`;
-  return warning('credit', found, fix);
+  return failure('credit', 'credits', found, fix);
 }

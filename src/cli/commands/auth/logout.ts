@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { readProfile } from '../../../config/settings.ts';
+import { profileInUse } from '../../../config/settings.ts';
 import { forgetKey } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
@@ -24,7 +24,8 @@ export function createAuthLogoutCommand(context: Context): Command {
 }
 
 async function runAuthLogout(context: Context, options: LogoutOptions): Promise<void> {
-  const { name } = await readProfile(context, options.profile);
+  // Also of a profile whose settings are damaged or gone.
+  const name = await profileInUse(context, options.profile);
   const forgotten = await forgetKey(context, name);
   createNotes(context, options).say(
     forgotten === undefined

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { switchProfile } from '../../../config/change-settings.ts';
 import { defaultProfile, readProfileNames } from '../../../config/settings.ts';
+import { readKeyRecords } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
@@ -24,7 +25,9 @@ export function createAuthSwitchCommand(context: Context): Command {
 }
 
 async function runAuthSwitch(context: Context, profile: string, options: ReportOptions): Promise<void> {
-  const known = await readProfileNames(context.directories.config);
+  const { config } = context.directories;
+  const keys = Object.keys(await readKeyRecords(config));
+  const known = [...new Set([...(await readProfileNames(config)), ...keys])].sort();
   if (profile !== defaultProfile && !known.includes(profile)) {
     throw new UsageError(
       `there is no profile "${profile}"`,
