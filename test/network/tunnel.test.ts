@@ -15,7 +15,7 @@ const secret = 'proxy-canary';
 const settings = withSettings({
   ca_file: authority.file,
   'retry.attempts': 0,
-  'timeout.connect': 0.2,
+  'timeout.connect': 1,
 });
 const env = { ...settings, ...pointedAt('https://service.test', key) };
 const search = ['search', 'company', 'x', '-f', 'jsonl', '-q'];
@@ -120,8 +120,8 @@ describe('a proxy that fails', () => {
   it.each<[what: string, answer: (socket: Socket) => void, exit: number, type: string, why: string]>([
     ['hangs up', (socket) => void socket.end(), 75, 'unsent', ': socket hang up'],
     ['resets', (socket) => void socket.resetAndDestroy(), 75, 'unsent', ': read ECONNRESET'],
-    ['says nothing', () => {}, 75, 'unsent', ': no answer to CONNECT for 0.2 s'],
-    ['stops in its head', says('HTTP/1.1 200 OK\r\n'), 75, 'unsent', ': no answer to CONNECT for 0.2 s'],
+    ['says nothing', () => {}, 75, 'unsent', ': no answer to CONNECT for 1 s'],
+    ['stops in its head', says('HTTP/1.1 200 OK\r\n'), 75, 'unsent', ': no answer to CONNECT for 1 s'],
     ['is something else', says('220 mail.test ESMTP\r\n'), 78, 'proxy_refused', ' does not speak HTTP'],
     ['wants a login', says('HTTP/1.1 407 No\r\n\r\n'), 78, 'proxy_credentials', ' with 407'],
     ['refuses a login', says('HTTP/1.1 401 No\r\n\r\n'), 78, 'proxy_credentials', ' with 401'],
@@ -134,7 +134,7 @@ describe('a proxy that fails', () => {
       says('HTTP/1.1 200 OK\r\n\r\n'),
       75,
       'unsent',
-      'Connect Timeout Error (attempted address: service.test:443, timeout: 200ms)',
+      'Connect Timeout Error (attempted address: service.test:443, timeout: 1000ms)',
     ],
   ])('because it %s', async (_, answer, exit, type, why) => {
     proxy = await startRecordingProxy({ answer: () => answer });

@@ -121,7 +121,7 @@ describe.each(shells)('completion in %s', (_, { program, args, setUp, lines: its
     let count = 0;
 
     beforeAll(async () => {
-      terminal = openTerminal([program, ...args], { env, cwd: folder, columns: 100, limitMs: 50_000 });
+      terminal = openTerminal([program, ...args], { env, cwd: folder, columns: 100, limitMs: 300_000 });
       await terminal.waitFor(/READY> /);
       await entered(setUp);
     });

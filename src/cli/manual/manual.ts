@@ -24,7 +24,7 @@ const environment: readonly (readonly [name: string, meaning: string])[] = [
   ['LEADPIPE_CONFIG_DIR', 'the folder of settings'],
   ['LEADPIPE_STATE_DIR', 'the folder of operations'],
   ['NO_COLOR, FORCE_COLOR', 'no colours; colours where there is no terminal, too'],
-  ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'the proxy, and for which hosts there is none'],
+  ['HTTPS_PROXY, ALL_PROXY, HTTP_PROXY, NO_PROXY', 'the proxy, and for which hosts there is none'],
   ['NODE_EXTRA_CA_CERTS', 'a file of further certificate authorities (PEM)'],
 ];
 
