@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,11 @@ describe('the package', () => {
   it('installed from its tarball runs the main job, and brings along what asks the keychain and nothing else', () => {
     const folder = temporaryFolder();
     const env = { ...process.env, ...bareEnvironment(folder) };
-    execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, env });
+    // As it is built: other tests are running it.
+    execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], {
+      cwd: root,
+      env,
+    });
     const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
     execFileSync(
       'npm',
@@ -26,6 +30,19 @@ describe('the package', () => {
     const leads = execFileSync(join(folder, 'node_modules/.bin/leadpipe'), args, { env, encoding: 'utf8' });
     expect(leads.match(/Berlin/g)?.length).toBeGreaterThanOrEqual(3);
   }, 60_000);
+
+  it('can be published by `npm run release` alone, so never without having been built and checked', () => {
+    // Scripts that npm would run first can be switched off; the address is one where nobody listens.
+    const registry = 'http://127.0.0.1:9/';
+    const given = ['--registry', registry, `--${registry.slice(5)}:_authToken=none`, '--fetch-retries=0'];
+    const { status, stderr } = spawnSync('npm', ['publish', '--ignore-scripts', ...given], {
+      cwd: root,
+      env: { ...process.env, ...bareEnvironment() },
+      encoding: 'utf8',
+    });
+    expect(stderr).toContain('EPRIVATE');
+    expect(status).not.toBe(0);
+  });
 
   it('names no registry in its lock file', () => {
     expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toMatch(
