@@ -11,9 +11,6 @@ export interface Body {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Where the document states no limit, one is needed all the same: memory has one. */
-const undocumentedBodyLimit = 8 * limits.requestBody.max;
-
 export function checkMediaType(incoming: IncomingMessage): void {
   const [mediaType = '', ...parameters] = (incoming.headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json')
@@ -36,9 +33,9 @@ export function idempotencyKeyOf(incoming: IncomingMessage, endpoint: Endpoint):
   return key;
 }
 
-export async function readBody(incoming: IncomingMessage, endpoint: Endpoint): Promise<Body> {
-  const limit = endpoint.bodyLimit ? limits.requestBody.max : undocumentedBodyLimit;
-  const bytes = await readAtMost(incoming, limit);
+export async function readBody(incoming: IncomingMessage): Promise<Body> {
+  // Where the document states no limit, the fields have limits that are far below this one.
+  const bytes = await readAtMost(incoming, limits.requestBody.max);
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -53,9 +50,11 @@ export async function readBody(incoming: IncomingMessage, endpoint: Endpoint): P
   }
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     throw invalid('the request body must be a JSON object');
-  const names = rawMembers(text).map(([name]) => name);
-  const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  if (repeated !== undefined) throw invalid(`the field ${repeated} is there twice`);
+  const seen = new Set<string>();
+  for (const [name] of rawMembers(text)) {
+    if (seen.has(name)) throw invalid(`the field ${name} is there twice`);
+    seen.add(name);
+  }
   return { bytes, text, fields: fields as Record<string, unknown> };
 }
 

@@ -59,13 +59,20 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     const catalogue = await openCatalogueOf(stateDir, options.catalogFile);
     open.push(catalogue);
     const now = () => clock.now().getTime();
-    const tasks = createTaskClock(store, switches, clock);
-    const service: Service = { store, catalogue, switches, scenario, tasks, clock, now, log: options.log };
-    endOrphans(service);
-    store.transaction((rows) => advanceTasks(rows, switches, now()));
+    const tasks = createTaskClock(store, switches, clock, options.log);
+    const { log } = options;
+    const answering = new Set<string>();
+    const service: Service = { store, catalogue, switches, scenario, tasks, answering, clock, now, log };
+    store.transaction((rows) => {
+      endOrphans(service, rows);
+      advanceTasks(rows, switches, now());
+    });
     const listener = createListener(service);
-    const server = createServer(listener.listen);
+    const server = createServer({ requireHostHeader: false }, listener.listen);
+    server.on('clientError', listener.refuseUnreadable);
     await listen(server, options.port);
+    // A connection that can't be taken, for lack of file descriptors, is lost; the service is not.
+    server.on('error', (error) => log?.(`connections: ${error.message}`));
     tasks.start();
     return {
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

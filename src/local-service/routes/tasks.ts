@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { CreatedTask, EntitySearchStatusResponse, TaskState } from '../../contract/types.ts';
-import { admit, alreadyExists, authenticate, checkEnabled, receive } from '../admission.ts';
+import { admit, alreadyExists, authenticate, checkEnabled, endOrphans, receive } from '../admission.ts';
 import { answer, noStore } from '../answer.ts';
 import { failWhenRehearsed } from '../billed.ts';
 import type { Rows } from '../database.ts';
@@ -16,7 +16,7 @@ export async function createTask(service: Service, exchange: Exchange): Promise<
   const received = await receive(exchange);
   const request = toTaskSearch(received.body.fields);
   checkEnabled(service, request.entityType);
-  const found = findLeads(service, caller, request);
+  const found = await findLeads(service, caller, request);
 
   let searchId: string | null = null;
   const earlier = admit(service, exchange, caller, received, costOf(service, request), (rows) => {
@@ -106,12 +106,9 @@ interface SearchRow {
 }
 
 /** A task of the calling key, with its progress as of now. Another key's does not exist for it. */
-function readSearch(
-  rows: Rows,
-  { switches, now }: Service,
-  { fingerprint }: Caller,
-  searchId: string,
-): SearchRow {
+function readSearch(rows: Rows, service: Service, { fingerprint }: Caller, searchId: string): SearchRow {
+  const { switches, now } = service;
+  endOrphans(service, rows);
   advanceTasks(rows, switches, now());
   const search = rows.get<SearchRow>(
     `SELECT status, stop_reason, ready_count, verified_count, entity_limit FROM searches
