@@ -42,6 +42,7 @@ export async function readBody(incoming: IncomingMessage): Promise<Body> {
   } catch {
     throw invalid('the request body is not valid UTF-8');
   }
+  checkShape(bytes);
   let fields: unknown;
   try {
     fields = JSON.parse(text);
@@ -57,6 +58,28 @@ export async function readBody(incoming: IncomingMessage): Promise<Body> {
   }
   return { bytes, text, fields: fields as Record<string, unknown> };
 }
+
+/** Far more than any request needs. Parsing a mebibyte of nothing else would hold up all others. */
+const deepest = 100;
+const mostMembers = 10_000;
+
+function checkShape(bytes: Buffer): void {
+  let depth = 0;
+  let members = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const character = bytes[at];
+    if (character === quote) inString = !inString;
+    else if (inString) at += character === backslash ? 1 : 0;
+    else if (character === colon) members += 1;
+    else if (character === brace || character === bracket) depth += 1;
+    else if (character === endBrace || character === endBracket) depth -= 1;
+    if (depth > deepest) throw invalid(`the request body is nested deeper than ${deepest} levels`);
+    if (members > mostMembers) throw invalid(`the request body has more than ${mostMembers} members`);
+  }
+}
+
+const [quote, backslash, colon, brace, bracket, endBrace, endBracket] = Buffer.from('"\\:{[}]');
 
 /** What is over the limit is never kept; node drops what is left unread once the answer is sent. */
 function readAtMost(incoming: IncomingMessage, limit: number): Promise<Buffer> {

@@ -85,6 +85,7 @@ export function createTaskClock(
 ): TaskClock {
   let cancel: (() => void) | undefined;
   let stopped = false;
+  let failing = false;
   const look = () => {
     cancel = undefined;
     if (!stopped && areActive()) schedule();
@@ -93,6 +94,7 @@ export function createTaskClock(
     try {
       return store.transaction((rows) => {
         advanceTasks(rows, switches, clock.now().getTime());
+        failing = false;
         const active = rows.get(
           "SELECT 1 FROM searches WHERE status IN ('created', 'running') AND form = 'task' LIMIT 1",
         );
@@ -100,7 +102,8 @@ export function createTaskClock(
       });
     } catch (error) {
       // Out of file descriptors, say. The next look may find all well again.
-      log?.(`tasks: ${(error as Error).message}`);
+      if (!failing) log?.(`tasks: ${(error as Error).message}`);
+      failing = true;
       return true;
     }
   };

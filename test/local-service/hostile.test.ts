@@ -216,6 +216,11 @@ describe('any body at all', () => {
       'more members than can be compared in pairs',
       `{${Array.from({ length: 300_000 }, (_, index) => `"m${index}":1`)}}`,
     ],
+    [
+      'more members than a request needs',
+      `{"query":"Kontora","more":{${Array.from({ length: 20_000 }, (_, index) => `"m${index}":1`)}}}`,
+    ],
+    ['more levels than a request needs', `{"query":"Kontora","more":${'['.repeat(101)}${']'.repeat(101)}}`],
     ['a mebibyte and a byte', `{"query":"Kontora"${' '.repeat(1_048_576 - 18)}}`],
   ])('%s is refused', async (_, body) => {
     const service = await running();
