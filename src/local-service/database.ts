@@ -31,6 +31,9 @@ type OpenV2 = (name: number, out: number, flags: number, vfs: number) => number;
 const plainOpen = library._sqlite3_open_v2;
 library._sqlite3_open_v2 = (name, out, flags, vfs) => plainOpen(name, out, flags | openUri, vfs);
 
+/** Thrown for a file that is no database, a full disk and whatever else SQLite says. */
+export const { SQLite3Error } = sqlite;
+
 /** A database that several processes read and write, one transaction at a time. */
 export function openDatabase(path: string, lock: ProcessLock): Database {
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));

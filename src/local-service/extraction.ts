@@ -57,8 +57,9 @@ export function extractMembers(
 
 function toMember(type: ExtractionType, { site, idDigits }: Platform, lead: Lead): string {
   const handle = handleOf(lead);
+  const [link = ''] = lead.links.values();
   const members: [string, string][] = [
-    ['id', idOf(lead.identity, idDigits)],
+    ['id', idOf(`${lead.name.toLowerCase()}\n${link}`, idDigits)],
     [type.startsWith('github') ? 'login' : 'username', JSON.stringify(handle)],
     ['name', JSON.stringify(lead.name)],
     ['url', JSON.stringify(`${site}/${handle}`)],

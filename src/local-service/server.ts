@@ -10,7 +10,9 @@ import { createSwitches, type Switches } from './switches.ts';
 import { advanceTasks, createTaskClock } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
+export { SQLite3Error } from './database.ts';
 export { localKeys } from './keys.ts';
+export { LockTimeout } from './lock.ts';
 export { ScenarioError } from './scenario.ts';
 export { SwitchError, toSwitches } from './switches.ts';
 
@@ -44,7 +46,8 @@ export interface LocalService {
 
 /**
  * Starts the local service on 127.0.0.1. Throws CatalogueError, ScenarioError or SwitchError for a catalogue, a
- * scenario or a switch that can't be used, and the system's error when the port is taken.
+ * scenario or a switch that can't be used, SQLite3Error for a state that can't be, LockTimeout when another process
+ * does not let go of it, and the system's error when the port is taken.
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   const { stateDir, clock, pid } = options;
