@@ -119,8 +119,8 @@ export interface Earlier {
 }
 
 /**
- * Admits a request and reserves its cost, or throws; `record` runs in the same transaction. A repetition of an
- * admitted request returns that one: what to do with it is the route's affair.
+ * Admits a request and reserves its cost, or throws. A repetition of an admitted request returns that one: what to
+ * do with it is the route's affair.
  */
 export function admit(
   service: Service,
@@ -128,13 +128,13 @@ export function admit(
   caller: Caller,
   received: Received,
   cost: Cost,
-  record: (rows: Rows) => void = () => undefined,
 ): Earlier | undefined {
   const { store, now, switches } = service;
   const { key, fingerprint } = caller;
   const bodyHash = createHash('sha256').update(received.body.bytes).digest('hex');
   return store.transaction((rows) => {
     forgetOld(rows, now());
+    endOrphans(service, rows);
     const earlier = rows.get<Earlier & { operation: string; bodyHash: string; apiKey: string | null }>(
       `SELECT operation, body_hash AS bodyHash, requests.search_id AS searchId, answer, state, searches.key AS apiKey
        FROM requests LEFT JOIN searches ON searches.search_id = requests.search_id
@@ -151,7 +151,6 @@ export function admit(
       return earlier;
     }
     openAccount(rows, caller, switches.opening_credits, now());
-    endOrphans(service, rows);
     checkConcurrency(service, rows, key);
     const credits = cost.price * cost.units;
     const available = fundsOf(rows, key.account)?.available ?? 0;
@@ -180,7 +179,6 @@ export function admit(
       store.lock.owner,
       now(),
     );
-    record(rows);
     return undefined;
   });
 }
@@ -215,18 +213,24 @@ function checkConcurrency({ switches }: Service, rows: Rows, key: LocalKey): voi
 
 /**
  * Ends what nobody works on any more, because its process is gone or its settlement failed: streams as dropped,
- * everything else without a charge.
+ * everything else without a charge. A search that has not brought anything yet leaves nothing behind: the same
+ * request may come again.
  */
 export function endOrphans({ store, switches, now, answering }: Service, rows: Rows): void {
-  const running = rows.all<{ request_id: string; owner: string; search_id: string | null }>(
-    'SELECT request_id, owner, search_id FROM requests WHERE owner IS NOT NULL',
-  );
+  const running = rows.all<{
+    request_id: string;
+    operation: string;
+    owner: string;
+    search_id: string | null;
+  }>('SELECT request_id, operation, owner, search_id FROM requests WHERE owner IS NOT NULL');
   const owners = new Set(running.map(({ owner }) => owner).filter((owner) => owner !== store.lock.owner));
   const alive = new Set([...owners].filter(isAlive));
-  for (const { request_id, owner, search_id } of running) {
+  for (const { request_id, operation, owner, search_id } of running) {
     if (alive.has(owner) || (owner === store.lock.owner && answering.has(request_id))) continue;
-    if (search_id === null) release(rows, request_id, now());
-    else endStream(rows, search_id, 'error', switches.dropped_stream, now());
+    if (search_id !== null) endStream(rows, search_id, 'error', switches.dropped_stream, now());
+    else release(rows, request_id, now());
+    if (search_id === null && (operation === 'search' || operation === 'createTask'))
+      rows.run('DELETE FROM requests WHERE request_id = ?', request_id);
   }
 }
 

@@ -102,6 +102,20 @@ describe('words that every JavaScript object has', () => {
     }
   });
 
+  it('in an address or a header', async () => {
+    const service = await running();
+    for (const word of inherited) {
+      const of = `leads_search_id=${word}`;
+      expect((await service.get(`/v1/entity-search/status?${of}`)).status).toBe(404);
+      expect((await service.get(`/v1/entity-search/fetch?${of}&pts=${word}`)).status).toBe(422);
+      expect((await service.get(`/v1/${word}`)).status).toBe(404);
+      expect((await service.get('/v1/credit/balance', { 'x-api-key': word })).status).toBe(401);
+      const headers = { 'idempotency-key': word };
+      expect((await service.post(paths.research, { query: word }, headers)).status).toBe(200);
+      expect((await service.post(paths.research, { query: word }, headers)).status).toBe(409);
+    }
+  });
+
   it('are found, answered and listed as any other', async () => {
     const service = await running({ leads: inheritedLeads });
     for (const word of inherited) {

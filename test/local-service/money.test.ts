@@ -147,15 +147,24 @@ describe('what is left open', () => {
     });
     store.transaction((rows) => {
       const owner = rows.get<{ owner: string }>('SELECT owner FROM requests')?.owner ?? '';
-      rows.run("UPDATE accounts SET reserved = reserved + 5 WHERE account = 'demo'");
-      rows.run(
-        `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, created_at)
-         VALUES ('left', 'demo', 'contactSearch', 'left', '', 'open', 5, 5, ?, 0)`,
-        owner,
-      );
+      for (const operation of ['contactSearch', 'createTask']) {
+        rows.run("UPDATE accounts SET reserved = reserved + 5 WHERE account = 'demo'");
+        rows.run(
+          `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, created_at)
+           VALUES (?1, 'demo', ?1, ?1, '', 'open', 5, 5, ?2, ?3)`,
+          operation,
+          owner,
+          service.clock.time,
+        );
+      }
     });
     store.close();
     expect(await service.balance()).toBe(97);
+    // A task that was not made can be asked for again; a look-up may have been made.
+    const headers = { 'idempotency-key': 'createTask' };
+    const task = await service.post('/v1/entity-search/create_task', { ...search, limit: 1 }, headers);
+    expect(task.status).toBe(200);
+    expect((await call(service, 'contact', { 'idempotency-key': 'contactSearch' })).status).toBe(409);
     await stream.body?.cancel();
   });
 });

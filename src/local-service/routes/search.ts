@@ -14,16 +14,16 @@ export async function search(service: Service, exchange: Exchange): Promise<void
   const received = await receive(exchange);
   const request = toStreamSearch(received.body.fields);
   checkEnabled(service, request.entityType);
-  const found = await findLeads(service, caller, request);
-
-  let searchId = '';
-  const earlier = admit(service, exchange, caller, received, costOf(service, request), (rows) => {
-    const { requestId } = exchange;
-    const now = service.now();
-    searchId = recordSearch(rows, { requestId, form: 'stream', search: request, found, caller, now });
-  });
+  const earlier = admit(service, exchange, caller, received, costOf(service, request));
   if (earlier !== undefined) throw alreadyExists();
   failWhenRehearsed(service, exchange);
+
+  const found = await findLeads(service, caller, request);
+  const searchId = service.store.transaction((rows) => {
+    const { requestId } = exchange;
+    const now = service.now();
+    return recordSearch(rows, { requestId, form: 'stream', search: request, found, caller, now });
+  });
 
   const lost = exchange.fault?.fault === 'lost_response';
   const sent = lost ? found.leads.length : await sendBatches(service, exchange, searchId, found);
