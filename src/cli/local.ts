@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Context } from '../context.ts';
-import { LocalIoError, UsageError } from '../errors.ts';
+import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
 import {
   CatalogueError,
   type LocalService,
+  LockTimeout,
   localKeys,
   ScenarioError,
+  SQLite3Error,
   SwitchError,
   startLocalService,
   toSwitches,
@@ -31,7 +33,7 @@ export interface LocalOptions {
 /** What --liftoff-only means; flags set at run time do not imply one another. */
 const baselineOnly = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
 
-/** Starts the local service, over the state that all its runs share unless it is to be alone. Throws UsageError, LocalIoError. */
+/** Starts the local service, over the state that all its runs share unless it is to be alone. Throws UsageError, LocalIoError, or that it is in use. */
 export async function openLocalService(
   context: Context,
   options: LocalOptions,
@@ -57,16 +59,28 @@ export async function openLocalService(
     };
     return { service: { ...service, close }, apiKey: localKeys[0].key };
   } catch (error) {
-    throw toFailure(error, options);
+    throw toFailure(error, options, stateDir);
   }
 }
 
-function toFailure(error: unknown, options: LocalOptions): unknown {
+function toFailure(error: unknown, options: LocalOptions, stateDir: string): unknown {
   if (!(error instanceof Error)) return error;
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof CatalogueError || error instanceof ScenarioError) return new UsageError(error.message);
   if (error instanceof SwitchError)
     return new UsageError(`--set: ${error.message}`, '`leadpipe serve --help` lists them.');
+  if (error instanceof LockTimeout)
+    return new LeadpipeError('temporary', error.message, {
+      type: 'temporary',
+      retryable: true,
+      cause: error,
+    });
+  if (error instanceof SQLite3Error) {
+    return new LocalIoError(`the state of the local service can't be used: ${error.message}`, {
+      hint: `To begin anew, with all credits and without its tasks, remove ${stateDir}`,
+      cause: error,
+    });
+  }
   if (code === 'EADDRINUSE') {
     return new LocalIoError(`port ${options.port} of 127.0.0.1 is in use`, {
       hint: 'Choose another with --port, or 0 for any free one.',

@@ -6,7 +6,7 @@ import { findKey, fingerprintOf, type LocalKey } from './keys.ts';
 import { isAlive } from './lock.ts';
 import { Refusal } from './refusal.ts';
 import type { Caller, Exchange, Service } from './service.ts';
-import { fundsOf, release, settle } from './store.ts';
+import { forgetOld, fundsOf, release, settle } from './store.ts';
 
 /**
  * What a paid request must pass, in this order:
@@ -95,7 +95,7 @@ export async function receive({ operation, incoming, outgoing }: Exchange): Prom
   const endpoint: Endpoint = endpoints[operation];
   checkMediaType(incoming);
   const idempotencyKey = idempotencyKeyOf(incoming, endpoint) ?? randomUUID();
-  const body = await readBody(incoming, endpoint);
+  const body = await readBody(incoming);
   outgoing.setHeader(responseHeaders.idempotencyKey, idempotencyKey);
   return { body, idempotencyKey };
 }
@@ -119,8 +119,8 @@ export interface Earlier {
 }
 
 /**
- * Admits a request and reserves its cost, or throws; `record` runs in the same transaction. A repetition of an
- * admitted request returns that one: what to do with it is the route's affair.
+ * Admits a request and reserves its cost, or throws. A repetition of an admitted request returns that one: what to
+ * do with it is the route's affair.
  */
 export function admit(
   service: Service,
@@ -128,21 +128,26 @@ export function admit(
   caller: Caller,
   received: Received,
   cost: Cost,
-  record: (rows: Rows) => void = () => undefined,
 ): Earlier | undefined {
   const { store, now, switches } = service;
-  const { key } = caller;
+  const { key, fingerprint } = caller;
   const bodyHash = createHash('sha256').update(received.body.bytes).digest('hex');
   return store.transaction((rows) => {
-    const earlier = rows.get<Earlier & { operation: string; bodyHash: string }>(
-      `SELECT operation, body_hash AS bodyHash, search_id AS searchId, answer, state FROM requests
-       WHERE account = ? AND idempotency_key = ?`,
+    forgetOld(rows, now());
+    endOrphans(service, rows);
+    const earlier = rows.get<Earlier & { operation: string; bodyHash: string; apiKey: string | null }>(
+      `SELECT operation, body_hash AS bodyHash, requests.search_id AS searchId, answer, state, searches.key AS apiKey
+       FROM requests LEFT JOIN searches ON searches.search_id = requests.search_id
+       WHERE requests.account = ? AND idempotency_key = ?`,
       key.account,
       received.idempotencyKey,
     );
     if (earlier !== undefined) {
       if (earlier.operation !== exchange.operation || earlier.bodyHash !== bodyHash)
         throw new Refusal(409, 'idempotency_error', 'the Idempotency-Key was used for another request');
+      // It can't read what that one made, and a second one would be charged to the same account.
+      if (earlier.apiKey !== null && earlier.apiKey !== fingerprint)
+        throw new Refusal(409, 'idempotency_error', 'the Idempotency-Key was used with another API key');
       return earlier;
     }
     openAccount(rows, caller, switches.opening_credits, now());
@@ -174,7 +179,6 @@ export function admit(
       store.lock.owner,
       now(),
     );
-    record(rows);
     return undefined;
   });
 }
@@ -199,29 +203,35 @@ export function openAccount(rows: Rows, { key, fingerprint }: Caller, credits: n
 }
 
 function checkConcurrency({ switches }: Service, rows: Rows, key: LocalKey): void {
-  const running = rows.all<{ account: string; owner: string }>(
-    'SELECT account, owner FROM requests WHERE owner IS NOT NULL',
-  );
-  const alive = running.filter(({ owner }) => isAlive(owner));
-  const own = alive.filter(({ account }) => account === key.account);
+  const running = rows.all<{ account: string }>('SELECT account FROM requests WHERE owner IS NOT NULL');
+  const own = running.filter(({ account }) => account === key.account);
   if (own.length >= (key.concurrency ?? switches.user_concurrency))
     throw new Refusal(429, 'concurrency_limit', 'too many requests of this account are running');
-  if (alive.length >= switches.service_concurrency)
+  if (running.length >= switches.service_concurrency)
     throw new Refusal(429, 'concurrency_limit', 'too many requests are running');
 }
 
-/** Ends what processes that are gone have left open: streams as dropped, everything else without a charge. */
-export function endOrphans({ store, switches, now }: Service): void {
-  store.transaction((rows) => {
-    const running = rows.all<{ request_id: string; owner: string; search_id: string | null }>(
-      'SELECT request_id, owner, search_id FROM requests WHERE owner IS NOT NULL',
-    );
-    for (const { request_id, owner, search_id } of running) {
-      if (isAlive(owner)) continue;
-      if (search_id === null) release(rows, request_id, now());
-      else endStream(rows, search_id, 'error', switches.dropped_stream, now());
-    }
-  });
+/**
+ * Ends what nobody works on any more, because its process is gone or its settlement failed: streams as dropped,
+ * everything else without a charge. A search that has not brought anything yet leaves nothing behind: the same
+ * request may come again.
+ */
+export function endOrphans({ store, switches, now, answering }: Service, rows: Rows): void {
+  const running = rows.all<{
+    request_id: string;
+    operation: string;
+    owner: string;
+    search_id: string | null;
+  }>('SELECT request_id, operation, owner, search_id FROM requests WHERE owner IS NOT NULL');
+  const owners = new Set(running.map(({ owner }) => owner).filter((owner) => owner !== store.lock.owner));
+  const alive = new Set([...owners].filter(isAlive));
+  for (const { request_id, operation, owner, search_id } of running) {
+    if (alive.has(owner) || (owner === store.lock.owner && answering.has(request_id))) continue;
+    if (search_id !== null) endStream(rows, search_id, 'error', switches.dropped_stream, now());
+    else release(rows, request_id, now());
+    if (search_id === null && (operation === 'search' || operation === 'createTask'))
+      rows.run('DELETE FROM requests WHERE request_id = ?', request_id);
+  }
 }
 
 /** Ends a stream and charges for it; a dropped one as the switch says. */

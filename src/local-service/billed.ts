@@ -21,7 +21,7 @@ export function failWhenRehearsed({ store, now }: Service, { requestId, fault }:
  * the answer. A failure releases the reservation; the idempotency key stays used, since the request was
  * admitted. `keepAnswer` stores the answer for `replay`, which repetitions get instead of 409.
  */
-export function runBilled(
+export async function runBilled(
   service: Service,
   exchange: Exchange,
   caller: Caller,
@@ -32,10 +32,10 @@ export function runBilled(
     keepAnswer = false,
   }: {
     readonly cost: Cost;
-    readonly work: () => Outcome;
+    readonly work: () => Promise<Outcome>;
     readonly keepAnswer?: boolean;
   },
-): string {
+): Promise<string> {
   const { store, now } = service;
   const earlier = admit(service, exchange, caller, received, cost);
   if (earlier !== undefined) {
@@ -44,7 +44,7 @@ export function runBilled(
   }
   failWhenRehearsed(service, exchange);
   try {
-    const { text, units } = work();
+    const { text, units } = await work();
     store.transaction((rows) =>
       settle(rows, exchange.requestId, cost.price * units, now(), keepAnswer ? text : null),
     );

@@ -11,9 +11,6 @@ export interface Body {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Where the document states no limit, one is needed all the same: memory has one. */
-const undocumentedBodyLimit = 8 * limits.requestBody.max;
-
 export function checkMediaType(incoming: IncomingMessage): void {
   const [mediaType = '', ...parameters] = (incoming.headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json')
@@ -36,15 +33,16 @@ export function idempotencyKeyOf(incoming: IncomingMessage, endpoint: Endpoint):
   return key;
 }
 
-export async function readBody(incoming: IncomingMessage, endpoint: Endpoint): Promise<Body> {
-  const limit = endpoint.bodyLimit ? limits.requestBody.max : undocumentedBodyLimit;
-  const bytes = await readAtMost(incoming, limit);
+export async function readBody(incoming: IncomingMessage): Promise<Body> {
+  // Where the document states no limit, the fields have limits that are far below this one.
+  const bytes = await readAtMost(incoming, limits.requestBody.max);
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw invalid('the request body is not valid UTF-8');
   }
+  checkShape(bytes);
   let fields: unknown;
   try {
     fields = JSON.parse(text);
@@ -53,11 +51,35 @@ export async function readBody(incoming: IncomingMessage, endpoint: Endpoint): P
   }
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     throw invalid('the request body must be a JSON object');
-  const names = rawMembers(text).map(([name]) => name);
-  const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  if (repeated !== undefined) throw invalid(`the field ${repeated} is there twice`);
+  const seen = new Set<string>();
+  for (const [name] of rawMembers(text)) {
+    if (seen.has(name)) throw invalid(`the field ${name} is there twice`);
+    seen.add(name);
+  }
   return { bytes, text, fields: fields as Record<string, unknown> };
 }
+
+/** Far more than any request needs. Parsing a mebibyte of nothing else would hold up all others. */
+const deepest = 100;
+const mostMembers = 10_000;
+
+function checkShape(bytes: Buffer): void {
+  let depth = 0;
+  let members = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const character = bytes[at];
+    if (character === quote) inString = !inString;
+    else if (inString) at += character === backslash ? 1 : 0;
+    else if (character === colon) members += 1;
+    else if (character === brace || character === bracket) depth += 1;
+    else if (character === endBrace || character === endBracket) depth -= 1;
+    if (depth > deepest) throw invalid(`the request body is nested deeper than ${deepest} levels`);
+    if (members > mostMembers) throw invalid(`the request body has more than ${mostMembers} members`);
+  }
+}
+
+const [quote, backslash, colon, brace, bracket, endBrace, endBracket] = Buffer.from('"\\:{[}]');
 
 /** What is over the limit is never kept; node drops what is left unread once the answer is sent. */
 function readAtMost(incoming: IncomingMessage, limit: number): Promise<Buffer> {

@@ -4,16 +4,18 @@ import { type EntityType, entityTypes } from '../contract/types.ts';
 import type { CatalogueEntity } from './catalogue-entity.ts';
 import { rawMembers, rawObject } from './raw-json.ts';
 
-/** A lead as the catalogue keeps it: `record` is what a search returns, byte for byte, without its score. */
+/** A lead as the catalogue keeps it: `record` is what a search returns, as it was written, without its score. */
 export interface CatalogueRecord {
   /** Absent: found under every type. */
   readonly entityType: EntityType | undefined;
   readonly name: string;
   readonly description: string;
-  readonly links: Readonly<Record<string, string>>;
+  readonly links: ReadonlyMap<string, string>;
   readonly record: string;
   /** By name; numbers as they were written. */
-  readonly facts: Readonly<Record<string, string>>;
+  readonly facts: ReadonlyMap<string, string>;
+  /** Where a fact is from, for those of which it is known. */
+  readonly sources: ReadonlyMap<string, string>;
   readonly email: string | null;
   readonly phone: string | null;
 }
@@ -31,13 +33,17 @@ export function fromEntity({ entity_type, entity, facts, contact }: CatalogueEnt
     links: textsOf(entity.links ?? {}),
     record: JSON.stringify(entity),
     facts: textsOf(facts),
+    sources: new Map(),
     email: contact.email,
     phone: contact.phone,
   };
 }
 
 /** Reads the user's own leads: .jsonl or .ndjson, else CSV with a header. Throws CatalogueError. */
-export function readCatalogueFile(path: string): { content: Buffer; records: () => CatalogueRecord[] } {
+export function readCatalogueFile(path: string): {
+  content: Buffer;
+  records: () => Iterable<CatalogueRecord>;
+} {
   let content: Buffer;
   try {
     content = readFileSync(path);
@@ -49,11 +55,14 @@ export function readCatalogueFile(path: string): { content: Buffer; records: () 
     throw new CatalogueError(`${path} is neither .jsonl, .ndjson nor .csv`);
   return {
     content,
-    records() {
+    *records() {
       const text = decode(path, content);
-      const records = kind === 'csv' ? fromCsv(path, text) : fromJsonLines(path, text);
-      if (records.length === 0) throw new CatalogueError(`${path} holds no leads`);
-      return records;
+      let count = 0;
+      for (const record of kind === 'csv' ? fromCsv(path, text) : fromJsonLines(path, text)) {
+        yield record;
+        count += 1;
+      }
+      if (count === 0) throw new CatalogueError(`${path} holds no leads`);
     },
   };
 }
@@ -66,16 +75,25 @@ function decode(path: string, content: Buffer): string {
   }
 }
 
-function fromJsonLines(path: string, text: string): CatalogueRecord[] {
-  const records: CatalogueRecord[] = [];
-  text.split('\n').forEach((line, index) => {
-    if (line.trim() !== '') records.push(fromJson(line.trim(), `${path}:${index + 1}`));
-  });
-  return records;
+function* fromJsonLines(path: string, text: string): Generator<CatalogueRecord> {
+  let lineNumber = 0;
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\n', at);
+    const line = text.slice(at, end < 0 ? undefined : end).trim();
+    at = end < 0 ? text.length : end + 1;
+    lineNumber += 1;
+    if (line !== '') yield fromJson(line, `${path}:${lineNumber}`);
+  }
 }
 
-/** Members that are not part of what a search returns: the search makes its own, or they are private. */
-const withheld = new Set(['score', 'enrich_fields', 'entity_type', 'facts', 'contact', 'email', 'phone']);
+/**
+ * Members that are not part of what a search returns: the search makes its own, they are private, or they say
+ * where the lead stood in the search that it is from.
+ */
+const withheld = new Set([
+  ...['score', 'enrich_fields', 'entity_type', 'facts', 'contact', 'email', 'phone'],
+  ...['leads_search_id', 'position'],
+]);
 
 function fromJson(line: string, where: string): CatalogueRecord {
   let value: Record<string, unknown>;
@@ -94,12 +112,15 @@ function fromJson(line: string, where: string): CatalogueRecord {
     throw new CatalogueError(`${where}: links is not an object`);
 
   const members = rawMembers(line);
-  const facts: Record<string, string> = {};
+  const facts = new Map<string, string>();
+  const sources = new Map<string, string>();
   for (const [member, raw] of members) {
     if (member === 'enrich_fields')
       for (const [field, answer] of nestedMembers(raw)) {
-        const content = nestedMembers(answer).find(([part]) => part === 'content')?.[1];
-        addFact(facts, field, content ?? 'null');
+        const parts = new Map(nestedMembers(answer));
+        addFact(facts, field, parts.get('content') ?? 'null');
+        const source = JSON.parse(parts.get('reference') ?? 'null');
+        if (typeof source === 'string') sources.set(field, source);
       }
     else if (member === 'facts') for (const [field, fact] of nestedMembers(raw)) addFact(facts, field, fact);
     else if (!withheld.has(member) && !['name', 'description', 'links'].includes(member))
@@ -111,8 +132,10 @@ function fromJson(line: string, where: string): CatalogueRecord {
     name,
     description: description ?? '',
     links: textsOf((links as Record<string, unknown> | null) ?? {}),
-    record: rawObject(members.filter(([member]) => !withheld.has(member))),
+    // A carriage return between two values of it would end a line of the event stream.
+    record: rawObject(members.filter(([member]) => !withheld.has(member))).replaceAll('\r', ''),
     facts,
+    sources,
     email: textOrNull(contact.email),
     phone: textOrNull(contact.phone),
   };
@@ -123,17 +146,16 @@ function nestedMembers(raw: string): [string, string][] {
 }
 
 /** Texts and numbers are facts, the latter as they were written; nested values are not. */
-function addFact(facts: Record<string, string>, name: string, raw: string): void {
-  if (raw.startsWith('"')) facts[name] = JSON.parse(raw) as string;
-  else if (/^[-\dtf]/.test(raw)) facts[name] = raw;
+function addFact(facts: Map<string, string>, name: string, raw: string): void {
+  if (raw.startsWith('"')) facts.set(name, JSON.parse(raw) as string);
+  else if (/^[-\dtf]/.test(raw)) facts.set(name, raw);
 }
 
-function fromCsv(path: string, text: string): CatalogueRecord[] {
-  let rows: { record: Record<string, string>; info: { lines: number } }[];
+function* fromCsv(path: string, text: string): Generator<CatalogueRecord> {
+  let rows: { record: string[]; info: { lines: number } }[];
   try {
     rows = parse(text, {
       bom: true,
-      columns: (header: string[]) => header.map((column) => column.trim()),
       info: true,
       relax_column_count_less: true,
       skip_empty_lines: true,
@@ -142,31 +164,91 @@ function fromCsv(path: string, text: string): CatalogueRecord[] {
     const { message, lines } = error as Error & { lines?: number };
     throw new CatalogueError(`${path}:${lines ?? 1}: ${message}`);
   }
-  return rows.map(({ record, info }) => fromCsvRow(record, `${path}:${info.lines}`));
+  const columns = (rows[0]?.record ?? []).map((column) => unguarded(column.trim()));
+  const enriched = enrichedColumns(columns);
+  for (const { record, info } of rows.slice(1)) {
+    const row = new Map(columns.map((column, index) => [column, unguarded(record[index] ?? '')]));
+    yield fromCsvRow(row, enriched, `${path}:${info.lines}`);
+  }
 }
 
-function fromCsvRow(row: Record<string, string>, where: string): CatalogueRecord {
-  const name = row.name?.trim();
+/** What leadpipe writes in front of a cell that a spreadsheet would run as a formula is not part of it. */
+function unguarded(cell: string): string {
+  return /^'(?:[\t\r\n]|[\s\p{C}\p{M}]*[=+\-@|＝＋－＠｜﹢﹣﹦﹫−])/u.test(cell) ? cell.slice(1) : cell;
+}
+
+interface EnrichedColumn {
+  readonly field: string;
+  /** The column of its reference. */
+  readonly reference: string;
+}
+
+/** A search's own CSV has two columns for an enrich field, with a prefix where the name was taken already. */
+function enrichedColumns(columns: readonly string[]): Map<string, EnrichedColumn> {
+  const enriched = new Map<string, EnrichedColumn>();
+  for (const reference of columns) {
+    const field = /^(?:enrich_fields\.)*(.+)_reference$/.exec(reference)?.[1];
+    if (field === undefined) continue;
+    const column = [`enrich_fields.${field}`, field].find((one) => columns.includes(one));
+    if (column !== undefined) enriched.set(column, { field, reference });
+  }
+  return enriched;
+}
+
+/** Neither links nor facts; the search makes its own score. */
+const otherColumns = ['name', 'description', 'entity_type', 'email', 'phone', 'score', 'score_reason'];
+
+function fromCsvRow(
+  row: ReadonlyMap<string, string>,
+  enriched: ReadonlyMap<string, EnrichedColumn>,
+  where: string,
+): CatalogueRecord {
+  const name = row.get('name')?.trim();
   if (name === undefined) throw new CatalogueError(`${where}: there is no column called name`);
   if (name === '') throw new CatalogueError(`${where}: the name is empty`);
-  const links: Record<string, string> = {};
-  const facts: Record<string, string> = {};
-  for (const [column, value] of Object.entries(row)) {
-    if (value === '' || ['name', 'description', 'entity_type', 'email', 'phone'].includes(column)) continue;
-    if (isLinkColumn(column) || /^https?:\/\//i.test(value)) links[column] = value;
-    else if (column !== 'score' && column !== 'score_reason') facts[column] = value;
+  // All links as one JSON object; `website` and `linkedin_url` beside it are there for reading.
+  const written = jsonObjectOf(row.get('links') ?? '');
+  const rawLinks = new Map(written === undefined ? [] : rawMembers(written));
+  const facts = new Map<string, string>();
+  const sources = new Map<string, string>();
+  const done = new Set([...otherColumns, ...[...enriched.values()].map(({ reference }) => reference)]);
+  if (written !== undefined) done.add('links');
+  for (const [column, value] of row) {
+    if (value === '' || done.has(column)) continue;
+    const { field, reference } = enriched.get(column) ?? {};
+    if (field !== undefined && reference !== undefined) {
+      facts.set(field, value);
+      sources.set(field, row.get(reference) ?? '');
+    } else if (!isLinkColumn(column) && !/^https?:\/\//i.test(value)) facts.set(column, value);
+    else if (!rawLinks.has(column)) rawLinks.set(column, JSON.stringify(value));
   }
-  const description = row.description ?? '';
+  const description = row.get('description') ?? '';
+  const links = rawObject(rawLinks).replaceAll('\r', '');
   return {
-    entityType: toEntityType(row.entity_type || undefined, where),
+    entityType: toEntityType(row.get('entity_type') || undefined, where),
     name,
     description,
-    links,
-    record: JSON.stringify({ name, links, description }),
+    links: textsOf(JSON.parse(links)),
+    record: rawObject([
+      ['name', JSON.stringify(name)],
+      ['links', links],
+      ['description', JSON.stringify(description)],
+    ]),
     facts,
-    email: textOrNull(row.email),
-    phone: textOrNull(row.phone),
+    sources,
+    email: textOrNull(row.get('email')),
+    phone: textOrNull(row.get('phone')),
   };
+}
+
+function jsonObjectOf(text: string): string | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return undefined;
+  }
 }
 
 function isLinkColumn(column: string): boolean {
@@ -183,10 +265,10 @@ function toEntityType(value: unknown, where: string): EntityType | undefined {
   return known;
 }
 
-function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
-  const texts: Record<string, string> = {};
+function textsOf(values: Readonly<Record<string, unknown>>): Map<string, string> {
+  const texts = new Map<string, string>();
   for (const [name, value] of Object.entries(values))
-    if (typeof value === 'string' || typeof value === 'number') texts[name] = String(value);
+    if (typeof value === 'string' || typeof value === 'number') texts.set(name, String(value));
   return texts;
 }
 

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type EntityType, entityTypes } from '../contract/types.ts';
 import type { CatalogueRecord } from './catalogue-file.ts';
 import type { Rows } from './database.ts';
 import { toIndexText } from './objective.ts';
@@ -5,53 +8,85 @@ import { toIndexText } from './objective.ts';
 const schema = `
   CREATE TABLE leads (
     id INTEGER PRIMARY KEY, entity_type TEXT, name TEXT NOT NULL, identity TEXT NOT NULL, record TEXT NOT NULL,
-    links TEXT NOT NULL, facts TEXT NOT NULL, email TEXT, phone TEXT
+    links TEXT NOT NULL, facts TEXT NOT NULL, sources TEXT NOT NULL, email TEXT, phone TEXT
   );
   CREATE TABLE places (place TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TABLE names (name TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
   CREATE TABLE addresses (address TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
-  CREATE INDEX leads_by_type ON leads (entity_type);
+  CREATE TABLE totals (entity_type TEXT, total INTEGER NOT NULL);
   CREATE VIRTUAL TABLE words USING fts5 (
-    name, description, links, facts, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+    name, description, links, facts, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
   );
 `;
 
 /** Facts that say where a lead is. A place that is asked for is never made up for by other words. */
 const placeFacts = /^(city|country|location|region|state)$/;
 
-/** Fills a new database with leads. */
-export function writeCatalogue(rows: Rows, records: Iterable<CatalogueRecord>): void {
+/** Leads that are indexed in a few milliseconds. */
+const handful = 100;
+
+/** Fills a new database with leads, and gives everything else its turn in between. */
+export async function writeCatalogue(rows: Rows, records: Iterable<CatalogueRecord>): Promise<void> {
   rows.exec(schema);
   let id = 0;
-  for (const { entityType, name, description, links, record, facts, email, phone } of records) {
+  for (const record of records) {
     id += 1;
-    const identity = `${name.trim().toLowerCase()}\n${Object.values(links)[0] ?? ''}`;
-    rows.run(
-      'INSERT INTO leads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      id,
-      entityType ?? null,
-      name,
-      identity,
-      record,
-      JSON.stringify(links),
-      JSON.stringify(facts),
-      email,
-      phone,
-    );
-    for (const link of Object.values(links))
-      rows.run('INSERT INTO addresses VALUES (?, ?)', bareAddress(link), id);
-    for (const [fact, value] of Object.entries(facts))
-      if (placeFacts.test(fact))
-        for (const place of placeNames(value)) rows.run('INSERT OR IGNORE INTO places VALUES (?)', place);
-    rows.run(
-      'INSERT INTO words (rowid, name, description, links, facts) VALUES (?, ?, ?, ?, ?)',
-      id,
-      toIndexText(name),
-      toIndexText(description),
-      toIndexText(Object.values(links).join(' ')),
-      toIndexText(Object.entries(facts).flat().join(' ')),
-    );
+    writeLead(rows, id, record);
+    if (id % handful === 0) await nextTurn();
   }
-  rows.exec('CREATE INDEX addresses_by_address ON addresses (address)');
+  rows.exec(`
+    INSERT INTO totals SELECT entity_type, count(*) FROM leads GROUP BY entity_type;
+    CREATE INDEX leads_by_type ON leads (entity_type);
+    CREATE INDEX names_by_name ON names (name);
+    CREATE INDEX addresses_by_address ON addresses (address);
+  `);
+}
+
+function writeLead(rows: Rows, id: number, lead: CatalogueRecord): void {
+  const { entityType, name, description, links, record, facts, sources, email, phone } = lead;
+  rows.run(
+    'INSERT INTO leads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    id,
+    entityType ?? null,
+    name,
+    identityOf(lead),
+    record,
+    JSON.stringify([...links]),
+    JSON.stringify([...facts]),
+    JSON.stringify([...sources]),
+    email,
+    phone,
+  );
+  rows.run('INSERT INTO names VALUES (?, ?)', plainText(name), id);
+  for (const link of links.values()) rows.run('INSERT INTO addresses VALUES (?, ?)', bareAddress(link), id);
+  for (const [fact, value] of facts)
+    if (placeFacts.test(fact))
+      for (const place of placeNames(value)) rows.run('INSERT OR IGNORE INTO places VALUES (?)', place);
+  rows.run(
+    'INSERT INTO words (rowid, name, description, links, facts, types) VALUES (?, ?, ?, ?, ?, ?)',
+    id,
+    toIndexText(name),
+    toIndexText(description),
+    toIndexText([...links.values()].join(' ')),
+    toIndexText([...facts].flat().join(' ')),
+    (entityType === undefined ? entityTypes : [entityType]).map(typeWord).join(' '),
+  );
+}
+
+/** The same lead has the same name and the same links. Without links, two are the same when nothing differs. */
+function identityOf({ name, links, record, facts, email, phone }: CatalogueRecord): string {
+  const rest =
+    links.size > 0
+      ? [...links.values()].sort().join('\n')
+      : createHash('sha256')
+          .update(JSON.stringify([record, [...facts], email, phone]))
+          .digest('hex');
+  return `${name.trim().toLowerCase()}\n${rest}`;
+}
+
+/** How a type stands in the index; as a word that no objective has. */
+export function typeWord(type: EntityType): string {
+  return `type${type.replaceAll('_', '')}`;
 }
 
 /** "New York (NYC)" is found as a whole and by its words. */
@@ -66,5 +101,11 @@ export function bareAddress(address: string): string {
     .toLowerCase()
     .replace(/^https?:\/\//, '')
     .replace(/^www\./, '')
-    .replace(/[/.]+$/, '');
+    .replace(/(?<![/.])[/.]+$/, '');
+}
+
+/** A text as its words alone, each between two spaces: without letter case, accents and punctuation. */
+export function plainText(text: string): string {
+  const letters = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return ` ${letters.replace(/[^\p{L}\p{N}]+/gu, ' ').trim()} `;
 }

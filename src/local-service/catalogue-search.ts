@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityType } from '../contract/types.ts';
+import { BestFirst } from './best-first.ts';
 import type { Catalogue, Match } from './catalogue.ts';
+import { typeWord } from './catalogue-index.ts';
 import { type Condition, factOf, numberIn } from './conditions.ts';
-import type { Rows } from './database.ts';
+import type { FinishedRows } from './database.ts';
 import { type Lead, type LeadRow, ofType, toLead } from './lead.ts';
 import { type Objective, parseObjective, type Term } from './objective.ts';
 
@@ -13,7 +16,8 @@ const weightOf = (hits: number, total: number): number => (hits > 0.8 * total ? 
 /** A lead with a part of what was asked for. */
 interface Candidate {
   readonly id: number;
-  readonly found: Set<Term>;
+  /** Leads with the same words share the list of them. */
+  found: readonly Term[];
   rank: number;
 }
 
@@ -32,103 +36,136 @@ interface Requirement {
   readonly word: string;
 }
 
+/** Leads that are looked at in a few milliseconds. */
+const handful = 500;
+
 /**
  * Finds leads that have what an objective asks for. Words are looked up one by one; a lead's coverage is the
- * share of them it has. Number conditions and places must be met, whatever else fits.
+ * share of them it has. Number conditions and places must be met, whatever else fits. However many leads there
+ * are, other requests get their turn after every few of them.
  */
-export function createSearch(rows: Rows): Catalogue['search'] {
+export function createSearch(rows: FinishedRows): Catalogue['search'] {
   const factNames = new Map<string, string[]>();
 
-  return (entityType, objective, most = Number.POSITIVE_INFINITY) => {
+  return async (entityType, objective) => {
     const type = entityType ?? '';
     const asked = parseObjective(objective);
     const requirements = asked.conditions.flatMap((condition): Requirement[] => {
       const about = factOf(condition, numericFacts(type));
       return about === undefined ? [] : [{ condition, ...about }];
     });
-    const look = lookUp(type, asked, requirements);
-    const { candidates, weights, unknown } = look;
-    const noWords = weights.size + unknown === 0;
-    if (noWords && (requirements.length > 0 || asked.namesType)) {
-      const all = everyLead(type).map((candidate) => ({ candidate, coverage: 1 }));
-      return { matches: toMatches(all, requirements, entityType, most), considered: all.length };
-    }
-    return { matches: toMatches(fitting(look), requirements, entityType, most), considered: candidates.size };
+    const look = await lookUp(type, asked, requirements);
+    const noWords = look.weights.size + look.unknown === 0;
+    if (noWords && (requirements.length > 0 || asked.namesType))
+      return { matches: toMatches(everyLead(type), 0, requirements, entityType), considered: count(type) };
+    const { best, bestRank } = await fitting(look);
+    return {
+      matches: toMatches(best, bestRank, requirements, entityType),
+      considered: look.candidates.size,
+    };
   };
 
-  function lookUp(type: string, { terms, runs }: Objective, requirements: readonly Requirement[]): Look {
+  async function lookUp(
+    type: string,
+    { terms, runs }: Objective,
+    requirements: readonly Requirement[],
+  ): Promise<Look> {
     const total = count(type);
     const candidates = new Map<number, Candidate>();
     const weights = new Map<Term, number>();
-    const known = (term: Term): boolean => {
-      const hits = find(type, term.query);
-      for (const { id, rank } of hits) {
-        const candidate = candidates.get(id) ?? { id, found: new Set(), rank: 0 };
-        candidate.found.add(term);
-        candidate.rank -= rank;
-        candidates.set(id, candidate);
+    const known = async (term: Term): Promise<boolean> => {
+      let hits = 0;
+      const first = [term];
+      const grown = new Map<readonly Term[], readonly Term[]>();
+      for await (const part of find(type, term.query)) {
+        hits += part.length;
+        for (const { id, rank } of part) {
+          const candidate = candidates.get(id);
+          if (candidate === undefined) {
+            candidates.set(id, { id, found: first, rank: -rank });
+            continue;
+          }
+          const found = grown.get(candidate.found) ?? [...candidate.found, term];
+          grown.set(candidate.found, found);
+          candidate.found = found;
+          candidate.rank -= rank;
+        }
       }
-      if (hits.length > 0) weights.set(term, weightOf(hits.length, total));
-      return hits.length > 0;
+      if (hits > 0) weights.set(term, weightOf(hits, total));
+      return hits > 0;
     };
     let unknown = 0;
     // The noun of a number condition is answered by the number.
     const nouns = new Set(requirements.map(({ word }) => word));
-    for (const term of terms) if (!nouns.has(term.surface.toLowerCase()) && !known(term)) unknown += 1;
+    for (const term of terms)
+      if (!nouns.has(term.surface.toLowerCase()) && !(await known(term))) unknown += 1;
     // Without spaces nothing tells where a word ends: pairs that occur nowhere straddle two words.
-    for (const { whole, pairs } of runs) if (!known(whole) && pairs.filter(known).length === 0) unknown += 1;
+    for (const { whole, pairs } of runs) {
+      let found = await known(whole);
+      if (found) continue;
+      for (const pair of pairs) if (await known(pair)) found = true;
+      if (!found) unknown += 1;
+    }
     return { candidates, weights, unknown };
   }
 
-  /** The candidates that cover enough, the best first. */
-  function fitting({ candidates, weights, unknown }: Look): Ranked[] {
+  /** The candidates that cover enough. */
+  async function fitting({ candidates, weights, unknown }: Look): Promise<Fitting> {
     const places = [...weights.keys()].filter(({ forms }) => forms.some(isPlace));
     const known = sum(weights.values());
     // A word the catalogue has never seen weighs as much as one it knows.
     const wanted = known + (unknown * known) / Math.max(1, weights.size);
-    const ranked: Ranked[] = [];
+    const coverageOf = (found: readonly Term[]): number => {
+      if (!places.every((term) => found.includes(term))) return 0;
+      const coverage = sum(found.map((term) => weights.get(term) ?? 0)) / wanted;
+      return coverage > 0.999 ? 1 : coverage;
+    };
+    const coverages = new Map<readonly Term[], number>();
+    const best = new BestFirst<Ranked>(isBetter);
+    let bestRank = 0;
+    let seen = 0;
     for (const candidate of candidates.values()) {
-      const coverage = sum([...candidate.found].map((term) => weights.get(term) ?? 0)) / wanted;
-      if (coverage >= leastCoverage && places.every((term) => candidate.found.has(term)))
-        ranked.push({ candidate, coverage: coverage > 0.999 ? 1 : coverage });
+      seen += 1;
+      if (seen % (10 * handful) === 0) await nextTurn();
+      const coverage = coverages.get(candidate.found) ?? coverageOf(candidate.found);
+      coverages.set(candidate.found, coverage);
+      if (coverage < leastCoverage) continue;
+      best.add({ candidate, coverage });
+      bestRank = Math.max(bestRank, candidate.rank);
     }
-    return ranked.sort(
-      (a, b) =>
-        b.coverage - a.coverage || b.candidate.rank - a.candidate.rank || a.candidate.id - b.candidate.id,
-    );
+    return { best, bestRank };
   }
 
-  function toMatches(
-    ranked: readonly Ranked[],
+  async function* toMatches(
+    ranked: Iterable<Ranked> | AsyncIterable<Ranked>,
+    bestRank: number,
     requirements: readonly Requirement[],
     entityType: EntityType | undefined,
-    most: number,
-  ): Match[] {
-    const bestRank = ranked.reduce((best, { candidate }) => Math.max(best, candidate.rank), 0);
-    const matches: Match[] = [];
-    for (const { candidate, coverage } of ranked) {
-      if (matches.length === most) break;
+  ): AsyncGenerator<Match, void, undefined> {
+    let seen = 0;
+    for await (const { candidate, coverage } of ranked) {
+      seen += 1;
+      if (seen % handful === 0) await nextTurn();
       const lead = toLead(rows.get<LeadRow>('SELECT * FROM leads WHERE id = ?', candidate.id) as LeadRow);
       const kept = requirements.map(({ condition, fact }) => reasonOf(condition, fact, lead));
       if (kept.includes(undefined)) continue;
-      const words = [...candidate.found].map(({ surface }) => surface);
-      matches.push({
+      const words = candidate.found.map(({ surface }) => surface);
+      yield {
         lead,
         coverage,
         words: words.length,
         score: coverage * (bestRank === 0 ? 0.9 : 0.8 + 0.19 * (candidate.rank / bestRank)),
         reason: toReason(words, kept as string[], entityType),
-      });
+      };
     }
-    return matches;
   }
 
-  function find(type: string, query: string): { id: number; rank: number }[] {
-    return rows.all(
-      `SELECT leads.id AS id, bm25(words, 8.0, 2.0, 1.0, 6.0) AS rank FROM words JOIN leads ON leads.id = words.rowid
-       WHERE words MATCH ?2 AND ${ofType}`,
-      type,
-      query,
+  function find(type: string, query: string): AsyncGenerator<{ id: number; rank: number }[]> {
+    const ofAll = count(type) === count('');
+    return rows.inTurns(
+      // A REAL crosses over from WebAssembly as a number, an INTEGER as a BigInt.
+      `SELECT CAST(rowid AS REAL) AS id, bm25(words, 8.0, 2.0, 1.0, 6.0, 0.0) AS rank FROM words WHERE words MATCH ?`,
+      ofAll ? query : `(types : ${typeWord(type as EntityType)}) AND (${query})`,
     );
   }
 
@@ -137,8 +174,9 @@ export function createSearch(rows: Rows): Catalogue['search'] {
   }
 
   function count(type: string): number {
-    const row = rows.get<{ total: number }>(`SELECT count(*) AS total FROM leads WHERE ${ofType}`, type);
-    return row?.total ?? 0;
+    return (
+      rows.get<{ total: number }>(`SELECT sum(total) AS total FROM totals WHERE ${ofType}`, type)?.total ?? 0
+    );
   }
 
   /** The facts of a type that hold numbers, from a sample: they are the same for every lead of a type. */
@@ -148,7 +186,7 @@ export function createSearch(rows: Rows): Catalogue['search'] {
       const sample = rows.all<{ facts: string }>(`SELECT facts FROM leads WHERE ${ofType} LIMIT 200`, type);
       const all = new Set<string>();
       for (const { facts } of sample)
-        for (const [name, fact] of Object.entries(JSON.parse(facts) as Record<string, string>))
+        for (const [name, fact] of JSON.parse(facts) as [string, string][])
           if (numberIn(fact) !== undefined) all.add(name);
       names = [...all];
       factNames.set(type, names);
@@ -156,15 +194,29 @@ export function createSearch(rows: Rows): Catalogue['search'] {
     return names;
   }
 
-  function everyLead(type: string): Candidate[] {
-    const leads = rows.all<{ id: number }>(`SELECT id FROM leads WHERE ${ofType} ORDER BY id`, type);
-    return leads.map(({ id }) => ({ id, found: new Set(), rank: 0 }));
+  async function* everyLead(type: string): AsyncGenerator<Ranked> {
+    for await (const part of rows.inTurns<{ id: number }>(
+      `SELECT id FROM leads WHERE ${ofType} ORDER BY id`,
+      type,
+    ))
+      for (const { id } of part) yield { candidate: { id, found: [], rank: 0 }, coverage: 1 };
   }
 }
 
 interface Ranked {
   readonly candidate: Candidate;
   readonly coverage: number;
+}
+
+interface Fitting {
+  readonly best: Iterable<Ranked>;
+  readonly bestRank: number;
+}
+
+function isBetter(a: Ranked, b: Ranked): boolean {
+  return (
+    (a.coverage - b.coverage || a.candidate.rank - b.candidate.rank || b.candidate.id - a.candidate.id) > 0
+  );
 }
 
 function sum(numbers: Iterable<number>): number {
@@ -174,10 +226,9 @@ function sum(numbers: Iterable<number>): number {
 }
 
 function reasonOf({ low, high, text }: Condition, fact: string, { facts }: Lead): string | undefined {
-  const value = numberIn(facts[fact] ?? '');
-  return value !== undefined && value >= low && value <= high
-    ? `${fact} ${facts[fact]} (${text})`
-    : undefined;
+  const known = facts.get(fact) ?? '';
+  const value = numberIn(known);
+  return value !== undefined && value >= low && value <= high ? `${fact} ${known} (${text})` : undefined;
 }
 
 function toReason(words: string[], conditions: string[], entityType: string | undefined): string {

@@ -1,14 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { entityTypes } from '../contract/types.ts';
 import { type Catalogue, openCatalogue } from './catalogue.ts';
 import { type CatalogueRecord, fromEntity, readCatalogueFile } from './catalogue-file.ts';
-import { writeCatalogue } from './catalogue-index.ts';
-import { buildDatabase, openImmutable } from './database.ts';
+import { typeWord, writeCatalogue } from './catalogue-index.ts';
+import { buildDatabase, openFinished } from './database.ts';
 import { demonstrationVersion } from './demonstration/version.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
-const form = 4;
+const form = 5;
 /** Indexes of catalogues that were used lately are kept. */
 const indexesKept = 4;
 
@@ -39,7 +40,7 @@ async function open(
   stateDir: string,
   version: string,
   fictional: boolean,
-  records: () => CatalogueRecord[] | Promise<CatalogueRecord[]>,
+  records: () => Iterable<CatalogueRecord> | Promise<Iterable<CatalogueRecord>>,
 ): Promise<OpenedCatalogue> {
   const hash = createHash('sha256').update(`${form}:${version}`).digest('hex').slice(0, 16);
   const path = join(stateDir, `catalogue-${hash}.db`);
@@ -47,14 +48,19 @@ async function open(
     const leads = await records();
     const part = join(stateDir, `catalogue-${hash}.${randomUUID()}.part`);
     try {
-      buildDatabase(part, (rows) => writeCatalogue(rows, leads));
+      await buildDatabase(part, (rows) => writeCatalogue(rows, leads));
       renameSync(part, path);
     } finally {
       rmSync(part, { force: true });
     }
     prune(stateDir, path);
   }
-  const rows = openImmutable(path);
+  const rows = openFinished(path);
+  // WebAssembly is slow at first. In a large catalogue that must not hold up the first request, and all others with it.
+  if (!fictional)
+    rows.get(
+      `SELECT bm25(words) FROM words WHERE words MATCH 'types : (${entityTypes.map(typeWord).join(' OR ')})' LIMIT 1`,
+    );
   return { ...openCatalogue(rows), fictional, close: rows.close };
 }
 

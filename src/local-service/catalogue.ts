@@ -1,8 +1,7 @@
 import type { EntityType } from '../contract/types.ts';
 import { createSearch } from './catalogue-search.ts';
-import type { Rows } from './database.ts';
+import type { FinishedRows } from './database.ts';
 import { type Lead, type LeadRow, ofType, toLead } from './lead.ts';
-import { toIndexText } from './objective.ts';
 
 /** A lead that fits an objective. */
 export interface Match {
@@ -17,43 +16,39 @@ export interface Match {
 }
 
 export interface SearchResult {
-  readonly matches: readonly Match[];
+  /** The best first. Each is read when it is asked for, and others get their turn in between. */
+  readonly matches: AsyncGenerator<Match, void, undefined>;
   /** How many leads were looked at, rejected ones included. */
   readonly considered: number;
 }
 
 export interface Catalogue {
-  /** Leads that fit, the best first, `most` of them. */
-  search(entityType: EntityType | undefined, objective: string, most?: number): SearchResult;
+  /** Leads that fit. */
+  search(entityType: EntityType | undefined, objective: string): Promise<SearchResult>;
   all(entityType: EntityType | undefined): Lead[];
-  /** Leads that have a word of the text in their name, the best first; a few dozen at most. */
-  named(text: string): Lead[];
+  /** Leads of exactly this name, as plain text; a few dozen at most. */
+  named(plainName: string): Lead[];
   /** The lead with a link to an address, given without scheme, `www.` and last slash. */
   linked(address: string): Lead | undefined;
-  /** Leads that have a host in their links or facts. */
-  mentioning(host: string): Lead[];
+  /** Leads that have a host in their links or facts, `most` of them. */
+  mentioning(host: string, most: number): Lead[];
 }
 
 /** Reads a finished catalogue. */
-export function openCatalogue(rows: Rows): Catalogue {
+export function openCatalogue(rows: FinishedRows): Catalogue {
   return {
     search: createSearch(rows),
 
     all: (entityType) =>
       rows.all<LeadRow>(`SELECT * FROM leads WHERE ${ofType} ORDER BY id`, entityType ?? '').map(toLead),
 
-    named(text) {
-      const words = toIndexText(text).match(/[\p{L}\p{N}]+/gu) ?? [];
-      const query = [...new Set(words.slice(0, 200))].map((word) => `"${word}"`).join(' OR ');
-      if (query === '') return [];
-      return rows
+    named: (plainName) =>
+      rows
         .all<LeadRow>(
-          `SELECT leads.* FROM words JOIN leads ON leads.id = words.rowid
-           WHERE words MATCH ? ORDER BY bm25(words) LIMIT 50`,
-          `name : (${query})`,
+          'SELECT leads.* FROM names JOIN leads ON leads.id = names.id WHERE names.name = ? LIMIT 50',
+          plainName,
         )
-        .map(toLead);
-    },
+        .map(toLead),
 
     linked(address) {
       const row = rows.get<LeadRow>(
@@ -63,15 +58,27 @@ export function openCatalogue(rows: Rows): Catalogue {
       return row === undefined ? undefined : toLead(row);
     },
 
-    mentioning(host) {
+    mentioning(host, most) {
       const words = host.match(/[\p{L}\p{N}]+/gu)?.join(' ') ?? '';
       if (words === '') return [];
       return rows
         .all<LeadRow>(
-          `SELECT leads.* FROM words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY leads.id`,
+          `SELECT leads.* FROM words JOIN leads ON leads.id = words.rowid WHERE words MATCH ?
+           ORDER BY words.rowid LIMIT ?`,
           `{links facts} : "${words}"`,
+          most,
         )
         .map(toLead);
     },
   };
+}
+
+/** The first of them. */
+export async function firstOf<Item>(
+  items: AsyncGenerator<Item, void, undefined>,
+  most: number,
+): Promise<Item[]> {
+  const first: Item[] = [];
+  for await (const item of items) if (first.push(item) >= most) break;
+  return first;
 }

@@ -1,4 +1,4 @@
-import { stopWords } from './vocabulary.ts';
+import { own, stopWords } from './vocabulary.ts';
 
 /** A number an objective asks for: "over 100k subscribers". Both ends are inside the range. */
 export interface Condition {
@@ -11,9 +11,10 @@ export interface Condition {
 }
 
 const unit = 'k|m|mm|bn|b|thousand|million|billion|万|萬|亿';
+// The look-behinds keep a long word or number from being tried again at each of its characters.
 const number = (name: string) =>
-  `[$€£]?\\s?(?<${name}>\\d[\\d,]*(?:\\.\\d+)?)\\s?(?<${name}Unit>${unit})?(?![\\p{Script=Latin}\\d])`;
-const before = '(?<before>(?:[\\p{Script=Latin}-]+\\s+){0,2}?(?:粉丝(?:数|量)?)?)';
+  `[$€£]?\\s?(?<${name}>(?<!\\d,?)\\d[\\d,]*(?:\\.\\d+)?)\\s?(?<${name}Unit>${unit})?(?![\\p{Script=Latin}\\d])`;
+const before = '(?<before>(?:(?<![\\p{Script=Latin}-])[\\p{Script=Latin}-]+\\s+){0,2}?(?:粉丝(?:数|量)?)?)';
 const after = '(?<after>(?:\\s+[\\p{Script=Latin}-]+){0,3})';
 
 /** How comparisons are said, the longer before what it contains. A strict one leaves out the number itself. */
@@ -56,12 +57,16 @@ const patterns: readonly {
   },
 ];
 
+/** More of them no objective has. */
+const mostConditions = 20;
+
 /** Cuts the number conditions out of an objective. The words around them stay: they may be more than a noun. */
 export function takeConditions(text: string): { conditions: Condition[]; rest: string } {
   const conditions: Condition[] = [];
   let rest = text;
   for (const { pattern, toRange } of patterns) {
     for (let match = pattern.exec(rest); match !== null; match = pattern.exec(rest)) {
+      if (conditions.length === mostConditions) return { conditions, rest };
       const {
         before: leading = '',
         after: trailing = '',
@@ -98,7 +103,7 @@ const multipliers: Readonly<Record<string, number>> = {
 };
 
 function toNumber(digits: string, multiplier = ''): number {
-  return Number(digits.replaceAll(',', '')) * (multipliers[multiplier.toLowerCase()] ?? 1);
+  return Number(digits.replaceAll(',', '')) * (own(multipliers, multiplier.toLowerCase()) ?? 1);
 }
 
 const numberFact = new RegExp(`^~?${number('a')}`, 'iu');
@@ -138,7 +143,9 @@ export function factOf(
 ): { fact: string; word: string } | undefined {
   for (const word of condition.nouns) {
     const singular = word.replace(/s$/, '');
-    const likely = (factsByWord[word] ?? factsByWord[singular] ?? []).find((name) => names.includes(name));
+    const likely = (own(factsByWord, word) ?? own(factsByWord, singular) ?? []).find((name) =>
+      names.includes(name),
+    );
     const fact =
       likely ?? names.find((name) => name.split('_').some((part) => part.replace(/s$/, '') === singular));
     if (fact !== undefined) return { fact, word };
@@ -154,7 +161,7 @@ function wordsOf(text: string): string[] {
 function untilStop(after: string[]): string[] {
   const from = after[0] === 'of' || after[0] === 'in' ? 1 : 0;
   const end = after.findIndex(
-    (word, index) => index >= from && stopWords.has(word) && factsByWord[word] === undefined,
+    (word, index) => index >= from && stopWords.has(word) && own(factsByWord, word) === undefined,
   );
   return after.slice(from, end < 0 ? undefined : end);
 }

@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import sqlite, { type Database as Connection, type JSValue, type Statement } from 'node-sqlite3-wasm';
 import type { ProcessLock } from './lock.ts';
 
@@ -29,6 +30,9 @@ const library = sqlite as unknown as { _sqlite3_open_v2: OpenV2 };
 type OpenV2 = (name: number, out: number, flags: number, vfs: number) => number;
 const plainOpen = library._sqlite3_open_v2;
 library._sqlite3_open_v2 = (name, out, flags, vfs) => plainOpen(name, out, flags | openUri, vfs);
+
+/** Thrown for a file that is no database, a full disk and whatever else SQLite says. */
+export const { SQLite3Error } = sqlite;
 
 /** A database that several processes read and write, one transaction at a time. */
 export function openDatabase(path: string, lock: ProcessLock): Database {
@@ -69,12 +73,12 @@ export function openDatabase(path: string, lock: ProcessLock): Database {
 }
 
 /** A new database nobody else knows yet: built fast, then never changed. */
-export function buildDatabase(path: string, build: (rows: Rows) => void): void {
+export async function buildDatabase(path: string, build: (rows: Rows) => Promise<void>): Promise<void> {
   closeSync(openSync(path, 'wx', 0o600));
   const { connection, rows, finalize } = connect(path, 'nolock=1');
   try {
     connection.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
-    build(rows);
+    await build(rows);
     connection.exec('COMMIT');
   } finally {
     finalize();
@@ -82,11 +86,37 @@ export function buildDatabase(path: string, build: (rows: Rows) => void): void {
   }
 }
 
-/** A finished database: read without any lock. */
-export function openImmutable(path: string): Rows & { close(): void } {
+/** A finished database: read without any lock, and in turns. */
+export interface FinishedRows extends Rows {
+  /** All rows, some at a time; between two handfuls everything else gets its turn. */
+  inTurns<Result = Row>(sql: string, ...values: JSValue[]): AsyncGenerator<Result[], void, undefined>;
+  close(): void;
+}
+
+/** Rows that are read in a few milliseconds. */
+const handful = 2000;
+
+export function openFinished(path: string): FinishedRows {
   const { connection, rows, finalize } = connect(path, 'immutable=1');
   return {
     ...rows,
+    async *inTurns<Result>(sql: string, ...values: JSValue[]) {
+      // A statement of its own: another request may ask the same in the meantime.
+      const statement = connection.prepare(sql);
+      try {
+        let part: Result[] = [];
+        for (const row of statement.iterate(values)) {
+          part.push(row as Result);
+          if (part.length < handful) continue;
+          yield part;
+          part = [];
+          await nextTurn();
+        }
+        yield part;
+      } finally {
+        statement.finalize();
+      }
+    },
     close() {
       finalize();
       connection.close();

@@ -1,6 +1,6 @@
 import { numberIn } from './conditions.ts';
 import { isSchema, type Schema } from './enrich-schema.ts';
-import { answerOf } from './facts.ts';
+import { answersOf } from './facts.ts';
 import type { Lead } from './lead.ts';
 
 /** What may be known under the name of a property. */
@@ -13,8 +13,8 @@ export function fillSchema(
   lead: Lead | undefined,
 ): Record<string, unknown> | undefined {
   const given = readContext(context);
-  const source: Source = (property) =>
-    given.get(plain(property)) ?? (lead === undefined ? undefined : answerOf(lead, property)?.text);
+  const answerOf = lead === undefined ? undefined : answersOf(lead);
+  const source: Source = (property) => given.get(plain(property)) ?? answerOf?.(property)?.text;
   const filled = fillObject(schema, source);
   return Object.values(filled).every((value) => value === null) ? undefined : filled;
 }
@@ -39,8 +39,9 @@ function fill(property: string, schema: unknown, source: Source): unknown {
   const known = source(property);
   if (known === undefined) return null;
   if (types.includes('array')) {
-    const items = known.split(/\s*[;|]\s*|\s*,\s+/).filter(Boolean);
+    const items = known.split(/[;|]|,(?=\s)/).map((item) => item.trim());
     return items
+      .filter(Boolean)
       .map((item) => toType(item, isSchema(schema.items) ? schema.items : {}))
       .filter((item) => item !== null);
   }
@@ -49,8 +50,8 @@ function fill(property: string, schema: unknown, source: Source): unknown {
 
 function toType(text: string, schema: Schema): unknown {
   if (Array.isArray(schema.enum)) {
-    const same = schema.enum.find((value) => plain(String(value)) === plain(text));
-    return same ?? null;
+    const asked = plain(text);
+    return schema.enum.find((value) => isScalar(value) && plain(String(value)) === asked) ?? null;
   }
   const types = [schema.type].flat();
   if (types.includes('string') || types[0] === undefined) return text;
@@ -62,6 +63,11 @@ function toType(text: string, schema: Schema): unknown {
   if (types.includes('boolean'))
     return /^(true|yes)$/i.test(text) ? true : /^(false|no)$/i.test(text) ? false : null;
   return null;
+}
+
+/** An object may have a toString of its own. */
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' || value === null;
 }
 
 /** What the context says in so many words: JSON members, or lines like `City: Berlin`. */

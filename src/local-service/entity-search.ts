@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
 import { type EntityType, entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
 import type { Cost } from './admission.ts';
 import type { Match } from './catalogue.ts';
 import type { Rows } from './database.ts';
-import { answerOf } from './facts.ts';
+import { answersOf } from './facts.ts';
 import { flag, integer, oneOf, onlyFields, text, texts } from './fields.ts';
 import { invalid } from './refusal.ts';
 import type { Caller, Service } from './service.ts';
@@ -69,19 +70,17 @@ export interface Found {
   readonly considered: number;
 }
 
-export function findLeads(service: Service, caller: Caller, search: EntitySearch): Found {
+export async function findLeads(service: Service, caller: Caller, search: EntitySearch): Promise<Found> {
   const names = new Set(search.dedupCustomLeads.map(nameKey));
-  const taken = deliveredBy(service, caller, search.dedupServiceLeads);
-  // Each excluded name may hide several leads, so that only without names it is known how many are needed.
-  const most = names.size === 0 ? search.limit + taken.size : Number.POSITIVE_INFINITY;
-  const { matches, considered } = service.catalogue.search(search.entityType, search.objective, most);
+  const taken = await deliveredBy(service, caller, search.dedupServiceLeads);
+  const { matches, considered } = await service.catalogue.search(search.entityType, search.objective);
   const leads: { identity: string; record: string }[] = [];
-  for (const match of matches) {
+  for await (const match of matches) {
     const { identity, name } = match.lead;
-    if (leads.length === search.limit) break;
     if (names.has(nameKey(name)) || taken.has(identity)) continue;
     taken.add(identity);
     leads.push({ identity, record: toRecord(match, search.enrichFields) });
+    if (leads.length === search.limit) break;
   }
   const stopReason = leads.length === search.limit ? 'limit' : 'source_finished';
   return { leads, stopReason, considered: Math.max(considered, leads.length) };
@@ -92,32 +91,39 @@ function nameKey(name: string): string {
 }
 
 /** The leads that earlier searches of the same account delivered; other searches are none of its business. */
-function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly string[]): Set<string> {
+async function deliveredBy(
+  { store }: Service,
+  { key }: Caller,
+  searchIds: readonly string[],
+): Promise<Set<string>> {
   const taken = new Set<string>();
-  if (searchIds.length === 0) return taken;
-  store.transaction((rows) => {
-    for (const searchId of searchIds)
-      for (const { identity } of rows.all<{ identity: string }>(
+  for (const searchId of new Set(searchIds)) {
+    const delivered = store.transaction((rows) =>
+      rows.all<{ identity: string }>(
         `SELECT identity FROM entities JOIN searches USING (search_id)
          WHERE search_id = ? AND account = ? AND position < ready_count`,
         searchId,
         key.account,
-      ))
-        taken.add(identity);
-  });
+      ),
+    );
+    for (const { identity } of delivered) taken.add(identity);
+    await nextTurn();
+  }
   return taken;
 }
 
 /** The entity as it is sent: the catalogue's own text, to which the search adds what it says about it. */
 function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[]): string {
   const added: Record<string, unknown> = { score: { score: score.toFixed(2), reason } };
-  if (enrichFields.length > 0)
+  if (enrichFields.length > 0) {
+    const answerOf = answersOf(lead);
     added.enrich_fields = Object.fromEntries(
       enrichFields.map((field) => {
-        const answer = answerOf(lead, field);
+        const answer = answerOf(field);
         return [field, { content: answer?.text ?? '', reference: answer?.reference ?? '' }];
       }),
     );
+  }
   return `${lead.record.trimEnd().slice(0, -1)},${JSON.stringify(added).slice(1)}`;
 }
 

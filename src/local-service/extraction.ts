@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EntityType, ExtractionType } from '../contract/types.ts';
-import type { Catalogue } from './catalogue.ts';
+import { type Catalogue, firstOf } from './catalogue.ts';
 import { bareAddress } from './catalogue-index.ts';
 import type { Lead } from './lead.ts';
 import { rawObject } from './raw-json.ts';
@@ -57,15 +57,16 @@ export function extractMembers(
 
 function toMember(type: ExtractionType, { site, idDigits }: Platform, lead: Lead): string {
   const handle = handleOf(lead);
+  const [link = ''] = lead.links.values();
   const members: [string, string][] = [
-    ['id', idOf(lead.identity, idDigits)],
+    ['id', idOf(`${lead.name.toLowerCase()}\n${link}`, idDigits)],
     [type.startsWith('github') ? 'login' : 'username', JSON.stringify(handle)],
     ['name', JSON.stringify(lead.name)],
     ['url', JSON.stringify(`${site}/${handle}`)],
   ];
   if (type === 'github_repo_contributors')
     members.push(['contributions', String(1 + (hashOf(lead.name) % 900))]);
-  const followers = lead.facts.followers ?? lead.facts.subscribers;
+  const followers = lead.facts.get('followers') ?? lead.facts.get('subscribers');
   if (followers !== undefined && /^\d+$/.test(followers)) members.push(['followers_count', followers]);
   return rawObject(members);
 }
@@ -85,26 +86,27 @@ function idOf(text: string, digits: number): string {
 }
 
 /** A list on a web page: who belongs to the site's owner, else whatever fits the instruction. */
-export function extractFromPage(
+export async function extractFromPage(
   catalogue: Catalogue,
   target: string,
   instruction: string,
   limit: number,
-): Extraction {
+): Promise<Extraction> {
   const { hostname } = new URL(target);
   const host = hostname.replace(/^www\./, '');
-  const ofSite = catalogue.mentioning(host);
-  const fitting =
-    ofSite.length > 0 ? ofSite : catalogue.search(undefined, instruction).matches.map(({ lead }) => lead);
+  const ofSite = catalogue.mentioning(host, limit);
+  if (ofSite.length > 0) return ofSite.map(toPageItem);
+  const { matches } = await catalogue.search(undefined, instruction);
+  const fitting = await firstOf(matches, limit);
   if (fitting.length === 0) return { failure: `nothing on ${target} fits the instruction` };
-  return fitting.slice(0, limit).map(toPageItem);
+  return fitting.map(({ lead }) => toPageItem(lead));
 }
 
 function toPageItem({ name, record, links, facts }: Lead): string {
   const { description } = JSON.parse(record) as { description?: unknown };
-  const item: Record<string, unknown> = { name, ...facts, ...links };
-  if (typeof description === 'string') item.description = description;
-  return JSON.stringify(item);
+  const item = new Map<string, unknown>([['name', name], ...facts, ...links]);
+  if (typeof description === 'string') item.set('description', description);
+  return rawObject([...item].map(([member, value]) => [member, JSON.stringify(value)] as const));
 }
 
 function strideFor(length: number, seed: number): number {

@@ -1,4 +1,5 @@
 import type { Lead } from './lead.ts';
+import { own } from './vocabulary.ts';
 
 /** What the catalogue knows under a name, with where it is from. */
 export interface Answer {
@@ -55,26 +56,28 @@ function asksForContact(field: string): boolean {
   return /e-?mail|phone|mobile|telephone|whats ?app/i.test(field.replace(/_/g, ' '));
 }
 
-/** Answers a field by its name, from the facts, links and description of a lead. */
-export function answerOf(lead: Lead, field: string): Answer | undefined {
-  if (asksForContact(field)) return undefined;
+/** Answers fields by their names, from the facts, links and description of a lead. */
+export function answersOf(lead: Lead): (field: string) => Answer | undefined {
   const reference = referenceOf(lead);
-  const known = new Map<string, string>();
+  const known = new Map<string, Answer>();
+  const note = (name: string, text: string, source = reference) => {
+    if (text !== '') known.set(normalized(name), { text, reference: source });
+  };
   const { description } = JSON.parse(lead.record) as { description?: unknown };
-  known.set('name', lead.name);
-  if (typeof description === 'string' && description !== '') known.set('description', description);
-  for (const [name, link] of Object.entries(lead.links)) known.set(normalized(name), link);
-  for (const [name, fact] of Object.entries(lead.facts)) if (fact !== '') known.set(normalized(name), fact);
-  const asked = normalized(field);
-  for (const name of [asked, ...(synonyms[asked] ?? [])]) {
-    const answer = known.get(name);
-    if (answer !== undefined) return { text: answer, reference };
-  }
-  return undefined;
+  note('name', lead.name);
+  if (typeof description === 'string') note('description', description);
+  for (const [name, link] of lead.links) note(name, link);
+  for (const [name, fact] of lead.facts) note(name, fact, lead.sources.get(name));
+  return (field) => {
+    if (asksForContact(field)) return undefined;
+    const asked = normalized(field);
+    const name = [asked, ...(own(synonyms, asked) ?? [])].find((one) => known.has(one));
+    return name === undefined ? undefined : known.get(name);
+  };
 }
 
 export function referenceOf({ links }: Lead): string {
-  return links.website ?? Object.values(links)[0] ?? '';
+  return links.get('website') ?? [...links.values()][0] ?? '';
 }
 
 function normalized(name: string): string {

@@ -8,8 +8,10 @@ export interface Lead {
   /** The same for the same lead in every search, whatever its position. */
   readonly identity: string;
   readonly record: string;
-  readonly links: Readonly<Record<string, string>>;
-  readonly facts: Readonly<Record<string, string>>;
+  readonly links: ReadonlyMap<string, string>;
+  readonly facts: ReadonlyMap<string, string>;
+  /** Where a fact is from, for those of which it is known. */
+  readonly sources: ReadonlyMap<string, string>;
   readonly email: string | null;
   readonly phone: string | null;
 }
@@ -23,12 +25,18 @@ export interface LeadRow {
   name: string;
   identity: string;
   record: string;
+  /** Entries of maps, as JSON. */
   links: string;
   facts: string;
+  sources: string;
   email: string | null;
   phone: string | null;
 }
 
-export function toLead({ links, facts, entity_type: entityType, ...row }: LeadRow): Lead {
-  return { ...row, entityType, links: JSON.parse(links), facts: JSON.parse(facts) };
+export function toLead({ links, facts, sources, entity_type: entityType, ...row }: LeadRow): Lead {
+  return { ...row, entityType, links: toMap(links), facts: toMap(facts), sources: toMap(sources) };
+}
+
+function toMap(entries: string): ReadonlyMap<string, string> {
+  return new Map(JSON.parse(entries) as [string, string][]);
 }

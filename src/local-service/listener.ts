@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import type { Duplex } from 'node:stream';
+import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
@@ -11,6 +12,8 @@ import { type Exchange, type Service, wait } from './service.ts';
 
 export interface Listener {
   readonly listen: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+  /** Answers what is not HTTP, is too large to be a request's head, or did not come in time. */
+  readonly refuseUnreadable: (error: NodeJS.ErrnoException, socket: Duplex) => void;
   /** Ends what is running as if its clients had gone away. */
   close(): Promise<void>;
 }
@@ -48,7 +51,11 @@ export function createListener(service: Service): Listener {
     return RESPONSE_ALREADY_SENT;
   });
   // The globals belong to the program around this service, which may be a client in the same process.
-  const toApp = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const toApp = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    // An address that is none does not even reach the app.
+    errorHandler: (error) => refusedByHono(service, error),
+  });
   const listen: Listener['listen'] = (incoming, outgoing) => {
     outgoing.setHeader(responseHeaders.requestId, `req_${randomUUID()}`);
     logWhenClosed(service, incoming, outgoing);
@@ -59,6 +66,10 @@ export function createListener(service: Service): Listener {
   };
   return {
     listen,
+    refuseUnreadable(error, socket) {
+      if (socket.writable) socket.write(unreadable(service, error));
+      socket.destroy();
+    },
     async close() {
       closing = true;
       const left = [...running];
@@ -103,7 +114,8 @@ function openExchange(
 
 /** Runs a route; whatever it throws becomes the error envelope, once. */
 async function serve(service: Service, exchange: Exchange): Promise<void> {
-  const { operation, outgoing, fault, gone } = exchange;
+  const { operation, requestId, outgoing, fault, gone } = exchange;
+  service.answering.add(requestId);
   try {
     await wait(service.clock, fault?.delayMs ?? 0, gone);
     if (fault?.fault === 'status' && !fault.admitted) throw new FaultAnswer(fault);
@@ -115,6 +127,8 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
     if (error instanceof FaultAnswer) answerFault(exchange, error.fault, service.switches.error_type_at);
     else if (outgoing.headersSent) outgoing.destroy();
     else if (!outgoing.destroyed) refuse(service, exchange, error);
+  } finally {
+    service.answering.delete(requestId);
   }
   if (fault?.fault === 'cut' && operation !== 'search') return;
   if (fault?.fault === 'stall') await untilAborted(gone);
@@ -138,6 +152,29 @@ function refuse(
       ? error
       : { status: 500, type: 'internal_error', message: 'the request failed inside the service' };
   answer({ outgoing, fault }, status, toEnvelope(type, message, switches.error_type_at));
+}
+
+function refusedByHono({ switches }: Service, error: unknown): Response {
+  const [status, type] =
+    error instanceof RequestError
+      ? ([422, 'invalid_request_error'] as const)
+      : ([500, 'internal_error'] as const);
+  const message = `the request failed: ${(error as Error).message}`;
+  return Response.json(toEnvelope(type, message, switches.error_type_at), { status });
+}
+
+/** A whole answer, since there is no request to answer to. */
+function unreadable({ switches }: Service, { code }: NodeJS.ErrnoException): string {
+  const message = `the request can't be read: ${code}`;
+  const body = JSON.stringify(toEnvelope('invalid_request_error', message, switches.error_type_at));
+  const head = [
+    'HTTP/1.1 422 Unprocessable Entity',
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `${responseHeaders.requestId}: req_${randomUUID()}`,
+    'Connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
 function logWhenClosed(

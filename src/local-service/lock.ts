@@ -36,7 +36,7 @@ export interface LockOptions {
 }
 
 /** Thrown when another process held the lock for longer than the patience. */
-class LockTimeout extends Error {
+export class LockTimeout extends Error {
   override readonly name = 'LockTimeout';
 }
 

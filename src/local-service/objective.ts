@@ -1,5 +1,5 @@
 import { type Condition, takeConditions } from './conditions.ts';
-import { aliases, hyphenEndings, stopRuns, stopWords, typeRuns, typeWords } from './vocabulary.ts';
+import { aliases, hyphenEndings, own, stopRuns, stopWords, typeRuns, typeWords } from './vocabulary.ts';
 
 /** A word or phrase to find. */
 export interface Term {
@@ -38,19 +38,19 @@ export function parseObjective(objective: string): Objective {
     terms.push(term);
   };
 
-  const runs = (rest.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu) ?? []).flatMap(
-    (run) => {
+  const runs = (rest.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu) ?? [])
+    .flatMap((run) => {
       if (run.search(typeRuns) >= 0) namesType = true;
       return run.replace(typeRuns, ' ').replace(stopRuns, ' ').split(' ').filter(Boolean).map(toRun);
-    },
-  );
+    })
+    .slice(0, mostTerms);
   const spaced = rest.replace(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu, ' ');
   // A funding round is one thing: "Series A" must not find "Series B".
   const rounds = /\b(series)[ -]([a-h])\b/gi;
   for (const [round] of spaced.matchAll(rounds)) add(toPhrase(round));
 
   for (const [word] of spaced.replace(rounds, ' ').matchAll(/[\p{L}\p{N}][\p{L}\p{M}\p{N}&+#.'’-]*/gu)) {
-    const surface = word.replace(/['’]s$|[.'’&+#-]+$/gu, '');
+    const surface = word.replace(/['’]s$|(?<![.'’&+#-])[.'’&+#-]+$/gu, '');
     const lower = surface.toLowerCase();
     if (typeWords.has(lower)) namesType = true;
     else if (surface === 'US' || !stopWords.has(lower)) add(toTerm(surface, lower));
@@ -60,7 +60,7 @@ export function parseObjective(objective: string): Objective {
 
 /** "seed-stage" asks for both of its words, apart from those that say nothing. */
 function toTerm(surface: string, lower: string): Term | undefined {
-  const known = aliases[lower];
+  const known = own(aliases, lower);
   if (known !== undefined) {
     const forms = [lower, ...known];
     return { surface, forms, query: `(${forms.map(phrase).join(' OR ')})` };
@@ -74,7 +74,7 @@ function toTerm(surface: string, lower: string): Term | undefined {
 }
 
 function toRun(surface: string): { surface: string; whole: Term; pairs: Term[] } {
-  const characters = [...surface];
+  const characters = [...surface].slice(0, mostTerms);
   const pairs = characters.slice(1).map((character, index) => {
     return toPhrase(`${characters[index]}${character}`);
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type EndpointName, endpoints } from '../contract/endpoints.ts';
+import { longestWaitMs } from './switches.ts';
 
 /**
  * A fault to rehearse. A scenario file is `{"faults": [...]}`; each entry names an operation, how many of its
@@ -109,10 +110,10 @@ function toFault(value: unknown, where: string): Mutable<Fault> {
     throw refuse(`operation must be one of ${Object.keys(endpoints).join(', ')}, *`);
   const fault = faultKinds.find((kind) => kind === entry.fault);
   if (fault === undefined) throw refuse(`fault must be one of ${faultKinds.join(', ')}`);
-  const whole = (name: string, otherwise: number): number => {
+  const whole = (name: string, otherwise: number, max?: number): number => {
     const number = entry[name] ?? otherwise;
-    if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
-      throw refuse(`${name} must be a whole number from 0`);
+    if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0 || number > (max ?? number))
+      throw refuse(`${name} must be a whole number from 0${max === undefined ? '' : ` to ${max}`}`);
     return number;
   };
   const status = whole('status', 500);
@@ -123,7 +124,7 @@ function toFault(value: unknown, where: string): Mutable<Fault> {
     status,
     skip: whole('skip', 0),
     count: whole('count', 1),
-    delayMs: whole('delay_ms', fault === 'delay' ? 1000 : 0),
+    delayMs: whole('delay_ms', fault === 'delay' ? 1000 : 0, longestWaitMs),
     afterBatches: whole('after_batches', 1),
     headers: toHeaders(entry.headers ?? {}, refuse),
     body: entry.body,
@@ -134,7 +135,6 @@ function toFault(value: unknown, where: string): Mutable<Fault> {
 function toHeaders(value: unknown, refuse: (message: string) => ScenarioError): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw refuse('headers must be an object');
-  const headers: Record<string, string> = {};
   for (const [name, text] of Object.entries(value)) {
     try {
       validateHeaderName(name);
@@ -142,7 +142,6 @@ function toHeaders(value: unknown, refuse: (message: string) => ScenarioError): 
     } catch {
       throw refuse(`${name} is not a header that can be sent`);
     }
-    headers[name] = String(text);
   }
-  return headers;
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));
 }

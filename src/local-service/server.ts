@@ -10,7 +10,9 @@ import { createSwitches, type Switches } from './switches.ts';
 import { advanceTasks, createTaskClock } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
+export { SQLite3Error } from './database.ts';
 export { localKeys } from './keys.ts';
+export { LockTimeout } from './lock.ts';
 export { ScenarioError } from './scenario.ts';
 export { SwitchError, toSwitches } from './switches.ts';
 
@@ -44,7 +46,8 @@ export interface LocalService {
 
 /**
  * Starts the local service on 127.0.0.1. Throws CatalogueError, ScenarioError or SwitchError for a catalogue, a
- * scenario or a switch that can't be used, and the system's error when the port is taken.
+ * scenario or a switch that can't be used, SQLite3Error for a state that can't be, LockTimeout when another process
+ * does not let go of it, and the system's error when the port is taken.
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   const { stateDir, clock, pid } = options;
@@ -59,13 +62,20 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     const catalogue = await openCatalogueOf(stateDir, options.catalogFile);
     open.push(catalogue);
     const now = () => clock.now().getTime();
-    const tasks = createTaskClock(store, switches, clock);
-    const service: Service = { store, catalogue, switches, scenario, tasks, clock, now, log: options.log };
-    endOrphans(service);
-    store.transaction((rows) => advanceTasks(rows, switches, now()));
+    const tasks = createTaskClock(store, switches, clock, options.log);
+    const { log } = options;
+    const answering = new Set<string>();
+    const service: Service = { store, catalogue, switches, scenario, tasks, answering, clock, now, log };
+    store.transaction((rows) => {
+      endOrphans(service, rows);
+      advanceTasks(rows, switches, now());
+    });
     const listener = createListener(service);
-    const server = createServer(listener.listen);
+    const server = createServer({ requireHostHeader: false }, listener.listen);
+    server.on('clientError', listener.refuseUnreadable);
     await listen(server, options.port);
+    // A connection that can't be taken, for lack of file descriptors, is lost; the service is not.
+    server.on('error', (error) => log?.(`connections: ${error.message}`));
     tasks.start();
     return {
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -24,6 +24,8 @@ export interface Service {
   readonly clock: Clock;
   readonly scenario: Scenario;
   readonly tasks: TaskClock;
+  /** The IDs of the requests that are being answered. */
+  readonly answering: Set<string>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: ((line: string) => void) | undefined;

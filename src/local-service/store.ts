@@ -7,9 +7,11 @@ import { createLock, type ProcessLock } from './lock.ts';
  * The state: accounts and their requests are the ledger, searches and their entities are what can be read again.
  * Every change of money stands in one transaction with what it is for.
  *
- * accounts   opening = available + reserved + settled, always; available is not stored.
+ * accounts   opening = available + reserved + settled, always; available is not stored. `forgotten` is the part
+ *            of settled whose requests are no longer remembered.
  * requests   an admitted paid request: `open` with its reservation, then `settled` or `released`. Its
- *            idempotency key is remembered whatever became of it. `owner` is the process that runs it.
+ *            idempotency key is remembered whatever became of it, for `remembered` milliseconds. `owner` is the
+ *            process that runs it.
  * searches   a stream or a task, with what has been delivered or is ready.
  * keys       API keys seen, by fingerprint.
  */
@@ -40,6 +42,13 @@ const schema = `
   CREATE TABLE IF NOT EXISTS keys (fingerprint TEXT PRIMARY KEY, first_seen INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
+/** What a state of an older version lacks; `user_version` counts the steps that it has. */
+const steps = [
+  schema,
+  `ALTER TABLE accounts ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX requests_ended ON requests (created_at) WHERE state <> 'open';`,
+];
+
 export interface Store extends Database {
   readonly lock: ProcessLock;
   /** Forgets everything: ledger, tasks, keys seen. */
@@ -58,8 +67,9 @@ export function openStore({ stateDir, pid, monotonic }: StoreOptions): Store {
   const lock = createLock({ folder: stateDir, pid, monotonic });
   const database = openDatabase(join(stateDir, 'state.db'), lock);
   database.transaction((rows) => {
-    if (rows.get<{ user_version: number }>('PRAGMA user_version')?.user_version !== 1)
-      rows.exec(`${schema} PRAGMA user_version = 1`);
+    const known = rows.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
+    for (const step of steps.slice(known)) rows.exec(step);
+    if (known < steps.length) rows.exec(`PRAGMA user_version = ${steps.length}`);
   });
   return {
     ...database,
@@ -99,8 +109,9 @@ export function audit(store: Database): { accounts: Funds[]; faults: string[] } 
     for (const { account, available, reserved, settled } of accounts) {
       const sums = rows.get<{ reserved: number; settled: number }>(
         `SELECT coalesce(sum(CASE state WHEN 'open' THEN reserved END), 0) AS reserved,
-                coalesce(sum(CASE state WHEN 'settled' THEN settled END), 0) AS settled
-         FROM requests WHERE account = ?`,
+                coalesce(sum(CASE state WHEN 'settled' THEN settled END), 0)
+                  + (SELECT forgotten FROM accounts WHERE account = ?1) AS settled
+         FROM requests WHERE account = ?1`,
         account,
       );
       if (sums?.reserved !== reserved)
@@ -168,4 +179,25 @@ export function release(rows: Rows, requestId: string, now: number): void {
     now,
     request.account,
   );
+}
+
+/** How long a request that has ended is remembered, with its idempotency key and its leads: 30 days. */
+const remembered = 30 * 24 * 3_600_000;
+/** Each has up to 1000 leads, and nobody should have to wait for this. */
+const forgottenAtOnce = 5;
+
+/** Forgets requests that ended long ago; a few each time, which is more than are added. */
+export function forgetOld(rows: Rows, now: number): void {
+  const old = rows.all<{ request_id: string; account: string; settled: number; search_id: string | null }>(
+    `SELECT request_id, account, settled, search_id FROM requests WHERE state <> 'open' AND created_at < ?
+     ORDER BY created_at LIMIT ?`,
+    now - remembered,
+    forgottenAtOnce,
+  );
+  for (const { request_id, account, settled, search_id } of old) {
+    rows.run('DELETE FROM entities WHERE search_id = ?', search_id);
+    rows.run('DELETE FROM searches WHERE search_id = ?', search_id);
+    rows.run('DELETE FROM requests WHERE request_id = ?', request_id);
+    rows.run('UPDATE accounts SET forgotten = forgotten + ? WHERE account = ?', settled, account);
+  }
 }

@@ -8,7 +8,12 @@ interface SwitchRow<Value> {
   readonly meaning: string;
   /** The allowed values of a textual switch. */
   readonly values?: readonly Value[];
+  /** The largest value of a number. */
+  readonly max?: number;
 }
+
+/** A timer of Node that should wait for longer fires at once. 24 days. */
+export const longestWaitMs = 2 ** 31 - 1;
 
 export const switchTable = {
   auth_header: {
@@ -49,7 +54,13 @@ export const switchTable = {
       'what is not rolled out, comma-separated: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types; answers 503',
   },
   batch_size: { default: 10, meaning: 'entities per stream event' },
-  batch_pause_ms: { default: 40, meaning: 'pause between two events of a stream' },
+  batch_pause_ms: { default: 40, max: longestWaitMs, meaning: 'pause between two events of a stream' },
+  unread_ms: {
+    default: 60_000,
+    max: longestWaitMs,
+    meaning:
+      'how long a stream waits for a client that reads nothing, before it counts as gone; 0 = for ever',
+  },
   dropped_stream: {
     default: 'bills_sent' as 'bills_sent' | 'bills_all' | 'bills_nothing',
     values: ['bills_sent', 'bills_all', 'bills_nothing'],
@@ -60,8 +71,8 @@ export const switchTable = {
     values: ['off', 'on'],
     meaning: "whether a stream's leads_search_id can be read with status and fetch",
   },
-  task_start_ms: { default: 300, meaning: 'time a task stays in created' },
-  task_step_ms: { default: 250, meaning: 'time between two steps of a running task' },
+  task_start_ms: { default: 300, max: longestWaitMs, meaning: 'time a task stays in created' },
+  task_step_ms: { default: 250, max: longestWaitMs, meaning: 'time between two steps of a running task' },
   task_step: { default: 20, meaning: 'entities that become ready per step' },
   extract_replay: {
     default: 'on' as 'off' | 'on',
@@ -117,8 +128,11 @@ export function toSwitches(assignments: readonly string[]): Partial<Switches> {
 
 function checkedValue(name: string, row: SwitchRow<string | number>, value: unknown): string | number {
   if (typeof row.default === 'number') {
-    if (!Number.isSafeInteger(value) || (value as number) < 0)
-      throw new SwitchError(`the switch ${name} takes a whole number from 0`);
+    const { max = Number.MAX_SAFE_INTEGER } = row;
+    if (!Number.isSafeInteger(value) || (value as number) < 0 || (value as number) > max)
+      throw new SwitchError(
+        `the switch ${name} takes a whole number from 0${row.max === undefined ? '' : ` to ${max}`}`,
+      );
     return value as number;
   }
   if (typeof value !== 'string' || (row.values !== undefined && !row.values.includes(value)))

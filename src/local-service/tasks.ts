@@ -1,6 +1,6 @@
 import type { TaskState } from '../contract/types.ts';
 import type { Rows } from './database.ts';
-import type { Clock } from './service.ts';
+import type { Clock, Service } from './service.ts';
 import { type Store, settle } from './store.ts';
 import type { Switches } from './switches.ts';
 
@@ -77,19 +77,35 @@ export interface TaskClock {
   stop(): void;
 }
 
-export function createTaskClock(store: Store, switches: Switches, clock: Clock): TaskClock {
+export function createTaskClock(
+  store: Store,
+  switches: Switches,
+  clock: Clock,
+  log: Service['log'],
+): TaskClock {
   let cancel: (() => void) | undefined;
   let stopped = false;
+  let failing = false;
   const look = () => {
     cancel = undefined;
-    if (stopped) return;
-    const active = store.transaction((rows) => {
-      advanceTasks(rows, switches, clock.now().getTime());
-      return rows.get(
-        "SELECT 1 FROM searches WHERE status IN ('created', 'running') AND form = 'task' LIMIT 1",
-      );
-    });
-    if (active !== undefined) schedule();
+    if (!stopped && areActive()) schedule();
+  };
+  const areActive = (): boolean => {
+    try {
+      return store.transaction((rows) => {
+        advanceTasks(rows, switches, clock.now().getTime());
+        failing = false;
+        const active = rows.get(
+          "SELECT 1 FROM searches WHERE status IN ('created', 'running') AND form = 'task' LIMIT 1",
+        );
+        return active !== undefined;
+      });
+    } catch (error) {
+      // Out of file descriptors, say. The next look may find all well again.
+      if (!failing) log?.(`tasks: ${(error as Error).message}`);
+      failing = true;
+      return true;
+    }
   };
   const schedule = () => {
     cancel ??= clock.after(Math.max(50, switches.task_step_ms), look);

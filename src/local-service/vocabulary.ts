@@ -63,6 +63,11 @@ export const aliases: Readonly<Record<string, readonly string[]>> = {
 /** Second halves of compounds that say nothing of their own: "seed-stage", "Berlin-based". */
 export const hyphenEndings = words('stage based led focused driven powered first friendly backed round');
 
+/** What a table has under somebody's word. Every object inherits a `constructor` and the like: they are not in it. */
+export function own<Value>(table: Readonly<Record<string, Value>>, word: string): Value | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined;
+}
+
 function words(text: string): ReadonlySet<string> {
   return new Set(text.split(/\s+/).filter(Boolean));
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createParser } from 'eventsource-parser';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -75,6 +75,17 @@ describe('--local', () => {
     const folder = join(env.LEADPIPE_STATE_DIR as string, 'local-service');
     expect(existsSync(folder)).toBe(true);
     expect(statSync(folder).mode & 0o077).toBe(0);
+  });
+
+  it('says so when its state is damaged, and how to begin anew', async () => {
+    const env = bareEnvironment();
+    const folder = join(env.LEADPIPE_STATE_DIR as string, 'local-service');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'state.db'), 'not a database '.repeat(100));
+    const { code, stderr } = await run(['balance', '--local'], { env });
+    expect(code).toBe(74);
+    expect(stderr).toContain(`the state of the local service can't be used: file is not a database`);
+    expect(stderr).toContain(`remove ${folder}`);
   });
 
   it('leaves out what earlier searches and the user have', async () => {
@@ -209,6 +220,12 @@ describe('serve', () => {
   it.each([
     ['a catalogue that is not there', ['--catalog', 'nowhere.jsonl'], 2, 'nowhere.jsonl'],
     ['an unknown switch', ['--set', 'nonsense=1'], 2, 'nonsense'],
+    [
+      'a switch beyond what a timer can wait',
+      ['--set', 'task_step_ms=2147483648'],
+      2,
+      'from 0 to 2147483647',
+    ],
     ['a port out of range', ['--port', '70000'], 2, '--port is 70000'],
   ])('%s is refused', async (_, args, code, says) => {
     const result = await run(['serve', '--port', '0', ...args]);

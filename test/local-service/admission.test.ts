@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { errorOf, type Running, type RunningOptions, running } from './running.ts';
@@ -142,6 +143,29 @@ describe('what comes with every answer', () => {
       if (name === 'createTask') return;
       const generated = await send(service, name, {});
       expect(generated.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+});
+
+describe('an Idempotency-Key that is not ASCII', () => {
+  it.each(Object.keys(bodies) as (keyof typeof bodies)[])(
+    '%s: comes back as the bytes that it was',
+    async (name) => {
+      const service = await running();
+      const sent = request(`${service.url}${paths[name]}`, {
+        method: 'POST',
+        // Headers are written as latin1: these are the bytes of "clé" in UTF-8, and a lone one.
+        headers: {
+          'content-type': 'application/json',
+          'x-api-key': 'lp_local_demo',
+          'idempotency-key': 'cl\xc3\xa9\xff',
+        },
+      });
+      // In front of a text, Node would write the head as UTF-8.
+      sent.end(Buffer.from(JSON.stringify(bodies[name])));
+      const [answer] = await once(sent, 'response');
+      answer.resume();
+      expect([answer.statusCode, answer.headers['idempotency-key']]).toEqual([200, 'cl\xc3\xa9\xff']);
     },
   );
 });

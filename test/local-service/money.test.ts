@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../src/local-service/store.ts';
+import { forgetOld, openStore } from '../../src/local-service/store.ts';
 import { admitForTest } from './ledger-steps.ts';
 import { errorOf, expectToAddUp, type Running, running } from './running.ts';
 
@@ -111,6 +112,63 @@ describe('a stream left by its client', () => {
   });
 });
 
+describe('a stream whose client does not read', () => {
+  it('ends after unread_ms, is charged for what was taken, and leaves its place to others', async () => {
+    // More than the buffers between the two take; what is nested is not indexed.
+    const more = ['x'.repeat(1_000_000)];
+    const leads = Array.from({ length: 16 }, (_, index) => ({ name: `Fintech ${index}`, more }));
+    const switches = { unread_ms: 200, user_concurrency: 1, batch_size: 1 };
+    const service = await running({ leads, switches });
+    const body = JSON.stringify({ ...search, limit: 16 });
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+    socket.pause();
+    socket.write(
+      `POST /v1/entity-search HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: lp_local_demo\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await expect.poll(() => service.balance(), { timeout: 10_000 }).not.toBe(100_000);
+    await expect.poll(async () => (await call(service, 'contact')).status, { timeout: 10_000 }).toBe(200);
+    socket.destroy();
+    await service.close();
+    const [account] = expectToAddUp(service.stateDir);
+    expect(account?.reserved).toBe(0);
+    expect(account?.settled).toBeLessThan(16);
+  });
+});
+
+describe('what is left open', () => {
+  it('by a settlement that failed is ended by whoever looks next', async () => {
+    const service = await running({ switches: { opening_credits: 100, batch_pause_ms: 3_600_000 } });
+    const stream = await call(service, 'search');
+    expect(await service.balance()).toBe(97);
+    const store = openStore({
+      stateDir: service.stateDir,
+      pid: process.pid,
+      monotonic: () => performance.now(),
+    });
+    store.transaction((rows) => {
+      const owner = rows.get<{ owner: string }>('SELECT owner FROM requests')?.owner ?? '';
+      for (const operation of ['contactSearch', 'createTask']) {
+        rows.run("UPDATE accounts SET reserved = reserved + 5 WHERE account = 'demo'");
+        rows.run(
+          `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, created_at)
+           VALUES (?1, 'demo', ?1, ?1, '', 'open', 5, 5, ?2, ?3)`,
+          operation,
+          owner,
+          service.clock.time,
+        );
+      }
+    });
+    store.close();
+    expect(await service.balance()).toBe(97);
+    // A task that was not made can be asked for again; a look-up may have been made.
+    const headers = { 'idempotency-key': 'createTask' };
+    const task = await service.post('/v1/entity-search/create_task', { ...search, limit: 1 }, headers);
+    expect(task.status).toBe(200);
+    expect((await call(service, 'contact', { 'idempotency-key': 'contactSearch' })).status).toBe(409);
+    await stream.body?.cancel();
+  });
+});
+
 describe('what a killed process left open', () => {
   it('is settled as dropped or released by the next start', async () => {
     const { stateDir, close } = await running();
@@ -203,6 +261,18 @@ describe('Idempotency-Key', () => {
     await other.text();
   });
 
+  it('another API key of the account does not get a task that it can not read', async () => {
+    const service = await running();
+    const first = await call(service, 'createTask', again);
+    expect(first.status).toBe(200);
+    const before = await service.balance();
+    const other = { ...again, 'x-api-key': 'lp_local_entity_only' };
+    const text = await (await call(service, 'createTask', other)).text();
+    expect(text).toContain('"idempotency_error"');
+    expect(text).not.toContain('ls_');
+    expect(await service.balance()).toBe(before);
+  });
+
   it('a refused request does not use its key up', async () => {
     const service = await running({ switches: { opening_credits: 5 } });
     const refused = [
@@ -226,6 +296,83 @@ describe('Idempotency-Key', () => {
     const answer = await call(second, 'search', again);
     expect(answer.status).toBe(200);
     await answer.text();
+  });
+});
+
+describe('requests that ended long ago', () => {
+  const days = 24 * 3_600_000;
+
+  it('are forgotten after 30 days, with their keys and tasks; the ledger still adds up', async () => {
+    const service = await running({ switches: { task_start_ms: 0, task_step_ms: 0 } });
+    const created = await call(service, 'createTask', { 'idempotency-key': 'task' });
+    const { leads_search_id: id } = (await created.json()) as { leads_search_id: string };
+    for (let index = 0; index < 8; index += 1) {
+      await (await call(service, 'search', { 'idempotency-key': `old-${index}` })).text();
+      await (await call(service, 'contact', { 'idempotency-key': `look-up-${index}` })).text();
+    }
+    const status = async () => (await service.get(`/v1/entity-search/status?leads_search_id=${id}`)).status;
+    service.clock.forward(29 * days);
+    expect(await status()).toBe(200);
+    expect((await call(service, 'search', { 'idempotency-key': 'old-0' })).status).toBe(409);
+    const before = await service.balance();
+    service.clock.forward(2 * days);
+    for (let index = 0; index < 10; index += 1) await (await call(service, 'research')).text();
+    expect(await status()).toBe(404);
+    expect(await service.balance()).toBe(before - 10 * 20);
+    const answer = await call(service, 'search', { 'idempotency-key': 'old-0' });
+    expect(answer.status).toBe(200);
+    await answer.text();
+    await service.close();
+    const store = openStore({
+      stateDir: service.stateDir,
+      pid: process.pid,
+      monotonic: () => performance.now(),
+    });
+    const left = store.transaction((rows) => rows.get('SELECT count(*) AS requests FROM requests'));
+    const entities = store.transaction((rows) =>
+      rows.get('SELECT count(DISTINCT search_id) AS searches FROM entities'),
+    );
+    store.close();
+    expect([left, entities]).toEqual([{ requests: 11 }, { searches: 1 }]);
+    expect(expectToAddUp(service.stateDir)).toMatchObject([
+      { reserved: 0, settled: 4 + 9 * 3 + 8 * 5 + 10 * 20 },
+    ]);
+  });
+
+  it('but not while they are open', async () => {
+    const service = await running({
+      switches: { task_start_ms: 2_000_000_000, task_step_ms: 1, opening_credits: 1000 },
+    });
+    await (await call(service, 'createTask', { 'idempotency-key': 'task' })).text();
+    // As if every process had been away.
+    service.clock.forward(31 * days);
+    const store = openStore({
+      stateDir: service.stateDir,
+      pid: process.pid,
+      monotonic: () => performance.now(),
+    });
+    store.transaction((rows) => forgetOld(rows, service.clock.time));
+    expect(store.transaction((rows) => rows.get('SELECT reserved FROM accounts'))).toEqual({ reserved: 100 });
+    store.close();
+  });
+
+  it('a state of an older version is taken over', async () => {
+    const first = await running();
+    await (await call(first, 'search')).text();
+    await first.close();
+    const store = openStore({
+      stateDir: first.stateDir,
+      pid: process.pid,
+      monotonic: () => performance.now(),
+    });
+    store.transaction((rows) =>
+      rows.exec(
+        'DROP INDEX requests_ended; ALTER TABLE accounts DROP COLUMN forgotten; PRAGMA user_version = 1',
+      ),
+    );
+    store.close();
+    const second = await running({ stateDir: first.stateDir });
+    expect(await second.balance()).toBe(100_000 - 3);
   });
 });
 

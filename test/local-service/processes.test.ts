@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -96,20 +98,25 @@ describe('several processes on one state', () => {
   });
 });
 
+const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
+const search = JSON.stringify({ entity_type: 'company', objective: 'fintech', limit: 50 });
+
+async function serve(
+  stateDir: string,
+  switches: object,
+  limit?: string,
+): Promise<{ child: ChildProcess; url: string }> {
+  const catalogFile = join(temporaryFolder(), 'leads.jsonl');
+  writeFileSync(catalogFile, someLeads.map((lead) => JSON.stringify(lead)).join('\n'));
+  const worker = [process.execPath, serviceWorker, stateDir, catalogFile, JSON.stringify(switches)];
+  const [file = '', ...args] =
+    limit === undefined ? worker : ['sh', '-c', `${limit}; exec "$@"`, 'sh', ...worker];
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [url] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
+  return { child, url };
+}
+
 describe('a killed service', () => {
-  const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
-  const search = JSON.stringify({ entity_type: 'company', objective: 'fintech', limit: 50 });
-
-  async function serve(stateDir: string, switches: object): Promise<{ child: ChildProcess; url: string }> {
-    const catalogFile = join(temporaryFolder(), 'leads.jsonl');
-    writeFileSync(catalogFile, someLeads.map((lead) => JSON.stringify(lead)).join('\n'));
-    const child = spawn(process.execPath, [serviceWorker, stateDir, catalogFile, JSON.stringify(switches)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [url] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
-    return { child, url };
-  }
-
   it.each([
     ['bills_sent', 2],
     ['bills_all', 4],
@@ -164,6 +171,62 @@ describe('a killed service', () => {
     expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 0, settled: 20 }]);
   });
 });
+
+describe('a service that goes on', () => {
+  it('ends what another one, killed, had reserved', async () => {
+    const stateDir = temporaryFolder();
+    const switches = { batch_size: 2, batch_pause_ms: 3_600_000, user_concurrency: 1 };
+    const one = await serve(stateDir, switches);
+    const two = await serve(stateDir, switches);
+    const stream = await fetch(`${one.url}/v1/entity-search`, { method: 'POST', headers, body: search });
+    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    const balance = async () => (await fetch(`${two.url}/v1/credit/balance`, { headers })).json();
+    expect(await balance()).toMatchObject({ available_credits: 100_000 - 50 });
+    await kill(one.child);
+    await reader.read().catch(() => undefined);
+    expect(await balance()).toMatchObject({ available_credits: 100_000 - 2 });
+    const next = await fetch(`${two.url}/v1/entity-search`, { method: 'POST', headers, body: search });
+    expect(next.status).toBe(200);
+    await kill(two.child);
+    await next.text().catch(() => undefined);
+  });
+
+  it.skipIf(process.platform === 'win32')('outlives a lack of file descriptors', async () => {
+    const stateDir = temporaryFolder();
+    const { child, url } = await serve(
+      stateDir,
+      { task_start_ms: 3_600_000, task_step_ms: 20 },
+      'ulimit -n 64',
+    );
+    const task = { ...headers, 'idempotency-key': 'task' };
+    await fetch(`${url}/v1/entity-search/create_task`, { method: 'POST', headers: task, body: search });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const balance = () => statusOf(`${url}/v1/credit/balance`, agent);
+    expect(await balance()).toBe(200);
+    const sockets = Array.from({ length: 100 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+    for (const socket of sockets) socket.on('error', () => undefined);
+    // Its state can't be opened for as long as it looks after the task several times.
+    await expect.poll(balance).toBe(500);
+    const end = performance.now() + 300;
+    while (performance.now() < end) expect(await balance()).toBe(500);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(balance).toBe(200);
+    agent.destroy();
+    await kill(child);
+    expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 50, settled: 0 }]);
+  });
+});
+
+function statusOf(url: string, agent: Agent): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(url, { agent, headers }, (answer) => {
+      answer.resume().on('end', () => resolve(answer.statusCode));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
 
 describe('isAlive', () => {
   it.each([

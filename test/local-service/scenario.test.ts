@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ScenarioError, SwitchError, toSwitches } from '../../src/local-service/server.ts';
-import { createSwitches } from '../../src/local-service/switches.ts';
+import { createSwitches, switchTable } from '../../src/local-service/switches.ts';
 import { errorOf, expectToAddUp, payloads, type Running, running, temporaryFolder } from './running.ts';
 
 const search = { entity_type: 'company', objective: 'fintech' };
@@ -101,7 +101,7 @@ describe('a rehearsed fault', () => {
     const service = await rehearse({ operation: 'search', fault, after_batches: 1 });
     const { text, whole } = await arrived(await service.post('/v1/entity-search', search));
     expect(whole).toBe(clean);
-    expect(text).not.toContain('entity_search_done');
+    expect(payloads(text)).toMatchObject([{ batch_index: 1, count: 2 }]);
     expect(await service.balance()).toBe(998);
   });
 
@@ -207,6 +207,10 @@ describe('a scenario file', () => {
     [{ faults: [{ operation: '*', fault: 'status', status: 99 }] }, /status must be from 200/],
     [{ faults: [{ operation: '*', fault: 'status', headers: { 'a b': 'c' } }] }, /not a header/],
     [{ faults: [{ operation: '*', fault: 'cut', after: 1 }] }, /no member after/],
+    [
+      { faults: [{ operation: '*', fault: 'delay', delay_ms: 2 ** 31 }] },
+      /delay_ms must be .* to 2147483647/,
+    ],
   ])('%j is refused', async (scenario, message) => {
     await expect(running({ scenario })).rejects.toThrow(message);
     await expect(running({ scenario })).rejects.toBeInstanceOf(ScenarioError);
@@ -231,4 +235,12 @@ describe('switches', () => {
       expect(() => toSwitches([text])).toThrow(SwitchError);
     },
   );
+
+  const timers = Object.keys(switchTable).filter((name) => name.endsWith('_ms'));
+  it.each(timers)('%s is not longer than a timer can wait', (name) => {
+    expect(toSwitches([`${name}=2147483647`])).toEqual({ [name]: 2_147_483_647 });
+    expect(() => toSwitches([`${name}=2147483648`])).toThrow(
+      `the switch ${name} takes a whole number from 0 to 2147483647`,
+    );
+  });
 });

@@ -25,7 +25,7 @@ const help: CommandHelp = {
     'export LEADPIPE_BASE_URL=http://127.0.0.1:4010',
     'export LEADPIPE_API_KEY=lp_local_demo',
   ],
-  outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'terminated'],
+  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'interrupted', 'terminated'],
   lists: [
     {
       heading: 'Switches, with their defaults',

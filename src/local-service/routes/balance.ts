@@ -1,5 +1,5 @@
 import type { CreditBalance } from '../../contract/types.ts';
-import { authenticate, openAccount } from '../admission.ts';
+import { authenticate, endOrphans, openAccount } from '../admission.ts';
 import { answer, noStore } from '../answer.ts';
 import type { Exchange, Service } from '../service.ts';
 import { fundsOf } from '../store.ts';
@@ -9,6 +9,7 @@ export async function balance(service: Service, exchange: Exchange): Promise<voi
   const caller = authenticate(service, exchange);
   const funds = service.store.transaction((rows) => {
     openAccount(rows, caller, service.switches.opening_credits, service.now());
+    endOrphans(service, rows);
     return fundsOf(rows, caller.key.account);
   });
   const body: CreditBalance = {

@@ -15,7 +15,7 @@ export async function contactSearch(service: Service, exchange: Exchange): Promi
   const request = toContactSearch(received.body.fields);
   checkEnabled(service, request.contact_type);
   const { price_contact_email: email, price_contact_phone: phone } = service.switches;
-  const found = runBilled(service, exchange, caller, received, {
+  const found = await runBilled(service, exchange, caller, received, {
     cost: { price: request.contact_type === 'email' ? email : phone, units: 1 },
     work: () => lookUp(service, request),
   });
@@ -30,8 +30,11 @@ function toContactSearch(fields: Readonly<Record<string, unknown>>): ContactSear
   };
 }
 
-function lookUp({ catalogue, switches, now }: Service, request: ContactSearchRequest): Outcome {
-  const lead = findLead(catalogue, request.objective);
+async function lookUp(
+  { catalogue, switches, now }: Service,
+  request: ContactSearchRequest,
+): Promise<Outcome> {
+  const lead = await findLead(catalogue, request.objective);
   const content = lead?.[request.contact_type] ?? null;
   const reference = content === null || lead === undefined ? null : referenceOf(lead) || null;
   const body: ContactSearchResult = {

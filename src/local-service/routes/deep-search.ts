@@ -3,7 +3,7 @@ import { type DeepSearchResponse, type EntityType, noResultTexts } from '../../c
 import { authenticate, receive } from '../admission.ts';
 import { answer } from '../answer.ts';
 import { type Outcome, runBilled } from '../billed.ts';
-import type { Catalogue } from '../catalogue.ts';
+import { type Catalogue, firstOf } from '../catalogue.ts';
 import { referenceOf } from '../facts.ts';
 import { text } from '../fields.ts';
 import type { Lead } from '../lead.ts';
@@ -15,15 +15,15 @@ export async function deepSearch(service: Service, exchange: Exchange): Promise<
   const caller = authenticate(service, exchange);
   const received = await receive(exchange);
   const query = text(received.body.fields, 'query', limits.deepSearchQuery);
-  const found = runBilled(service, exchange, caller, received, {
+  const found = await runBilled(service, exchange, caller, received, {
     cost: { price: service.switches.price_research, units: 1 },
     work: () => research(service, query),
   });
   answer(exchange, 200, found);
 }
 
-function research({ catalogue, switches }: Service, query: string): Outcome {
-  const findings = aboutOne(catalogue, query) ?? aboutMany(catalogue, query);
+async function research({ catalogue, switches }: Service, query: string): Promise<Outcome> {
+  const findings = (await aboutOne(catalogue, query)) ?? (await aboutMany(catalogue, query));
   const body: DeepSearchResponse =
     findings === undefined
       ? { success: false, answer: { answer: noResultTexts.deepSearch } }
@@ -36,13 +36,13 @@ interface Findings {
   readonly Citations: readonly string[];
 }
 
-function aboutOne(catalogue: Catalogue, query: string): Findings | undefined {
-  const lead = findLead(catalogue, query);
+async function aboutOne(catalogue: Catalogue, query: string): Promise<Findings | undefined> {
+  const lead = await findLead(catalogue, query);
   if (lead === undefined || !query.toLowerCase().includes(lead.name.toLowerCase())) return undefined;
-  const facts = Object.entries(lead.facts).map(([name, fact]) => `${name.replaceAll('_', ' ')}: ${fact}`);
+  const facts = [...lead.facts].map(([name, fact]) => `${name.replaceAll('_', ' ')}: ${fact}`);
   return {
     Result: [describe(lead), facts.length === 0 ? '' : `Known facts: ${facts.join('; ')}.`].join(' ').trim(),
-    Citations: Object.values(lead.links),
+    Citations: [...lead.links.values()],
   };
 }
 
@@ -59,18 +59,22 @@ const typeHints: readonly (readonly [RegExp, EntityType])[] = [
   [/\b(compan(y|ies)|startups?|firms?|businesses)\b/i, 'company'],
 ];
 
+/** Leads that are counted; of more, nobody needs the number. */
+const mostCounted = 5000;
+
 /** How many fit, and the first of them. */
-function aboutMany(catalogue: Catalogue, query: string): Findings | undefined {
+async function aboutMany(catalogue: Catalogue, query: string): Promise<Findings | undefined> {
   const wanted = typeHints.find(([hint]) => hint.test(query))?.[1];
-  const all = catalogue.search(wanted, query).matches;
+  const all = await firstOf((await catalogue.search(wanted, query)).matches, mostCounted);
   // Without a word that says so: companies where there are any, else the kind of the best match.
   const type =
     wanted ?? (all.some(({ lead }) => lead.entityType === 'company') ? 'company' : all[0]?.lead.entityType);
-  const matches = all.filter(({ lead }) => lead.entityType === type);
+  const matches = all.filter(({ lead }) => lead.entityType === type || lead.entityType === null);
   const [best] = matches;
   if (best === undefined) return undefined;
   const first = matches.slice(0, 5).map(({ lead }) => lead);
-  const count = matches.length === 1 ? 'One lead' : `${matches.length} leads`;
+  const more = all.length === mostCounted ? 'At least ' : '';
+  const count = matches.length === 1 ? 'One lead' : `${more}${matches.length} leads`;
   return {
     Result: `${count} of the catalogue fit (${best.reason}). ${first.map(describe).join(' ')}`,
     Citations: first.map(referenceOf).filter((link) => link !== ''),

@@ -18,10 +18,10 @@ export async function enrich(service: Service, exchange: Exchange): Promise<void
   const context = text(fields, 'entity_context', limits.enrichContext);
   const schemaSource = rawMembers(source).find(([name]) => name === 'enrich_fields')?.[1] ?? '';
   const schema = toSchema(fields.enrich_fields, schemaSource);
-  const filled = runBilled(service, exchange, caller, received, {
+  const filled = await runBilled(service, exchange, caller, received, {
     cost: { price: service.switches.price_enrich, units: 1 },
-    work: () => {
-      const body = fillFrom(service, context, schema);
+    work: async () => {
+      const body = await fillFrom(service, context, schema);
       const charged = body.success || service.switches.no_result_bills === 'yes';
       return { text: JSON.stringify(body), units: charged ? 1 : 0 };
     },
@@ -29,8 +29,8 @@ export async function enrich(service: Service, exchange: Exchange): Promise<void
   answer(exchange, 200, filled);
 }
 
-function fillFrom({ catalogue }: Service, context: string, schema: Schema): EnrichResponse {
-  const filled = fillSchema(schema, context, findLead(catalogue, context));
+async function fillFrom({ catalogue }: Service, context: string, schema: Schema): Promise<EnrichResponse> {
+  const filled = fillSchema(schema, context, await findLead(catalogue, context));
   return filled === undefined
     ? { success: false, answer: { answer: noResultTexts.enrich } }
     : { success: true, answer: filled };

@@ -14,7 +14,7 @@ export async function extract(service: Service, exchange: Exchange): Promise<voi
   const caller = authenticate(service, exchange);
   const received = await receive(exchange);
   const request = toExtract(received.body.fields);
-  const extracted = runBilled(service, exchange, caller, received, {
+  const extracted = await runBilled(service, exchange, caller, received, {
     cost: { price: service.switches.price_extract, units: request.limit },
     work: () => run(service, request),
     keepAnswer: service.switches.extract_replay === 'on',
@@ -52,10 +52,10 @@ function isPublicUrl(target: string): boolean {
   return host.includes('.') && !/\.(local|localhost|internal|lan|home|arpa)$/.test(host);
 }
 
-function run({ catalogue }: Service, { type, target, instruction, limit }: Extract): Outcome {
+async function run({ catalogue }: Service, { type, target, instruction, limit }: Extract): Promise<Outcome> {
   const found =
     type === 'web2list'
-      ? extractFromPage(catalogue, target, instruction ?? '', limit)
+      ? await extractFromPage(catalogue, target, instruction ?? '', limit)
       : catalogue.fictional
         ? extractMembers(catalogue, type, target, limit)
         : {

@@ -14,16 +14,16 @@ export async function search(service: Service, exchange: Exchange): Promise<void
   const received = await receive(exchange);
   const request = toStreamSearch(received.body.fields);
   checkEnabled(service, request.entityType);
-  const found = findLeads(service, caller, request);
-
-  let searchId = '';
-  const earlier = admit(service, exchange, caller, received, costOf(service, request), (rows) => {
-    const { requestId } = exchange;
-    const now = service.now();
-    searchId = recordSearch(rows, { requestId, form: 'stream', search: request, found, caller, now });
-  });
+  const earlier = admit(service, exchange, caller, received, costOf(service, request));
   if (earlier !== undefined) throw alreadyExists();
   failWhenRehearsed(service, exchange);
+
+  const found = await findLeads(service, caller, request);
+  const searchId = service.store.transaction((rows) => {
+    const { requestId } = exchange;
+    const now = service.now();
+    return recordSearch(rows, { requestId, form: 'stream', search: request, found, caller, now });
+  });
 
   const lost = exchange.fault?.fault === 'lost_response';
   const sent = lost ? found.leads.length : await sendBatches(service, exchange, searchId, found);
@@ -40,12 +40,15 @@ export async function search(service: Service, exchange: Exchange): Promise<void
 /** Sends batch after batch, no faster than they are taken. Returns how many entities went out. */
 async function sendBatches(
   { store, switches, clock }: Service,
-  { outgoing, gone, fault }: Exchange,
+  exchange: Exchange,
   searchId: string,
   { leads }: Found,
 ): Promise<number> {
+  const { outgoing, gone, fault } = exchange;
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream' });
-  outgoing.flushHeaders();
+  // Sends the head. In front of a string (flushHeaders has an empty one) Node would encode it like that string,
+  // and a key that is not ASCII would come back as other bytes.
+  outgoing.write(Buffer.alloc(0));
   const size = Math.max(1, switches.batch_size);
   const lastBatch = breaksOff(fault) ? fault.afterBatches : Number.POSITIVE_INFINITY;
   let sent = 0;
@@ -63,13 +66,19 @@ async function sendBatches(
     const records = batch.map(({ record }) => record).join(',');
     const event = frame(`${JSON.stringify(head).slice(0, -1)},"entities":[${records}]}`);
     const twice = fault?.fault === 'duplicate_batch' && fault.afterBatches === index;
-    if (!outgoing.write(twice ? event + event : event))
-      await once(outgoing, 'drain', { signal: gone }).catch(() => undefined);
+    if (!outgoing.write(twice ? event + event : event)) await untilTaken(exchange, switches.unread_ms);
     if (gone.aborted) break;
     sent += batch.length;
     store.transaction((rows) => noteSent(rows, searchId, sent));
   }
   return sent;
+}
+
+/** Waits for the client to read on. Where it takes not one byte for so long, Node ends the connection. */
+async function untilTaken({ outgoing, gone }: Exchange, ms: number): Promise<void> {
+  outgoing.setTimeout(ms);
+  await once(outgoing, 'drain', { signal: gone }).catch(() => undefined);
+  outgoing.setTimeout(0);
 }
 
 function noteSent(rows: Rows, searchId: string, sent: number): void {
@@ -107,7 +116,7 @@ function breaksOff(fault: Exchange['fault']): fault is Fault {
 
 /** Ends a stream that is not complete as its fault says; what was sent gets a moment to arrive. */
 async function breakOff({ clock, switches }: Service, { outgoing, gone, fault }: Exchange): Promise<void> {
-  await wait(clock, switches.batch_pause_ms, gone);
+  await wait(clock, Math.max(1, switches.batch_pause_ms), gone);
   if (fault?.fault === 'cut') outgoing.end();
   else if (fault?.fault === 'reset') reset(outgoing);
 }

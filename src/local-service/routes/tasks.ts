@@ -1,10 +1,18 @@
 import { limits } from '../../contract/limits.ts';
 import type { CreatedTask, EntitySearchStatusResponse, TaskState } from '../../contract/types.ts';
-import { admit, alreadyExists, authenticate, checkEnabled, receive } from '../admission.ts';
+import {
+  admit,
+  alreadyExists,
+  authenticate,
+  checkEnabled,
+  type Earlier,
+  endOrphans,
+  receive,
+} from '../admission.ts';
 import { answer, noStore } from '../answer.ts';
 import { failWhenRehearsed } from '../billed.ts';
 import type { Rows } from '../database.ts';
-import { costOf, findLeads, recordSearch, toTaskSearch } from '../entity-search.ts';
+import { costOf, type EntitySearch, findLeads, recordSearch, toTaskSearch } from '../entity-search.ts';
 import { queryInteger } from '../fields.ts';
 import { invalid, Refusal } from '../refusal.ts';
 import type { Caller, Exchange, Service } from '../service.ts';
@@ -16,33 +24,40 @@ export async function createTask(service: Service, exchange: Exchange): Promise<
   const received = await receive(exchange);
   const request = toTaskSearch(received.body.fields);
   checkEnabled(service, request.entityType);
-  const found = findLeads(service, caller, request);
+  const earlier = admit(service, exchange, caller, received, costOf(service, request));
+  const searchId =
+    earlier === undefined ? await runSearch(service, exchange, caller, request) : taskOf(earlier);
+  const body: CreatedTask = { leads_search_id: searchId };
+  answer(exchange, 200, body, noStore);
+}
 
-  let searchId: string | null = null;
-  const earlier = admit(service, exchange, caller, received, costOf(service, request), (rows) => {
-    const { requestId, fault } = exchange;
-    searchId = recordSearch(rows, {
-      requestId,
-      form: 'task',
-      search: request,
-      found,
-      caller,
-      now: service.now(),
-    });
+/** A repetition gets the existing task. It has none yet, or never will when it failed after admission. */
+function taskOf({ state, searchId }: Earlier): string {
+  if (state === 'released' || searchId === null) throw alreadyExists();
+  return searchId;
+}
+
+async function runSearch(
+  service: Service,
+  exchange: Exchange,
+  caller: Caller,
+  search: EntitySearch,
+): Promise<string> {
+  const { requestId, fault } = exchange;
+  failWhenRehearsed(service, exchange);
+  const found = await findLeads(service, caller, search);
+  const searchId = service.store.transaction((rows) => {
+    const id = recordSearch(rows, { requestId, form: 'task', search, found, caller, now: service.now() });
     // From here on the task belongs to no process: any of them takes it further.
     rows.run('UPDATE requests SET owner = NULL WHERE request_id = ?', requestId);
     if (fault?.fault === 'task_error') {
       const failsAfter = fault.afterBatches * service.switches.batch_size;
-      rows.run('UPDATE searches SET fails_after = ? WHERE search_id = ?', failsAfter, searchId);
+      rows.run('UPDATE searches SET fails_after = ? WHERE search_id = ?', failsAfter, id);
     }
+    return id;
   });
-  // A repetition gets the existing task; one that failed after admission left none.
-  if (earlier !== undefined) searchId = earlier.state === 'released' ? null : earlier.searchId;
-  if (searchId === null) throw alreadyExists();
-  if (earlier === undefined) failWhenRehearsed(service, exchange);
   service.tasks.start();
-  const body: CreatedTask = { leads_search_id: searchId };
-  answer(exchange, 200, body, noStore);
+  return searchId;
 }
 
 /** GET /v1/entity-search/status */
@@ -106,12 +121,9 @@ interface SearchRow {
 }
 
 /** A task of the calling key, with its progress as of now. Another key's does not exist for it. */
-function readSearch(
-  rows: Rows,
-  { switches, now }: Service,
-  { fingerprint }: Caller,
-  searchId: string,
-): SearchRow {
+function readSearch(rows: Rows, service: Service, { fingerprint }: Caller, searchId: string): SearchRow {
+  const { switches, now } = service;
+  endOrphans(service, rows);
   advanceTasks(rows, switches, now());
   const search = rows.get<SearchRow>(
     `SELECT status, stop_reason, ready_count, verified_count, entity_limit FROM searches

@@ -1,0 +1,215 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openCatalogueOf } from '../../src/local-service/catalogue-store.ts';
+import { bareEnvironment, run } from '../helpers/run.ts';
+import { payloads, type Running, running, temporaryFolder } from './running.ts';
+
+interface Lead {
+  readonly name: string;
+  readonly score?: { readonly reason: string };
+}
+
+async function streamed(service: Running, body: object): Promise<{ leads: Lead[]; stopReason: string }> {
+  const answer = await service.post('/v1/entity-search', { entity_type: 'company', ...body });
+  const events = payloads(await answer.text()) as { entities?: Lead[]; stop_reason?: string }[];
+  return {
+    leads: events.flatMap(({ entities }) => entities ?? []),
+    stopReason: events.at(-2)?.stop_reason ?? '',
+  };
+}
+
+function serveFile(name: string, content: string): Promise<Running> {
+  const catalogFile = join(temporaryFolder(), name);
+  writeFileSync(catalogFile, content);
+  return running({ catalogFile });
+}
+
+describe('leads that are there more than once', () => {
+  const lead = (index: number) => ({
+    name: `Kontora ${index}`,
+    links: { website: `https://kontora${index}.example` },
+    description: 'fintech',
+  });
+  const others = Array.from({ length: 60 }, (_, index) => lead(index + 1));
+
+  it('count once, and do not end a search before its limit', async () => {
+    const service = await running({ leads: [...Array(60).fill(lead(0)), ...others] });
+    const { leads, stopReason } = await streamed(service, { objective: 'fintech', limit: 50 });
+    expect(new Set(leads.map(({ name }) => name)).size).toBe(50);
+    expect(stopReason).toBe('limit');
+    const all = await streamed(service, { objective: 'fintech', limit: 100 });
+    expect(all.leads).toHaveLength(61);
+    expect(all.stopReason).toBe('source_finished');
+  });
+
+  it('are left out when an earlier search brought them', async () => {
+    const service = await running({ leads: [...Array(60).fill(lead(0)), ...others] });
+    const body = { entity_type: 'company', objective: 'fintech', limit: 50 };
+    const [first] = payloads(await (await service.post('/v1/entity-search', body)).text()) as [
+      { leads_search_id: string },
+    ];
+    const dedup_service_leads = [first.leads_search_id];
+    const { leads, stopReason } = await streamed(service, { ...body, dedup_service_leads });
+    expect([leads.length, stopReason]).toEqual([11, 'source_finished']);
+  });
+
+  it.each([
+    ['the same name alone', {}, {}, 1],
+    ['the same name, other words', { description: 'fintech of Bern' }, {}, 2],
+    ['the same name, other facts', { facts: { city: 'Bern' } }, { facts: { city: 'Rome' } }, 2],
+    [
+      'the same name and link',
+      { links: { website: 'https://a.example' } },
+      { links: { site: 'https://a.example' } },
+      1,
+    ],
+    [
+      'one link of two',
+      { links: { a: 'https://a.example' } },
+      { links: { a: 'https://a.example', b: 'https://b.example' } },
+      2,
+    ],
+  ])('%s', async (_, one, other, count) => {
+    const base = { name: 'Ada King', description: 'fintech' };
+    const service = await running({
+      leads: [
+        { ...base, ...one },
+        { ...base, ...other },
+      ],
+    });
+    expect((await streamed(service, { objective: 'fintech' })).leads).toHaveLength(count);
+  });
+});
+
+describe("a search's own output as a catalogue", () => {
+  const fields = ['headcount', 'website', 'hobby'];
+  const search = ['search', 'company', 'fintech in Berlin', '--local', '--limit', '5', '--enrich-fields'];
+
+  /** What a search says about a lead, apart from how it ranks it. */
+  const known = ({ score, ...rest }: Lead): object => rest;
+  const sorted = (leads: readonly Lead[]) =>
+    leads.map(known).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+
+  it('has the same links, fields and references', async () => {
+    const cwd = temporaryFolder();
+    const env = bareEnvironment();
+    for (const file of ['leads.jsonl', 'leads.csv'])
+      expect((await run([...search, fields.join(), '-o', file], { cwd, env })).code).toBe(0);
+    const lines = readFileSync(join(cwd, 'leads.jsonl'), 'utf8').trim().split('\n');
+    for (const file of ['leads.jsonl', 'leads.csv']) {
+      const service = await running({ catalogFile: join(cwd, file) });
+      const { leads } = await streamed(service, { objective: 'fintech in Berlin', enrich_fields: fields });
+      expect(sorted(leads)).toEqual(sorted(lines.map((line) => JSON.parse(line))));
+    }
+  });
+
+  it.each([
+    [
+      'neutralised cells',
+      `name,description,twitter\n'@ada,'=fintech,'-\n`,
+      { name: '@ada', description: '=fintech' },
+    ],
+    [
+      'links in one column',
+      'name,website,links\nAda,https://a.example,"{""website"":""https://a.example"",""b"":[1.10],""c"":""x""}"\n',
+      { links: { website: 'https://a.example', b: [1.1], c: 'x' } },
+    ],
+    [
+      'a column called links',
+      'name,links\nAda,https://a.example\n',
+      { links: { links: 'https://a.example' } },
+    ],
+    [
+      'a field that is an address, and its reference',
+      'name,homepage,homepage_reference\nAda,https://a.example,https://b.example\n',
+      {
+        links: {},
+        enrich_fields: { homepage: { content: 'https://a.example', reference: 'https://b.example' } },
+      },
+    ],
+    [
+      'a field called like a link',
+      'name,website,enrich_fields.homepage,homepage_reference\nAda,https://a.example,x,https://b.example\n',
+      {
+        links: { website: 'https://a.example' },
+        enrich_fields: { homepage: { content: 'x', reference: 'https://b.example' } },
+      },
+    ],
+    [
+      'a reference of nothing',
+      'name,homepage_reference\nAda,https://b.example\n',
+      { links: { homepage_reference: 'https://b.example' } },
+    ],
+  ])('%s', async (_, csv, expected) => {
+    const service = await serveFile('leads.csv', csv);
+    const { leads } = await streamed(service, { objective: 'companies', enrich_fields: ['homepage'] });
+    expect(leads).toMatchObject([expected]);
+  });
+
+  it('the position of a lead in its search is not part of it', async () => {
+    const service = await serveFile('leads.jsonl', '{"leads_search_id":"ls_1","position":3,"name":"Ada"}\n');
+    const { leads } = await streamed(service, { objective: 'Ada' });
+    expect(leads.map(known)).toEqual([{ name: 'Ada' }]);
+  });
+});
+
+describe('leads without a type', () => {
+  it.each(['Which fintech companies are there?', 'fintech', 'Who is in fintech?'])(
+    'are what a question is answered from: %s',
+    async (query) => {
+      const service = await running({
+        leads: [
+          { name: 'Ada', description: 'fintech' },
+          { name: 'Bo', description: 'fintech' },
+        ],
+      });
+      expect(await (await service.post('/v1/deep-search', { query })).json()).toMatchObject({
+        success: true,
+        answer: { Result: expect.stringMatching(/^2 leads of the catalogue fit/) },
+      });
+    },
+  );
+});
+
+describe('a file of many lines', () => {
+  it('carriage returns between values do not end a line of the stream', async () => {
+    const service = await serveFile('leads.jsonl', '{"name":"Ada",\r"more":{"a":1,\r"b":[2,\r3]}}\r\n');
+    const answer = await service.post('/v1/entity-search', { entity_type: 'company', objective: 'Ada' });
+    const text = await answer.text();
+    expect(text).not.toContain('\r');
+    expect(payloads(text)[0]).toMatchObject({ entities: [{ name: 'Ada', more: { a: 1, b: [2, 3] } }] });
+  });
+
+  it('is searched while everything else goes on', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'many.jsonl');
+    const lines = Array.from({ length: 12_000 }, (_, index) =>
+      JSON.stringify({ name: `Kontora ${index}`, description: 'seed fintech', facts: { headcount: index } }),
+    );
+    writeFileSync(file, lines.join('\n'));
+    const catalogue = await openCatalogueOf(folder, file);
+    try {
+      let turns = 0;
+      let counting = true;
+      const count = () => {
+        turns += 1;
+        if (counting) setImmediate(count);
+      };
+      setImmediate(count);
+      const { matches } = await catalogue.search('company', 'seed fintech with more than 9000 employees');
+      expect(turns).toBeGreaterThan(10);
+      turns = 0;
+      let first = 0;
+      for await (const { lead } of matches) {
+        expect(Number(lead.facts.get('headcount'))).toBeGreaterThan(9000);
+        first += 1;
+        if (first === 10) break;
+      }
+      expect(turns).toBeGreaterThan(10);
+      counting = false;
+    } finally {
+      catalogue.close();
+    }
+  });
+});
