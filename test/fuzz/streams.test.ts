@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { damages } from './damage.ts';
 import { faultOf, toReport } from './reading.ts';
 import { type BodyEnd, readPlainly } from './reference.ts';
-import { damages, makeStream, type Stream } from './streams.ts';
+import { makeStream, type Stream } from './streams.ts';
 
 /** `npm run soak` reads many more, from another seed each time. */
 const count = Number(process.env.FUZZ_STREAMS ?? 5000);
