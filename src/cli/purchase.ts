@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { Answer, Client } from '../client.ts';
+import type { Answer, Client, Success } from '../client.ts';
 import type { Context } from '../context.ts';
 import { type Charged, LeadpipeError, type Outcome } from '../errors.ts';
-import type { JsonText } from '../json/text.ts';
+import { type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import { garbledFile, storeAnswer } from '../operations/answers.ts';
 import { checkIdempotencyKey } from '../operations/check-input.ts';
 import { folderOf, type Journal } from '../operations/journal.ts';
@@ -31,13 +31,12 @@ export interface Purchase<T> {
   request(idempotencyKey: string): Request;
   send(client: Client, idempotencyKey: string): Promise<Answer<T>>;
   /** What the service says when it finished without a result; undefined when there is one. */
-  failureOf?(value: T): string | undefined;
+  failureOf?(answer: Answer<T>): string | undefined;
   recordsOf(answer: Answer<T>): readonly JsonText[];
 }
 
 /** What was bought, once it is written. */
-export interface Bought<T> {
-  readonly value: T;
+export interface Bought {
   readonly text: JsonText;
   readonly ids: {
     readonly requestId?: string;
@@ -62,10 +61,10 @@ export async function buy<T>(
   context: Context,
   options: PurchaseOptions,
   purchase: Purchase<T>,
-): Promise<Bought<T> | undefined> {
+): Promise<Bought | undefined> {
   const idempotencyKey = checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey());
   const layout = toLayout(options, purchase.layout);
-  const arrived: { answer?: Answer<T>; ids: Bought<T>['ids']; stored: boolean } = {
+  const arrived: { answer?: Answer<T>; ids: Bought['ids']; stored: boolean } = {
     ids: { idempotencyKey },
     stored: false,
   };
@@ -93,7 +92,7 @@ export async function buy<T>(
         });
         arrived.answer = answer;
         arrived.ids = idsOf(answer, idempotencyKey, journal);
-        const failure = purchase.failureOf?.(answer.value);
+        const failure = purchase.failureOf?.(answer);
         const records = failure === undefined ? purchase.recordsOf(answer) : [];
         const noResult = failure === undefined ? undefined : toNoResult(failure);
         const end = {
@@ -116,11 +115,10 @@ export async function buy<T>(
     throw withMoney(error, arrived.ids, purchase.request(idempotencyKey), arrived.stored);
   });
   if (arrived.answer === undefined) return undefined;
-  const { value, text } = arrived.answer;
+  const { text } = arrived.answer;
   const { requestId, operationId } = arrived.ids;
   const notes = createNotes(context, options);
   return {
-    value,
     text,
     notes,
     ids: arrived.ids,
@@ -133,14 +131,19 @@ export async function buy<T>(
 }
 
 /** The text of `{ "success": false, "answer": { "answer": "…" } }`; undefined for a success. */
-export function noResultText({ success, answer }: { success: boolean; answer: unknown }): string | undefined {
-  if (success) return undefined;
-  const said = (answer as { answer?: unknown }).answer ?? answer;
-  return typeof said === 'string' ? said : JSON.stringify(said);
+export function noResultText({ value, text }: Answer<Success>): string | undefined {
+  if (value.success) return undefined;
+  const answer = objectMembers(text).get('answer') ?? 'null';
+  return toReason(objectMembers(answer).get('answer') ?? answer);
+}
+
+/** Pure: a string's characters; anything else as the service wrote it. */
+export function toReason(said: JsonText): string {
+  return (stringOf(said) ?? said).slice(0, longestReason);
 }
 
 function toNoResult(failure: string): LeadpipeError {
-  return new LeadpipeError('no_result', failure.slice(0, longestReason) || 'finished without a result', {
+  return new LeadpipeError('no_result', failure || 'finished without a result', {
     type: 'no_result',
     charged: 'maybe',
     retryable: false,
@@ -169,7 +172,7 @@ function idsOf(
   { requestId }: Answer<unknown>,
   idempotencyKey: string,
   { operationId }: Journal,
-): Bought<unknown>['ids'] {
+): Bought['ids'] {
   return {
     idempotencyKey,
     ...(requestId === undefined ? {} : { requestId }),
@@ -178,12 +181,7 @@ function idsOf(
 }
 
 /** An error after the answer came: it is paid for, unless the error itself says otherwise. */
-function withMoney(
-  error: unknown,
-  ids: Bought<unknown>['ids'],
-  { endpoint }: Request,
-  stored: boolean,
-): unknown {
+function withMoney(error: unknown, ids: Bought['ids'], { endpoint }: Request, stored: boolean): unknown {
   if (!(error instanceof LeadpipeError)) return error;
   const again = `The answer is kept. To print it, for nothing: leadpipe history show ${ids.operationId}`;
   const hint = stored

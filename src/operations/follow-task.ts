@@ -1,10 +1,5 @@
-import type { Client, Page } from '../client.ts';
-import {
-  type EntitySearchStatus,
-  type TaskState,
-  taskStates,
-  terminalTaskStates,
-} from '../contract/types.ts';
+import type { Client, Page, Status } from '../client.ts';
+import { type TaskState, terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { pause } from '../transport/pause.ts';
@@ -152,7 +147,7 @@ function createReading(
       num,
     );
     requestId = page.requestId ?? requestId;
-    state = taskStates.find((one) => one === page.value.status) ?? state;
+    state = page.value.status ?? state;
     noteReady(page.value.ready_count);
     return page;
   }
@@ -167,11 +162,11 @@ function createReading(
 
   return {
     /** Takes a status; returns whether it shows progress. */
-    see(status: EntitySearchStatus, id: string | undefined): boolean {
+    see(status: Status, id: string | undefined): boolean {
       const progress = status.status !== state || status.ready_count > readyCount;
       requestId = id ?? requestId;
       state = status.status;
-      stopReason = typeof status.stop_reason === 'string' ? status.stop_reason : undefined;
+      stopReason = status.stop_reason;
       noteReady(status.ready_count);
       reader.progress(state, readyCount);
       return progress;
@@ -192,7 +187,7 @@ function createReading(
         }
       }
     },
-    isAtEnd: (status: EntitySearchStatus): boolean =>
+    isAtEnd: (status: Status): boolean =>
       terminalTaskStates.some((one) => one === status.status) && position >= status.ready_count,
     summary: (failure: unknown): TaskSummary => ({
       failure,

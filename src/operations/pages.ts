@@ -29,8 +29,8 @@ export function checkPage(page: Page, leadsSearchId: string, pts: number, num: n
   if (value.pts !== pts) refuse(`came back as the one at position ${value.pts}`);
   if (value.num !== num) refuse(`came back for ${value.num} leads, and ${num} were asked for`);
   if (value.count > num) refuse(`brought ${value.count} leads, and ${num} were asked for`);
-  if (typeof value.leads_search_id === 'string' && value.leads_search_id !== leadsSearchId) {
-    refuse(`is of another task, ${value.leads_search_id}`);
+  if (value.leads_search_id !== undefined && value.leads_search_id !== leadsSearchId) {
+    refuse(`is of another task, ${value.leads_search_id.slice(0, 100)}`);
   }
   if (value.count === 0 && pts < value.ready_count) {
     throw new PageError(

@@ -1,4 +1,5 @@
 import type { Client } from '../client.ts';
+import { limits } from '../contract/limits.ts';
 import type { JsonText } from '../json/text.ts';
 import { followTask, type TaskSummary } from './follow-task.ts';
 import type { Waiting } from './patience.ts';
@@ -14,19 +15,26 @@ export interface Recovered {
   readonly stopReason: string | undefined;
 }
 
+/** What the stream of a search brought before it was cut. */
+export interface Brought {
+  readonly leads: number;
+  /** The most leads that the service said there are. */
+  readonly counted: number;
+  has(entity: JsonText): boolean;
+}
+
 /**
  * Reads a search whose stream was cut as if it were a task: the interface does not promise that this works, and it
- * costs nothing. `isDelivered` tells the entities that the stream brought.
+ * costs nothing.
  *
- * Returns undefined unless the search ended well and everything the stream brought is among what is read, to the
- * letter: anything else could write a lead twice. Throws StoppedError.
+ * Returns undefined unless the search ended well, as many leads are read as the stream counted, and everything it
+ * brought is among them, to the letter: anything else could write a lead twice. Throws StoppedError.
  */
 export async function recoverSearch(
   client: Client,
   waiting: Waiting,
   leadsSearchId: string,
-  delivered: number,
-  isDelivered: (entity: JsonText) => boolean,
+  brought: Brought,
 ): Promise<Recovered | undefined> {
   const read: JsonText[] = [];
   const summary = await followTask(
@@ -36,6 +44,9 @@ export async function recoverSearch(
     {
       async deliver(entities) {
         for (const entity of entities) read.push(entity);
+        // What comes from here on is held in memory, and can't belong to one search.
+        if (read.length > brought.leads + limits.entityLimit.max)
+          throw new Error('more leads than a search has');
       },
       async delivered() {},
       progress() {},
@@ -43,9 +54,9 @@ export async function recoverSearch(
     },
   );
   if (waiting.signal.aborted) throw summary.failure;
-  if (!endedWell(summary)) return undefined;
-  const entities = read.filter((entity) => !isDelivered(entity));
-  return read.length - entities.length === delivered
+  if (!endedWell(summary) || read.length < brought.counted) return undefined;
+  const entities = read.filter((entity) => !brought.has(entity));
+  return read.length - entities.length === brought.leads
     ? { entities, stopReason: summary.stopReason }
     : undefined;
 }

@@ -1,10 +1,11 @@
-import type { Client, SearchEvent } from '../client.ts';
-import type { EntitySearchDone, EntitySearchRequest } from '../contract/types.ts';
+import type { Client } from '../client.ts';
+import { limits } from '../contract/limits.ts';
+import type { EntitySearchRequest } from '../contract/types.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
-import { createBatchLog } from './batch-log.ts';
 import type { Waiting } from './patience.ts';
 import { recoverSearch } from './recover-search.ts';
+import { createSearchReading } from './search-reading.ts';
 
 /** What a search is known by, as soon as the service has said it. */
 export interface SearchIds {
@@ -26,9 +27,9 @@ export interface SearchSummary extends SearchIds {
 
 /**
  * Streams one search into `deliver`, which takes new entities as the service wrote them and is awaited before more
- * are read. The search is complete when its done event and the sentinel arrived and the counts agree; when the stream
- * is cut and its search can be read to the end all the same, that is complete too. Whatever else happens once the
- * stream has begun is told in the summary, with what arrived already delivered.
+ * are read. The search is complete only when that is proven: its done event and the sentinel arrived, and no event
+ * counted more than came; when the stream is cut and its search can be read to the end all the same, that is complete
+ * too. Whatever else happens once the stream has begun is told in the summary, with what arrived already delivered.
  *
  * Throws RequestError or StoppedError when the stream never began.
  */
@@ -40,7 +41,7 @@ export async function searchEntities(
   waiting: Waiting,
 ): Promise<SearchSummary> {
   const stream = await client.search(request, idempotencyKey, waiting.signal);
-  const reading = createReading();
+  const reading = createSearchReading();
   let leads = 0;
   let failure: { cut: string; cause: unknown } | undefined;
   const pass = async (entities: readonly JsonText[]): Promise<void> => {
@@ -51,20 +52,21 @@ export async function searchEntities(
   try {
     for await (const events of stream.events) {
       await pass(reading.take(events));
-      if (reading.over()) break;
+      if (reading.isOver()) break;
     }
   } catch (cause) {
     failure = toFailure(cause);
   }
-  const told = reading.told();
-  let { stopReason } = told;
+  const { leadsSearchId, stopReason: saidReason } = reading.told();
+  let stopReason = saidReason;
   let cut = failure?.cut ?? reading.verdict();
-  if (cut !== undefined && told.leadsSearchId !== undefined && isOfTheStream(failure?.cause)) {
+  if (cut !== undefined && leadsSearchId !== undefined && isOfTheStream(failure?.cause)) {
     try {
-      const recovered = await recoverSearch(client, waiting, told.leadsSearchId, leads, reading.has);
+      const brought = { leads, counted: reading.counted(), has: reading.has };
+      const recovered = await recoverSearch(client, waiting, leadsSearchId, brought);
       if (recovered !== undefined) {
         await pass(recovered.entities);
-        told.warnings.push(`${cut}; the rest was read from the service`);
+        reading.remark(`${cut}; the rest was read from the service`);
         stopReason = recovered.stopReason;
         cut = undefined;
         failure = undefined;
@@ -74,7 +76,16 @@ export async function searchEntities(
       cut = failure.cut;
     }
   }
-  return { ...told, stopReason, cut, cause: failure?.cause, leads, requestId: stream.requestId };
+  const limit = request.limit ?? limits.entityLimit.default;
+  if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; all of them are kept`);
+  return {
+    ...reading.told(),
+    stopReason,
+    cut,
+    cause: failure?.cause,
+    leads,
+    requestId: stream.requestId,
+  };
 }
 
 function toFailure(cause: unknown): { cut: string; cause: unknown } {
@@ -84,67 +95,4 @@ function toFailure(cause: unknown): { cut: string; cause: unknown } {
 /** Not of the output, and not a stop from outside. */
 function isOfTheStream(cause: unknown): boolean {
   return cause === undefined || cause instanceof RequestError;
-}
-
-/** What the events of one stream add up to. */
-function createReading() {
-  const batches = createBatchLog();
-  const warnings: string[] = [];
-  let received = 0;
-  let leadsSearchId: string | undefined;
-  let done: EntitySearchDone | undefined;
-  let sentinel = false;
-  let error: string | undefined;
-
-  function takeBatch({ batch, entities }: Extract<SearchEvent, { kind: 'batch' }>): readonly JsonText[] {
-    const { taken, warning } = batches.take(batch.batch_index, entities);
-    if (warning !== undefined) warnings.push(warning);
-    if (batch.count !== entities.length) {
-      warnings.push(
-        `batch ${batch.batch_index} announced ${batch.count} leads and brought ${entities.length}`,
-      );
-    }
-    received += taken.length;
-    return taken;
-  }
-
-  return {
-    /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
-    take(events: readonly SearchEvent[]): JsonText[] {
-      const fresh: JsonText[] = [];
-      for (const event of events) {
-        if (event.kind === 'batch') {
-          leadsSearchId ??= event.batch.leads_search_id;
-          for (const entity of takeBatch(event)) fresh.push(entity);
-        } else if (event.kind === 'done') {
-          leadsSearchId ??= event.done.leads_search_id;
-          done ??= event.done;
-        } else if (event.kind === 'error') {
-          error = event.message;
-          break;
-        } else if (event.kind === 'sentinel') {
-          sentinel = true;
-          break;
-        }
-      }
-      return fresh;
-    },
-    has: batches.has,
-    over: () => sentinel || error !== undefined,
-    /** Why the stream was not whole, or undefined. */
-    verdict(): string | undefined {
-      if (error !== undefined) return `the service reported an error: ${error.slice(0, 500)}`;
-      if (done === undefined) return 'the stream ended without its done event';
-      if (done.cum_count > received)
-        return `the service counted ${done.cum_count} leads, and ${received} arrived`;
-      const gap = batches.gap();
-      if (gap !== undefined) return `batch ${gap} never arrived`;
-      if (done.cum_count < received) {
-        warnings.push(`the service counted ${done.cum_count} leads, and ${received} arrived`);
-      }
-      if (!sentinel) warnings.push('the stream ended without [DONE]; the counts agree');
-      return undefined;
-    },
-    told: () => ({ stopReason: done?.stop_reason, leadsSearchId, warnings }),
-  };
 }

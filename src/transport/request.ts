@@ -2,16 +2,16 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../context.ts';
 import { type Endpoint, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import type { JsonText } from '../json/text.ts';
-
+import { isJson } from '../json/valid.ts';
 import { garbled, toFailure } from './failure.ts';
 import { toRefusal } from './refusal.ts';
 import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
 import { createSending } from './sending.ts';
-import { createFrameReader, type Frame } from './sse.ts';
+import { createFrameReader, type Frame, FrameTooLargeError } from './sse.ts';
 import { createWatch, type TimeLimits, type Watch } from './watch.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
-const maxFrameCharacters = 16 * 1024 * 1024;
+const maxFrameBytes = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
 /** Shorter keys would mask ordinary text. */
 const minMaskedKey = 8;
@@ -26,7 +26,7 @@ export interface Request {
 
 export interface Call extends Request {
   /** What the interface promises of the answer and is not there; undefined when all of it is. */
-  readonly lacks?: (value: unknown) => string | undefined;
+  readonly lacks?: (text: JsonText) => string | undefined;
   readonly limits: TimeLimits;
   readonly signal: AbortSignal;
 }
@@ -34,7 +34,6 @@ export interface Call extends Request {
 /** A body as text, with what the head said about it. */
 export interface JsonAnswer {
   readonly text: JsonText;
-  readonly value: unknown;
   readonly requestId: string | undefined;
   readonly idempotencyKey: string | undefined;
   /** The `Date` header. */
@@ -177,18 +176,13 @@ export function createTransport(options: TransportOptions): Transport {
       }
       throw toFailure(error, call, head);
     }
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      throw garbled(call, 'an answer that is not JSON', head.requestId, error, text);
-    }
-    const lacks = call.lacks?.(value);
+    if (!isJson(text)) throw garbled(call, 'an answer that is not JSON', head.requestId, undefined, text);
+    const lacks = call.lacks?.(text);
     if (lacks !== undefined)
       throw garbled(call, `an answer without ${lacks}`, head.requestId, undefined, text);
     const idempotencyKey = headerOf(head.response, responseHeaders.idempotencyKey, mask);
     const serverTime = headerOf(head.response, 'date', mask);
-    return { text, value, requestId: head.requestId, idempotencyKey, serverTime };
+    return { text, requestId: head.requestId, idempotencyKey, serverTime };
   }
 
   return {
@@ -208,18 +202,18 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 async function* readFrames(head: Head, call: Call, mask: (text: string) => string): AsyncGenerator<Frame[]> {
-  const reader = createFrameReader(maxFrameCharacters);
+  const reader = createFrameReader(maxFrameBytes);
   const toSafe = (frames: Frame[]): Frame[] => frames.map((frame) => ({ ...frame, data: mask(frame.data) }));
   try {
     for await (const bytes of piecesOf(head)) {
       const frames = reader.feed(bytes);
-      if (frames.length === 0) continue;
-      head.watch.event();
-      yield toSafe(frames);
+      if (frames.length > 0) {
+        head.watch.event();
+        yield toSafe(frames);
+      }
+      if (reader.isOverCap()) throw new FrameTooLargeError(maxFrameBytes);
     }
-    const { frames, torn } = reader.end();
-    if (frames.length > 0) yield toSafe(frames);
-    if (torn) throw new Error('the stream ended in the middle of a frame');
+    if (reader.isInFrame()) throw new Error('the stream ended in the middle of a frame');
     if (!hasLength(head.response)) throw new Error('the stream ended without saying so');
   } catch (error) {
     throw toFailure(error, call, head);

@@ -45,10 +45,12 @@ async function serve(
 
 const finish = (socket: Socket): void => void socket.write(lastChunk);
 const search = ['search', 'company', 'anything', '-f', 'jsonl'];
+/** Where a body is cut; at every byte it is in test/fuzz, without a network. */
+const places = Array.from({ length: Math.ceil(whole.length / 7) }, (_, index) => 7 * index);
 
 describe('a stream that is whole', () => {
   it('gives the same bytes wherever it is split', async () => {
-    for (let at = 0; at <= whole.length; at++) {
+    for (const at of places) {
       const { url } = await serve([whole.subarray(0, at), whole.subarray(at)], finish);
       const { stdout, code } = await runInProcess(search, { env: pointedAt(url) });
       expect({ at, stdout, code }).toEqual({ at, stdout: rows, code: 0 });
@@ -108,9 +110,9 @@ describe('a stream that is cut off', () => {
     ['by a reset', (socket: Socket) => void socket.resetAndDestroy()],
     ['by the end of the connection', (socket: Socket) => void socket.end()],
   ])(
-    'at any byte %s is never complete',
+    'anywhere %s is never complete',
     async (_, end) => {
-      for (let at = 0; at < whole.length; at++) {
+      for (const at of places) {
         const { url } = await serve([whole.subarray(0, at)], end);
         const { stdout, stderr, code } = await runInProcess(search, { env: pointedAt(url) });
         expect({ at, code }).toEqual({ at, code: stdout === '' ? 8 : 3 });
@@ -121,8 +123,8 @@ describe('a stream that is cut off', () => {
     120_000,
   );
 
-  it('at any byte by a last chunk is complete only where the done event says so', async () => {
-    for (let at = 0; at < whole.length; at++) {
+  it('anywhere by a last chunk is complete only where the done event says so', async () => {
+    for (const at of [...places, doneEnds - 1, doneEnds, doneEnds + 1]) {
       const { url } = await serve([whole.subarray(0, at)], finish);
       const { stdout, stderr, code } = await runInProcess(search, { env: pointedAt(url) });
       expect({ at, code }).toEqual({ at, code: at === doneEnds ? 0 : stdout === '' ? 8 : 3 });
@@ -158,6 +160,10 @@ describe('a stream that is cut off', () => {
       'upstream [31mfailed',
     ],
     ['an error event', `${first}event: error\ndata: {"message":"no"}\n\n`, 3, 'reported an error: no'],
+    ['an error event of text', `${first}event: error\ndata: "no"\n\n`, 3, 'reported an error: no'],
+    ['an error event of a number', `${first}event: error\ndata: 429\n\n`, 3, 'reported an error: 429'],
+    ['an error event that says [DONE]', `${first}event: error\n${sentinel}`, 3, 'reported an error: [DONE]'],
+    ['an error in a batch', `${first.replace('{', '{"error":"no",')}${second}`, 3, 'reported an error: no'],
     ['bad JSON', `${first}data: {"object":\n\n`, 3, 'not JSON'],
     ['an error frame before anything', frame({ error: { message: 'no' } }), 8, 'nothing arrived'],
     ['nothing at all', '', 8, 'nothing arrived'],
@@ -169,6 +175,72 @@ describe('a stream that is cut off', () => {
     expect(result.stderr).toContain(says);
     expect(rows.startsWith(result.stdout)).toBe(true);
     expect(server?.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  /** The done event with another count. */
+  const doneWith = (count: string): string => done.replace('"cum_count":3', count);
+  const unproven: readonly [name: string, body: string, says: string][] = [
+    ...['null', '-1', '0.5', '1e400', '"many"', '{}', '[3]', '{"toString":null}', '9007199254740993'].map(
+      (count): [string, string, string] => [
+        `a done event that counts ${count}`,
+        first + second + doneWith(`"cum_count":${count}`) + sentinel,
+        'without a usable `cum_count`',
+      ],
+    ),
+    [
+      'a done event that does not count',
+      first + second + doneWith('"x":3') + sentinel,
+      'without a usable `cum_count`',
+    ],
+    [
+      'a done event that says it is not finished',
+      first + second + done.replace('"finish":true', '"finish":false') + sentinel,
+      'not say that the search is finished',
+    ],
+    [
+      'a second done event that counts more',
+      first + second + done + doneWith('"cum_count":4') + sentinel,
+      'counted 4 leads, and 3 arrived',
+    ],
+    [
+      'a batch that counts more than the done event',
+      first + second.replace('"cum_count":3', '"cum_count":30') + done + sentinel,
+      'counted 30 leads, and 3 arrived',
+    ],
+    [
+      'a batch that announces more than it brings',
+      first.replace('"count":2', '"count":5') + second + done + sentinel,
+      'batch 1 announced 5 leads and brought 2',
+    ],
+    [
+      'a batch without its number',
+      first + second.replace('"batch_index":2', '"batch_index":"2"') + done + sentinel,
+      'without a usable `batch_index`',
+    ],
+    [
+      'leads that are none',
+      first +
+        second.replace('"entities":[', '"entities":[null,').replace('"count":1', '"count":2') +
+        doneWith('"cum_count":4') +
+        sentinel,
+      'counted 4 leads, and 3 arrived',
+    ],
+    [
+      'a done event that counts less, and no [DONE]',
+      first + second + doneWith('"cum_count":2'),
+      'ended without [DONE]: the service counted 2 leads, and 3 arrived',
+    ],
+  ];
+  it.each(unproven)('not, but not proven whole by %s, is partial', async (_, body, says) => {
+    const { url } = await serve([body], finish);
+    const { code, stdout, stderr } = await runInProcess(search, { env: pointedAt(url) });
+    expect({ code, rows: stdout.replace('null\n', '') }).toEqual({ code: 3, rows });
+    expect(stderr).toContain(says);
+  });
+
+  it('with nothing but a done event that does not count is unknown', async () => {
+    const { url } = await serve([doneWith('"x":0') + sentinel], finish);
+    expect(await runInProcess(search, { env: pointedAt(url) })).toMatchObject({ code: 8, stdout: '' });
   });
 
   it('keeps what arrived in .part, names it, and says how to go on', async () => {
@@ -251,10 +323,34 @@ describe('batches', () => {
       'batch 1 came again with other leads (1)',
     ],
     [
-      'with a wrong count are taken whole',
-      first.replace('"count":2', '"count":5') + second + done + sentinel,
+      'that bring more than they announced are taken whole',
+      first.replace('"count":2', '"count":1') + second + done + sentinel,
       rows,
-      'announced 5',
+      'announced 1 leads and brought 2',
+    ],
+    [
+      'that bring what they announced when they come again are whole',
+      first.replace('"count":2', '"count":3') +
+        first.replace('"count":2', '"count":3').replace('"entities":[', `"entities":[${entities[2]},`) +
+        done +
+        sentinel,
+      rows,
+      'batch 1 came again with other leads (1)',
+    ],
+    [
+      'with a list that is null, as some languages write an empty one, are empty',
+      `${first}${second}${frame('{"object":"entity_search_batch","batch_index":3,"count":0,"cum_count":3,"entities":null}')}${done}${sentinel}`,
+      rows,
+      'batch 3 came without a list of leads',
+    ],
+    [
+      'are not stopped by what is odd and proves nothing',
+      first.replace('"leads_search_id":"ls_test"', '"leads_search_id":{"toString":1}') +
+        second.replace('"count":1', '"count":[]') +
+        done.replace('"stop_reason":"limit"', `"stop_reason":${'['.repeat(20_000)}${']'.repeat(20_000)}`) +
+        sentinel,
+      rows,
+      'batch 2 announced no usable number of leads and brought 1',
     ],
     [
       'beyond the count of the done event',
@@ -268,5 +364,26 @@ describe('batches', () => {
     const result = await runInProcess(search, { env: pointedAt(url) });
     expect(result).toMatchObject({ code: 0, stdout });
     expect(result.stderr).toContain(warning);
+  });
+});
+
+describe('a service without measure', () => {
+  it('is warned of in a few lines', async () => {
+    const batches = Array.from({ length: 5000 }, (_, index) =>
+      frame(`{"object":"entity_search_batch","batch_index":${index + 1},"count":"x","entities":[]}`),
+    );
+    const { url } = await serve([...batches, ...searchFrames([], 'x'.repeat(100_000))], finish);
+    const { code, stderr } = await runInProcess(search, { env: pointedAt(url) });
+    expect(code).toBe(0);
+    expect(stderr.split('\n').filter((line) => line.startsWith('warning: batch'))).toHaveLength(10);
+    expect(stderr).toContain('warning: and 4990 more warnings\n');
+    expect(stderr.length).toBeLessThan(2000);
+  });
+
+  it('may send more leads than were asked for: they are kept, and it is said once', async () => {
+    const { url } = await serve([whole], finish);
+    const { code, stdout, stderr } = await runInProcess([...search, '--limit', '2'], { env: pointedAt(url) });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: rows });
+    expect(stderr.match(/warning: 3 leads came for a limit of 2/g)).toHaveLength(1);
   });
 });

@@ -15,7 +15,7 @@ export interface FakeOptions {
 export async function runInProcess(args: readonly string[], options: FakeOptions = {}): Promise<Result> {
   const stdout = gather();
   const stderr = gather();
-  const env = { ...bareEnvironment(), ...options.env };
+  const env = { ...bareEnvironment(options.env?.HOME), ...options.env };
   let keys = 0;
   const context: Context = {
     stdin: { stream: Readable.from([options.stdin ?? '']), isTerminal: options.stdinIsTerminal ?? false },

@@ -107,6 +107,36 @@ const streamRows: readonly Row[] = (
     ['batches in another order', whole, ([first = '', second = '', ...rest]) => [second, first, ...rest]],
     ['done that counts more', partial, (frames) => frames.map((one) => counting(one, 9))],
     ['done that counts less', whole, (frames) => frames.map((one) => counting(one, 1))],
+    ['done that does not count', partial, (frames) => frames.map((one) => counting(one, 'null'))],
+    [
+      'done that says more will come',
+      partial,
+      (frames) => frames.map((one) => one.replace('"finish":true', '"finish":false')),
+    ],
+    [
+      'a second done that counts more',
+      partial,
+      (frames) => [
+        ...frames.slice(0, sentinel),
+        counting(frames.at(done) ?? '', 9),
+        ...frames.slice(sentinel),
+      ],
+    ],
+    [
+      'a batch that counts more',
+      partial,
+      ([first = '', ...rest]) => [first.replace(/"cum_count":\d+/, '"cum_count":30'), ...rest],
+    ],
+    [
+      'a batch that announces more',
+      partial,
+      ([first = '', ...rest]) => [first.replace(/"count":\d+/, '"count":30'), ...rest],
+    ],
+    [
+      'a batch without its number',
+      partial,
+      ([first = '', ...rest]) => [first.replace(/"batch_index":\d+/, '"batch_index":{}'), ...rest],
+    ],
     ['nothing at all', unknown, () => []],
     ['an error frame first', unknown, () => [frame({ error: { message: 'sorry' } })]],
     [
@@ -128,7 +158,7 @@ const streamRows: readonly Row[] = (
 }));
 
 /** The done event with another count; any other frame as it is. */
-function counting(text: string, count: number): string {
+function counting(text: string, count: number | string): string {
   return text.includes('entity_search_done') ? text.replace(/"cum_count":\d+/, `"cum_count":${count}`) : text;
 }
 

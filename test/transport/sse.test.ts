@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createFrameReader, type Frame, FrameTooLargeError } from '../../src/transport/sse.ts';
+import { createFrameReader, type Frame } from '../../src/transport/sse.ts';
 
-function read(pieces: readonly Uint8Array[], cap = 1 << 20): { frames: Frame[]; torn: boolean } {
-  const reader = createFrameReader(cap);
+function read(pieces: readonly Uint8Array[]): { frames: Frame[]; torn: boolean } {
+  const reader = createFrameReader(1 << 20);
   const frames = pieces.flatMap((piece) => reader.feed(piece));
-  const end = reader.end();
-  return { frames: [...frames, ...end.frames], torn: end.torn };
+  return { frames, torn: reader.isInFrame() };
 }
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'utf8');
@@ -55,12 +54,44 @@ describe('frames', () => {
     expect(read([text]).frames).toEqual(data('a\ufffdb'));
   });
 
-  it('a frame over the cap is refused, in one piece or in many', () => {
-    const pieces = ['data: ', ...Array.from({ length: 30 }, () => 'xxxxxxxxxx')].map(bytes);
-    expect(() => read(pieces, 100)).toThrow(FrameTooLargeError);
-    expect(() =>
-      read(['data: x\n', ...Array.from({ length: 30 }, () => 'data: xxxxx\n')].map(bytes), 100),
-    ).toThrow(FrameTooLargeError);
+  it.each([
+    ['one line in many pieces', ['data: ', ...Array.from({ length: 30 }, () => 'xxxxxxxxxx')]],
+    ['one piece', [`data: ${'x'.repeat(300)}\n\ndata: c\n\n`]],
+    ['many lines', ['data: x\n', ...Array.from({ length: 30 }, () => 'data: xxxxx\n')]],
+    ['many empty lines', [`${'data:\n'.repeat(50)}\n`]],
+    ['a comment', [':', ...Array.from({ length: 30 }, () => 'xxxxxxxxxx')]],
+  ])('a frame over the cap is refused, and what came before it is there: %s', (_, pieces) => {
+    const reader = createFrameReader(100);
+    const frames = ['data: a\n\n: ping\n\n', `data: b\n\n${pieces[0]}`, ...pieces.slice(1)].flatMap((piece) =>
+      reader.feed(bytes(piece)),
+    );
+    expect(frames).toEqual(data('a', 'b'));
+    expect(reader.isOverCap()).toBe(true);
+  });
+
+  it('frames and comments under the cap go on for ever', () => {
+    const reader = createFrameReader(100);
+    for (let n = 0; n < 100; n++) {
+      expect(reader.feed(bytes(`: ping\n: pong\n\ndata: ${n}\n\n: ping\n`))).toEqual(data(String(n)));
+      expect(reader.isOverCap()).toBe(false);
+    }
+  });
+
+  it('what is not UTF-8 is replaced as a TextDecoder does', () => {
+    const odd = fc
+      .uint8Array({ maxLength: 12 })
+      .map((some) => some.filter((byte) => byte !== 10 && byte !== 13));
+    fc.assert(
+      fc.property(odd, fc.integer({ min: 0, max: 12 }), (middle, at) => {
+        const all = Buffer.concat([bytes('data: '), middle, bytes('\n\n')]);
+        const expected = new TextDecoder('utf-8', { ignoreBOM: true })
+          .decode(Buffer.from([0x61, ...middle]))
+          .slice(1);
+        const text = read([all.subarray(0, 6 + at), all.subarray(6 + at)]).frames[0]?.data;
+        // The space after the colon was the first one.
+        expect(text).toBe(expected);
+      }),
+    );
   });
 
   it('any text in any pieces comes out as it went in', () => {

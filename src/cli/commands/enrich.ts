@@ -91,10 +91,10 @@ async function runEnrich(
     recordsOf: (answer) => [answer.text],
   });
   if (bought === undefined) return;
-  for (const deviation of check.deviations(bought.value.answer)) {
+  const answer = new JsonView(bought.text).inner('answer');
+  for (const deviation of check.deviations(JSON.parse(answer?.text ?? 'null'))) {
     bought.notes.warn(`the answer does not follow the schema ${deviation}`);
   }
-  const answer = new JsonView(bought.text).inner('answer');
   const filled = fields.filter((field) => kindOf(answer?.member(field) ?? 'null') !== 'null').length;
   bought.close(`${filled} of ${fields.length} fields filled`);
 }

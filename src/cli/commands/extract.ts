@@ -1,9 +1,10 @@
 import { Argument, Command, Option } from 'commander';
-import { requests } from '../../client.ts';
+import { type Answer, requests, type Success } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { limits, web2listLimit } from '../../contract/limits.ts';
-import { type ExtractRequest, type ExtractResponse, extractionTypes } from '../../contract/types.ts';
+import { type ExtractRequest, extractionTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
+import { objectMembers } from '../../json/text.ts';
 import { checkExtractionType, checkNumber, checkText } from '../../operations/check-input.ts';
 import { checkPublicUrl } from '../../operations/public-url.ts';
 import { itemsLayout } from '../../output/columns.ts';
@@ -13,7 +14,7 @@ import { readTextArgument } from '../inputs.ts';
 import { itemsOf } from '../kept-answer.ts';
 import { createNotes } from '../notes.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, argumentOf } from '../options.ts';
-import { buy, type PurchaseOptions } from '../purchase.ts';
+import { buy, type PurchaseOptions, toReason } from '../purchase.ts';
 
 interface ExtractOptions extends PurchaseOptions {
   readonly instruction?: string;
@@ -126,7 +127,6 @@ async function runExtract(
 }
 
 /** The reason that stands in place of the items. */
-function failureOf({ success, data }: ExtractResponse): string | undefined {
-  if (success) return undefined;
-  return typeof data === 'string' ? data : JSON.stringify(data);
+function failureOf({ value, text }: Answer<Success>): string | undefined {
+  return value.success ? undefined : toReason(objectMembers(text).get('data') ?? 'null');
 }

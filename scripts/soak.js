@@ -1,0 +1,34 @@
+/**
+ * `npm run soak`: the tests that find more the longer they run, for longer than every change can wait. Each run begins
+ * with another seed, which it prints; what fails is printed with all that is needed to see it again.
+ *
+ * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const seed = String(Math.floor(Math.random() * 2 ** 31));
+
+/** What is run, one after the other: the tests, and how much of them. What the environment says comes first. */
+const soaks = [
+  {
+    name: 'search streams',
+    args: ['test/fuzz/streams.test.ts', '--testNamePattern', 'streams from seed'],
+    settings: { FUZZ_STREAMS: '1000000', FUZZ_SEED: seed },
+  },
+];
+
+for (const { name, args, settings } of soaks) {
+  const chosen = Object.entries(settings).map(([key, usual]) => [key, process.env[key] ?? usual]);
+  console.log(`${name}: ${chosen.map(([key, value]) => `${key}=${value}`).join(' ')}`);
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const child = spawn(process.execPath, [vitest, 'run', ...args], {
+    cwd: root,
+    env: { ...process.env, ...Object.fromEntries(chosen) },
+    stdio: 'inherit',
+  });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) process.exitCode = 1;
+}

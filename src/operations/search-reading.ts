@@ -1,0 +1,117 @@
+import type { SearchEvent } from '../client.ts';
+import { type JsonText, kindOf } from '../json/text.ts';
+import { createBatchLog } from './batch-log.ts';
+import { createWarnings } from './warnings.ts';
+
+/** Of leads and of batches: far more than any search may bring, and no more than can be remembered. */
+const mostOfOneStream = 1_000_000;
+
+/** What the events of one stream add up to. */
+export interface SearchReading {
+  /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
+  take(events: readonly SearchEvent[]): JsonText[];
+  /** Whether nothing more is to be read. */
+  isOver(): boolean;
+  /** Whether an entity has been taken. */
+  has(entity: JsonText): boolean;
+  /** The most leads that the service said there are. */
+  counted(): number;
+  /** Why it is not proven that everything arrived; undefined when it is, once the stream has ended. */
+  verdict(): string | undefined;
+  /** Adds a line to the warnings. */
+  remark(line: string): void;
+  told(): {
+    readonly leadsSearchId: string | undefined;
+    readonly stopReason: string | undefined;
+    readonly warnings: readonly string[];
+  };
+}
+
+type Batch = Extract<SearchEvent, { kind: 'batch' }>;
+type Done = Extract<SearchEvent, { kind: 'done' }>;
+
+export function createSearchReading(): SearchReading {
+  const batches = createBatchLog();
+  const oddities = createWarnings();
+  /** Of the whole stream: a few lines, which no number of odd batches may hide. */
+  const remarks: string[] = [];
+  let taken = 0;
+  /** Of what was taken, those that are leads. */
+  let received = 0;
+  let counted = 0;
+  let countedByDone = 0;
+  let leadsSearchId: string | undefined;
+  let stopReason: string | undefined;
+  let isDone = false;
+  let hasSentinel = false;
+  /** Why the stream is over before its end. */
+  let end: string | undefined;
+  /** What a done event lacks to prove anything. */
+  let doubt: string | undefined;
+
+  function takeBatch({ batch, entities }: Batch): readonly JsonText[] {
+    const { batch_index, count, cum_count } = batch;
+    const name = batch_index === undefined ? 'a batch' : `batch ${batch_index}`;
+    const all = entities ?? [];
+    const room = mostOfOneStream - taken;
+    const { taken: fresh, warning } = batches.take(batch_index, count, all.slice(0, room));
+    const leads = fresh.filter((entity) => kindOf(entity) === 'object').length;
+    if (warning !== undefined) oddities.add(warning);
+    if (entities === undefined) oddities.add(`${name} came without a list of leads`);
+    if (leads < fresh.length) oddities.add(`${name} brought something that is not a lead`);
+    if (count !== all.length) {
+      oddities.add(`${name} announced ${count ?? 'no usable number of'} leads and brought ${all.length}`);
+    }
+    leadsSearchId ??= batch.leads_search_id;
+    counted = Math.max(counted, cum_count ?? 0);
+    taken += fresh.length;
+    received += leads;
+    if (all.length > room || batches.size() > mostOfOneStream) {
+      end = `the service sent more than ${mostOfOneStream} leads or batches; what follows was not read`;
+    }
+    return fresh;
+  }
+
+  function takeDone({ done, finished }: Done): void {
+    isDone = true;
+    if (!finished) doubt ??= 'the done event does not say that the search is finished';
+    if (done.cum_count === undefined) doubt ??= 'the done event came without a usable `cum_count`';
+    leadsSearchId ??= done.leads_search_id;
+    stopReason ??= done.stop_reason;
+    countedByDone = Math.max(countedByDone, done.cum_count ?? 0);
+    counted = Math.max(counted, countedByDone);
+  }
+
+  const isOver = (): boolean => hasSentinel || end !== undefined;
+
+  return {
+    take(events) {
+      const all: JsonText[] = [];
+      for (const event of events) {
+        if (event.kind === 'batch') for (const entity of takeBatch(event)) all.push(entity);
+        else if (event.kind === 'done') takeDone(event);
+        else if (event.kind === 'sentinel') hasSentinel = true;
+        else end = `the service reported an error: ${event.message}`;
+        if (isOver()) break;
+      }
+      return all;
+    },
+    isOver,
+    has: batches.has,
+    counted: () => counted,
+    verdict() {
+      if (end !== undefined) return end;
+      if (!isDone) return 'the stream ended without its done event';
+      if (counted > received) return `the service counted ${counted} leads, and ${received} arrived`;
+      const flaw = doubt ?? batches.flaw();
+      if (flaw !== undefined) return flaw;
+      const counts = `the service counted ${countedByDone} leads, and ${received} arrived`;
+      if (countedByDone < received && !hasSentinel) return `the stream ended without [DONE]: ${counts}`;
+      if (countedByDone < received) remarks.push(counts);
+      if (!hasSentinel) remarks.push('the stream ended without [DONE]; the counts agree');
+      return undefined;
+    },
+    remark: (line) => remarks.push(line),
+    told: () => ({ leadsSearchId, stopReason, warnings: [...oddities.all(), ...remarks] }),
+  };
+}

@@ -1,0 +1,20 @@
+/** What was odd and did no harm, a line each. */
+export interface Warnings {
+  add(line: string): void;
+  /** The first of them, and how many more there were: a service can be odd a million times. */
+  all(): readonly string[];
+}
+
+const mostLines = 10;
+
+export function createWarnings(): Warnings {
+  const first: string[] = [];
+  let more = 0;
+  return {
+    add(line) {
+      if (first.length < mostLines) first.push(line);
+      else more++;
+    },
+    all: () => (more === 0 ? first : [...first, `and ${more} more ${more === 1 ? 'warning' : 'warnings'}`]),
+  };
+}

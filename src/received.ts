@@ -1,0 +1,198 @@
+/**
+ * Where what the service sent becomes a type, and nowhere else. It is read as text: a member that is not what the
+ * interface promises counts as missing, whatever it is instead, and nothing here throws, however odd or deep.
+ */
+import {
+  type CreatedTask,
+  type CreditBalance,
+  type EntitySearchBatch,
+  type EntitySearchDone,
+  type EntitySearchItems,
+  type EntitySearchStatus,
+  streamSentinel,
+  taskStates,
+} from './contract/types.ts';
+import { arrayItems, type JsonKind, type JsonText, kindOf, objectMembers, stringOf } from './json/text.ts';
+import { isJson } from './json/valid.ts';
+import type { Frame } from './transport/sse.ts';
+
+/** The same members, each undefined where what came can't be used. */
+type Usable<T> = { readonly [Name in keyof T]-?: T[Name] | undefined };
+
+/** What a frame of a search stream says. Entities stay as the service wrote them. */
+export type SearchEvent =
+  | {
+      readonly kind: 'batch';
+      readonly batch: Usable<Omit<EntitySearchBatch, 'object' | 'entities'>>;
+      /** Undefined where no list of them came. */
+      readonly entities: readonly JsonText[] | undefined;
+    }
+  | {
+      readonly kind: 'done';
+      readonly done: Usable<Omit<EntitySearchDone, 'object' | 'finish'>>;
+      /** False where `finish` says anything else than true. */
+      readonly finished: boolean;
+    }
+  | { readonly kind: 'sentinel' }
+  /** An error frame, or one that can't be understood: the stream is over. */
+  | { readonly kind: 'error'; readonly message: string };
+
+/** The status of a task. */
+export type Status = Pick<EntitySearchStatus, 'status' | 'ready_count'> & {
+  readonly stop_reason?: string | undefined;
+};
+
+/** The members of a fetch page beside its entities. */
+export type PageFacts = Pick<EntitySearchItems, 'pts' | 'num' | 'count' | 'ready_count'> &
+  Usable<Pick<EntitySearchItems, 'status' | 'leads_search_id'>>;
+
+/** Whether the service finished with a result. */
+export interface Success {
+  readonly success: boolean;
+}
+
+/** What the interface promises of an answer and did not come. */
+export class Lack {
+  readonly what: string;
+
+  constructor(what: string) {
+    this.what = what;
+  }
+}
+
+/** Characters of what is repeated to people, and of an ID: nothing longer is one. */
+const longestMessage = 500;
+const longestStopReason = 200;
+const longestId = 1000;
+
+/** The members of an answer, each as it was written. */
+export type Members = ReadonlyMap<string, JsonText>;
+
+/** What a frame says: nothing, where it is an event of a later version of the interface. */
+export function toSearchEvents({ event, data }: Frame): SearchEvent[] {
+  const isError = event === 'error';
+  if (data === streamSentinel && !isError) return [{ kind: 'sentinel' }];
+  if (!isJson(data)) {
+    return [{ kind: 'error', message: toMessage(isError ? data : `a frame that is not JSON: ${data}`) }];
+  }
+  const members = objectMembers(data);
+  const error = members.get('error') ?? (isError ? data : 'null');
+  // Leads that come in an error frame are paid for as any others.
+  const said = toSearchEvent(members);
+  return kindOf(error) === 'null' && !isError
+    ? said
+    : [...said, { kind: 'error', message: toErrorMessage(error) }];
+}
+
+function toSearchEvent(members: Members): SearchEvent[] {
+  const leads_search_id = idOf(members.get('leads_search_id'));
+  const cum_count = countOf(members.get('cum_count'));
+  switch (stringOf(members.get('object'))) {
+    case 'entity_search_batch': {
+      const entities = members.get('entities');
+      const batch_index = countOf(members.get('batch_index'));
+      const batch = { leads_search_id, batch_index, count: countOf(members.get('count')), cum_count };
+      return [{ kind: 'batch', batch, entities: isOf('array', entities) ? arrayItems(entities) : undefined }];
+    }
+    case 'entity_search_done': {
+      const done = { leads_search_id, cum_count, stop_reason: toStopReason(members) };
+      return [{ kind: 'done', done, finished: (members.get('finish') ?? 'true') === 'true' }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** `message`, wherever it is; else whatever came. */
+function toErrorMessage(error: JsonText): string {
+  return toMessage(stringOf(objectMembers(error).get('message')) ?? stringOf(error) ?? error);
+}
+
+function toMessage(text: string): string {
+  return text.slice(0, longestMessage);
+}
+
+function toStopReason(members: Members): string | undefined {
+  return stringOf(members.get('stop_reason'))?.slice(0, longestStopReason);
+}
+
+export function toCreatedTask(members: Members): CreatedTask | Lack {
+  const leads_search_id = idOf(members.get('leads_search_id'));
+  return leads_search_id === undefined ? new Lack('`leads_search_id`') : { leads_search_id };
+}
+
+export function toStatus(members: Members): { readonly status: Status } | Lack {
+  const text = members.get('status');
+  if (!isOf('object', text)) return new Lack('`status`');
+  const inner = objectMembers(text);
+  const status = stateOf(inner.get('status'));
+  const ready_count = countOf(inner.get('ready_count'));
+  if (status === undefined) return new Lack('a known `status.status`');
+  if (ready_count === undefined) return new Lack('`status.ready_count`');
+  return { status: { status, ready_count, stop_reason: toStopReason(inner) } };
+}
+
+export function toPage(members: Members): (PageFacts & { readonly entities: readonly JsonText[] }) | Lack {
+  const entities = members.get('entities');
+  if (!isOf('array', entities)) return new Lack('`entities`');
+  const counts = { pts: 0, num: 0, count: 0, ready_count: 0 };
+  for (const name of ['pts', 'num', 'count', 'ready_count'] as const) {
+    const count = countOf(members.get(name));
+    if (count === undefined) return new Lack(`\`${name}\``);
+    counts[name] = count;
+  }
+  const status = stateOf(members.get('status'));
+  const leads_search_id = stringOf(members.get('leads_search_id'));
+  return { ...counts, status, leads_search_id, entities: arrayItems(entities) };
+}
+
+export function toContact(members: Members): object | Lack {
+  return isOf('object', members.get('result')) ? {} : new Lack('`result`');
+}
+
+export function toResearchOrEnrichment(members: Members): Success | Lack {
+  const success = booleanOf(members.get('success'));
+  if (success === undefined) return new Lack('`success`');
+  return kindOf(members.get('answer') ?? 'null') === 'null' ? new Lack('`answer`') : { success };
+}
+
+export function toExtraction(members: Members): Success | Lack {
+  const success = booleanOf(members.get('success'));
+  const data = members.get('data');
+  if (success === undefined) return new Lack('`success`');
+  return (success ? isOf('array', data) : data !== undefined) ? { success } : new Lack('`data`');
+}
+
+export function toBalance(members: Members): Pick<CreditBalance, 'available_credits'> | Lack {
+  const available_credits = countOf(members.get('available_credits'));
+  if (stringOf(members.get('object')) !== 'credit_balance' || available_credits === undefined) {
+    return new Lack('`available_credits`');
+  }
+  return { available_credits };
+}
+
+/** Whether a member is there, and of this kind. */
+function isOf(kind: JsonKind, text: JsonText | undefined): text is JsonText {
+  return text !== undefined && kindOf(text) === kind;
+}
+
+function idOf(text: JsonText | undefined): string | undefined {
+  const id = stringOf(text);
+  return id === undefined || id === '' || id.length > longestId ? undefined : id;
+}
+
+/** A whole number that a JavaScript number can hold, and not below 0. */
+function countOf(text: JsonText | undefined): number | undefined {
+  if (!isOf('number', text)) return undefined;
+  const count = Number(text);
+  return Number.isSafeInteger(count) && count >= 0 ? count : undefined;
+}
+
+function booleanOf(text: JsonText | undefined): boolean | undefined {
+  return isOf('boolean', text) ? text === 'true' : undefined;
+}
+
+function stateOf(text: JsonText | undefined): EntitySearchStatus['status'] | undefined {
+  const state = stringOf(text);
+  return taskStates.find((one) => one === state);
+}

@@ -1,0 +1,117 @@
+import type { Dispatcher } from 'undici';
+import { createClient } from '../../src/client.ts';
+import { searchEntities } from '../../src/operations/search.ts';
+import { RequestError } from '../../src/transport/errors.ts';
+import { createTransport } from '../../src/transport/request.ts';
+import { readPlainly } from './reference.ts';
+import type { Stream } from './streams.ts';
+
+const clock = { now: () => new Date(0), monotonic: () => 0, after: () => () => {} };
+const limits = { headers: 1, idle: 1, event: 1, total: 1 };
+const request = { entity_type: 'company', objective: 'anything', limit: 10 } as const;
+
+export interface Read {
+  readonly rows: readonly string[];
+  readonly isComplete: boolean;
+  readonly warnings: readonly string[];
+}
+
+/** Reads a stream as the command does, from the body of the answer to what `deliver` is given. */
+async function readWithLeadpipe(stream: Stream): Promise<Read> {
+  const transport = createTransport({
+    fetch: async (url, init) =>
+      init?.method === 'POST' ? toAnswer(stream) : toTaskAnswer(stream, new URL(String(url))),
+    dispatcher: { destroy: async () => {} } as unknown as Dispatcher,
+    clock,
+    baseUrl: new URL('https://service.example'),
+    apiKey: 'key-0123456789',
+    keyHeader: undefined,
+    userAgent: 'test',
+    random: () => 0,
+    retryAttempts: 0,
+    retryBudgetMs: 0,
+  });
+  const client = createClient(transport, () => limits);
+  const rows: string[] = [];
+  const summary = await searchEntities(
+    client,
+    request,
+    'key',
+    async (entities) => {
+      rows.push(...entities);
+    },
+    { clock, random: () => 0, signal: new AbortController().signal },
+  );
+  const { cut, cause, warnings, leads } = summary;
+  if (cause !== undefined && !(cause instanceof RequestError)) throw cause;
+  if (leads !== rows.length) throw new Error(`${leads} leads were counted, and ${rows.length} delivered`);
+  return { rows, isComplete: cut === undefined, warnings };
+}
+
+function toAnswer({ pieces, end }: Stream): Response {
+  const rest = pieces.values();
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const { value, done } = rest.next();
+      if (!done) controller.enqueue(value);
+      else if (end === 'error') controller.error(new TypeError('terminated'));
+      else controller.close();
+    },
+  });
+  const headers = {
+    'content-type': 'text/event-stream',
+    ...(end === 'unproven' ? {} : { 'transfer-encoding': 'chunked' }),
+  };
+  return new Response(body, { headers });
+}
+
+function toTaskAnswer({ task }: Stream, { pathname, searchParams }: URL): Response {
+  const headers = { 'content-type': 'application/json' };
+  if (task === undefined) {
+    return new Response('{"error":{"type":"not_found","message":"no such task"}}', { status: 404, headers });
+  }
+  const ready = task.length;
+  if (pathname.endsWith('/status')) {
+    const status = { status: 'done', ready_count: ready, verified_count: ready, stop_reason: 'limit' };
+    return new Response(JSON.stringify({ status }), { headers });
+  }
+  const page = {
+    pts: Number(searchParams.get('pts')),
+    num: Number(searchParams.get('num')),
+    count: ready,
+    ready_count: ready,
+  };
+  return new Response(`${JSON.stringify(page).slice(0, -1)},"entities":[${task}]}`, { headers });
+}
+
+/** What is wrong with how a stream is read; undefined when nothing is. */
+export async function faultOf(stream: Stream): Promise<string | undefined> {
+  const expected = readPlainly(Buffer.concat(stream.pieces), stream.end, stream.task);
+  let read: Read;
+  try {
+    read = await readWithLeadpipe(stream);
+  } catch (error) {
+    return `it threw ${error instanceof Error ? error.stack : String(error)}`;
+  }
+  const { rows, isComplete, warnings } = read;
+  if (JSON.stringify(rows) !== JSON.stringify(expected.rows)) return `it brought ${JSON.stringify(rows)}`;
+  if (isComplete !== (expected.doubts.length === 0)) return `it is ${isComplete ? 'complete' : 'partial'}`;
+  const lost = isComplete ? stream.due.filter((lead) => !rows.includes(lead)) : [];
+  if (lost.length > 0) return `it is complete without ${lost}`;
+  if (warnings.length > 20 || warnings.some((line) => line.length > 1000))
+    return `it warns ${warnings.length} times`;
+  return undefined;
+}
+
+/** Everything that is needed to see a fault again. */
+export function toReport(stream: Stream, fault: string): string {
+  const { rows, doubts } = readPlainly(Buffer.concat(stream.pieces), stream.end, stream.task);
+  const pieces = stream.pieces.map((piece) => JSON.stringify(piece.toString('latin1')).slice(0, 2000));
+  return [
+    `the stream of seed ${stream.seed} (${stream.damage.join(', ') || 'no damage'}; the body's end: ${stream.end}): ${fault}`,
+    `expected: ${JSON.stringify(rows)}, ${doubts.join(', ') || 'complete'}`,
+    `the task: ${stream.task === undefined ? 'none' : JSON.stringify(stream.task)}`,
+    ...pieces.slice(0, 200),
+    `again: FUZZ_STREAMS=1 FUZZ_SEED=${stream.seed} npm run soak`,
+  ].join('\n');
+}
