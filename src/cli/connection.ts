@@ -150,10 +150,17 @@ async function startLocal(
   change: Partial<LocalOptions>,
 ): Promise<OpenTarget> {
   const { openLocalService } = await import('./local.ts');
-  const local = await openLocalService(context, { port: 0, brief: true, ...change });
-  if (local.service.fictional)
-    createNotes(context, options).say('The local service answers with fictional leads.');
-  return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close: () => local.service.close() };
+  const notes = createNotes(context, options);
+  const hints: string[] = [];
+  const hint = (line: string): number => hints.push(line);
+  const local = await openLocalService(context, { port: 0, brief: true, hint, ...change });
+  if (local.service.fictional) notes.say('The local service answers with fictional leads.');
+  const close = async (): Promise<void> => {
+    await local.service.close();
+    // After the command's own last line; a run that checks the service looks for nothing.
+    if (!change.alone) for (const line of hints) notes.say(line);
+  };
+  return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close };
 }
 
 function keyHeaderOf(settings: Settings): KeyHeader | undefined {

@@ -28,6 +28,7 @@ export interface LocalOptions {
   /** Switches as `name=value`. */
   readonly set?: readonly string[];
   readonly log?: (line: string) => void;
+  readonly hint?: (line: string) => void;
 }
 
 /** What --liftoff-only means; flags set at run time do not imply one another. */

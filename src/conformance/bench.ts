@@ -1,8 +1,8 @@
 import type { Clock } from '../context.ts';
-import { terminalTaskStates } from '../contract/types.ts';
+import { taskStates, terminalTaskStates } from '../contract/types.ts';
 import { type Answer, type Bench, NotJudged, type Request, type Step } from './row.ts';
 import { companies, getTask } from './samples.ts';
-import { isObject } from './shapes.ts';
+import { isObject, numberOf, quoted } from './shapes.ts';
 
 export interface BenchOptions {
   readonly send: (request: Request) => Promise<Answer>;
@@ -39,6 +39,8 @@ export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOption
         const answer = await send(getTask('status', { leads_search_id: searchId }));
         const status = statusOf(answer);
         if (status === undefined) throw new NotJudged(`the status of the task: ${answer.status}`);
+        if (!taskStates.some((state) => state === status.status))
+          throw new NotJudged(`the state of the task is ${quoted(status.status)}`);
         const ended = terminalTaskStates.some((state) => state === status.status);
         if (ended || wanted(status.ready)) return answer;
         if (clock.monotonic() - start > taskMs) throw new NotJudged('the task did not end in time');
@@ -50,7 +52,7 @@ export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOption
       for (let reads = 0; reads < 30; reads++) {
         await pause();
         const now = await send({ endpoint: 'balance' });
-        if (Object.is(creditsOf(now), creditsOf(before))) return now;
+        if (creditsOf(now) === creditsOf(before)) return now;
         before = now;
       }
       throw new NotJudged('the balance does not come to rest');
@@ -90,11 +92,13 @@ export function searchIdOf(answer: Answer): string {
 }
 
 export function creditsOf({ json }: Answer): number {
-  return Number(isObject(json) ? json.available_credits : Number.NaN);
+  const credits = isObject(json) ? numberOf(json.available_credits) : Number.NaN;
+  if (Number.isNaN(credits)) throw new NotJudged('the balance has no number of available_credits');
+  return credits;
 }
 
 export function statusOf({ json }: Answer): { status: unknown; ready: number; verified: number } | undefined {
   if (!isObject(json) || !isObject(json.status)) return undefined;
   const { status, ready_count, verified_count } = json.status;
-  return { status, ready: Number(ready_count), verified: Number(verified_count) };
+  return { status, ready: numberOf(ready_count), verified: numberOf(verified_count) };
 }

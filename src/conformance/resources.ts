@@ -19,16 +19,23 @@ import {
 
 /** The resources of the document, field by field. */
 
-/** With the fields that the document calls present by default. */
-export const entity: Shape = objectWith({
-  name: text,
-  links: object,
-  description: text,
-  score: objectWith({ score: text, reason: text }),
-});
+/** Present by default is not present always: clients tolerate absent fields. Those that are there have their form. */
+export const entity: Shape = objectWith(
+  {},
+  {
+    optional: {
+      name: text,
+      links: object,
+      description: text,
+      score: objectWith({ score: text, reason: text }),
+    },
+  },
+);
 
 /** Each value *generally* holds content and reference: where they are, they are texts. */
-export const enrichedFields: Shape = mapOf(objectWith({}, { optional: { content: text, reference: text } }));
+export const enrichedFields: Shape = mapOf((value, at) =>
+  isObject(value) ? objectWith({}, { optional: { content: text, reference: text } })(value, at) : [],
+);
 
 export const taskStatus: Shape = objectWith({
   status: objectWith({

@@ -5,6 +5,8 @@ import type { Request } from './row.ts';
 /** Requests that are right in every way and cost little; a row changes the one thing it is about. */
 
 export const objective = 'software companies';
+/** Words that hardly anybody fits. */
+export const rareObjective = 'zzqx-conformance kwyjibo';
 
 /** A search for companies, in either form. One lead, unless `change` says otherwise. */
 export function companies(change: object = {}): object {

@@ -5,9 +5,29 @@ export type Shape = (value: unknown, at: string) => readonly string[];
 
 const maxQuoted = 60;
 
+/** A value as JSON, or as much of it as can be shown. */
 export function quoted(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'absent';
+  const text = value === undefined ? 'absent' : beginning(value, maxQuoted + 1);
   return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
+}
+
+/** At least so many characters, where there are as many: a service may nest more levels than there is stack for. */
+function beginning(value: unknown, length: number): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const isList = Array.isArray(value);
+  let text = isList ? '[' : '{';
+  for (const [name, inner] of Object.entries(value)) {
+    if (text.length >= length) return text;
+    if (text.length > 1) text += ',';
+    if (!isList) text += `${JSON.stringify(name)}:`;
+    text += beginning(inner, length - text.length);
+  }
+  return text + (isList ? ']' : '}');
+}
+
+/** NaN for anything but a number: an object may not even be converted. */
+export function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : Number.NaN;
 }
 
 function shape(name: string, accepts: (value: unknown) => boolean): Shape {
@@ -74,13 +94,13 @@ export function objectWith(
 ): Shape {
   return (value, at) => {
     if (!isObject(value)) return [`${at} is ${quoted(value)}, not an object`];
-    const wrong: string[] = [];
-    for (const [name, inner] of Object.entries(members)) wrong.push(...inner(value[name], `${at}.${name}`));
-    for (const [name, inner] of Object.entries(optional)) {
-      if (Object.hasOwn(value, name)) wrong.push(...inner(value[name], `${at}.${name}`));
-    }
+    const there = Object.entries(optional).filter(([name]) => Object.hasOwn(value, name));
+    const wrong = [...Object.entries(members), ...there].flatMap(([name, inner]) =>
+      inner(value[name], `${at}.${name}`),
+    );
     if (closed) {
-      const more = Object.keys(value).filter((name) => !(name in members) && !(name in optional));
+      const known = new Set([...Object.keys(members), ...Object.keys(optional)]);
+      const more = Object.keys(value).filter((name) => !known.has(name));
       if (more.length > 0) wrong.push(`${at} also has ${more.map(quoted).join(', ')}`);
     }
     return wrong;

@@ -1,4 +1,5 @@
 import { streamSentinel } from '../contract/types.ts';
+import { arrayItems, type JsonText, objectMembers } from '../json/text.ts';
 import type { Answer } from './row.ts';
 import { isObject } from './shapes.ts';
 
@@ -7,6 +8,8 @@ export interface Events {
   readonly dones: readonly Record<string, unknown>[];
   /** The entities of all batches, in their order. */
   readonly entities: readonly Record<string, unknown>[];
+  /** The same as they were written. */
+  readonly texts: readonly JsonText[];
   readonly leadsSearchId: string | undefined;
 }
 
@@ -28,12 +31,14 @@ function framesOf(text: string): string[] {
 export function eventsOf(answer: Answer): Events {
   const events = payloadsOf(answer)
     .filter((payload) => payload !== streamSentinel)
-    .map(toObject);
-  const batches = events.filter(({ object }) => object === 'entity_search_batch');
+    .map((payload) => ({ payload, event: toObject(payload) }));
+  const ofBatches = events.filter(({ event }) => event.object === 'entity_search_batch');
+  const batches = ofBatches.map(({ event }) => event);
   return {
     batches,
-    dones: events.filter(({ object }) => object === 'entity_search_done'),
+    dones: events.map(({ event }) => event).filter(({ object }) => object === 'entity_search_done'),
     entities: batches.flatMap(({ entities }) => (Array.isArray(entities) ? entities.filter(isObject) : [])),
+    texts: ofBatches.flatMap(({ payload }) => entityTexts(payload)),
     leadsSearchId: batches.map((batch) => batch.leads_search_id).find((id) => typeof id === 'string'),
   };
 }
@@ -46,4 +51,16 @@ function toObject(payload: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** The entities of a page or a batch as they were written: a text can be compared however deep it is nested. */
+export function entityTexts(json: JsonText): JsonText[] {
+  return arrayItems(objectMembers(json).get('entities') ?? '').filter((item) => item.startsWith('{'));
+}
+
+/** Score and reason may differ from search to search. Without name and links it is the whole. */
+export function identityOf(entity: JsonText): string {
+  const members = objectMembers(entity);
+  const [name, links] = [members.get('name'), members.get('links')];
+  return name === undefined && links === undefined ? entity : `${name} ${links}`;
 }

@@ -3,7 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityType, entityTypes } from '../contract/types.ts';
 import type { CatalogueRecord } from './catalogue-file.ts';
 import type { Rows } from './database.ts';
-import { toIndexText } from './objective.ts';
+import { longestPhrase, toIndexText } from './objective.ts';
+import { toKey, withoutAccents } from './synonyms.ts';
 
 const schema = `
   CREATE TABLE leads (
@@ -11,16 +12,23 @@ const schema = `
     links TEXT NOT NULL, facts TEXT NOT NULL, sources TEXT NOT NULL, email TEXT, phone TEXT
   );
   CREATE TABLE places (place TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TABLE phrases (phrase TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE names (name TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
   CREATE TABLE addresses (address TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
   CREATE TABLE totals (entity_type TEXT, total INTEGER NOT NULL);
   CREATE VIRTUAL TABLE words USING fts5 (
-    name, description, links, facts, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+    name, description, links, facts, kind, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
   );
 `;
 
 /** Facts that say where a lead is. A place that is asked for is never made up for by other words. */
 const placeFacts = /^(city|country|location|region|state)$/;
+/** Facts that say what a lead is. A word that is in one of these says more than the same word elsewhere. */
+const kindFacts =
+  /^(industry|sector|(product_)?category|topic|niche|(job_)?title|role|seniority|department|format|language|gender|(funding_)?stage|city|country|location|region|state)$/;
+
+/** A word that nobody writes, so that no phrase goes on from one fact to the next. */
+const apart = ' ǀ ';
 
 /** Leads that are indexed in a few milliseconds. */
 const handful = 100;
@@ -62,13 +70,18 @@ function writeLead(rows: Rows, id: number, lead: CatalogueRecord): void {
   for (const [fact, value] of facts)
     if (placeFacts.test(fact))
       for (const place of placeNames(value)) rows.run('INSERT OR IGNORE INTO places VALUES (?)', place);
+  const factsThat = (areKind: boolean) =>
+    [...facts].filter(([fact]) => kindFacts.test(fact) === areKind).map(([, value]) => value);
+  for (const phrase of new Set(factsThat(true).flatMap(phrasesIn)))
+    rows.run('INSERT OR IGNORE INTO phrases VALUES (?)', phrase);
   rows.run(
-    'INSERT INTO words (rowid, name, description, links, facts, types) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO words (rowid, name, description, links, facts, kind, types) VALUES (?, ?, ?, ?, ?, ?, ?)',
     id,
     toIndexText(name),
     toIndexText(description),
     toIndexText([...links.values()].join(' ')),
-    toIndexText([...facts].flat().join(' ')),
+    toIndexText(factsThat(false).join(apart)),
+    toIndexText(factsThat(true).join(apart)),
     (entityType === undefined ? entityTypes : [entityType]).map(typeWord).join(' '),
   );
 }
@@ -89,10 +102,30 @@ export function typeWord(type: EntityType): string {
   return `type${type.replaceAll('_', '')}`;
 }
 
-/** "New York (NYC)" is found as a whole and by its words. */
+/** "New York (NYC)" and "Berlin, Germany" are found as a whole and by their parts, but not as "New" and "York". */
 function placeNames(place: string): string[] {
-  const lower = place.toLowerCase();
-  return [lower, ...(lower.match(/[\p{L}\p{M}]{2,}/gu) ?? [])];
+  const lower = withoutAccents(place.toLowerCase());
+  return [lower, ...lower.split(/[,;/()]+/).map((part) => part.trim())].filter((part) => part.length > 1);
+}
+
+/** Words that stand beside each other in what a lead is: "Head of Product" is that, and "Head of" and "of Product". */
+function phrasesIn(value: string): string[] {
+  const words = toPhraseKey(value).split(' ');
+  return words.flatMap((_, at) =>
+    [2, longestPhrase]
+      .filter((length) => at + length <= words.length)
+      .map((length) => words.slice(at, at + length).join(' ')),
+  );
+}
+
+/** A phrase as it is looked up, in the singular. */
+export function toPhraseKey(text: string): string {
+  return toKey(
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\p{N}&+#]+/gu, ' ')
+      .trim(),
+  );
 }
 
 /** An address without what is written in different ways: scheme, `www.`, the last slash, letter case. */

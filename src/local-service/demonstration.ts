@@ -10,9 +10,9 @@ import { makePeople } from './demonstration/people.ts';
 import { makeStores } from './demonstration/stores.ts';
 
 export function* demonstrationEntities(): Generator<CatalogueEntity, void, undefined> {
-  const companies = makeCompanies(900);
-  for (const company of companies) yield company.lead;
-  yield* makePeople(900, companies);
+  const { companies, laterCompanies } = makeCompanies(900);
+  for (const { lead } of [...companies, ...laterCompanies]) yield lead;
+  yield* makePeople(900, companies, laterCompanies);
   yield* makeCreators(300);
   yield* makeStores(500);
   yield* makeChinesePages(150);

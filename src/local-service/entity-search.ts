@@ -5,6 +5,7 @@ import { type EntityType, entityTypes, streamEntityTypes, webSearchEntityTypes }
 import type { Cost } from './admission.ts';
 import type { Match } from './catalogue.ts';
 import type { Rows } from './database.ts';
+import { whatIsKnown } from './demonstration/knowledge.ts';
 import { answersOf } from './facts.ts';
 import { flag, integer, oneOf, onlyFields, text, texts } from './fields.ts';
 import { invalid } from './refusal.ts';
@@ -75,15 +76,24 @@ export async function findLeads(service: Service, caller: Caller, search: Entity
   const taken = await deliveredBy(service, caller, search.dedupServiceLeads);
   const { matches, considered } = await service.catalogue.search(search.entityType, search.objective);
   const leads: { identity: string; record: string }[] = [];
+  let fits = false;
   for await (const match of matches) {
+    fits = true;
     const { identity, name } = match.lead;
     if (names.has(nameKey(name)) || taken.has(identity)) continue;
     taken.add(identity);
     leads.push({ identity, record: toRecord(match, search.enrichFields) });
     if (leads.length === search.limit) break;
   }
+  if (!fits) sayWhatIsKnown(service, search.entityType);
   const stopReason = leads.length === search.limit ? 'limit' : 'source_finished';
   return { leads, stopReason, considered: Math.max(considered, leads.length) };
+}
+
+/** The interface has no place for it: it is said beside the answer, where somebody listens. */
+function sayWhatIsKnown({ catalogue, hint }: Service, type: EntityType): void {
+  if (!catalogue.fictional || hint === undefined) return;
+  for (const line of whatIsKnown(type, catalogue.all(type))) hint(line);
 }
 
 function nameKey(name: string): string {

@@ -1,5 +1,4 @@
 import type { Lead } from './lead.ts';
-import { own } from './vocabulary.ts';
 
 /** What the catalogue knows under a name, with where it is from. */
 export interface Answer {
@@ -8,48 +7,50 @@ export interface Answer {
 }
 
 /** Other names of facts, all without spaces, underscores and hyphens. The likeliest first. */
-const synonyms: Readonly<Record<string, readonly string[]>> = {
-  employees: ['headcount', 'companyheadcount', 'teamsize'],
-  employeecount: ['headcount', 'companyheadcount'],
-  numberofemployees: ['headcount', 'companyheadcount'],
-  companysize: ['headcount', 'companyheadcount'],
-  size: ['headcount', 'companyheadcount'],
-  teamsize: ['headcount'],
-  headcount: ['employees', 'companyheadcount', 'teamsize'],
-  stage: ['fundingstage'],
-  fundinground: ['fundingstage'],
-  latestround: ['fundingstage'],
-  lastround: ['fundingstage'],
-  funding: ['totalfundingusd', 'totalfunding', 'fundingstage'],
-  totalfunding: ['totalfundingusd', 'funding'],
-  fundingtotal: ['totalfundingusd', 'totalfunding'],
-  raised: ['totalfundingusd', 'totalfunding'],
-  founded: ['foundedyear', 'yearfounded'],
-  foundingyear: ['foundedyear', 'founded'],
-  yearfounded: ['foundedyear', 'founded'],
-  foundedin: ['foundedyear', 'founded'],
-  sector: ['industry'],
-  category: ['industry', 'topic', 'niche'],
-  vertical: ['industry'],
-  location: ['city', 'country'],
-  headquarters: ['city'],
-  hq: ['city'],
-  subscribercount: ['subscribers'],
-  followercount: ['followers'],
-  followers: ['subscribers'],
-  subscribers: ['followers'],
-  role: ['title'],
-  jobtitle: ['title'],
-  position: ['title'],
-  employer: ['company'],
-  companyname: ['company'],
-  niche: ['topic', 'specialty'],
-  businessmodel: ['model'],
-  linkedin: ['linkedinurl'],
-  url: ['website'],
-  homepage: ['website'],
-  domain: ['website'],
-};
+const synonyms: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    employees: ['headcount', 'companyheadcount', 'teamsize'],
+    employeecount: ['headcount', 'companyheadcount'],
+    numberofemployees: ['headcount', 'companyheadcount'],
+    companysize: ['headcount', 'companyheadcount'],
+    size: ['headcount', 'companyheadcount'],
+    teamsize: ['headcount'],
+    headcount: ['employees', 'companyheadcount', 'teamsize'],
+    stage: ['fundingstage'],
+    fundinground: ['fundingstage'],
+    latestround: ['fundingstage'],
+    lastround: ['fundingstage'],
+    funding: ['totalfundingusd', 'totalfunding', 'fundingstage'],
+    totalfunding: ['totalfundingusd', 'funding'],
+    fundingtotal: ['totalfundingusd', 'totalfunding'],
+    raised: ['totalfundingusd', 'totalfunding'],
+    founded: ['foundedyear', 'yearfounded'],
+    foundingyear: ['foundedyear', 'founded'],
+    yearfounded: ['foundedyear', 'founded'],
+    foundedin: ['foundedyear', 'founded'],
+    sector: ['industry'],
+    category: ['industry', 'topic', 'niche'],
+    vertical: ['industry'],
+    location: ['city', 'country'],
+    headquarters: ['city'],
+    hq: ['city'],
+    subscribercount: ['subscribers'],
+    followercount: ['followers'],
+    followers: ['subscribers'],
+    subscribers: ['followers'],
+    role: ['title'],
+    jobtitle: ['title'],
+    position: ['title'],
+    employer: ['company'],
+    companyname: ['company'],
+    niche: ['topic', 'specialty'],
+    businessmodel: ['model'],
+    linkedin: ['linkedinurl'],
+    url: ['website'],
+    homepage: ['website'],
+    domain: ['website'],
+  }),
+);
 
 /** Fields that only Contact Search may answer. */
 function asksForContact(field: string): boolean {
@@ -71,7 +72,7 @@ export function answersOf(lead: Lead): (field: string) => Answer | undefined {
   return (field) => {
     if (asksForContact(field)) return undefined;
     const asked = normalized(field);
-    const name = [asked, ...(own(synonyms, asked) ?? [])].find((one) => known.has(one));
+    const name = [asked, ...(synonyms.get(asked) ?? [])].find((one) => known.has(one));
     return name === undefined ? undefined : known.get(name);
   };
 }

@@ -31,6 +31,8 @@ export interface LocalServiceOptions {
   readonly clock: Clock;
   /** Receives a line per request; absent = silent. */
   readonly log?: ((line: string) => void) | undefined;
+  /** Receives, line by line, what the demonstration knows when a search of it found nothing; absent = silent. */
+  readonly hint?: ((line: string) => void) | undefined;
 }
 
 export interface LocalService {
@@ -63,9 +65,20 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     open.push(catalogue);
     const now = () => clock.now().getTime();
     const tasks = createTaskClock(store, switches, clock, options.log);
-    const { log } = options;
+    const { log, hint } = options;
     const answering = new Set<string>();
-    const service: Service = { store, catalogue, switches, scenario, tasks, answering, clock, now, log };
+    const service: Service = {
+      store,
+      catalogue,
+      switches,
+      scenario,
+      tasks,
+      answering,
+      clock,
+      now,
+      log,
+      hint,
+    };
     store.transaction((rows) => {
       endOrphans(service, rows);
       advanceTasks(rows, switches, now());

@@ -29,6 +29,7 @@ export interface Service {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: ((line: string) => void) | undefined;
+  readonly hint: ((line: string) => void) | undefined;
 }
 
 /** One HTTP request of a known operation, and its answer. */

@@ -50,6 +50,23 @@ describe('--local', () => {
     expect(stderr).toContain('fictional');
   });
 
+  it('says what the demonstration knows where nothing fits, last and on stderr alone', async () => {
+    const env = bareEnvironment();
+    const search = ['search', 'company', 'blockchain in Oslo', '--local'];
+    const { stdout, stderr, code } = await run(search, { env });
+    expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
+    expect(stderr).toMatch(
+      /\n0 leads · .*\nThe demonstration knows no company that fits\. What it knows:\nindustries: fintech · .*\ncities: .*\nFor example: .* in .*\n$/,
+    );
+    const task = ['task', 'run', 'person', 'sommeliers', '--local', '--poll-interval', '0.1'];
+    expect((await run(task, { env })).stderr).toMatch(
+      /\ntitles: .*\nindustries: .*\ncities: .*\nFor example: /,
+    );
+    expect((await run([...search, '-q'], { env })).stderr).toBe('');
+    const { stderr: one } = await run([...search, '--exit-status', '--json-errors'], { env });
+    expect(JSON.parse(one).error).toMatchObject({ exit: 7 });
+  });
+
   it('keeps its state between commands: each lead costs a credit', async () => {
     const env = bareEnvironment();
     const balance = async (): Promise<number> =>
@@ -152,6 +169,22 @@ describe('serve', () => {
       'entity_search_done',
     ]);
     expect(objects.map(({ cum_count }) => cum_count)).toEqual([10, 20, 25, 25]);
+  });
+
+  it('says in its own terminal what the demonstration knows, and nothing of the leads of a file', async () => {
+    const said = async (args: string[]): Promise<string> => {
+      const child = start(['serve', '--port', '0', ...args], { env: bareEnvironment() });
+      const ended = resultOf(child);
+      const url = /http:\S+/.exec(String((await once(child.stdout, 'data'))[0]))?.[0] ?? '';
+      const env = pointedAt(url, 'lp_local_demo');
+      expect((await runInProcess(['search', 'company', 'blockchain in Oslo'], { env })).stdout).toBe('');
+      child.kill('SIGINT');
+      return (await ended).stderr;
+    };
+    expect(await said([])).toContain('\nThe demonstration knows no company that fits.');
+    const file = join(temporaryFolder(), 'mine.csv');
+    writeFileSync(file, 'name,industry\nAcme,fintech\n');
+    expect(await said(['--catalog', file])).not.toContain('The demonstration');
   });
 
   const keys: readonly [key: string, exit: number, type: string, set?: string][] = [

@@ -97,7 +97,7 @@ describe('leadpipe conformance', () => {
     expect(result.code).toBe(76);
     expect(result.stderr).toMatch(/^warning: this spends credits: about \d+ paid requests/);
     expect(result.stderr).toContain('contact/type-missing');
-    expect(result.stderr).toMatch(/\n21 rows: \d+ passed, \d+ failed, 0 skipped\n/);
+    expect(result.stderr).toMatch(/\n22 rows: \d+ passed, \d+ failed, 0 skipped\n/);
     expect(result.stdout + result.stderr).not.toContain(key);
     expect(recordsOf(result)[0]?.request_id).toBe('of Bearer [API key]');
     const wrong = recordsOf(result).find(({ row }) => row === 'contact/type-missing');
@@ -112,7 +112,7 @@ describe('leadpipe conformance', () => {
     const before = agreeing.requests.length;
     const env = { LEADPIPE_API_KEY: key };
     const result = await runInProcess(['conformance', agreeing.url, '--free', '--only', 'events'], { env });
-    expect(result.stderr).toBe('19 rows: 0 passed, 0 failed, 19 skipped\n');
+    expect(result.stderr).toBe('20 rows: 0 passed, 0 failed, 20 skipped\n');
     expect(result.code).toBe(0);
     expect(agreeing.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/credit/balance']);
   });
@@ -194,6 +194,38 @@ describe('leadpipe conformance', () => {
     await silent.close();
     expect(result.code).toBe(76);
     expect(recordsOf(result)[0]?.got).toBe('no whole answer within 0.2 seconds');
+  });
+
+  it('judges every row of a service that answers with other types, nested as deep as it likes', async () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const odd = '{"toString":1,"valueOf":1}';
+    const frames = [
+      `{"object":"entity_search_batch","leads_search_id":${odd},"batch_index":${deep},"count":${odd},"cum_count":${deep},"entities":[{"name":${deep},"links":${deep}}]}`,
+      `{"object":"entity_search_done","cum_count":${odd},"stop_reason":${deep},"finish":${odd}}`,
+      '[DONE]',
+    ];
+    const stream = wholeAnswer(
+      '200 OK',
+      'text/event-stream',
+      frames.map((one) => `data: ${one}\n\n`).join(''),
+    );
+    const odder = await startFaultServer((socket, { path }) => {
+      socket.write(
+        path === '/v1/entity-search'
+          ? stream
+          : wholeAnswer('200 OK', 'application/json', `{"answer":${deep}}`),
+      );
+    });
+    const env = { LEADPIPE_API_KEY: key };
+    const result = await runInProcess(['conformance', odder.url, '--only', 'events'], { env });
+    await odder.close();
+    expect(result.code).toBe(76);
+    const records = recordsOf(result);
+    expect(records).toHaveLength(rows.filter(({ id }) => id.startsWith('events/')).length);
+    expect(records.find(({ row }) => row === 'events/done-body')).toMatchObject({
+      result: 'failed',
+      got: expect.stringMatching(/stop_reason is \[{60}…, not a string/),
+    });
   });
 
   it('stops on Ctrl-C', async () => {

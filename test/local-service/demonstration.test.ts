@@ -31,12 +31,12 @@ describe('the demonstration catalogue', () => {
   });
 
   const counts: Record<EntityType, number> = {
-    person: 900,
-    company: 900,
+    person: 928,
+    company: 936,
     twitter_creator: 300,
-    youtube_creator: 300,
-    tiktok_creator: 300,
-    instagram_creator: 300,
+    youtube_creator: 307,
+    tiktok_creator: 307,
+    instagram_creator: 307,
     shopify_store: 500,
     xiaohongshu: 150,
     wechat: 150,

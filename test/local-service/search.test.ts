@@ -183,7 +183,7 @@ describe("the user's own catalogue", () => {
     );
     const text = await (await service.post(path, { entity_type: 'shopify_store', objective: 'Ada' })).text();
     expect(text).toContain(
-      '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"0.99"',
+      '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"0.92"',
     );
     expect(text).not.toContain('ada@ada');
     expect(service.fictional).toBe(false);
@@ -205,7 +205,7 @@ describe("the user's own catalogue", () => {
       name: 'Acme, Inc.',
       links: { website: 'https://acme.example' },
       description: '',
-      score: { score: '0.99', reason: 'matches Bern, employees 1200 (over 1k)' },
+      score: { score: '0.92', reason: 'matches Bern, employees 1200 (over 1k)' },
       enrich_fields: { headcount: { content: '1200', reference: 'https://acme.example' } },
     });
   });

@@ -63,6 +63,7 @@ async function runServe(context: Context, options: ServeOptions): Promise<void> 
     port: options.port,
     set: options.set ?? [],
     log: notes.say,
+    hint: notes.say,
     ...(options.catalog === undefined ? {} : { catalogFile: options.catalog }),
     ...(options.scenario === undefined ? {} : { scenarioFile: options.scenario }),
   });

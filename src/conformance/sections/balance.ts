@@ -1,6 +1,7 @@
+import { creditsOf } from '../bench.ts';
 import { accepted, bodyLike, noStore } from '../expectations.ts';
 import { balance } from '../resources.ts';
-import type { Row, Step } from '../row.ts';
+import type { Answer, Row, Step } from '../row.ts';
 
 const read: Step = (bench) => bench.once('balance', { endpoint: 'balance' });
 
@@ -24,10 +25,9 @@ export const balanceRows: readonly Row[] = [
     rule: 'the account is resolved from the API key: without credits there are none',
     needs: ['no_credits'],
     request: { endpoint: 'balance', apiKey: 'no_credits' },
-    expect: accepted('available_credits below what the main key has', ({ json }, [main]) => {
-      const own = Number((json as Record<string, unknown> | null)?.available_credits);
-      const others = Number((main?.json as Record<string, unknown> | null)?.available_credits);
-      return own < others ? [] : [`$.available_credits is ${own}; the main key has ${others}`];
+    expect: accepted('available_credits below what the main key has', (answer, [main]) => {
+      const [own, others] = [answer, main as Answer].map(creditsOf);
+      return (own ?? 0) < (others ?? 0) ? [] : [`$.available_credits is ${own}; the main key has ${others}`];
     }),
     before: [read],
   },

@@ -47,6 +47,17 @@ export const contactRows: readonly Row[] = [
   row('echo-type', 'request.contact_type echoes the type', echoes('contact_type', 'email')),
   row('echo-objective', 'request.objective echoes the objective', echoes('objective', contact.objective)),
   row(
+    'echo-trimmed',
+    'request.objective echoes the normalized objective: without the white space around it',
+    accepted('request.objective without white space around it', (answer) => {
+      const found = requestOf(answer).objective;
+      return typeof found === 'string' && found === found.trim()
+        ? []
+        : [`request.objective is ${quoted(found)}`];
+    }),
+    send({ objective: ` \t${contact.objective} \n` }),
+  ),
+  row(
     'echo-phone',
     'request.contact_type echoes the type',
     echoes('contact_type', 'phone'),

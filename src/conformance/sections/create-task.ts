@@ -2,8 +2,9 @@ import { webSearchEntityTypes } from '../../contract/types.ts';
 import { searchIdOf } from '../bench.ts';
 import { accepted, allowed, bodyLike, noStore, refused, requestId, suppliedKey } from '../expectations.ts';
 import type { Answer, Expectation, Row, Step } from '../row.ts';
-import { companies, getTask, post } from '../samples.ts';
+import { companies, getTask, post, rareObjective } from '../samples.ts';
 import { filledText, isObject, objectWith, quoted } from '../shapes.ts';
+import { exclusionRows } from './exclusions.ts';
 import { searchFieldRows, typeRow, webTypeRows } from './search-fields.ts';
 
 const created: Step = (bench) => bench.once('created task', post('createTask'));
@@ -78,13 +79,14 @@ export const createTaskRows: readonly Row[] = [
       searchIdOf(answer) === searchIdOf(first as Answer) ? ['leads_search_id is the same'] : [],
     ),
   },
+  ...exclusionRows('createTask'),
   {
     id: 'create_task/default-limit',
     rule: 'limit defaults to 100',
     costs: true,
     before: [
-      // Words that hardly anybody fits, so that the default is not spent.
-      post('createTask', { body: { entity_type: 'company', objective: 'zzqx-conformance kwyjibo' } }),
+      // So that the default is not spent.
+      post('createTask', { body: { entity_type: 'company', objective: rareObjective } }),
     ],
     request: (bench, [task]) => bench.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
     expect: accepted('limit 100', ({ json }) =>

@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import { allowed, bodyLike, refused } from '../expectations.ts';
 import { researched } from '../resources.ts';
 import type { Row } from '../row.ts';
-import { objective, post, sentence } from '../samples.ts';
+import { objective, post, rareObjective, sentence } from '../samples.ts';
 
 const { max } = limits.deepSearchQuery;
 const send = (body: object) => post('deepSearch', { body });
@@ -24,7 +24,7 @@ export const deepSearchRows: readonly Row[] = [
     id: 'deep-search/no-result',
     rule: 'without a result, success is false and answer.answer says so in the words of the document',
     costs: true,
-    request: send({ query: 'zzqx-conformance kwyjibo?' }),
+    request: send({ query: rareObjective }),
     expect: form,
   },
   wrong('query-missing', 'query is required', {}),

@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import { allowed, bodyLike, refused } from '../expectations.ts';
 import { enriched } from '../resources.ts';
 import type { Row } from '../row.ts';
-import { enrichment, post, sentence } from '../samples.ts';
+import { enrichment, post, rareObjective, sentence } from '../samples.ts';
 
 const { max: context } = limits.enrichContext;
 const { max: properties } = limits.enrichSchemaProperties;
@@ -50,7 +50,7 @@ export const enrichRows: readonly Row[] = [
     id: 'enrich/no-result',
     rule: 'without a result, success is false and answer.answer says so in the words of the document',
     costs: true,
-    request: send({ entity_context: 'zzqx-conformance kwyjibo' }),
+    request: send({ entity_context: rareObjective }),
     expect: bodyLike('success and answer', enriched),
   },
   wrong('context-missing', 'entity_context is required', { entity_context: undefined }),

@@ -2,7 +2,7 @@ import { streamSentinel } from '../../contract/types.ts';
 import { accepted, header, requestId } from '../expectations.ts';
 import { batch, done, enrichedFields, entity } from '../resources.ts';
 import { type Answer, type Check, NotJudged, type Row, type Step } from '../row.ts';
-import { companies, post } from '../samples.ts';
+import { companies, post, rareObjective } from '../samples.ts';
 import { isObject, listOf, quoted } from '../shapes.ts';
 import { eventsOf, oddFrames, payloadsOf } from '../stream.ts';
 
@@ -78,7 +78,9 @@ export const eventRows: readonly Row[] = [
   ),
   row('batch-index', 'batch_index starts at 1 and rises by one', '1, 2, 3, …', (answer) => {
     const found = eventsOf(answer).batches.map(({ batch_index }) => batch_index);
-    return found.every((index, at) => index === at + 1) ? [] : [`batch_index is ${found.join(', ')}`];
+    return found.every((index, at) => index === at + 1)
+      ? []
+      : [`batch_index is ${found.map(quoted).join(', ')}`];
   }),
   row('batch-count', 'count is the number of entities in the batch', 'count = entities', (answer) =>
     eventsOf(answer).batches.flatMap(({ count, entities }) =>
@@ -105,14 +107,14 @@ export const eventRows: readonly Row[] = [
     return entities.length <= limit ? [] : [`${entities.length} entities`];
   }),
   row('unique', 'the leads of a search are unique', 'no entity twice', (answer) => {
-    const { entities } = eventsOf(answer);
-    const unique = new Set(entities.map((one) => JSON.stringify(one))).size;
-    return unique === entities.length ? [] : [`${entities.length - unique} entities came twice`];
+    const { texts } = eventsOf(answer);
+    const unique = new Set(texts).size;
+    return unique === texts.length ? [] : [`${texts.length - unique} entities came twice`];
   }),
   row(
     'entity-body',
-    'an entity has name, links, description and score by default',
-    'these fields',
+    'name, links, description and score of an entity, where it has them, are as documented',
+    'such fields',
     (answer) => listOf(entity)(someEntities(answer), '$'),
   ),
   row('not-enriched', 'enrich_fields is there only when it was requested', 'no enrich_fields', (answer) => {
@@ -124,16 +126,33 @@ export const eventRows: readonly Row[] = [
     rule: 'enrich_fields is keyed by the requested names, with content and reference as texts',
     costs: true,
     request: enriched,
-    expect: accepted(`enrich_fields with ${field}`, (answer) =>
-      someEntities(answer).flatMap(({ enrich_fields: fields }) => {
-        if (!isObject(fields)) return [`enrich_fields is ${quoted(fields)}`];
-        const others = Object.keys(fields).filter((name) => name !== field);
+    expect: accepted(`enrich_fields with ${field}`, (answer) => {
+      const fields = someEntities(answer).flatMap((one) =>
+        'enrich_fields' in one ? [one.enrich_fields] : [],
+      );
+      if (fields.length === 0) throw new NotJudged('no entity has enrich_fields');
+      return fields.flatMap((one) => {
+        const others = isObject(one) ? Object.keys(one).filter((name) => name !== field) : [];
         return [
-          ...enrichedFields(fields, '$.enrich_fields'),
+          ...enrichedFields(one, '$.enrich_fields'),
           ...others.map((name) => `enrich_fields also has ${quoted(name)}`),
         ];
-      }),
-    ),
+      });
+    }),
+  },
+  {
+    id: 'events/found-nothing',
+    rule: 'a stream may hold no batch at all: a done event and the sentinel are there all the same',
+    costs: true,
+    request: post('search', { body: companies({ objective: rareObjective }) }),
+    expect: accepted('one done that counts all entities, and [DONE] at the end', (answer) => {
+      const { dones, entities } = eventsOf(answer);
+      const wrong = dones.length === 1 ? [] : [`${dones.length} done events`];
+      if (dones.some(({ cum_count }) => cum_count !== entities.length))
+        wrong.push(`cum_count is ${quoted(dones[0]?.cum_count)}, and ${entities.length} entities came`);
+      if (payloadsOf(answer).at(-1) !== streamSentinel) wrong.push('[DONE] is not the last payload');
+      return wrong;
+    }),
   },
 ];
 
@@ -141,7 +160,7 @@ function lengthOf(entities: unknown): number {
   return Array.isArray(entities) ? entities.length : 0;
 }
 
-export function someEntities(answer: Answer): readonly Record<string, unknown>[] {
+function someEntities(answer: Answer): readonly Record<string, unknown>[] {
   const { entities } = eventsOf(answer);
   if (entities.length === 0) throw new NotJudged('the search found nothing');
   return entities;

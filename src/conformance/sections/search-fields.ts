@@ -27,6 +27,7 @@ export function searchFieldRows(form: Form): Row[] {
   ).flatMap(([field, { max }]) => {
     const name = field.replaceAll('_', '-');
     return [
+      right(`${name}-empty`, `${field} may hold no items`, { [field]: [] }),
       right(`${name}-${max}`, `${field} holds up to ${max} items`, { [field]: list(max) }),
       wrong(`${name}-${max + 1}`, `${field} holds up to ${max} items`, { [field]: list(max + 1) }),
       wrong(`${name}-a-string`, `${field} is an array`, { [field]: 'item' }),

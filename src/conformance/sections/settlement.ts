@@ -1,7 +1,7 @@
 import { creditsOf, searchIdOf, statusOf } from '../bench.ts';
 import { accepted } from '../expectations.ts';
-import { type Answer, type Expectation, NotJudged, type Row, type Step } from '../row.ts';
-import { companies, getTask, post } from '../samples.ts';
+import { type Answer, type Bench, type Expectation, NotJudged, type Row, type Step } from '../row.ts';
+import { companies, getTask, names, type PostEndpoint, post, rareObjective } from '../samples.ts';
 import { eventsOf } from '../stream.ts';
 
 const steady: Step = (bench) => bench.steadyBalance();
@@ -22,6 +22,49 @@ function unchangedSince(step: number): Expectation {
 function withinLimit(leads: number, limit: number, cost: number): string[] {
   if (leads === 0) return cost === 0 ? [] : [`${cost} credits for no leads`];
   return cost >= 0 && cost <= limit ? [] : [`${cost} credits for ${leads} leads with a limit of ${limit}`];
+}
+
+const manyLeads = 10;
+
+/** A search with fewer leads than its limit: what was reserved for the others is given back. */
+function unused(
+  form: 'search' | 'createTask',
+  name: string,
+  ended: (bench: Bench, answer: Answer) => Promise<Answer>,
+): Row {
+  return {
+    id: `settlement/${name}-unused`,
+    rule: `a ${name} is charged for the leads that it has: the rest of what was reserved is given back`,
+    costs: true,
+    before: [
+      steady,
+      post(form, { body: companies({ objective: rareObjective, limit: manyLeads }) }),
+      (bench, [, answer]) => ended(bench, answer as Answer),
+    ],
+    request: steady,
+    expect: accepted('no more credits than leads', (after, [before, , last]) => {
+      const leads =
+        form === 'search' ? eventsOf(last as Answer).entities.length : statusOf(last as Answer)?.ready;
+      if (leads === undefined || !(leads < manyLeads))
+        throw new NotJudged('every lead that was reserved is there');
+      const cost = spent(before, after);
+      return cost >= 0 && cost <= leads ? [] : [`${cost} credits for ${leads} leads`];
+    }),
+  };
+}
+
+function duplicate(endpoint: PostEndpoint): Row {
+  const id = `settlement/${names[endpoint]}-duplicate`;
+  const request = post(endpoint, { idempotencyKey: id });
+  return {
+    id,
+    rule: 'idempotency prevents duplicate billing',
+    costs: true,
+    before: [request, steady, request],
+    beforeStatus: [200, 409],
+    request: steady,
+    expect: unchangedSince(1),
+  };
 }
 
 export const settlementRows: readonly Row[] = [
@@ -54,6 +97,7 @@ export const settlementRows: readonly Row[] = [
       return withinLimit(leads, 3, spent(before, after));
     }),
   },
+  unused('search', 'search', (_bench, answer) => Promise.resolve(answer)),
   {
     id: 'settlement/search-per-lead',
     rule: 'a search is charged by the lead: three times the leads, three times the credits',
@@ -74,19 +118,7 @@ export const settlementRows: readonly Row[] = [
         : [`${cheap} credits for ${few} leads, and ${dear} credits for ${many} leads`];
     }),
   },
-  {
-    id: 'settlement/search-duplicate',
-    rule: 'idempotency prevents duplicate billing of a search',
-    costs: true,
-    before: [
-      post('search', { idempotencyKey: 'settlement/search-duplicate' }),
-      steady,
-      post('search', { idempotencyKey: 'settlement/search-duplicate' }),
-    ],
-    beforeStatus: [200, 409],
-    request: steady,
-    expect: unchangedSince(1),
-  },
+  duplicate('search'),
   {
     id: 'settlement/task',
     rule: 'a task settles against its ready_count when it completes',
@@ -103,6 +135,7 @@ export const settlementRows: readonly Row[] = [
       return withinLimit(ready, 3, spent(before, after));
     }),
   },
+  unused('createTask', 'task', (bench, answer) => bench.statusWhen(searchIdOf(answer), () => false)),
   {
     id: 'settlement/task-replay',
     rule: 'a replay of create_task returns the existing task without duplicate billing',
@@ -116,6 +149,7 @@ export const settlementRows: readonly Row[] = [
     request: steady,
     expect: unchangedSince(2),
   },
+  ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map((endpoint) => duplicate(endpoint)),
   {
     id: 'settlement/contact',
     rule: 'a contact result is sent only after its settlement',

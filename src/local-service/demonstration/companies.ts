@@ -58,7 +58,7 @@ const stageByName = new Map(stages.map((stage) => [stage.name, stage]));
 const stageDeck = stages.flatMap((stage) => Array.from({ length: stage.share }, () => stage));
 
 /** city | industry | stage, or any | how many. The rest of the companies fall where their city's strengths are. */
-const clusters = table(`
+const clusters = readClusters(`
 Berlin | fintech | seed | 14
 Berlin | fintech | | 16
 Amsterdam | climate tech | Series B | 10
@@ -79,6 +79,31 @@ Nairobi | agritech | | 8
 São Paulo | fintech | | 9
 Austin | dental clinic | | 14
 `);
+
+/** Added later, with chances of their own, so that the companies before stay as they are. */
+const laterClusters = readClusters(`
+Vienna | dental clinic | | 10
+Vienna | fintech | | 5
+Vienna | | | 9
+New York | cybersecurity | Series B | 8
+New York | cybersecurity | | 4
+`);
+
+interface Cluster {
+  readonly city: string;
+  readonly industry: string;
+  readonly stage: string;
+  readonly count: number;
+}
+
+function readClusters(text: string): readonly Cluster[] {
+  return table(text).map((cell) => ({
+    city: cell(0),
+    industry: cell(1),
+    stage: cell(2),
+    count: Number(cell(3)),
+  }));
+}
 
 const openings = list(
   `
@@ -121,36 +146,41 @@ A team of {headcount} works there; the doors opened in {year}.
   '\n',
 );
 
-export function makeCompanies(total: number): readonly Company[] {
+export interface Companies {
+  readonly companies: readonly Company[];
+  readonly laterCompanies: readonly Company[];
+}
+
+/** `total` companies, and those that were added later. */
+export function makeCompanies(total: number): Companies {
   const random = new Random('companies');
   const names = new UniqueNames();
-  const companies: Company[] = [];
   const ventures = [...ventureIndustries.values()];
   const locals = [...localIndustries.values()];
-
-  function add(place: Place, industry: Industry, stage: Stage): void {
-    companies.push(compose(place, industry, stage, names, random));
-  }
   const bootstrapped = lookUp(stageByName, 'bootstrapped');
   const industryOf = (label: string): Industry =>
     ventureIndustries.get(label) ?? lookUp(localIndustries, label);
 
-  for (const cluster of clusters) {
-    const place = placeOf(cluster(0));
-    for (let count = Number(cluster(3)); count > 0; count--) {
-      const industry = industryOf(cluster(1) || random.pick(place.industries));
-      const stage = cluster(2) === '' ? random.pick(stageDeck) : lookUp(stageByName, cluster(2));
-      add(place, industry, localIndustries.has(industry.label) ? bootstrapped : stage);
+  function* found({ city, industry: label, stage: name, count }: Cluster, draw: Random): Generator<Company> {
+    const place = placeOf(city);
+    for (let left = count; left > 0; left--) {
+      const industry = industryOf(label || draw.pick(place.industries));
+      const stage = name === '' ? draw.pick(stageDeck) : lookUp(stageByName, name);
+      yield compose(place, industry, localIndustries.has(industry.label) ? bootstrapped : stage, names, draw);
     }
   }
+
+  const companies = clusters.flatMap((cluster) => [...found(cluster, random)]);
   while (companies.length < total) {
     const place = random.pick(places);
-    if (random.chance(0.12)) add(place, random.pick(locals), bootstrapped);
-    else if (random.chance(0.7)) {
-      add(place, industryOf(random.pick(place.industries)), random.pick(stageDeck));
-    } else add(place, random.pick(ventures), random.pick(stageDeck));
+    const add = (industry: Industry, stage: Stage): number =>
+      companies.push(compose(place, industry, stage, names, random));
+    if (random.chance(0.12)) add(random.pick(locals), bootstrapped);
+    else if (random.chance(0.7)) add(industryOf(random.pick(place.industries)), random.pick(stageDeck));
+    else add(random.pick(ventures), random.pick(stageDeck));
   }
-  return companies;
+  const later = new Random('later companies');
+  return { companies, laterCompanies: laterClusters.flatMap((cluster) => [...found(cluster, later)]) };
 }
 
 function compose(

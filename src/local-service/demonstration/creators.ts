@@ -4,7 +4,7 @@ import { firstName, personName } from './names.ts';
 import { countryInText, phoneAnywhere, phoneIn } from './places.ts';
 import { Random } from './random.ts';
 import { fill, list, lookUp, rounded, slug, table, UniqueNames } from './text.ts';
-import { type Topic, topics, type Voice, voices } from './topics.ts';
+import { laterTopics, type Topic, topics, type Voice, voices } from './topics.ts';
 
 interface Platform {
   readonly type: StreamEntityType;
@@ -138,11 +138,18 @@ Instagram | interior design | | Swedish | Sweden | 5000 | 300000 | 9
 Instagram | travel | | Portuguese | Brazil | 5000 | 900000 | 10
 `);
 
+/** Added later, with chances of their own, so that the accounts before stay as they are. */
+const laterClusters = table(`
+YouTube | vegan cooking | | | | 4000 | 900000 | 7
+TikTok | vegan cooking | | | | 4000 | 900000 | 7
+Instagram | vegan cooking | | | | 4000 | 900000 | 7
+`);
+
 const adjectives = list(
   'Slow,Quiet,Honest,Odd,Curious,Crooked,Sunday,Midnight,Backyard,Second,Patient,Rainy,Stubborn,Northern',
 );
 const shows = list('Hour,Diaries,Notes,Shed,Club,Weekly,Project,Corner,Almanac,Letters,Department');
-const topicByLabel = new Map(topics.map((topic) => [topic.label, topic]));
+const topicByLabel = new Map([...topics, ...laterTopics].map((topic) => [topic.label, topic]));
 const english = voices.filter((voice) => voice.language === 'English');
 
 interface Wanted {
@@ -161,19 +168,7 @@ export function* makeCreators(totalPerPlatform: number): Generator<CatalogueEnti
     let made = 0;
     for (const cluster of clusters) {
       if (cluster(0) !== platform.name) continue;
-      const fitting = voices.filter(
-        (voice) =>
-          (cluster(3) === '' || voice.language === cluster(3)) &&
-          (cluster(4) === '' || voice.country === cluster(4)),
-      );
-      for (let count = Number(cluster(7)); count > 0; count--) {
-        const wanted = {
-          topic: lookUp(topicByLabel, cluster(1)),
-          kind: cluster(2),
-          voice: random.pick(fitting),
-          from: Number(cluster(5)),
-          to: Number(cluster(6)),
-        };
+      for (const wanted of wantedBy(cluster, random)) {
         made++;
         yield compose(platform, wanted, names, handles, random);
       }
@@ -183,6 +178,28 @@ export function* makeCreators(totalPerPlatform: number): Generator<CatalogueEnti
       const wanted = { topic: random.pick(topics), voice, from: 1500, to: 1_900_000 };
       yield compose(platform, wanted, names, handles, random);
     }
+    const later = new Random(`later ${platform.type}`);
+    for (const cluster of laterClusters) {
+      if (cluster(0) !== platform.name) continue;
+      for (const wanted of wantedBy(cluster, later)) yield compose(platform, wanted, names, handles, later);
+    }
+  }
+}
+
+function* wantedBy(cluster: (typeof clusters)[number], random: Random): Generator<Wanted> {
+  const fitting = voices.filter(
+    (voice) =>
+      (cluster(3) === '' || voice.language === cluster(3)) &&
+      (cluster(4) === '' || voice.country === cluster(4)),
+  );
+  for (let count = Number(cluster(7)); count > 0; count--) {
+    yield {
+      topic: lookUp(topicByLabel, cluster(1)),
+      kind: cluster(2),
+      voice: random.pick(fitting),
+      from: Number(cluster(5)),
+      to: Number(cluster(6)),
+    };
   }
 }
 

@@ -30,6 +30,21 @@ taiwanese | Shao-an:紹安,Chia-hao:家豪,Yu-chen:雨晨,Pin-yu:品妤,Kuan-lin
 `).map((cell) => [cell(0), { first: list(cell(1)), last: list(cell(2)), stems: list(cell(3)) }]),
 );
 
+const women = new Set(
+  list(`
+Annika,Lena,Miriam,Franziska,Katharina,Svenja,Leonie,Ulrike,Carla,Sanne,Femke,Lotte,Anouk,Marieke,Fleur,Iris,Amelia,
+Priya,Grace,Naomi,Hannah,Imogen,Leila,Maya,Tessa,Bethany,Keisha,Sophie,Claire,Jenna,Abigail,Rosa,Camille,Élodie,Manon,
+Inès,Clémence,Noémie,Léa,Lucía,Marta,Ximena,Paula,Valeria,Noelia,Carmen,Beatriz,Inês,Marina,Joana,Larissa,Sofia,Luana,
+Astrid,Freja,Linnea,Sigrid,Maja,Ebba,Tuva,Elin,Aino,Kaisa,Liis,Helmi,Sanni,Kadri,Zofia,Magda,Hanna,Agnieszka,Kinga,
+Chiara,Giulia,Elisa,Federica,Serena,Noa,Tamar,Shira,Maayan,Liron,Hila,Ananya,Kavya,Meera,Divya,Ishita,Wanjiru,Amina,
+Zawadi,Njeri,Achieng,Misaki,Yui,Aoi,Rin,Mio,Seo-bin,Ji-woo,Ha-eun,Da-ol,Shao-an,Yu-chen,Pin-yu,Hsin-yi,Szu-han`),
+);
+
+/** A person's name begins with a given one. */
+export function isWoman(latin: string): boolean {
+  return women.has(latin.split(' ')[0] ?? '');
+}
+
 /** A name as shown, and its Latin part, from which addresses are made. */
 export interface InventedName {
   readonly shown: string;

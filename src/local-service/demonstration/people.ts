@@ -1,6 +1,6 @@
 import type { CatalogueEntity } from '../catalogue-entity.ts';
 import type { Company } from './companies.ts';
-import { personName } from './names.ts';
+import { isWoman, personName } from './names.ts';
 import { phoneIn, placeInText } from './places.ts';
 import { Random } from './random.ts';
 import { fill, list, slug, table, UniqueNames } from './text.ts';
@@ -53,7 +53,7 @@ const localDuties = list(
 );
 
 /** city | industry, or any | title pattern | how many. The rest are spread over all companies. */
-const clusters = table(`
+const clusters = readClusters(`
 Berlin | fintech | Head of Marketing | 12
 London | healthtech | CTO | 12
 Stockholm | | Product Designer | 12
@@ -63,11 +63,35 @@ Amsterdam | climate tech | Head of Product | 8
 Tel Aviv | cybersecurity | VP of Sales | 6
 `);
 
+/** Added later, at companies of any age. */
+const laterClusters = readClusters(`
+New York | cybersecurity | VP of Sales | 8
+Vienna | dental clinic | Dentist | 7
+Austin | dental clinic | Dentist | 7
+Vienna | | ounder | 6
+`);
+
+interface Cluster {
+  readonly city: string;
+  readonly industry: string;
+  readonly title: string;
+  readonly count: number;
+}
+
+function readClusters(text: string): readonly Cluster[] {
+  return table(text).map((cell) => ({
+    city: cell(0),
+    industry: cell(1),
+    title: cell(2),
+    count: Number(cell(3)),
+  }));
+}
+
 const openings = list(
   `
-{title} at {company}, a(n) {kind} in {place}. {First} {duty}.
+{title} at {company}, a(n) {kind} in {place}. {She} {duty}.
 {name} is {title} at {company} in {place}, a(n) {kind} with {headcount} people, and {duty}.
-Works as {title} at {company}, a(n) {kind} in {place}, where {first} {duty}.
+Works as {title} at {company}, a(n) {kind} in {place}, where {she} {duty}.
 Based in {place}, {name} {duty}. {Title} at {company}, a(n) {kind}.
 `,
   '\n',
@@ -86,40 +110,49 @@ The company serves {customers}.
   '\n',
 );
 
-export function* makePeople(total: number, companies: readonly Company[]): Generator<CatalogueEntity> {
+/** `total` people at the companies, and those that were added later at those that were, too. */
+export function* makePeople(
+  total: number,
+  companies: readonly Company[],
+  laterCompanies: readonly Company[],
+): Generator<CatalogueEntity> {
   const random = new Random('people');
   const names = new UniqueNames();
   const filled = new Set<string>();
   let made = 0;
 
   /** Nothing, where the company has someone with that title. */
-  function employ(company: Company, role: Role): CatalogueEntity | undefined {
+  function employ(company: Company, role: Role, draw: Random): CatalogueEntity | undefined {
     const position = `${role.title} at ${company.domain}`;
     if (filled.has(position)) return undefined;
     filled.add(position);
     made++;
-    return compose(company, role, names, random);
+    return compose(company, role, names, draw);
   }
 
-  for (const cluster of clusters) {
-    let left = Number(cluster(3));
-    for (const company of companies) {
+  function* hire(cluster: Cluster, some: readonly Company[], draw: Random): Generator<CatalogueEntity> {
+    let left = cluster.count;
+    for (const company of some) {
       if (left === 0) break;
-      if (company.place.city !== cluster(0)) continue;
-      if (cluster(1) !== '' && company.industry.label !== cluster(1)) continue;
-      const fitting = rolesIn(company).filter(({ title }) => title.includes(cluster(2)));
+      if (company.place.city !== cluster.city) continue;
+      if (cluster.industry !== '' && company.industry.label !== cluster.industry) continue;
+      const fitting = rolesIn(company).filter(({ title }) => title.includes(cluster.title));
       if (fitting.length === 0) continue;
-      const person = employ(company, random.pick(fitting));
+      const person = employ(company, draw.pick(fitting), draw);
       if (person === undefined) continue;
       left--;
       yield person;
     }
   }
+
+  for (const cluster of clusters) yield* hire(cluster, companies, random);
   while (made < total) {
     const company = random.pick(companies);
-    const person = employ(company, random.pick(rolesIn(company)));
+    const person = employ(company, random.pick(rolesIn(company)), random);
     if (person !== undefined) yield person;
   }
+  const later = new Random('later people');
+  for (const cluster of laterClusters) yield* hire(cluster, [...companies, ...laterCompanies], later);
 }
 
 function seniorityInLocal(title: string): string {
@@ -158,6 +191,7 @@ function compose(company: Company, role: Role, names: UniqueNames, random: Rando
   const values = {
     name,
     first: latin.split(' ')[0] ?? latin,
+    she: isWoman(latin) ? 'she' : 'he',
     title: role.title,
     company: company.name,
     kind: local ? industry.label : `${stage} ${industry.label} company`,
@@ -190,6 +224,7 @@ function compose(company: Company, role: Role, names: UniqueNames, random: Rando
       title: role.title,
       seniority: role.seniority,
       department: role.department,
+      gender: isWoman(latin) ? 'female' : 'male',
       company: company.name,
       company_website: `https://www.${company.domain}`,
       company_headcount: headcount,

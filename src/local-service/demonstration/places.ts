@@ -16,7 +16,7 @@ export interface Place {
 // Countries without one borrow +44 1632 960xxx, which belongs to no place.
 const borrowed = '+441632960xxx';
 
-export const places: readonly Place[] = table(`
+export const places: readonly Place[] = read(`
 Berlin | Germany | german | German | +493023125xxx | fintech, climate tech, mobility, HR tech
 Munich | Germany | german | German | +498999998xxx | robotics, AI infrastructure, space tech, insurtech
 Hamburg | Germany | german | German | +494066969xxx | logistics, gaming, martech, foodtech
@@ -53,16 +53,25 @@ Taipei | Taiwan | taiwanese | Mandarin | | semiconductor, robotics, AI infrastru
 Bengaluru | India | indian | Hindi | | developer tools, edtech, space tech, healthtech
 Sydney | Australia | english | English | +6125550xxxx | proptech, agritech, construction tech, travel tech
 Nairobi | Kenya | african | Swahili | | agritech, fintech, logistics, climate tech
-`).map((cell) => ({
-  city: cell(0),
-  country: cell(1),
-  naming: cell(2),
-  language: cell(3),
-  phone: (cell(4) || borrowed).replaceAll(' ', ''),
-  industries: list(cell(5)),
-}));
+`);
 
-const placeByCity = new Map(places.map((place) => [place.city, place]));
+/** Places of the leads that were added later; nothing is drawn from them, so that the leads before stay as they are. */
+const laterPlaces = read(`
+Vienna | Austria | german | German | | climate tech, mobility, legal tech, biotech
+`);
+
+function read(text: string): readonly Place[] {
+  return table(text).map((cell) => ({
+    city: cell(0),
+    country: cell(1),
+    naming: cell(2),
+    language: cell(3),
+    phone: (cell(4) || borrowed).replaceAll(' ', ''),
+    industries: list(cell(5)),
+  }));
+}
+
+const placeByCity = new Map([...places, ...laterPlaces].map((place) => [place.city, place]));
 
 export function placeOf(city: string): Place {
   return lookUp(placeByCity, city);

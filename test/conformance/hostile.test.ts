@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Row } from '../../src/conformance/row.ts';
+import { rows } from '../../src/conformance/rows.ts';
+import { type RowResult, runRows } from '../../src/conformance/run.ts';
+import { listOf, object, objectWith, quoted } from '../../src/conformance/shapes.ts';
+import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
+
+/** Whatever a service answers, every row gets its verdict. */
+
+const entity = {
+  name: 'Ada',
+  links: { website: 'https://ada.example' },
+  description: 'text',
+  score: { score: '0.9', reason: 'text' },
+  enrich_fields: { headcount: { content: '1', reference: 'text' } },
+};
+const batch = {
+  object: 'entity_search_batch',
+  leads_search_id: 'ls_1',
+  batch_index: 1,
+  count: 1,
+  cum_count: 1,
+};
+const done = { object: 'entity_search_done', cum_count: 1, stop_reason: 'limit', finish: true };
+const page = { object: 'entity_search_items', leads_search_id: 'ls_1', status: 'done', pts: 0, num: 5 };
+const metadata = { type: 'web2list', target: 'text', instruction: null, limit: 1 };
+
+/** What a service says that keeps to the document. */
+const bodies: Readonly<Record<Exclude<EndpointName, 'search'>, object>> = {
+  createTask: { leads_search_id: 'ls_1' },
+  status: { status: { status: 'done', ready_count: 1, verified_count: 1, stop_reason: 'limit' } },
+  fetch: { ...page, count: 1, ready_count: 1, limit: 7, entities: [entity] },
+  contactSearch: {
+    object: 'contact_search_result',
+    request: { contact_type: 'email', objective: 'text' },
+    result: { content: 'text', reference: null },
+    created_at: '2026-01-05T12:00:00Z',
+  },
+  deepSearch: { success: true, answer: { Result: 'text', Citations: [] } },
+  enrich: { success: true, answer: { city: 'text' } },
+  extract: { success: true, data: [{ name: 'text' }], metadata },
+  balance: { object: 'credit_balance', available_credits: 100, updated_at: '2026-01-05 12:00:00' },
+};
+const events: readonly object[] = [{ ...batch, entities: [entity] }, done];
+
+const deep = fc.integer({ min: 5000, max: 20_000 });
+const odd = fc.oneof(
+  deep.map((levels) => `${'['.repeat(levels)}${']'.repeat(levels)}`),
+  deep.map((levels) => `${'{"status":'.repeat(levels)}1${'}'.repeat(levels)}`),
+  fc.constantFrom(
+    '{"toString":1,"valueOf":1}',
+    '{"toString":null,"toJSON":1,"length":5}',
+    '{"__proto__":{"name":1},"constructor":1}',
+    'null',
+    'true',
+    '1e999',
+    '-0.5',
+    '""',
+    '[null]',
+    `"${'x'.repeat(100_000)}"`,
+  ),
+);
+
+/** The members of an answer on all levels, as paths. */
+function pathsOf(value: unknown, path: readonly string[] = []): string[][] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    [...path, name],
+    ...pathsOf(inner, [...path, name]),
+  ]);
+}
+
+/** As JSON, with something else in one place. */
+function written(value: object, path: readonly string[], text: string): string {
+  const copy = structuredClone(value) as Record<string, unknown>;
+  let inner = copy;
+  for (const name of path.slice(0, -1)) inner = inner[name] as Record<string, unknown>;
+  inner[path.at(-1) as string] = '\u0001';
+  return JSON.stringify(copy).replace('"\\u0001"', () => text);
+}
+
+type Answers = (path: string) => string;
+
+function answering(change: { path: readonly string[]; text: string }): Answers {
+  const [part = '', ...path] = change.path;
+  return (asked) => {
+    const name = Object.entries(endpoints).find(([, endpoint]) => endpoint.path === asked)?.[0];
+    if (name === 'search') {
+      const payloads = events.map((event, at) =>
+        part === `event ${at}` ? written(event, path, change.text) : JSON.stringify(event),
+      );
+      return [...payloads, '[DONE]'].map((payload) => `data: ${payload}\n\n`).join('');
+    }
+    const body = bodies[name as keyof typeof bodies];
+    return name === part ? written(body, path, change.text) : JSON.stringify(body);
+  };
+}
+
+const places = [
+  ...Object.entries(bodies).flatMap(([name, body]) => pathsOf(body, [name])),
+  ...events.flatMap((event, at) => pathsOf(event, [`event ${at}`])),
+];
+
+/** Time that passes at once, apart from the limit of a whole answer. */
+const clock = {
+  now: () => new Date(),
+  monotonic: () => performance.now(),
+  after(ms: number, callback: () => void) {
+    if (ms > 1000) return () => undefined;
+    const immediate = setImmediate(callback);
+    return () => clearImmediate(immediate);
+  },
+};
+
+async function judge(some: readonly Row[], answers: Answers): Promise<RowResult[]> {
+  const run = runRows(some, {
+    fetch: async (input) => new Response(answers(new URL(String(input)).pathname)),
+    clock,
+    signal: new AbortController().signal,
+    newKey: () => crypto.randomUUID(),
+    userAgent: 'test',
+    secondsFor: () => 30,
+    baseUrl: new URL('https://service.example'),
+    keys: {
+      main: 'main-key',
+      other: 'k',
+      revoked: 'k',
+      expired: 'k',
+      no_access: 'k',
+      no_credits: 'k',
+      busy: 'k',
+    },
+    free: false,
+    pollMs: 1,
+  });
+  const results: RowResult[] = [];
+  for await (const result of run) results.push(result);
+  return results;
+}
+
+describe('a service that answers with something of another type', () => {
+  // Of a service that accepts everything, these rows are about what is in the answers.
+  const judged = rows.filter(({ expect: { status, check } }) => status.includes(200) && check !== undefined);
+
+  it('passes most of these rows when it does not', async () => {
+    const results = await judge(judged, answering({ path: [], text: '' }));
+    expect(results.filter(({ result }) => result === 'passed').length).toBeGreaterThan(60);
+  });
+
+  it('gets a verdict on every row, with what was got cut to be shown', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...places), odd, async (path, text) => {
+        const results = await judge(judged, answering({ path, text }));
+        expect(results.map(({ row }) => row)).toEqual(judged.map(({ id }) => id));
+        for (const { got } of results) expect(got.length).toBeLessThanOrEqual(400);
+      }),
+      { numRuns: 80 },
+    );
+  });
+});
+
+describe('a value is quoted', () => {
+  const nested = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) as unknown;
+  it.each([
+    ['absent', undefined, 'absent'],
+    ['short', { a: [1, 'x', null, { b: true }] }, '{"a":[1,"x",null,{"b":true}]}'],
+    ['empty', [{}, []], '[{},[]]'],
+    ['long', 'x'.repeat(100), `"${'x'.repeat(59)}…`],
+    ['deep', nested, `${'['.repeat(60)}…`],
+    ['without toString', { toString: 1, valueOf: 1 }, '{"toString":1,"valueOf":1}'],
+  ])('%s', (_, value, text) => expect(quoted(value)).toBe(text));
+
+  it('and an answer may have two hundred thousand problems', () => {
+    const shape = objectWith({ entities: listOf(object) });
+    expect(shape({ entities: Array.from({ length: 200_000 }, () => 1) }, '$')).toHaveLength(200_000);
+  });
+});

@@ -1,0 +1,431 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EntityType, entityTypes, streamEntityTypes } from '../../src/contract/types.ts';
+import { type LocalService, startLocalService } from '../../src/local-service/server.ts';
+import { temporaryFolder } from '../helpers/run.ts';
+import { payloads, SteppedClock } from './running.ts';
+
+/** What the demonstration finds, for objectives as people type them. */
+
+interface Found {
+  readonly name: string;
+  readonly description: string;
+  readonly score: { readonly score: string; readonly reason: string };
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+const folder = temporaryFolder();
+const hints: string[] = [];
+let service: LocalService;
+beforeAll(async () => {
+  service = await startLocalService({
+    stateDir: folder,
+    port: 0,
+    pid: process.pid,
+    clock: new SteppedClock(),
+    switches: {
+      batch_pause_ms: 0,
+      batch_size: 1000,
+      opening_credits: 10_000_000,
+      task_start_ms: 0,
+      task_step_ms: 0,
+    },
+    hint: (line) => hints.push(line),
+  });
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const fields = ['title', 'industry', 'city', 'country', 'gender', 'seniority', 'funding_stage', 'headcount'];
+fields.push('founded', 'topic', 'language', 'followers', 'subscribers', 'format', 'products', 'customers');
+fields.push('product_category', 'business_model', 'specialty');
+
+function call(path: string, body?: object): Promise<Response> {
+  return fetch(`${service.url}/v1/entity-search${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      'x-api-key': 'lp_local_demo',
+      'content-type': 'application/json',
+      'idempotency-key': crypto.randomUUID(),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+/** All that fits, with its facts, by a stream where there is one. */
+async function find(type: EntityType, objective: string): Promise<Found[]> {
+  const body = { entity_type: type, objective, limit: 400, enrich_fields: fields };
+  let entities: Record<string, unknown>[];
+  if (streamEntityTypes.some((one) => one === type)) {
+    const events = payloads(await (await call('', body)).text()) as {
+      entities?: Record<string, unknown>[];
+    }[];
+    entities = events.flatMap((event) => event.entities ?? []);
+  } else {
+    const created = await call('/create_task', { ...body, enable_web_search: true });
+    const { leads_search_id: id } = (await created.json()) as { leads_search_id: string };
+    await call(`/status?leads_search_id=${id}`);
+    const page = await (await call(`/fetch?leads_search_id=${id}&num=500`)).json();
+    ({ entities } = page as { entities: Record<string, unknown>[] });
+  }
+  return entities.map(({ enrich_fields: enriched, ...lead }) => ({
+    ...(lead as Omit<Found, 'facts'>),
+    facts: Object.fromEntries(
+      Object.entries(enriched as Record<string, { content: string }>).map(([name, { content }]) => [
+        name,
+        content,
+      ]),
+    ),
+  }));
+}
+
+type Wanted = RegExp | ((value: string) => boolean);
+const not =
+  (pattern: RegExp): Wanted =>
+  (value) =>
+    !pattern.test(value);
+const over =
+  (number: number): Wanted =>
+  (value) =>
+    Number(value) > number;
+const upTo =
+  (number: number): Wanted =>
+  (value) =>
+    Number(value) <= number;
+
+/** At least so many are found, and each of them is so. */
+type Row = readonly [type: EntityType, objective: string, atLeast: number, each: Record<string, Wanted>];
+
+const fintechInBerlin = { industry: /^fintech$/, city: /^Berlin$/ };
+const dentalInVienna = { industry: /^dental clinic$/, city: /^Vienna$/ };
+const vegan = { topic: /^vegan (baking|cooking)$/ };
+
+const found: readonly Row[] = [
+  // Plain ones.
+  ['company', 'fintech in Berlin', 30, fintechInBerlin],
+  ['company', 'seed-stage fintech in Berlin', 14, { ...fintechInBerlin, funding_stage: /^seed$/ }],
+  [
+    'company',
+    'fintech startups in London that closed a Series A',
+    1,
+    { industry: /^fintech$/, city: /^London$/, funding_stage: /^Series A$/ },
+  ],
+  [
+    'company',
+    'AI infrastructure startups in San Francisco with more than 50 employees',
+    8,
+    { industry: /^AI infrastructure$/, city: /^San Francisco$/, headcount: over(50) },
+  ],
+  ['company', 'AI-powered startups based in San Francisco', 8, { city: /^San Francisco$/ }],
+  ['company', 'cybersecurity companies in New York', 12, { industry: /^cybersecurity$/, city: /^New York$/ }],
+  [
+    'company',
+    'B2B SaaS in Amsterdam with 10-50 employees',
+    3,
+    { business_model: /B2B SaaS/, city: /^Amsterdam$/, headcount: upTo(50) },
+  ],
+  ['company', 'law firms in Europe', 5, { industry: /^law firm$/ }],
+  ['company', 'Nordlicht Pay', 1, { name: /^Nordlicht Pay$/ }],
+  [
+    'person',
+    'VP of Sales at cybersecurity companies in New York',
+    6,
+    { title: /^VP of Sales$/, industry: /^cybersecurity$/, city: /^New York$/ },
+  ],
+  [
+    'person',
+    'heads of marketing at fintech companies in Berlin',
+    10,
+    { title: /^Head of Marketing$/, ...fintechInBerlin },
+  ],
+  [
+    'person',
+    'CTOs of healthtech startups in London',
+    8,
+    { title: /CTO/, industry: /^healthtech$/, city: /^London$/ },
+  ],
+  [
+    'person',
+    'senior product designers in Stockholm',
+    1,
+    { title: /^Senior Product Designer$/, city: /^Stockholm$/ },
+  ],
+  [
+    'youtube_creator',
+    'climate podcasts on YouTube with over 100k subscribers',
+    8,
+    { topic: /^climate$/, format: /^podcast$/, subscribers: over(100_000) },
+  ],
+  [
+    'youtube_creator',
+    'travel vloggers with 100k followers',
+    1,
+    { topic: /^travel$/, subscribers: over(99_999) },
+  ],
+  ['shopify_store', 'shopify stores for trail running', 20, { product_category: /^trail running$/ }],
+
+  // Words that say nothing elsewhere, and much here.
+  ['shopify_store', 'running shoes', 5, { product_category: /^trail running$/ }],
+  [
+    'shopify_store',
+    'stores that sell running shoes in Germany',
+    0,
+    { product_category: /^trail running$/, country: /^Germany$/ },
+  ],
+  ['instagram_creator', 'running influencers', 8, { description: /runn/i }],
+  ['company', 'space tech startups', 8, { industry: /^space tech$/ }],
+  ['company', 'companies in the fintech space', 60, { industry: /^fintech$/ }],
+  ['company', 'the best new fast-growing fintech startups hiring in Berlin right now', 30, fintechInBerlin],
+  ['person', 'founders in New York', 2, { title: /founder/i, city: /^New York$/ }],
+
+  // Plurals and other words for it.
+  ['company', 'dentists in Austin', 14, { industry: /^dental clinic$/, city: /^Austin$/ }],
+  ['company', 'dental practices in Vienna', 0, dentalInVienna],
+  ['person', 'dentists in Austin', 7, { industry: /^dental clinic$/, city: /^Austin$/ }],
+  ['company', 'breweries in the UK', 1, { industry: /^craft brewery$/, country: /^United Kingdom$/ }],
+  ['company', 'health tech in London', 20, { industry: /^healthtech$/, city: /^London$/ }],
+  ['company', 'climate startups in Europe', 15, { industry: /^climate tech$/ }],
+  ['company', 'accounting firms in Germany', 1, { industry: /^accounting firm$/, country: /^Germany$/ }],
+  ['person', 'female founders in Lisbon', 8, { gender: /^female$/, title: /ounder/, city: /^Lisbon$/ }],
+  ['person', 'women who founded fintechs', 4, { gender: /^female$/, title: /ounder/, industry: /^fintech$/ }],
+  ['person', 'male founders in Lisbon', 8, { gender: /^male$/, title: /ounder/, city: /^Lisbon$/ }],
+  ['person', 'software engineers at fintechs in London', 1, { title: /Engineer$/, city: /^London$/ }],
+  ['person', 'heads of sales', 20, { title: /^VP of Sales$/ }],
+  ['instagram_creator', 'vegan recipes', 12, vegan],
+  ['tiktok_creator', 'vegan recipe creators', 12, vegan],
+  ['youtube_creator', 'vegan recipes', 8, vegan],
+  ['youtube_creator', 'home espresso reviewers', 10, { topic: /^home espresso$/ }],
+  ['shopify_store', 'candle shops', 5, { product_category: /^scented candles$/ }],
+  [
+    'shopify_store',
+    'sustainable skincare brands in France',
+    10,
+    { product_category: /^sustainable skincare$/, country: /^France$/ },
+  ],
+
+  // One or the other.
+  [
+    'company',
+    'fintech startups in Berlin or Munich',
+    31,
+    { industry: /^fintech$/, city: /^(Berlin|Munich)$/ },
+  ],
+  [
+    'company',
+    'fintechs in Berlin, Munich and Hamburg',
+    33,
+    { industry: /^fintech$/, city: /^(Berlin|Munich|Hamburg)$/ },
+  ],
+  ['company', 'fintech in Berlin, Germany', 30, fintechInBerlin],
+  [
+    'company',
+    'biotech, robotics or gaming companies in Tokyo',
+    10,
+    { industry: /^(biotech|robotics|gaming)$/, city: /^Tokyo$/ },
+  ],
+  ['person', 'CFOs or COOs of fintechs', 2, { title: /CFO|COO/, industry: /^fintech$/ }],
+
+  // What is not wanted.
+  ['company', 'fintech not in Berlin', 40, { industry: /^fintech$/, city: not(/Berlin/) }],
+  [
+    'company',
+    'fintech companies that are not based in Berlin',
+    40,
+    { industry: /^fintech$/, city: not(/Berlin/) },
+  ],
+  [
+    'company',
+    "fintechs that aren't in Berlin or Munich",
+    40,
+    { industry: /^fintech$/, city: not(/Berlin|Munich/) },
+  ],
+  [
+    'company',
+    'fintechs in Germany except Berlin, Munich and Hamburg',
+    0,
+    { industry: /^fintech$/, country: /^Germany$/, city: not(/Berlin|Munich|Hamburg/) },
+  ],
+  ['company', 'companies not in Germany', 100, { country: not(/Germany/) }],
+  ['company', 'non-US fintechs', 60, { industry: /^fintech$/, country: not(/United States/) }],
+  [
+    'company',
+    'fintechs outside Europe',
+    15,
+    { industry: /^fintech$/, country: not(/Germany|France|United Kingdom|Spain|Italy|Poland/) },
+  ],
+  ['company', 'startups in Berlin, but no fintech', 8, { city: /^Berlin$/, industry: not(/fintech/) }],
+  ['company', 'biotech not founded after 2015', 8, { industry: /^biotech$/, founded: upTo(2015) }],
+  ['company', 'not only fintech in Berlin', 30, fintechInBerlin],
+  [
+    'company',
+    'companies in Berlin with not more than 20 employees',
+    10,
+    { city: /^Berlin$/, headcount: upTo(20) },
+  ],
+  [
+    'person',
+    'product designers who are not senior in Stockholm',
+    10,
+    { title: /^Product Designer$/, city: /^Stockholm$/ },
+  ],
+  [
+    'person',
+    'founders in Lisbon without CEOs',
+    5,
+    { title: /^(Founder|Co-founder & CTO)$/, city: /^Lisbon$/ },
+  ],
+  [
+    'youtube_creator',
+    'podcasts not over 100k subscribers',
+    10,
+    { format: /^podcast$/, subscribers: upTo(100_000) },
+  ],
+  [
+    'shopify_store',
+    'jewellery brands that are not in the US',
+    5,
+    { product_category: /jewellery/, country: not(/United States/) },
+  ],
+  ['shopify_store', 'coffee, not in Germany', 8, { product_category: /coffee/, country: not(/Germany/) }],
+
+  // German.
+  ['company', 'Fintechs aus Berlin', 30, fintechInBerlin],
+  [
+    'company',
+    'Fintech-Startups in Berlin mit weniger als 20 Mitarbeitern',
+    8,
+    { ...fintechInBerlin, headcount: upTo(20) },
+  ],
+  ['company', 'Berliner Fintechs', 30, fintechInBerlin],
+  ['company', 'Zahnarztpraxen in Wien', 10, dentalInVienna],
+  ['company', 'Zahnarztpraxis in Wien', 10, dentalInVienna],
+  ['company', 'Brauereien in Deutschland', 1, { industry: /^craft brewery$/, country: /^Germany$/ }],
+  [
+    'company',
+    'Fintechs in Deutschland, aber nicht in Berlin',
+    3,
+    { industry: /^fintech$/, country: /^Germany$/, city: not(/Berlin/) },
+  ],
+  ['company', 'Fintechs außerhalb von Deutschland', 40, { industry: /^fintech$/, country: not(/Germany/) }],
+  ['company', 'Unternehmen in München ohne Robotik', 5, { city: /^Munich$/, industry: not(/robotics/) }],
+  ['company', 'Biotechs, die vor 2015 gegründet wurden', 5, { industry: /^biotech$/, founded: upTo(2014) }],
+  ['person', 'Zahnärzte in Wien', 7, dentalInVienna],
+  ['person', 'Gründerinnen in Lissabon', 8, { gender: /^female$/, title: /ounder/, city: /^Lisbon$/ }],
+  [
+    'person',
+    'Marketingleiter bei Fintechs in Berlin',
+    10,
+    { title: /^Head of Marketing$/, ...fintechInBerlin },
+  ],
+  [
+    'youtube_creator',
+    'Klimapodcasts mit mehr als 100.000 Abonnenten',
+    8,
+    { topic: /^climate$/, format: /^podcast$/, subscribers: over(100_000) },
+  ],
+  ['youtube_creator', 'Kochkanäle auf Spanisch', 10, { topic: /cooking$/, language: /^Spanish$/ }],
+  ['shopify_store', 'Läden für Laufschuhe', 5, { product_category: /^trail running$/ }],
+
+  // Chinese.
+  ['xiaohongshu', '咖啡博主', 8, { topic: /咖啡/ }],
+  ['xiaohongshu', '不在上海的咖啡博主', 8, { topic: /咖啡/, city: not(/上海/) }],
+  ['wechat', 'skincare, not in Beijing', 6, { topic: /skincare/, city: not(/Beijing/) }],
+];
+
+/** Nothing fits, and nothing else is passed off as fitting. */
+const notFound: readonly (readonly [type: EntityType, objective: string])[] = [
+  ['company', 'quantum plumbing'],
+  ['company', 'fintech in Atlantis'],
+  ['company', 'blockchain startups'],
+  ['company', 'marketing agencies in London'],
+  ['person', 'VP of Sales at cybersecurity companies in Atlantis'],
+  ['person', 'VP of Sales at dental clinics in New York'],
+  ['company', 'Series F fintech in Berlin'],
+  ['shopify_store', 'teen fashion'],
+  ['tiktok_creator', 'constructor toString __proto__'],
+];
+
+describe('an objective finds what it says, and nothing else', () => {
+  it.each(found)('%s: %s', async (type, objective, atLeast, each) => {
+    const leads = await find(type, objective);
+    const odd = leads.filter((lead) =>
+      Object.entries(each).some(([name, wanted]) => {
+        const value = name === 'name' || name === 'description' ? lead[name] : (lead.facts[name] ?? '');
+        return !(wanted instanceof RegExp ? wanted.test(value) : wanted(value));
+      }),
+    );
+    expect(odd.map(({ name, description, score }) => ({ name, description, score }))).toEqual([]);
+    expect(leads.length).toBeGreaterThanOrEqual(atLeast);
+  });
+
+  it.each(notFound)('%s: %s finds nothing', async (type, objective) => {
+    expect(await find(type, objective)).toEqual([]);
+  });
+});
+
+describe('scores', () => {
+  const numbersOf = (leads: readonly Found[]) => leads.map(({ score }) => Number(score.score));
+
+  it.each<[EntityType, string]>([
+    ['company', 'seed-stage fintech in Berlin'],
+    ['company', 'Zahnarztpraxen in Wien'],
+    ['person', 'female founders in Lisbon'],
+    ['instagram_creator', 'vegan recipes'],
+    ['shopify_store', 'running shoes'],
+    ['wechat', 'skincare'],
+  ])('of %s: %s are spread, the best first', async (type, objective) => {
+    const scores = numbersOf(await find(type, objective));
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+    expect(Math.max(...scores)).toBeLessThan(1);
+    expect(Math.max(...scores) - Math.min(...scores)).toBeGreaterThan(0.1);
+    expect(new Set(scores).size).toBeGreaterThan(Math.min(4, scores.length / 2));
+  });
+
+  it('are higher for what a lead is than for what it mentions', async () => {
+    const leads = await find('company', 'cybersecurity or software');
+    const kinds = leads.map(({ facts }) => /cybersecurity|software/.test(facts.industry ?? ''));
+    const firstOther = kinds.indexOf(false);
+    expect(firstOther).toBeGreaterThan(20);
+    expect(numbersOf(leads)[firstOther]).toBeLessThan(Number(leads[0]?.score.score) - 0.15);
+  });
+
+  it('name what matched, in the words of the objective', async () => {
+    const [lead] = await find(
+      'company',
+      'Zahnarztpraxen in Wien, nicht mehr als 20 Mitarbeiter, no orthodontics',
+    );
+    expect(lead?.score.reason).toMatch(
+      /^matches Zahnarztpraxen, Wien, headcount \d+ \(nicht mehr als 20\), not orthodontics$/,
+    );
+  });
+});
+
+describe('a search that finds nothing', () => {
+  it.each(entityTypes)(
+    'says what the demonstration knows of %s, and its example finds leads',
+    async (type) => {
+      hints.length = 0;
+      expect(await find(type, 'zzqx kwyjibo')).toEqual([]);
+      expect(hints[0]).toMatch(/^The demonstration knows no \w+.* that fits\. What it knows:$/);
+      expect(hints.length).toBeGreaterThan(3);
+      const example = /^For example: (.+)$/.exec(hints.at(-1) ?? '')?.[1] ?? '';
+      hints.length = 0;
+      expect((await find(type, example)).length).toBeGreaterThan(1);
+      expect(hints).toEqual([]);
+    },
+  );
+
+  it('is silent where there is nothing to say: all that fits is excluded', async () => {
+    hints.length = 0;
+    const body = {
+      entity_type: 'company',
+      objective: 'Nordlicht Pay',
+      dedup_custom_leads: ['Nordlicht Pay'],
+    };
+    const answer = await (await call('', body)).text();
+    expect(payloads(answer)).toContainEqual(expect.objectContaining({ cum_count: 0 }));
+    expect(hints).toEqual([]);
+  });
+});
