@@ -21,8 +21,7 @@ export interface SecretService {
 const secretsService = ['org.freedesktop.secrets', '/org/freedesktop/secrets'] as const;
 const collection = '/org/freedesktop/secrets/collection/login';
 
-export async function startSecretService(): Promise<SecretService> {
-  const home = temporaryFolder();
+export async function startSecretService(home = temporaryFolder()): Promise<SecretService> {
   const env: Record<string, string> = {
     PATH: process.env.PATH ?? '',
     HOME: home,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs } from '../helpers/parts.ts';
@@ -40,10 +40,12 @@ describe.skipIf(!hasParts)('the session that README shows', () => {
   let service: ReturnType<typeof start>;
   let url = '';
   const folder = temporaryFolder();
+  // How wide a table is depends on the length of this path, so it must not depend on where temporary folders are.
+  const userHome = mkdtempSync('/tmp/leadpipe-test-');
 
   beforeAll(async () => {
-    secrets = await startSecretService();
-    execFileSync('npm', ['pack', '--pack-destination', secrets.env.HOME ?? ''], {
+    secrets = await startSecretService(userHome);
+    execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', secrets.env.HOME ?? ''], {
       cwd: root,
       stdio: 'ignore',
     });
@@ -58,6 +60,7 @@ describe.skipIf(!hasParts)('the session that README shows', () => {
     service.kill('SIGTERM');
     await ended;
     await secrets.close();
+    rmSync(userHome, { recursive: true, force: true });
   });
 
   it('is what a new user sees', async () => {
