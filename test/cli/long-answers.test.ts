@@ -2,7 +2,16 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import {
+  chunk,
+  errorAnswer,
+  type FaultServer,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
 import { pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
@@ -85,6 +94,51 @@ describe('a signal ends a run that computes', () => {
     const rows = readFileSync(part, 'utf8').split('\r\n');
     expect(rows.pop()).toBe('');
     for (const row of rows) expect(row.split(',')).toHaveLength(30_000);
+  });
+
+  it('half-way through a batch: the search that is continued has each lead once', async () => {
+    const leads = Array.from({ length: 901 }, (_, at) => `{"name":"N${at}"}`);
+    const [first = '', second = '', ...end] = searchFrames([leads.slice(0, 1), leads.slice(1)]);
+    let searches = 0;
+    server = await startFaultServer((socket, { method }) => {
+      if (method === 'GET') socket.end(errorAnswer('404 Not Found', 'not_found', 'no'));
+      else if (searches++ === 0) socket.write(Buffer.concat([Buffer.from(streamHead), chunk(first)]));
+      else
+        socket.end(
+          Buffer.concat([Buffer.from(streamHead), chunk(searchFrames([]).join('')), Buffer.from(lastChunk)]),
+        );
+      if (searches === 1) goOn = () => socket.write(chunk(second + end.join('')));
+    });
+    let goOn = (): unknown => undefined;
+    const env = { ...pointedAt(server.url), LEADPIPE_STATE_DIR: temporaryFolder() };
+    const cwd = temporaryFolder();
+    const columns = Array.from({ length: 3000 }, (_, at) => `c${at}`).join(',');
+    const args = [
+      'search',
+      'company',
+      'x',
+      '--limit',
+      '1000',
+      '-o',
+      'leads.csv',
+      '--columns',
+      `name,${columns}`,
+    ];
+    const child = start(args, { env, cwd });
+    const ended = resultOf(child);
+    const part = join(cwd, 'leads.csv.part');
+    const lines = (): number => readFileSync(part, 'utf8').split('\r\n').length;
+    await waitFor(() => readdirSync(cwd).length > 0 && lines() === 3);
+    goOn();
+    await waitFor(() => lines() > 3);
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('1 lead arrived') });
+    expect(lines()).toBeLessThan(900);
+    expect(await run(['search', '--continue', operationIn(env)], { env, cwd })).toMatchObject({ code: 0 });
+    const names = readFileSync(join(cwd, 'leads.csv'), 'utf8')
+      .split('\r\n')
+      .map((row) => row.split(',', 1)[0]);
+    expect(names).toEqual(['name', ...leads.map((lead) => JSON.parse(lead).name), '']);
   });
 
   it('an answer that is printed again', async () => {
