@@ -44,7 +44,6 @@ const lazyPackages = [
   'ajv',
   'undici',
   'ora',
-  'cli-table3',
   'csv-',
   'conf',
   '@napi-rs/keyring',

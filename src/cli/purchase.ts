@@ -32,12 +32,14 @@ export interface Purchase<T> {
   send(client: Client, idempotencyKey: string): Promise<Answer<T>>;
   /** What the service says when it finished without a result; undefined when there is one. */
   failureOf?(answer: Answer<T>): string | undefined;
-  recordsOf(answer: Answer<T>): readonly JsonText[];
+  recordsOf(answer: Answer<T>): Promise<readonly JsonText[]>;
 }
 
 /** What was bought, once it is written. */
 export interface Bought {
   readonly text: JsonText;
+  /** How many records were written. */
+  readonly records: number;
   readonly ids: {
     readonly requestId?: string;
     readonly idempotencyKey: string;
@@ -64,9 +66,10 @@ export async function buy<T>(
 ): Promise<Bought | undefined> {
   const idempotencyKey = checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey());
   const layout = toLayout(options, purchase.layout);
-  const arrived: { answer?: Answer<T>; ids: Bought['ids']; stored: boolean } = {
+  const arrived: { answer?: Answer<T>; ids: Bought['ids']; stored: boolean; records: number } = {
     ids: { idempotencyKey },
     stored: false,
+    records: 0,
   };
   const written = withConnection(context, options, async (connection) => {
     const { client, settings, preview } = connection;
@@ -93,17 +96,21 @@ export async function buy<T>(
         arrived.answer = answer;
         arrived.ids = idsOf(answer, idempotencyKey, journal);
         const failure = purchase.failureOf?.(answer);
-        const records = failure === undefined ? purchase.recordsOf(answer) : [];
         const noResult = failure === undefined ? undefined : toNoResult(failure);
+        const warnUnkept = (error: unknown): false => {
+          createNotes(context, options).warn(`${(error as Error).message}; it can not be shown again`);
+          return false;
+        };
+        // On the disk before anything is made of it, which may take a while.
+        arrived.stored = await store(context, journal, answer).catch(warnUnkept);
+        const records = failure === undefined ? await purchase.recordsOf(answer) : [];
+        arrived.records = records.length;
         const end = {
           outcome: noResult?.outcome ?? 'complete',
           charged: noResult?.details.charged ?? 'yes',
           ...(purchase.shape === 'list' ? { leads: records.length } : {}),
         };
-        arrived.stored = await store(context, journal, answer, end).catch((error: unknown) => {
-          createNotes(context, options).warn(`${(error as Error).message}; it can not be shown again`);
-          return false;
-        });
+        if (arrived.stored) arrived.stored = await close(journal, answer, end).catch(warnUnkept);
         if (noResult !== undefined) throw noResult;
         await output.write(records);
         await output.finish();
@@ -120,6 +127,7 @@ export async function buy<T>(
   const notes = createNotes(context, options);
   return {
     text,
+    records: arrived.records,
     notes,
     ids: arrived.ids,
     close(summary) {
@@ -151,16 +159,23 @@ function toNoResult(failure: string): LeadpipeError {
   });
 }
 
-/** Keeps the answer, and closes the journal: false where none is kept. Throws LocalIoError. */
+/** Keeps the answer: false where none is kept. Throws LocalIoError. */
 async function store(
   context: Context,
-  journal: Journal,
-  { text, requestId }: Answer<unknown>,
-  end: { readonly outcome: Outcome; readonly charged: Charged; readonly leads?: number },
+  { operationId }: Journal,
+  { text }: Answer<unknown>,
 ): Promise<boolean> {
-  const { operationId } = journal;
   if (operationId === undefined) return false;
   await storeAnswer(folderOf(context.directories.state, operationId), text);
+  return true;
+}
+
+/** The journal knows that it is kept, and what came of it. Throws LocalIoError. */
+async function close(
+  journal: Journal,
+  { requestId }: Answer<unknown>,
+  end: { readonly outcome: Outcome; readonly charged: Charged; readonly leads?: number },
+): Promise<true> {
   await journal.append(
     { type: 'answered', request_id: requestId ?? null },
     { type: 'terminal', state: null, ready_count: null, ...end },

@@ -17,7 +17,7 @@ export interface RecordOutput {
   readonly onTerminal: boolean;
   /** Resolves when the output can take more. */
   write(records: readonly JsonText[]): Promise<void>;
-  /** Resolves when everything written is on the disk; returns the bytes of the file, undefined where it has no length. */
+  /** Resolves when everything written is on the disk; returns the bytes of whole writes in the file, undefined where it has no length. */
   sync(): Promise<number | undefined>;
   /**
    * Everything that will ever be there has been written: the file of `-o` appears, also when the run then fails.
@@ -92,15 +92,18 @@ export async function withOutput<T>(
       width: widthOf(context),
       color: onTerminal && colorOf(context, context.stdout, options.color),
       csvRaw: options.csvRaw === true,
+      signal: context.signal,
       ...(fileSink === undefined ? {} : { continued: fileSink.continued, lineEnd: fileSink.lineEnd }),
     });
   let writer = typeof layout === 'function' ? undefined : await writerOf(layout);
   const writerFor = async (records: readonly JsonText[]): Promise<RecordWriter> => {
-    writer ??= await writerOf(typeof layout === 'function' ? layout(records) : layout);
+    writer ??= await writerOf(typeof layout === 'function' ? await layout(records, context.signal) : layout);
     return writer;
   };
   let open = true;
   let written = false;
+  // Of whole writes. The rows of one that was stopped half-way are not counted: whoever goes on with the file cuts them off.
+  let length = fileSink?.length;
   const cut = async (): Promise<string | undefined> => {
     if (!open) return undefined;
     open = false;
@@ -110,11 +113,12 @@ export async function withOutput<T>(
   };
   const sync = async (): Promise<number | undefined> => {
     await fileSink?.sync();
-    return fileSink?.length;
+    return length;
   };
   const finish = async (counted?: (length: number | undefined) => Promise<void>): Promise<void> => {
     if (!open) return;
     await (await writerFor([])).end();
+    length = fileSink?.length;
     await counted?.(await sync());
     open = false;
     await fileSink?.commit();
@@ -123,6 +127,7 @@ export async function withOutput<T>(
     const write = async (records: readonly JsonText[]): Promise<void> => {
       written = true;
       await (await writerFor(records)).write(records);
+      length = fileSink?.length;
     };
     const result = await work({ file, onTerminal, write, sync, finish, cut });
     await finish();

@@ -1,58 +1,58 @@
-import { endOfString, type JsonText, toLine } from './text.ts';
+import { endOfValue, type JsonText, skipSpace, toLine, toLinePieces } from './text.ts';
 
 /** Deeper levels begin where this one does: hostile nesting would be mostly spaces. */
 const deepest = 40;
+/** Characters that are gathered for a piece. */
+const pieceLength = 1 << 16;
 
-/** The same JSON with a member or item per line, for people. Numbers and strings stay as they were written. */
-export function indented(text: JsonText): string {
-  const source = toLine(text);
-  let result = '';
+/** The same JSON with a member or item per line, for people, in pieces. Numbers and strings stay as they were written. */
+export function* indented(text: JsonText): Generator<string, void> {
+  let piece = '';
   let depth = 0;
   const lineBreak = (): string => `\n${'  '.repeat(Math.min(depth, deepest))}`;
-  for (let at = 0; at < source.length; at++) {
-    const character = source.charAt(at);
+  for (let at = skipSpace(text, 0); at < text.length; at = skipSpace(text, at)) {
+    if (piece.length > pieceLength) {
+      yield piece;
+      piece = '';
+    }
+    const character = text.charAt(at);
+    let end = at + 1;
     switch (character) {
-      case '"': {
-        const end = endOfString(source, at);
-        result += source.slice(at, end);
-        at = end - 1;
-        break;
-      }
       case '{':
       case '[': {
-        const empty = emptyEnd.exec(source.slice(at + 1, at + 1 + longestGap));
-        if (empty !== null) {
-          result += character + empty[1];
-          at += empty[0].length;
+        const next = skipSpace(text, end);
+        if (text[next] === '}' || text[next] === ']') {
+          // An empty object or array stays on one line.
+          piece += character + text[next];
+          end = next + 1;
           break;
         }
         depth++;
-        result += character + lineBreak();
+        piece += character + lineBreak();
         break;
       }
       case '}':
       case ']':
         depth--;
-        result += lineBreak() + character;
+        piece += lineBreak() + character;
         break;
       case ',':
-        result += character + lineBreak();
+        piece += character + lineBreak();
         break;
       case ':':
-        result += ': ';
-        break;
-      case ' ':
-      case '\t':
-      case '\n':
-      case '\r':
+        piece += ': ';
         break;
       default:
-        result += character;
+        end = Math.max(end, endOfValue(text, at));
+        if (end - at > pieceLength) {
+          yield piece;
+          piece = '';
+          yield* toLinePieces(text.slice(at, end));
+        } else {
+          piece += toLine(text.slice(at, end));
+        }
     }
+    at = end;
   }
-  return result;
+  yield piece;
 }
-
-/** An empty object or array stays on one line. */
-const emptyEnd = /^\s*([}\]])/;
-const longestGap = 100;

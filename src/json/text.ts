@@ -53,25 +53,29 @@ export function objectMembers(text: JsonText): Map<string, JsonText> {
 
 /** The items of an array, each as it was written. Empty for any other kind. */
 export function arrayItems(text: JsonText): JsonText[] {
-  const items: JsonText[] = [];
+  return [...eachItem(text)];
+}
+
+/** The same, cut out one by one: for whoever may not need all of them, or all at once. */
+export function* eachItem(text: JsonText): Generator<JsonText, void> {
   let at = skipSpace(text, 0);
-  if (text.charCodeAt(at) !== 0x5b) return items;
+  if (text.charCodeAt(at) !== 0x5b) return;
   at = skipSpace(text, at + 1);
   while (at < text.length && text.charCodeAt(at) !== 0x5d) {
     const end = endOfValue(text, at);
     if (end === at) break;
-    items.push(text.slice(at, end));
+    yield text.slice(at, end);
     at = skipSpace(text, end);
     if (text.charCodeAt(at) !== 0x2c) break;
     at = skipSpace(text, at + 1);
   }
-  return items;
 }
 
 /** A value whose members are cut out once, however many of them are asked for. */
 export class JsonView {
   readonly text: JsonText;
   #members: Map<string, JsonText> | undefined;
+  #items: readonly JsonText[] | undefined;
   #inner: Map<string, JsonView> | undefined;
 
   constructor(text: JsonText) {
@@ -80,8 +84,18 @@ export class JsonView {
 
   /** The member of an object, or the item of an array by its number. */
   member(name: string): JsonText | undefined {
-    this.#members ??= membersOrItems(this.text);
-    return this.#members.get(name);
+    if (kindOf(this.text) !== 'array') {
+      this.#members ??= objectMembers(this.text);
+      return this.#members.get(name);
+    }
+    this.#items ??= arrayItems(this.text);
+    return String(Number(name)) === name ? this.#items[Number(name)] : undefined;
+  }
+
+  /** The names of an object's members, in their order. */
+  names(): Iterable<string> {
+    this.#members ??= objectMembers(this.text);
+    return this.#members.keys();
   }
 
   /** A view of the member, the same one each time. */
@@ -106,11 +120,6 @@ export class JsonView {
     }
     return undefined;
   }
-}
-
-function membersOrItems(text: JsonText): Map<string, JsonText> {
-  if (kindOf(text) !== 'array') return objectMembers(text);
-  return new Map(arrayItems(text).map((item, index) => [String(index), item]));
 }
 
 /**
@@ -167,7 +176,28 @@ export function toLine(text: JsonText): string {
     .replace(unsafeInLine, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-function skipSpace(text: string, from: number): number {
+const longestPiece = 1 << 18;
+
+/** As `toLine`; what is long comes in pieces. */
+export function toLinePieces(text: JsonText): Iterable<string> {
+  return text.length <= longestPiece ? [toLine(text)] : longLine(text);
+}
+
+function* longLine(text: JsonText): Generator<string, void> {
+  for (const piece of piecesOf(text, longestPiece)) yield toLine(piece);
+}
+
+/** Any text in pieces of about `length` code units; none of them ends within a character. */
+export function* piecesOf(text: string, length: number): Generator<string, void> {
+  for (let at = 0; at < text.length; ) {
+    const splitsPair = (text.charCodeAt(at + length - 1) & 0xfc00) === 0xd800;
+    const end = at + length + (splitsPair ? 1 : 0);
+    yield text.slice(at, end);
+    at = end;
+  }
+}
+
+export function skipSpace(text: string, from: number): number {
   let at = from;
   for (; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -177,7 +207,7 @@ function skipSpace(text: string, from: number): number {
 }
 
 /** The index after the value that starts at `from`. */
-function endOfValue(text: string, from: number): number {
+export function endOfValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === quote) return endOfString(text, from);
   if (first === 0x7b || first === 0x5b) return endOfNested(text, from);
@@ -190,7 +220,7 @@ function endOfValue(text: string, from: number): number {
 }
 
 /** The index after the string that starts at `from`. */
-export function endOfString(text: string, from: number): number {
+function endOfString(text: string, from: number): number {
   let close = text.indexOf('"', from + 1);
   while (close !== -1) {
     let slashes = 0;

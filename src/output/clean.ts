@@ -1,3 +1,5 @@
+import { piecesOf } from '../json/text.ts';
+
 /**
  * Text from the web is hostile. What a terminal would obey or not show is dropped, character by character and
  * without parsing escape sequences: without its ESC the rest of one is harmless, and a parser can be tricked.
@@ -6,15 +8,18 @@
 const plain = /^[\x20-\x7e]*$/;
 // Line ends, tabs and the characters that some terminals treat as line ends.
 const lineBreak = /[\t\n\v\f\r\u0085\u2028\u2029]/;
+const lineEnd = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
+const longestLine = 1 << 20;
 const whiteSpace = /[\s\u0085]+/g;
 // Controls, bidirectional controls, everything that has no shape of its own, and interlinear annotation marks. Not
 // the joiners and variation selectors, which emoji and several scripts need.
 const invisible =
   /(?!\u200c|\u200d|[\ufe00-\ufe0f\u{e0100}-\u{e01ef}])[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 // Between plain letters these join and select nothing, and only make two texts look the same.
-const joiners = /(?:\u200c|\u200d)+/g;
-const idleSelector = /(?<![^\0-\x7f]|[0-9#*])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]+/gu;
-const loneSurrogate = /\p{Surrogate}/gu;
+const joiners = /[\u200c\u200d]+/g;
+// Also what follows another one. A repetition would need a stack as deep as the run is long.
+const idleSelector =
+  /(?<![^\0-\x7f]|[0-9#*])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|(?<=[\ufe00-\ufe0f\u{e0100}-\u{e01ef}])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
 
 /** One line that is safe on a terminal, in an error or a request ID: line breaks and tabs become a space. */
 export function toTerminalText(text: string): string {
@@ -28,9 +33,22 @@ export function toTerminalText(text: string): string {
     .replace(idleSelector, '');
 }
 
-/** The same for text of several lines: each is safe, tabs are spaces, trailing space is gone. */
-export function toTerminalLines(text: string): string[] {
-  return text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/).map((line) => toTerminalText(line).trimEnd());
+/**
+ * The same for text of several lines, one by one: each is safe, tabs are spaces, trailing space is gone. A line that
+ * no one can have meant as one is several.
+ */
+export function* toTerminalLines(text: string): Generator<string, void> {
+  let start = 0;
+  for (const { 0: end, index } of text.matchAll(lineEnd)) {
+    yield* cleanLine(text.slice(start, index));
+    start = index + end.length;
+  }
+  yield* cleanLine(text.slice(start));
+}
+
+function* cleanLine(line: string): Generator<string, void> {
+  if (line === '') yield '';
+  for (const piece of piecesOf(line, longestLine)) yield toTerminalText(piece).trimEnd();
 }
 
 /** ASCII, or (as NaN) the beginning or end of the text. */
@@ -40,5 +58,5 @@ function isPlain(code: number): boolean {
 
 /** Halves of surrogate pairs can't be written as UTF-8. */
 export function wellFormed(text: string): string {
-  return text.replace(loneSurrogate, '\ufffd');
+  return text.toWellFormed();
 }

@@ -2,6 +2,7 @@ import { UsageError } from '../errors.ts';
 import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
 import { enrichedContent, enrichedReference, scoreOf } from './entity-parts.ts';
 import { entityTable, type TableColumn } from './table-columns.ts';
+import { createTurns } from './turns.ts';
 
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
@@ -22,8 +23,8 @@ export interface Layout {
   readonly prose?: true;
 }
 
-/** A layout that only the answer can tell: made from the first records that are written. */
-export type LayoutOf = (records: readonly JsonText[]) => Layout;
+/** A layout that only the answer can tell: made from the first records that are written. Throws when `signal` aborts. */
+export type LayoutOf = (records: readonly JsonText[], signal?: AbortSignal) => Layout | Promise<Layout>;
 
 /** Leads of a search, with the enrich fields that were requested. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
@@ -104,19 +105,27 @@ export function enrichLayout(fields: readonly string[]): Layout {
   return {
     ...layout,
     sheet(record) {
-      const answer = record.member('answer') ?? 'null';
-      if (kindOf(answer) !== 'object') return memberLayout(['answer']).columns;
-      const others = [...objectMembers(answer).keys()].filter((name) => !fields.includes(name));
+      const answer = record.inner('answer');
+      if (kindOf(answer?.text ?? 'null') !== 'object') return memberLayout(['answer']).columns;
+      const asked = new Set(fields);
+      const others = [...(answer?.names() ?? [])].filter((name) => !asked.has(name));
       return [...layout.columns, ...memberLayout(others, 'answer').columns];
     },
   };
 }
 
 /** Items of an extraction: every field that one of them has, in the order in which they appear. */
-export function itemsLayout(items: readonly JsonText[]): Layout {
-  const names = new Set(items.flatMap((item) => [...objectMembers(item).keys()]));
+export async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Promise<Layout> {
+  const names = new Set<string>();
+  let allObjects = true;
+  const turns = createTurns(signal);
+  for (const item of items) {
+    for (const name of objectMembers(item).keys()) names.add(name);
+    allObjects &&= kindOf(item) === 'object';
+    if (turns.isDue()) await turns.take();
+  }
   const layout = memberLayout([...names]);
-  if (items.every((item) => kindOf(item) === 'object')) return layout;
+  if (allObjects) return layout;
   // The interface promises objects; what was paid for is shown all the same.
   const whole: Column = {
     header: free(names, 'item', 'item'),

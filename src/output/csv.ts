@@ -1,8 +1,12 @@
 import { stringify } from 'csv-stringify/sync';
-import { JsonView } from '../json/text.ts';
+import { type JsonText, JsonView } from '../json/text.ts';
 import { csvCell, csvHeader } from './csv-cell.ts';
+import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
 import type { RecordWriter, WriterOptions } from './writer.ts';
+
+/** Enough for the library to be quick, and few enough to hold: a list can have ten columns of its own in each row. */
+const cellsAtOnce = 4096;
 
 /** RFC 4180, with the header even when no row follows. */
 export function createCsvWriter(sink: Sink, options: WriterOptions): RecordWriter {
@@ -12,24 +16,30 @@ export function createCsvWriter(sink: Sink, options: WriterOptions): RecordWrite
   const style = {
     record_delimiter: options.lineEnd ?? '\r\n',
     quoted_empty: columns.length === 1,
-    // The library quotes only cells that hold its own line end, and readers take any for one.
-    quoted_match: /[\r\n]/,
+    // The library quotes only cells that hold its own line end and delimiter, and readers take others for one.
+    quoted_match: /[\r\n;\t|]/,
   };
   let pendingHeader = options.continued || columns.length === 0 ? [] : [csvHeader(columns, raw)];
+
+  function* lines(records: readonly JsonText[]): Generator<string, void> {
+    let rows = pendingHeader;
+    pendingHeader = [];
+    for (const record of records) {
+      const view = new JsonView(record);
+      rows.push(columns.map((column) => csvCell(column.value(view), raw)));
+      if (rows.length * columns.length < cellsAtOnce) continue;
+      yield stringify(rows, style);
+      rows = [];
+    }
+    if (rows.length > 0) yield stringify(rows, style);
+  }
+
   return {
     async write(records) {
-      if (records.length === 0) return;
-      const rows = pendingHeader;
-      pendingHeader = [];
-      for (const record of records) {
-        const view = new JsonView(record);
-        rows.push(columns.map((column) => csvCell(column.value(view), raw)));
-      }
-      await sink.write(stringify(rows, style));
+      if (records.length > 0) await pour(sink, lines(records), options.signal);
     },
     async end() {
-      if (pendingHeader.length > 0) await sink.write(stringify(pendingHeader, style));
-      pendingHeader = [];
+      await pour(sink, lines([]), options.signal);
     },
   };
 }

@@ -1,4 +1,4 @@
-const between = ' · ';
+export const betweenFacts = ' · ';
 
 /**
  * Facts with ` · ` between them, on as many lines as keep each in one piece: an ID or an address that is cut can't be
@@ -11,8 +11,8 @@ export function foldFacts(
 ): string[] {
   if (!width) return [text];
   const lines: string[] = [];
-  for (const fact of text.split(between)) {
-    const longer = `${lines.at(-1)}${between}${fact}`;
+  for (const fact of text.split(betweenFacts)) {
+    const longer = `${lines.at(-1)}${betweenFacts}${fact}`;
     if (lines.length > 0 && widthOf(longer) <= width) lines[lines.length - 1] = longer;
     else lines.push(fact);
   }

@@ -1,28 +1,28 @@
+import type { JsonText } from '../json/text.ts';
 import { recordLine } from './jsonl.ts';
+import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
 import type { RecordWriter, WriterOptions } from './writer.ts';
 
 /** One array that is written as the records come, or the one object of a single answer. */
 export function createJsonWriter(sink: Sink, options: WriterOptions): RecordWriter {
   const lineOf = recordLine(options.layout);
-  if (options.shape === 'single') {
-    return {
-      async write(records) {
-        if (records.length > 0) await sink.write(`${records.map(lineOf).join('\n')}\n`);
-      },
-      async end() {},
-    };
-  }
+  const isList = options.shape === 'list';
   let begun = options.continued ?? false;
-  return {
-    async write(records) {
-      if (records.length === 0) return;
-      const opening = begun ? ',\n  ' : '[\n  ';
+
+  function* lines(records: readonly JsonText[]): Generator<string, void> {
+    for (const record of records) {
+      if (isList) yield begun ? ',\n  ' : '[\n  ';
       begun = true;
-      await sink.write(opening + records.map(lineOf).join(',\n  '));
-    },
+      yield* lineOf(record);
+      if (!isList) yield '\n';
+    }
+  }
+
+  return {
+    write: (records) => pour(sink, lines(records), options.signal),
     async end() {
-      await sink.write(begun ? '\n]\n' : '[]\n');
+      if (isList) await sink.write(begun ? '\n]\n' : '[]\n');
     },
   };
 }

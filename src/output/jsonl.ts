@@ -1,23 +1,30 @@
-import { type JsonText, toLine } from '../json/text.ts';
+import { type JsonText, toLinePieces } from '../json/text.ts';
 import { type Layout, toFlatObject } from './columns.ts';
+import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
 import type { RecordWriter, WriterOptions } from './writer.ts';
 
 /** Each record as the service sent it, one per line; with chosen columns a flat object of these. */
-export function createJsonlWriter(sink: Sink, { layout }: Pick<WriterOptions, 'layout'>): RecordWriter {
+export function createJsonlWriter(
+  sink: Sink,
+  { layout, signal }: Pick<WriterOptions, 'layout' | 'signal'>,
+): RecordWriter {
   const lineOf = recordLine(layout);
+
+  function* lines(records: readonly JsonText[]): Generator<string, void> {
+    for (const record of records) {
+      yield* lineOf(record);
+      yield '\n';
+    }
+  }
+
   return {
-    async write(records) {
-      if (records.length === 0) return;
-      let text = '';
-      for (const record of records) text += `${lineOf(record)}\n`;
-      await sink.write(text);
-    },
+    write: (records) => pour(sink, lines(records), signal),
     async end() {},
   };
 }
 
-/** How a record is written in JSONL and JSON. */
-export function recordLine(layout: Layout): (record: JsonText) => string {
-  return layout.chosen ? (record) => toLine(toFlatObject(layout.columns, record)) : toLine;
+/** How a record is written in JSONL and JSON, in pieces. */
+export function recordLine({ chosen, columns }: Layout): (record: JsonText) => Iterable<string> {
+  return chosen ? (record) => toLinePieces(toFlatObject(columns, record)) : toLinePieces;
 }

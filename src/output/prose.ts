@@ -1,7 +1,8 @@
 import { Chalk } from 'chalk';
 import { indented } from '../json/indent.ts';
-import { arrayItems, type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
+import { eachItem, type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
 import { toTerminalLines } from './clean.ts';
+import { pour } from './pour.ts';
 import { readable } from './readable.ts';
 import type { Sink } from './sink.ts';
 import { defaultWidth } from './table-plan.ts';
@@ -18,30 +19,47 @@ const widest = 100;
 export function createProseWriter(sink: Sink, options: WriterOptions): RecordWriter {
   const width = Math.min(options.width || defaultWidth, widest);
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
+
+  function* text(records: readonly JsonText[]): Generator<string, void> {
+    for (const [index, record] of records.entries()) {
+      if (index > 0) yield '\n';
+      const answer = new JsonView(record).inner('answer');
+      const findings = answer === undefined ? undefined : findingsOf(answer);
+      if (findings === undefined) {
+        yield* indented(answer?.text ?? record);
+        yield '\n';
+      } else {
+        yield* paragraphs(findings.result);
+        yield* sources(findings.citations);
+      }
+    }
+  }
+
+  function* paragraphs(result: string): Generator<string, void> {
+    for (const line of toTerminalLines(result)) {
+      if (line === '') yield '\n';
+      for (const part of wrapTo(line, width, Number.POSITIVE_INFINITY)) yield `${part}\n`;
+    }
+  }
+
+  function* sources(citations: JsonText): Generator<string, void> {
+    let number = 0;
+    for (const citation of eachItem(citations)) {
+      if (number === 0) yield '\n';
+      // Not wrapped: an address in two pieces can't be followed.
+      yield `${chalk.dim(`[${++number}]`)} ${readable(citation)}\n`;
+    }
+  }
+
   return {
-    async write(records) {
-      const texts = records.map((record) => {
-        const answer = new JsonView(record).inner('answer');
-        const findings = answer === undefined ? undefined : findingsOf(answer);
-        if (findings === undefined) return `${indented(answer?.text ?? record)}\n`;
-        const paragraphs = toTerminalLines(findings.result).flatMap((line) =>
-          line === '' ? [''] : wrapTo(line, width, Number.POSITIVE_INFINITY),
-        );
-        // Not wrapped: an address in two pieces can't be followed.
-        const sources = findings.citations.map(
-          (citation, index) => `${chalk.dim(`[${index + 1}]`)} ${readable(citation)}`,
-        );
-        return `${[...paragraphs, ...(sources.length > 0 ? ['', ...sources] : [])].join('\n')}\n`;
-      });
-      if (texts.length > 0) await sink.write(texts.join('\n'));
-    },
+    write: (records) => pour(sink, text(records), options.signal),
     async end() {},
   };
 }
 
-function findingsOf(answer: JsonView): { result: string; citations: readonly JsonText[] } | undefined {
+function findingsOf(answer: JsonView): { result: string; citations: JsonText } | undefined {
   const result = stringOf(answer.member('Result'))?.trim();
   const citations = answer.member('Citations') ?? 'null';
   if (!result || !['array', 'null'].includes(kindOf(citations))) return undefined;
-  return { result, citations: arrayItems(citations) };
+  return { result, citations };
 }

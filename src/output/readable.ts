@@ -1,8 +1,10 @@
-import { arrayItems, type JsonText, kindOf, objectMembers, stringOf } from '../json/text.ts';
+import { eachItem, type JsonText, kindOf, objectMembers, stringOf } from '../json/text.ts';
 import { toTerminalLines, toTerminalText } from './clean.ts';
 
 /** Far more than a cell shows, and far less than a web page: nothing longer is cleaned or measured for a table. */
 const longestCell = 4_000;
+/** The same for what has lines of its own. */
+const longestText = 1_000_000;
 const deepest = 3;
 
 /** A JSON value as one line for people: no quotes and braces, no escapes, and safe on a terminal. */
@@ -17,33 +19,43 @@ export function readable(value: JsonText | undefined, depth = 0): string {
         .trim();
     case 'array':
       if (depth === deepest) return '…';
-      return joined(arrayItems(value), (item) => readable(item, depth + 1));
+      return joined(eachItem(value), (item) => readable(item, depth + 1));
     case 'object':
       if (depth === deepest) return '…';
       return joined(objectMembers(value), ([key, member]) => {
         const text = readable(member, depth + 1);
-        return text === '' ? '' : `${toTerminalText(key)}: ${text}`;
+        return text === '' ? '' : `${label(key)}: ${text}`;
       });
     default:
-      return value.trim();
+      return value.trim().slice(0, longestCell);
   }
 }
 
-/** The same with room: a string keeps its lines, an array has an item and an object a member on each. */
-export function readableLines(value: JsonText | undefined): string[] {
-  if (value === undefined) return [];
+/** The same with room, line by line: a string keeps its lines, an array has an item and an object a member on each. */
+export function* readableLines(value: JsonText | undefined): Generator<string, void> {
+  if (value === undefined) return;
   switch (kindOf(value)) {
-    case 'string':
-      return toTerminalLines((stringOf(value) ?? '').trim());
+    case 'string': {
+      const text = (stringOf(value) ?? '').trim();
+      yield* toTerminalLines(text.slice(0, longestText));
+      if (text.length > longestText) yield '…';
+      return;
+    }
     case 'array':
-      return arrayItems(value).map((item) => readable(item, 1));
+      for (const item of eachItem(value)) yield readable(item, 1);
+      return;
     case 'object':
-      return [...objectMembers(value)].map(
-        ([key, member]) => `${toTerminalText(key)}: ${readable(member, 1)}`,
-      );
-    default:
-      return [readable(value)].filter((line) => line !== '');
+      for (const [key, member] of objectMembers(value)) yield `${label(key)}: ${readable(member, 1)}`;
+      return;
+    default: {
+      const line = readable(value);
+      if (line !== '') yield line;
+    }
   }
+}
+
+function label(key: string): string {
+  return toTerminalText(key.slice(0, longestCell));
 }
 
 /** Addresses as people write them. */

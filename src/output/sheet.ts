@@ -1,16 +1,18 @@
 import { Chalk } from 'chalk';
-import Table from 'cli-table3';
-import { JsonView } from '../json/text.ts';
+import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
+import type { Column } from './columns.ts';
+import { pour } from './pour.ts';
 import { readableLines } from './readable.ts';
 import type { Sink } from './sink.ts';
-import { defaultWidth } from './table-plan.ts';
+import { defaultWidth, gap } from './table-plan.ts';
 import { cutTo, textWidth, wrapWords } from './text-width.ts';
 import type { RecordWriter, WriterOptions } from './writer.ts';
 
-const gap = 2;
 /** Nobody reads more of an answer in a table, and the whole of it is in every other format. */
 const mostLines = 500;
+/** How many names are looked at before the first is written. */
+const enoughNames = 500;
 const none = '–';
 
 /** A single answer: a line per column, its name on the left and its value, wrapped, on the right. */
@@ -19,45 +21,42 @@ export function createSheetWriter(sink: Sink, options: WriterOptions): RecordWri
   const width = options.width || defaultWidth;
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
 
-  return {
-    async write(records) {
-      if (records.length === 0) return;
-      let text = '';
-      for (const record of records) {
-        const view = new JsonView(record);
-        const columns = layout.sheet?.(view) ?? layout.columns;
-        const names = columns.map(({ header }) => cutTo(toTerminalText(header), Math.floor(width * 0.4)));
-        const valueWidth = Math.max(1, width - gap - Math.max(0, ...names.map(textWidth)));
-        const table = borderless();
-        columns.forEach((column, index) => {
-          const lines = readableLines(column.value(view)).flatMap((line) =>
-            line === '' ? [''] : wrapWords(line, valueWidth, mostLines),
-          );
-          const shown = lines.length > mostLines ? [...lines.slice(0, mostLines), '…'] : lines;
-          table.push([chalk.bold(names[index] as string), shown.join('\n') || none]);
-        });
-        text += `${withoutPadding(table.toString())}\n`;
+  function* lines(records: readonly JsonText[]): Generator<string, void> {
+    for (const record of records) {
+      const view = new JsonView(record);
+      const columns = layout.sheet?.(view) ?? layout.columns;
+      const nameWidth = columns
+        .slice(0, enoughNames)
+        .reduce((most, column) => Math.max(most, textWidth(nameOf(column, Math.floor(width * 0.4)))), 0);
+      for (const column of columns) {
+        const name = nameOf(column, nameWidth);
+        let left = chalk.bold(name) + ' '.repeat(nameWidth - textWidth(name) + gap);
+        for (const line of valueLines(column.value(view), Math.max(1, width - gap - nameWidth))) {
+          yield `${(left + line).trimEnd()}\n`;
+          left = ' '.repeat(nameWidth + gap);
+        }
       }
-      await sink.write(text);
-    },
+    }
+  }
+
+  return {
+    write: (records) => pour(sink, lines(records), options.signal),
     async end() {},
   };
 }
 
-function borderless(): InstanceType<typeof Table> {
-  const no = '';
-  return new Table({
-    chars: {
-      ...{ top: no, 'top-mid': no, 'top-left': no, 'top-right': no },
-      ...{ bottom: no, 'bottom-mid': no, 'bottom-left': no, 'bottom-right': no },
-      ...{ left: no, 'left-mid': no, mid: no, 'mid-mid': no, right: no, 'right-mid': no },
-      middle: ' '.repeat(gap),
-    },
-    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
-  });
+function nameOf({ header }: Column, width: number): string {
+  return cutTo(toTerminalText(header), width);
 }
 
-/** The library measures with older tables of widths than ours: only its padding on the right can be too wide. */
-function withoutPadding(text: string): string {
-  return text.replace(/ +$/gm, '');
+function* valueLines(value: JsonText | undefined, width: number): Generator<string, void> {
+  let count = 0;
+  for (const line of readableLines(value)) {
+    for (const part of line === '' ? [''] : wrapWords(line, width, mostLines + 1)) {
+      if (part === '' && count === 0) continue;
+      if (++count > mostLines) return yield '…';
+      yield part;
+    }
+  }
+  if (count === 0) yield none;
 }

@@ -54,7 +54,8 @@ function readerClosed(): LeadpipeError {
   return new LeadpipeError('reader_closed', 'the reader of the output has gone away');
 }
 
-function stopped(reason: unknown): LeadpipeError {
+/** Why a run that was stopped ends here; `reason` is that of its signal. */
+export function stopped(reason: unknown): LeadpipeError {
   const outcome: Outcome =
     reason === 'terminated' || reason === 'reader_closed' || reason === 'interrupted'
       ? reason

@@ -1,6 +1,7 @@
-import { type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
+import { type JsonText, type JsonView, kindOf, objectMembers } from '../json/text.ts';
 import type { Column } from './columns.ts';
 import { enrichedContent, scoreOf } from './entity-parts.ts';
+import { betweenFacts } from './facts.ts';
 import { readable, shortLinks } from './readable.ts';
 
 const cardLinks = 4;
@@ -30,8 +31,8 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
       role: 'link',
       min: 18,
       max: 48,
-      text: (record) => linksOf(record)[0] ?? '',
-      long: (record) => someOf(linksOf(record)).join(' · '),
+      text: (record) => firstOf(linksOf(record), 1)[0] ?? '',
+      long: (record) => someOf(firstOf(linksOf(record), cardLinks + 1)).join(betweenFacts),
     },
     ...[...new Set(enrichFields)].map((field) => ({
       header: field,
@@ -64,7 +65,10 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
     header: column.header,
     min: Math.max(6, Math.min(column.header.length, 16)),
     max: 80,
-    text: (record) => shortLinks(readable(column.value(record))),
+    text: (record) => {
+      const value = column.value(record);
+      return value === undefined ? '' : shortLinks(readable(value));
+    },
   }));
 }
 
@@ -73,15 +77,28 @@ function someOf(links: readonly string[]): string[] {
   return links.length > cardLinks ? [...links.slice(0, cardLinks), '…'] : [...links];
 }
 
+/** The first different ones that are not empty: there may be more than anyone will look at. */
+function firstOf(texts: Iterable<string>, count: number): string[] {
+  const found = new Set<string>();
+  for (const text of texts) {
+    if (text !== '') found.add(text);
+    if (found.size === count) break;
+  }
+  return [...found];
+}
+
 /** The website, the LinkedIn page, then the others in their order. */
-function linksOf(record: JsonView): string[] {
+function* linksOf(record: JsonView): Generator<string, void> {
   const links = record.inner('links');
-  if (links === undefined) return [];
-  if (kindOf(links.text) !== 'object')
-    return [shortLinks(readable(links.text))].filter((link) => link !== '');
+  if (links === undefined) return;
+  if (kindOf(links.text) !== 'object') return yield linkText(links.text);
   const known = ['website', 'linkedin_url'].map((key) => links.member(key));
-  const all = [...known, ...objectMembers(links.text).values()]
-    .filter((value) => stringOf(value) !== undefined)
-    .map((value) => shortLinks(readable(value)));
-  return [...new Set(all)].filter((link) => link !== '');
+  for (const value of [...known, ...objectMembers(links.text).values()]) {
+    if (kindOf(value ?? 'null') === 'string') yield linkText(value);
+  }
+}
+
+/** One fact, whatever stands in it. */
+function linkText(value: JsonText | undefined): string {
+  return shortLinks(readable(value)).replace(/ ·(?= )/g, '');
 }

@@ -14,29 +14,40 @@ const narrow = 70;
 /** Fewer rows than this say little about the widths of those to come. */
 const enoughToTell = 5;
 
+/** The columns that a table of this width can have, or undefined when they don't fit and cards are better. */
+export function fittingColumns(
+  columns: readonly TableColumn[],
+  width: number,
+): readonly TableColumn[] | undefined {
+  if (width < narrow && columns.length > 2) return undefined;
+  for (let left = columns; ; ) {
+    if (roomLeft(left, width) >= 0) return left;
+    const yielding = left.findIndex((column) => column.yields);
+    if (yielding === -1) return undefined;
+    left = left.toSpliced(yielding, 1);
+  }
+}
+
 /**
- * How wide each column is for the whole table, or undefined when they don't fit and cards are better. `seen` is the
- * widest cell of each column in the first batch of `rows` rows: no column takes more, or, after a few rows, more than
- * is usual.
+ * How wide each of the fitting columns is for the whole table. `seen` is the widest cell of each in the first `rows`
+ * rows: no column takes more, or, after a few rows, more than is usual.
  */
 export function planTable(
   columns: readonly TableColumn[],
   width: number,
   seen: readonly number[],
   rows: number,
-): PlannedColumn[] | undefined {
-  if (width < narrow && columns.length > 2) return undefined;
+): PlannedColumn[] {
   const wanted = columns.map((column, index) => {
     const usual = rows < enoughToTell ? (column.min + column.max) / 2 : column.min;
     const known = seen[index] ?? 0;
     return { column, known, most: Math.min(column.max, Math.max(usual, known)) };
   });
-  for (let left = wanted; ; ) {
-    const plan = share(left, width);
-    const yielding = left.findIndex(({ column }) => column.yields);
-    if (plan !== undefined || yielding === -1) return plan;
-    left = left.toSpliced(yielding, 1);
-  }
+  return share(wanted, width);
+}
+
+function roomLeft(columns: readonly TableColumn[], width: number): number {
+  return columns.reduce((left, { min }) => left - min - gap, width + gap);
 }
 
 interface Wanted {
@@ -46,11 +57,10 @@ interface Wanted {
 }
 
 /** Everyone gets the least, and what is left goes to whoever has least: short columns are whole before long ones grow. */
-function share(wanted: readonly Wanted[], width: number): PlannedColumn[] | undefined {
-  const widths = wanted.map(({ column }) => column.min);
-  let left = width - gap * (wanted.length - 1) - widths.reduce((sum, each) => sum + each, 0);
-  if (left < 0) return undefined;
-  for (; left > 0; left--) {
+function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
+  const columns = wanted.map(({ column }) => column);
+  const widths = columns.map(({ min }) => min);
+  for (let left = roomLeft(columns, width); left > 0; left--) {
     let poorest = -1;
     let least = Number.POSITIVE_INFINITY;
     wanted.forEach((each, index) => {
@@ -61,7 +71,7 @@ function share(wanted: readonly Wanted[], width: number): PlannedColumn[] | unde
     if (poorest === -1) break;
     widths[poorest] = (widths[poorest] as number) + 1;
   }
-  return wanted.map(({ column }, index) => ({ column, width: widths[index] as number }));
+  return columns.map((column, index) => ({ column, width: widths[index] as number }));
 }
 
 /** What is there comes before what may come, and running text last: half a sentence says something, half an address nothing. */

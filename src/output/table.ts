@@ -1,12 +1,16 @@
 import { Chalk } from 'chalk';
-import { JsonView } from '../json/text.ts';
+import { type JsonText, JsonView } from '../json/text.ts';
 import { cardLines } from './cards.ts';
 import { toTerminalText } from './clean.ts';
+import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
 import { plainTable, type TableColumn } from './table-columns.ts';
-import { defaultWidth, gap, type PlannedColumn, planTable } from './table-plan.ts';
+import { defaultWidth, fittingColumns, gap, type PlannedColumn, planTable } from './table-plan.ts';
 import { cutTo, padTo, textWidth } from './text-width.ts';
 import type { RecordWriter, WriterOptions } from './writer.ts';
+
+/** Rows that the widths are taken from. */
+const enoughRows = 100;
 
 /**
  * A table that begins with its first row and never looks back: the widths are fixed before it. Where the columns
@@ -36,38 +40,37 @@ export function createTableWriter(sink: Sink, options: WriterOptions): RecordWri
     return `${lineOf(cells).trimEnd()}\n`;
   }
 
+  function* lines(records: readonly JsonText[]): Generator<string, void> {
+    if (plan === undefined && records.length > 0) {
+      const fitting = fittingColumns(columns, width);
+      plan = fitting === undefined ? 'cards' : yield* planFrom(fitting, records.slice(0, enoughRows));
+      if (plan !== 'cards' && !options.continued) yield header(plan);
+    }
+    for (const record of records) {
+      const view = new JsonView(record);
+      if (plan === 'cards') yield `${cardLines(columns, view, width, chalk).join('\n')}\n\n`;
+      else if (plan !== undefined) yield row(plan, view);
+    }
+  }
+
+  /** Writes nothing, but may take a while: others have their turn between two records. */
+  function* planFrom(fitting: readonly TableColumn[], records: readonly JsonText[]) {
+    const widthOf = (text: string): number => textWidth(cutTo(text, width));
+    let seen = fitting.map(({ header: name }) => widthOf(toTerminalText(name)));
+    for (const record of records) {
+      const view = new JsonView(record);
+      seen = fitting.map((column, at) => Math.max(seen[at] as number, widthOf(column.text(view))));
+      yield '';
+    }
+    return planTable(fitting, width, seen, records.length);
+  }
+
   return {
-    async write(records) {
-      if (records.length === 0) return;
-      const views = records.map((record) => new JsonView(record));
-      let text = '';
-      if (plan === undefined) {
-        plan = planTable(columns, width, widest(columns, views), views.length) ?? 'cards';
-        if (plan !== 'cards' && !options.continued) text = header(plan);
-      }
-      const planned = plan;
-      for (const view of views) {
-        if (planned === 'cards') {
-          text += `${cardLines(columns, view, width, chalk).join('\n')}\n\n`;
-        } else {
-          text += row(planned, view);
-        }
-      }
-      await sink.write(text);
-    },
+    write: (records) => pour(sink, lines(records), options.signal),
     async end() {},
   };
 }
 
 function lineOf(cells: readonly string[]): string {
   return cells.join(' '.repeat(gap));
-}
-
-function widest(columns: readonly TableColumn[], views: readonly JsonView[]): number[] {
-  return columns.map((column) =>
-    views.reduce(
-      (most, view) => Math.max(most, textWidth(cutTo(column.text(view), 200))),
-      textWidth(toTerminalText(column.header)),
-    ),
-  );
 }

@@ -33,27 +33,29 @@ export function padTo(text: string, width: number): string {
 }
 
 /** Lines of at most `width` columns, broken at spaces where there are any; the last ends with … when more would follow. */
-export function wrapTo(text: string, width: number, maxLines: number): string[] {
-  const lines: string[] = [];
+export function* wrapTo(text: string, width: number, maxLines: number): Generator<string, void> {
   let rest = text.trim();
-  while (rest !== '' && lines.length < maxLines - 1) {
+  for (let line = 1; rest !== '' && line < maxLines; line++) {
     const near = possible(rest, width);
     const end = breakAt(near, width, near.length === rest.length);
-    lines.push(cutTo(rest.slice(0, end).trimEnd(), width));
+    yield cutTo(rest.slice(0, end).trimEnd(), width);
     rest = rest.slice(end).trimStart();
   }
-  if (rest !== '') lines.push(cutTo(rest, width));
-  return lines;
+  if (rest !== '') yield cutTo(rest, width);
 }
 
 const labelAndWord = /^(\S+: )?[!-~]+$/;
 const longestWord = 1000;
 
 /** As `wrapTo`, but an address or an ID alone, or after its label, is left for the terminal to wrap: what it wraps can be copied in one piece. */
-export function wrapWords(text: string, width: number, maxLines: number): string[] {
+export function wrapWords(text: string, width: number, maxLines: number): Iterable<string> {
   const found = labelAndWord.exec(text);
-  const isLong = found !== null && textWidth(text) > width && textWidth(found[1] ?? '') <= width;
+  const isLong = found !== null && !fits(text, width) && fits(found[1] ?? '', width);
   return isLong ? [cutTo(text, longestWord)] : wrapTo(text, width, maxLines);
+}
+
+function fits(text: string, width: number): boolean {
+  return cutTo(text, width) === text;
 }
 
 /** Where a line that begins the text ends. */

@@ -6,7 +6,10 @@ export const formats = ['table', 'jsonl', 'json', 'csv'] as const;
 export type Format = (typeof formats)[number];
 
 export interface RecordWriter {
-  /** Writes whole records in one write, and resolves when the sink can take more. */
+  /**
+   * Writes whole records, and resolves when the sink can take more. Few or small ones are one write; of many, or of
+   * large ones, no more than a piece is made before the sink has taken it.
+   */
   write(records: readonly JsonText[]): Promise<void>;
   /**
    * Completes the format (the header of an empty CSV, the bracket of an array), but does not close the sink. Also
@@ -28,6 +31,8 @@ export interface WriterOptions {
   readonly continued?: boolean;
   /** How lines end in the CSV file that is appended to. */
   readonly lineEnd?: '\r\n' | '\n';
+  /** Ends a long write between two of its pieces. */
+  readonly signal?: AbortSignal;
 }
 
 /** Loads the one writer that is wanted: a pipe of JSONL pays for no table. */

@@ -28,6 +28,8 @@ describe('text for a terminal', () => {
     ['note\ufff9a\ufffbb', 'noteab'],
     ['req\u200dabc', 'reqabc'],
     ['req\ufe0fabc', 'reqabc'],
+    ['req\ufe0f\ufe0e\u{e0100}abc', 'reqabc'],
+    ['❤\ufe0f\ufe0f', '❤\ufe0f'],
     ['a\u200cb', 'ab'],
     ['half \ud800 pair', 'half \ufffd pair'],
     ['\udc00', '\ufffd'],
@@ -61,7 +63,14 @@ describe('text for a terminal', () => {
     expect(toTerminalText(`é${unit.repeat(1_000_000)}é`)).toMatch(/^é.*é$/u);
   });
 
+  it.each(['\u200d', '\ufe0f', '\u{e0100}', '\u{e0041}', '\ud800'])(
+    'twenty million of %j need no stack as deep',
+    (unit) => {
+      expect(toTerminalText(`a${unit.repeat(20_000_000 / unit.length)}`).length).toBeGreaterThan(0);
+    },
+  );
+
   it('keeps lines where they are wanted', () => {
-    expect(toTerminalLines('a \r\n\u001b[2Jb\n\nc\td')).toEqual(['a', '[2Jb', '', 'c d']);
+    expect([...toTerminalLines('a \r\n\u001b[2Jb\n\nc\td')]).toEqual(['a', '[2Jb', '', 'c d']);
   });
 });

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { memberLayout } from '../../src/output/columns.ts';
 import { csvCell, csvHeader } from '../../src/output/csv-cell.ts';
+import { createWriter } from '../../src/output/writer.ts';
+import { gatheringSink } from './gathering-sink.ts';
 
 const cell = (value: unknown) => csvCell(JSON.stringify(value), false);
 
@@ -17,9 +20,6 @@ describe('cells that a spreadsheet would run', () => {
     ['at handle', '@handle'],
     ['space first', ' =1'],
     ['spaces first', '   +1'],
-    ['tab first', '\t=1'],
-    ['carriage return first', '\r=1'],
-    ['line feed first', '\n=1'],
     ['tab alone', '\ttext'],
     ['return alone', '\rtext'],
     ['no-break space', '\u00a0=1'],
@@ -36,7 +36,7 @@ describe('cells that a spreadsheet would run', () => {
     ['hangul filler', '\u3164=1'],
     ['tag', '\u{e0041}=1'],
     ['variation selector', '\ufe0f=1'],
-    ['several of them', '\ufeff \u200b\t\u2060=1'],
+    ['several of them', '\ufeff \u200b\u2060=1'],
     ['full-width equals', '＝1'],
     ['full-width plus', '＋1'],
     ['full-width minus', '－1'],
@@ -48,7 +48,7 @@ describe('cells that a spreadsheet would run', () => {
     ['phone too short', '+12345'],
     ['phone too long', '+1234567890123456'],
     ['phone with zero', '+0123456789'],
-    ['phone and more', '+4930123456\n=1'],
+    ['phone and more', '+4930123456 =1'],
     ['phone as a sum', '+4930123456+1'],
   ])('%s', (_name, text) => expect(cell(text)).toBe(`'${text}`));
 
@@ -60,6 +60,37 @@ describe('cells that a spreadsheet would run', () => {
     ['mark before', '\u200e+1', "'+1"],
     ['control inside a phone number', '+4930\u000012345678', '+493012345678'],
   ])('%s: dropped, then looked at', (_name, text, written) => expect(cell(text)).toBe(written));
+
+  // A spreadsheet that splits there does not see that the whole is quoted: for it the quote is no beginning.
+  it.each([
+    ['a semicolon', "x;=cmd|' /C calc'!A0", "x;'=cmd|' /C calc'!A0"],
+    ['a tab', 'x\t@SUM(A1)', "x\t'@SUM(A1)"],
+    ['a line feed', 'x\n-1+cmd', "x\n'-1+cmd"],
+    ['a carriage return', 'x\r+1', "x\r'+1"],
+    ['both line ends', 'x\r\n=1', "x\r\n'=1"],
+    ['each of them', 'a;=1;=2;;=3', "a;'=1;'=2;;'=3"],
+    ['white space behind it', 'x; \u00a0\u200b=1', "x; \u00a0\u200b'=1"],
+    ['what they take for an empty quoted text', 'x;"=1', 'x;"\'=1'],
+    ['one of another width', 'x;＝1', "x;'＝1"],
+    ['a delimiter that is the first', '\t=1', "'\t'=1"],
+    ['a line end that is the first', '\n=1', "'\n'=1"],
+    ['several, where the first would do', '=1;=2', "'=1;'=2"],
+    ['a telephone number and more', '+4930123456\n=1', "'+4930123456\n'=1"],
+    ['nothing that runs', 'a; b;c\td\ne = f; 1-2;"q"', 'a; b;c\td\ne = f; 1-2;"q"'],
+    ['a pipe, which nobody splits at unasked', 'CEO | @ada', 'CEO | @ada'],
+  ])('behind %s', (_name, text, written) => expect(cell(text)).toBe(written));
+
+  it.each([
+    ['{"a":"x;=1"}', '{"a":"x;\\u003d1"}'],
+    ['["; ＝1",";-2",";b"]', '["; \\uff1d1",";\\u002d2",";b"]'],
+    ['[\t-1,\n-2]', '[ -1,-2]'],
+    ['{"a;":-1,"=b":"=c"}', '{"a;":-1,"=b":"=c"}'],
+    ['{"a":";\\"=1"}', '{"a":";\\"=1"}'],
+  ])('in %s, which stays the same JSON', (json, written) => {
+    expect(csvCell(json, false)).toBe(written);
+    expect(JSON.parse(written)).toEqual(JSON.parse(json));
+    expect(csvCell(json, true)).toBe(json.replaceAll('\n', ''));
+  });
 
   it('headers too', () => {
     const columns = [{ header: '=x', value: () => undefined }];
@@ -94,14 +125,15 @@ describe('cells that are left as they are', () => {
   });
 });
 
+const evil = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(...'=+-@| \t;\n\r",\0\ufeff\u200b１1'.split('')),
+    fc.string({ unit: 'binary', maxLength: 1 }),
+  ),
+  maxLength: 12,
+});
+
 it('no string of any kind begins a formula', () => {
-  const evil = fc.string({
-    unit: fc.oneof(
-      fc.constantFrom('=', '+', '-', '@', '|', ' ', '\t', '\0', '\ufeff', '\u200b', '１', '1'),
-      fc.string({ unit: 'binary', maxLength: 1 }),
-    ),
-    maxLength: 12,
-  });
   fc.assert(
     fc.property(evil, (text) => {
       const written = cell(text);
@@ -112,4 +144,52 @@ it('no string of any kind begins a formula', () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+/** As a spreadsheet reads it: a quote counts where a field begins, and what comes after its end belongs to it too. */
+function fieldsOf(text: string, delimiters: string, knowsQuotes: boolean): string[] {
+  const fields = [''];
+  let quoted = false;
+  let begins = true;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at);
+    const isQuote = knowsQuotes && character === '"';
+    if (quoted && isQuote && text[at + 1] !== '"') quoted = false;
+    else if (begins && isQuote) quoted = true;
+    else if (!quoted && `${delimiters}\r\n`.includes(character)) fields.push('');
+    else fields[fields.length - 1] += character;
+    if (quoted && isQuote && !begins && text[at + 1] === '"') at++;
+    begins = !quoted && `${delimiters}\r\n`.includes(character);
+  }
+  return fields;
+}
+
+it.each([
+  [';', true],
+  [';', false],
+  ['\t', true],
+  ['\t', false],
+  [',', true],
+  [',;\t', true],
+] as const)('nor where a reader splits at %j, and knows quotes: %s', async (delimiters, knowsQuotes) => {
+  const layout = memberLayout(['a', 'b', 'c']);
+  const value = fc.oneof(evil, fc.array(evil, { maxLength: 3 }));
+  await fc.assert(
+    fc.asyncProperty(value, value, value, async (a, b, c) => {
+      const sink = gatheringSink();
+      const writer = await createWriter('csv', sink, { layout, shape: 'list' });
+      await writer.write([JSON.stringify({ a, b, c })]);
+      const [, ...lines] = sink.text.split('\r\n');
+      for (const field of fieldsOf(lines.join('\r\n'), delimiters, knowsQuotes)) {
+        const begins = field.replace(/^[\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]+/u, '');
+        expect(/^\+[1-9]\d{6,14}(?:,|$)/.test(begins) || !/^[=+\-@|]/.test(begins), field).toBe(true);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it.each(['\u200d', '\u{e0041}', ';', ';x'])('twenty million of %j are looked through once', (unit) => {
+  const json = JSON.stringify(`${unit.repeat(20_000_000 / unit.length)};=1`);
+  expect(csvCell(json, false).endsWith("'=1")).toBe(true);
 });

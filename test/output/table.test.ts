@@ -7,8 +7,9 @@ import {
   type Layout,
   memberLayout,
   pathLayout,
+  researchLayout,
 } from '../../src/output/columns.ts';
-import { cutTo, padTo, textWidth, wrapTo } from '../../src/output/text-width.ts';
+import { cutTo, padTo, textWidth, wrapTo, wrapWords } from '../../src/output/text-width.ts';
 import { createWriter } from '../../src/output/writer.ts';
 import { gatheringSink } from './gathering-sink.ts';
 
@@ -169,6 +170,34 @@ describe('a table', () => {
     expect(text).toContain('user1   1234567890123456781  long long');
   });
 
+  it('takes its widths from the first rows, and no more than that', async () => {
+    let asked = 0;
+    const column = { header: 'a', value: () => `"${'x'.repeat(asked++ < 150 ? 1 : 9)}"` };
+    const other = { header: 'b', value: () => '"y"' };
+    const layout = { columns: [column, other], chosen: false };
+    const rows = Array.from({ length: 1000 }, () => ({}));
+    const lines = (await shown(rows, { layout })).split('\n');
+    expect(asked).toBe(1100);
+    expect(new Set(lines.slice(1, -1).map((line) => line.indexOf('y'))).size).toBe(1);
+  });
+
+  it('of more columns than fit asks each record for each of them once', async () => {
+    let asked = 0;
+    const columns = Array.from({ length: 1000 }, (_, at) => ({
+      header: `c${at}`,
+      value: () => (asked++ % 1000 === 7 ? '"only"' : undefined),
+    }));
+    const text = await shown([{}, {}, {}], { layout: { columns, chosen: false } });
+    expect(text).toBe('c7: only\n\n'.repeat(3));
+    expect(asked).toBe(3000);
+  });
+
+  it('has no more lines on a card for a link that pretends to be many', async () => {
+    const links = { website: `https://x.example${' · e\u0301'.repeat(1000)}` };
+    const text = await shown([{ name: 'n', links }], { width: 60 });
+    expect(text.split('\n').length).toBeLessThan(6);
+  });
+
   it('takes a megabyte in a cell as lightly as a line', async () => {
     const text = await shown([{ name: '漢'.repeat(1_000_000), description: 'e\u0301'.repeat(1_000_000) }]);
     expect(text.split('\n').every((line) => stringWidth(line) <= 80)).toBe(true);
@@ -196,6 +225,22 @@ describe('a single answer', () => {
     );
   });
 
+  it('is cut where nobody reads on, and says so', async () => {
+    const layout = memberLayout(['text', 'lines', 'list', 'unseen', 'number']);
+    const answer = {
+      text: 'e\u0301 漢 word '.repeat(1_000_000),
+      lines: 'x\n'.repeat(5_000_000),
+      list: Array.from({ length: 1_000_000 }, () => 'x'),
+      unseen: '\u200b'.repeat(5_000_000),
+    };
+    const text = await shown([answer], { layout, shape: 'single' });
+    const lines = text.split('\n');
+    expect(lines).toHaveLength(3 * 501 + 3);
+    for (const end of [500, 1001, 1502]) expect(lines[end]).toBe('        …');
+    expect(lines.slice(1503)).toEqual(['unseen  …', 'number  –', '']);
+    for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(80);
+  });
+
   it('keeps its paragraphs, and its citations apart', async () => {
     const answer = {
       answer: { Result: 'One.\n\nTwo 東京.', Citations: ['https://a.example', { title: 'B' }] },
@@ -215,6 +260,7 @@ describe('a single answer', () => {
 });
 
 describe('no line is wider than the terminal', () => {
+  const obeyed = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
   const piece = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 8 }),
     fc.string({ unit: 'grapheme', maxLength: 30 }),
@@ -266,11 +312,36 @@ describe('no line is wider than the terminal', () => {
           for (const line of (await shown(records, { layout, width, shape })).split('\n')) {
             const wrapped = line.replace(/[!-~]+$/, '');
             expect(stringWidth(wrapped), JSON.stringify(line)).toBeLessThanOrEqual(width);
+            expect(line).not.toMatch(obeyed);
           }
         },
       ),
       { numRuns: 60 },
     );
+  });
+
+  it.each([2, 20, 80, 200])('%i columns of prose', async (width) => {
+    const research = fc.record({ Result: text, Citations: fc.array(fc.oneof(text, fc.object())) });
+    await fc.assert(
+      fc.asyncProperty(research, async (answer) => {
+        const sources = answer.Citations.length === 0 ? 0 : answer.Citations.length + 1;
+        const lines = (await shown([{ answer }], { layout: researchLayout, width, shape: 'single' })).split(
+          '\n',
+        );
+        expect(lines.join('')).not.toMatch(obeyed);
+        if (answer.Result.trim() === '') return;
+        // An address in two pieces can't be followed: sources are as long as they are.
+        for (const line of lines.slice(0, lines.length - 1 - sources)) {
+          expect(stringWidth(line)).toBeLessThanOrEqual(width);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('a label of a megabyte is measured as far as it can be shown', () => {
+    const lines = [...wrapWords(`${'e\u0301'.repeat(1_000_000)}: x`, 80, 2)];
+    expect(lines.map((line) => stringWidth(line))).toEqual([80, 80]);
   });
 
   it('cut, padded and wrapped text has the width that was asked for', () => {
@@ -283,7 +354,7 @@ describe('no line is wider than the terminal', () => {
           expect(textWidth(any)).toBe(stringWidth(any));
           expect(textWidth(cutTo(any, width))).toBeLessThanOrEqual(width);
           expect(textWidth(padTo(cutTo(any, width), width))).toBe(width);
-          const wrapped = wrapTo(any, width, lines);
+          const wrapped = [...wrapTo(any, width, lines)];
           expect(wrapped.length).toBeLessThanOrEqual(lines);
           for (const line of wrapped) expect(textWidth(line)).toBeLessThanOrEqual(width);
         },

@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { entityLayout, memberLayout, pathLayout } from '../../src/output/columns.ts';
+import {
+  enrichLayout,
+  entityLayout,
+  itemsLayout,
+  memberLayout,
+  pathLayout,
+} from '../../src/output/columns.ts';
 import { createWriter, type Format, type WriterOptions } from '../../src/output/writer.ts';
 import { gatheringSink } from './gathering-sink.ts';
 
@@ -92,6 +98,17 @@ describe('CSV', () => {
     expect((await written('csv', options)).text).toBe('');
   });
 
+  it('quotes what another reader would split, so that it sees the same cells', async () => {
+    const row = ['a;b', 'c\td', 'e|f', ' ', "g'h"];
+    const layout = memberLayout(['1', '2', '3', '4', '5']);
+    const record = JSON.stringify(Object.fromEntries(row.map((text, at) => [String(at + 1), text])));
+    for (const csvRaw of [true, false]) {
+      const { text } = await written('csv', { layout, shape: 'list', csvRaw }, [record]);
+      expect(text.split('\r\n')[1]).toBe(`"a;b","c\td","e|f", ,g'h`);
+      expect(parse(text, { record_delimiter: '\r\n', delimiter: [',', ';', '\t', '|'] })[1]).toEqual(row);
+    }
+  });
+
   it('has no blank line for an empty cell that is alone', async () => {
     expect((await written('csv', { layout: pathLayout(['a']), shape: 'list' }, ['{}'])).text).toBe(
       'a\r\n""\r\n',
@@ -138,6 +155,52 @@ describe('CSV', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('much at once', () => {
+  it('is never held in one piece: rows that each have columns of their own', async () => {
+    const records = Array.from({ length: 800 }, (_, row) => `{"a${row}":1,"b${row}":2,"c${row}":3}`);
+    const layout = await itemsLayout(records);
+    const { writes, text } = await written('csv', { layout, shape: 'list' }, records);
+    expect(text.length).toBeGreaterThan(800 * 2400);
+    expect(Math.max(...writes.map(({ length }) => length))).toBeLessThan(1_100_000);
+    const rows = text.split('\r\n');
+    expect(rows).toHaveLength(802);
+    expect(rows[800]).toBe(`${','.repeat(2397)}1,2,3`);
+  });
+
+  it.each<[Format, 'list' | 'single']>([
+    ['jsonl', 'list'],
+    ['json', 'single'],
+  ])('is never held in one piece: one long record as %s', async (format, shape) => {
+    // An odd number of code units in front: a piece would end within a character.
+    const record = `{"a":"${'👩\u2028'.repeat(1_000_000)}"}`;
+    const { writes, text } = await written(format, { layout: pathLayout(['a']), shape }, [record]);
+    expect(Math.max(...writes.map(({ length }) => length))).toBeLessThan(4_000_000);
+    expect(writes.every((each) => each.isWellFormed())).toBe(true);
+    expect(text === `${record.replaceAll('\u2028', '\\u2028')}\n`).toBe(true);
+  });
+
+  it('has 200,000 members in each of its objects', async () => {
+    const members = Array.from({ length: 200_000 }, (_, at) => `"k${at}":${at}`).join(',');
+    const record = `{"name":"n","links":{${members}},"answer":{${members}}}`;
+    for (const format of ['table', 'csv', 'jsonl', 'json'] as const) {
+      expect((await written(format, list, [record])).text).not.toBe('');
+    }
+    const sheet = await written('table', { layout: enrichLayout(['k7']), shape: 'single' }, [record]);
+    expect(sheet.text).toMatch(/^k7 +7\nk0 +0\n/);
+    expect(sheet.text.endsWith('  199999\n')).toBe(true);
+    expect((await itemsLayout([`{${members}}`])).columns).toHaveLength(200_000);
+  });
+
+  it('is nested more deeply than a stack is', async () => {
+    const deep = `{"name":${'['.repeat(100_000)}1${']'.repeat(100_000)}}`;
+    for (const format of ['table', 'csv', 'jsonl', 'json'] as const) {
+      for (const shape of ['list', 'single'] as const) {
+        expect((await written(format, { layout: entityLayout(), shape }, [deep])).text).not.toBe('');
+      }
+    }
   });
 });
 

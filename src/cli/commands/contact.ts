@@ -69,7 +69,7 @@ async function runContact(
     layout: contactLayout,
     request: (key) => requests.contactSearch(request, key),
     send: (client, key) => client.contactSearch(request, key, context.signal),
-    recordsOf: (answer) => [answer.text],
+    recordsOf: async (answer) => [answer.text],
   });
   if (bought === undefined) return;
   const found = isContactFound(new JsonView(bought.text));

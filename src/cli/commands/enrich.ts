@@ -88,7 +88,7 @@ async function runEnrich(
     request: (key) => requests.enrich(request, key),
     send: (client, key) => client.enrich(request, key, context.signal),
     failureOf: noResultText,
-    recordsOf: (answer) => [answer.text],
+    recordsOf: async (answer) => [answer.text],
   });
   if (bought === undefined) return;
   const answer = new JsonView(bought.text).inner('answer');

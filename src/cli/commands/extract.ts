@@ -122,8 +122,7 @@ async function runExtract(
     recordsOf: (answer) => itemsOf(answer.text),
   });
   if (bought === undefined) return;
-  const { length } = itemsOf(bought.text);
-  bought.close(`${length} ${length === 1 ? 'item' : 'items'}`);
+  bought.close(`${bought.records} ${bought.records === 1 ? 'item' : 'items'}`);
 }
 
 /** The reason that stands in place of the items. */

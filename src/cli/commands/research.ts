@@ -51,7 +51,7 @@ async function runResearch(context: Context, query: string, options: PurchaseOpt
     request: (key) => requests.deepSearch(request, key),
     send: (client, key) => client.deepSearch(request, key, context.signal),
     failureOf: noResultText,
-    recordsOf: (answer) => [answer.text],
+    recordsOf: async (answer) => [answer.text],
   });
   if (bought === undefined) return;
   const citations = arrayItems(

@@ -66,7 +66,7 @@ async function runHistoryShow(
   const { settings } = await readProfile(context, undefined);
   const shape = kept.shape === 'single' ? 'single' : 'list';
   await withOutput(context, options, { shape, layout, preferred: settings.format }, async (output) => {
-    if (answer !== undefined) return await output.write(kept.recordsOf(answer));
+    if (answer !== undefined) return await output.write(await kept.recordsOf(answer, context.signal));
     for await (const leads of readStoredLeads(folder)) await output.write(leads);
   });
   const notes = createNotes(context, options);

@@ -1,0 +1,23 @@
+import { stopped } from './sink.ts';
+
+/** Milliseconds of work after which everything else has its turn. */
+const workMs = 50;
+
+/** For work that may compute for long: Ctrl-C is heard only when the event loop turns. */
+export interface Turns {
+  isDue(): boolean;
+  /** Lets the event loop turn. Throws what the signal says when it has aborted. */
+  take(): Promise<void>;
+}
+
+export function createTurns(signal: AbortSignal | undefined): Turns {
+  let due = performance.now() + workMs;
+  return {
+    isDue: () => performance.now() >= due,
+    async take() {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (signal?.aborted) throw stopped(signal.reason);
+      due = performance.now() + workMs;
+    },
+  };
+}
