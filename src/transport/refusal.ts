@@ -35,7 +35,7 @@ export function toRefusal(
   }
   const fault = faultOf(status, envelope);
   const said = mask(envelope?.message ?? '').slice(0, maxMessageCharacters);
-  if (fault === 'gateway' || fault === 'undocumented' || fault === 'garbled') {
+  if (fault === 'gateway' || fault === 'undocumented' || fault === 'unexplained' || fault === 'garbled') {
     const message = `${name} was answered with status ${status}, which is not the service's${said === '' ? '' : `: ${said}`}`;
     return new RequestError(fault, endpoint, message, details);
   }
@@ -71,7 +71,8 @@ function faultOf(status: number, envelope: Envelope | undefined): Fault {
     case 504:
       return 'gateway';
     default:
-      return status >= 200 && status < 300 ? 'garbled' : 'undocumented';
+      if (status >= 500) return 'unexplained';
+      return status < 300 ? 'garbled' : 'undocumented';
   }
 }
 

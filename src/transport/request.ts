@@ -88,6 +88,7 @@ export interface TransportOptions {
 
 interface Head {
   readonly response: Response;
+  readonly status: number;
   readonly watch: Watch;
   readonly controller: AbortController;
   readonly requestId: string | undefined;
@@ -133,11 +134,12 @@ export function createTransport(options: TransportOptions): Transport {
     }
     const requestId = headerOf(response, responseHeaders.requestId, mask);
     const ms = Math.round(options.clock.monotonic() - start);
-    options.trace?.(`< ${response.status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
-    const head = { response, watch, controller, requestId };
-    if (response.status !== 200) await refuse(head, call);
+    const status = sending.statusOf(response);
+    options.trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
+    const head = { response, status, watch, controller, requestId };
+    if (status !== 200) await refuse(head, call);
     const type = response.headers.get('content-type') ?? 'none';
-    if (!type.toLowerCase().startsWith(endpoint.answer)) {
+    if (mediaTypeOf(type) !== endpoint.answer) {
       // Without a length it may never end.
       const hasEnd = response.headers.has('content-length');
       const body = hasEnd ? await readText(head, maxRefusalBytes, false).catch(() => '') : '';
@@ -149,7 +151,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function refuse(head: Head, call: Call): Promise<never> {
-    const { response, requestId } = head;
+    const { response, status, requestId } = head;
     let body = '';
     try {
       body = await readText(head, maxRefusalBytes, false);
@@ -161,7 +163,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
     const location = response.headers.get('location');
     const retryAfterMs = toRetryAfter(response.headers.get('retry-after'), options.clock);
-    throw toRefusal(call, response.status, { location, retryAfterMs }, body, requestId, mask);
+    throw toRefusal(call, status, { location, retryAfterMs }, body, requestId, mask);
   }
 
   async function readJson(call: Call): Promise<JsonAnswer> {
@@ -288,4 +290,9 @@ function headersOf(options: TransportOptions, call: Request): Record<string, str
 function headerOf(response: Response, name: string, mask: (text: string) => string): string | undefined {
   const value = response.headers.get(name);
   return value === null ? undefined : mask(value).slice(0, 200);
+}
+
+/** Without its parameters. */
+function mediaTypeOf(contentType: string): string {
+  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 }
