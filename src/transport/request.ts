@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../context.ts';
 import { type Endpoint, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import { hasMoreValues } from '../json/many.ts';
 import type { JsonText } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
 import { type Body, piecesOf, readText, unreadableOf } from './body.ts';
@@ -13,6 +14,8 @@ import { createFrameReader, type Frame, FrameTooLargeError } from './sse.ts';
 import { createWatch, type TimeLimits } from './watch.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
+/** An answer of 10,000 items with a hundred members each. */
+const maxJsonValues = 1_000_000;
 const maxFrameBytes = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
 const maxLocationCharacters = 500;
@@ -176,6 +179,10 @@ export function createTransport(options: TransportOptions): Transport {
         throw garbled(call, `an answer that is not JSON (${unreadable})`, head.requestId, error);
       }
       throw toFailure(error, call, head);
+    }
+    if (hasMoreValues(text, maxJsonValues)) {
+      const what = `an answer of more than ${maxJsonValues} values`;
+      throw garbled(call, what, head.requestId, undefined, text);
     }
     if (!isJson(text)) throw garbled(call, 'an answer that is not JSON', head.requestId, undefined, text);
     const lacks = call.lacks?.(text);
