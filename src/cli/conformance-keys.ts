@@ -2,6 +2,7 @@ import { furtherKeys, type KeyName } from '../conformance/row.ts';
 import { UsageError } from '../errors.ts';
 import type { localKeys } from '../local-service/keys.ts';
 import { readNamedFile } from './inputs.ts';
+import { flawOfKey } from './target.ts';
 
 type FurtherKeys = Partial<Record<KeyName, string>>;
 
@@ -18,7 +19,7 @@ export async function readFurtherKeys(file: string): Promise<FurtherKeys> {
   for (const [name, key] of Object.entries(value)) {
     if (!Object.hasOwn(furtherKeys, name))
       throw wrong(`has an unknown name of a key: ${JSON.stringify(name)}`);
-    if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
+    if (typeof key !== 'string' || flawOfKey(key) !== undefined) {
       throw wrong(`has something under ${JSON.stringify(name)} that is not an API key`);
     }
   }

@@ -40,7 +40,7 @@ function toText({ message, details }: LeadpipeError, columns: number | undefined
 
 function toJson({ message, outcome, details }: LeadpipeError, exit: number): string {
   const error = {
-    type: details.type ?? outcome,
+    type: toTerminalText(details.type ?? outcome),
     status: details.status ?? null,
     message: toTerminalText(message),
     exit,

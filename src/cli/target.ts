@@ -11,6 +11,9 @@ export interface Target {
   readonly apiKey: string;
 }
 
+/** What it takes to find a key. */
+export type KeyContext = Pick<Context, 'env' | 'directories' | 'keychain'>;
+
 export type KeySource = 'LEADPIPE_API_KEY' | 'keychain' | 'file';
 
 /** The first thing that someone who has nothing yet is told. */
@@ -52,7 +55,7 @@ export function findAddress(
 
 /** The key for an address, and where it is from. Throws ConfigurationError, also for a key stored for another origin. */
 export async function findKey(
-  context: Context,
+  context: KeyContext,
   { name }: Profile,
   { origin }: URL,
 ): Promise<{ readonly apiKey: string; readonly source: KeySource }> {
@@ -75,12 +78,26 @@ export async function findKey(
   return { apiKey: checkKey(apiKey, `the ${record.store}`), source: record.store };
 }
 
-/** Pure: a key that a header can carry. Throws ConfigurationError, which does not repeat it. */
+/** A shorter key is found in ordinary text, which would be masked with it. */
+const shortestKey = 8;
+
+/** Pure: a key that can be used. Throws ConfigurationError, which does not repeat it. */
 export function checkKey(key: string, source: string): string {
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  const flaw = flawOfKey(key);
+  if (flaw === undefined) return key;
   throw new ConfigurationError(
-    `the key in ${source} holds white space or characters that no header can carry`,
+    `the key in ${source} ${flaw}`,
+    'Check that the whole key was copied, and nothing else.',
   );
+}
+
+/** Pure: what is wrong with a key; undefined for one that a header can carry, and that can be masked, in JSON too. */
+export function flawOfKey(key: string): string | undefined {
+  if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(key)) {
+    return 'holds white space, " or \\, or characters that no header can carry';
+  }
+  if (key.length >= shortestKey) return undefined;
+  return `has ${key.length} characters; one of fewer than ${shortestKey} could not be masked where a service repeats it`;
 }
 
 /** Pure: whether requests to an address go through the proxy that the environment names. */

@@ -220,7 +220,7 @@ export function endOfValue(text: string, from: number): number {
 }
 
 /** The index after the string that starts at `from`. */
-function endOfString(text: string, from: number): number {
+export function endOfString(text: string, from: number): number {
   let close = text.indexOf('"', from + 1);
   while (close !== -1) {
     let slashes = 0;

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { type Connect, createConnect } from './connect.ts';
+import { passOverInterim } from './interim.ts';
 import { type HttpProxy, proxyFor } from './proxy.ts';
 
 export interface AgentOptions {
@@ -41,7 +42,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
     ...(isIpv6 ? { checkServerIdentity: (await import('./ipv6-identity.ts')).checkIdentity } : {}),
   });
   const connect = proxy === undefined ? direct : await through(proxy, direct, options.connectTimeoutMs);
-  return new Agent({
+  const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: idleConnectionMs,
@@ -52,6 +53,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
         (error) => callback(error, null),
       ),
   });
+  return agent.on('connect', (_origin, targets) => passOverInterim(targets.at(-1) as object));
 }
 
 async function through(proxy: HttpProxy, connect: Connect, timeoutMs: number): Promise<Connect> {

@@ -48,12 +48,19 @@ export function toFailure(
 
 function faultOf(cause: unknown, sent: boolean): Fault {
   if (cause instanceof ProxyRefusal) return cause.fault;
-  const { code = '', name = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {};
+  const { code = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {};
   if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code)) {
     return 'certificate';
   }
-  if (name === 'HTTPParserError' || notTls.test(code)) return 'not_http';
+  if (isOtherProtocol(cause) || notTls.test(code)) return 'not_http';
   return sent && !(cause instanceof ConnectFailure) ? 'lost' : 'unsent';
+}
+
+/** HTTP that can't be read is no other protocol: whoever speaks it may have done the work. */
+function isOtherProtocol(cause: unknown): boolean {
+  return (
+    cause instanceof Error && cause.name === 'HTTPParserError' && cause.message.includes('Expected HTTP/')
+  );
 }
 
 function nameOf(call: Call): string {

@@ -9,6 +9,7 @@ import type { Charged, Outcome } from '../errors.ts';
  * - `lost`: the request may have arrived; no head of an answer came.
  * - `gateway`: a status from something in between (502, 504, or 500/503 without the error envelope).
  * - `garbled`: a 2xx whose body is not what the interface promises.
+ * - `unexplained`: any other status from 500 on. Whoever says it may stand in front of a service that has done the work.
  * - the rest are the service's own refusals, see contract/errors.ts; `undocumented` is any other status.
  */
 export type Fault =
@@ -21,6 +22,7 @@ export type Fault =
   | 'lost'
   | 'gateway'
   | 'garbled'
+  | 'unexplained'
   | 'internal_error'
   | 'not_enabled'
   | 'busy'
@@ -112,6 +114,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     'yes',
     'The answer can not be had again. Report the request ID.',
   ),
+  unexplained: row(never, 'interface', 'maybe', inDoubt),
   internal_error: row(once, ['temporary', 'temporary', 'unknown'], 'maybe', inDoubt),
   not_enabled: row(
     never,
@@ -192,7 +195,7 @@ export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
 
 /** What is read costs nothing, and can be read again. */
 function readHint(fault: Fault, { read, hint }: PolicyRow): string {
-  if (fault === 'garbled') return notOurs;
+  if (fault === 'garbled' || fault === 'unexplained') return notOurs;
   return read === 'temporary' && fault !== 'unsent' ? 'Nothing was charged; run it again.' : hint;
 }
 

@@ -15,10 +15,12 @@ interface Envelope {
 export function toRefusal(
   call: Call,
   status: number,
-  { location, retryAfterMs }: { readonly location: string | null; readonly retryAfterMs: number | undefined },
+  {
+    location,
+    retryAfterMs,
+  }: { readonly location: string | undefined; readonly retryAfterMs: number | undefined },
   body: string,
   requestId: string | undefined,
-  mask: (text: string) => string,
 ): RequestError {
   const { endpoint } = call;
   const name = `${endpoint.method} ${endpoint.path}`;
@@ -30,12 +32,12 @@ export function toRefusal(
     ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
   };
   if (status >= 300 && status < 400) {
-    const target = location === null ? '' : ` to ${mask(location).slice(0, maxMessageCharacters)}`;
+    const target = location === undefined ? '' : ` to ${location}`;
     return new RequestError('redirect', endpoint, `${name} was redirected (${status})${target}`, details);
   }
   const fault = faultOf(status, envelope);
-  const said = mask(envelope?.message ?? '').slice(0, maxMessageCharacters);
-  if (fault === 'gateway' || fault === 'undocumented' || fault === 'garbled') {
+  const said = (envelope?.message ?? '').slice(0, maxMessageCharacters);
+  if (fault === 'gateway' || fault === 'undocumented' || fault === 'unexplained' || fault === 'garbled') {
     const message = `${name} was answered with status ${status}, which is not the service's${said === '' ? '' : `: ${said}`}`;
     return new RequestError(fault, endpoint, message, details);
   }
@@ -71,7 +73,8 @@ function faultOf(status: number, envelope: Envelope | undefined): Fault {
     case 504:
       return 'gateway';
     default:
-      return status >= 200 && status < 300 ? 'garbled' : 'undocumented';
+      if (status >= 500) return 'unexplained';
+      return status < 300 ? 'garbled' : 'undocumented';
   }
 }
 

@@ -1,20 +1,24 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../context.ts';
 import { type Endpoint, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import { hasMoreValues } from '../json/many.ts';
 import type { JsonText } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
+import { type Body, piecesOf, readText, unreadableOf } from './body.ts';
 import { garbled, toFailure } from './failure.ts';
+import { createMask, type Mask } from './mask.ts';
 import { toRefusal } from './refusal.ts';
 import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
 import { createSending } from './sending.ts';
 import { createFrameReader, type Frame, FrameTooLargeError } from './sse.ts';
-import { createWatch, type TimeLimits, type Watch } from './watch.ts';
+import { createWatch, type TimeLimits } from './watch.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
+/** An answer of 10,000 items with a hundred members each. */
+const maxJsonValues = 1_000_000;
 const maxFrameBytes = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
-/** Shorter keys would mask ordinary text. */
-const minMaskedKey = 8;
+const maxLocationCharacters = 500;
 
 export interface Request {
   readonly endpoint: Endpoint;
@@ -86,19 +90,15 @@ export interface TransportOptions {
   readonly retryBudgetMs: number;
 }
 
-interface Head {
-  readonly response: Response;
-  readonly watch: Watch;
+interface Head extends Body {
+  readonly status: number;
   readonly controller: AbortController;
   readonly requestId: string | undefined;
 }
 
 /** The one way from a request to the wire, and from a failed one to its repetition. */
 export function createTransport(options: TransportOptions): Transport {
-  // A service that echoes the key would have us print it.
-  const mask = (text: string): string =>
-    options.apiKey.length < minMaskedKey ? text : text.replaceAll(options.apiKey, '[API key]');
-
+  const mask = createMask(options.apiKey);
   const retrying: Retrying = {
     clock: options.clock,
     random: options.random,
@@ -133,48 +133,56 @@ export function createTransport(options: TransportOptions): Transport {
     }
     const requestId = headerOf(response, responseHeaders.requestId, mask);
     const ms = Math.round(options.clock.monotonic() - start);
-    options.trace?.(`< ${response.status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
-    const head = { response, watch, controller, requestId };
-    if (response.status !== 200) await refuse(head, call);
-    const type = response.headers.get('content-type') ?? 'none';
-    if (!type.toLowerCase().startsWith(endpoint.answer)) {
+    const status = sending.statusOf(response);
+    options.trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
+    const head = { response, status, watch, controller, requestId };
+    if (status !== 200) await refuse(head, call);
+    const type = headerOf(response, 'content-type', mask) ?? 'none';
+    if (mediaTypeOf(type) !== endpoint.answer) {
       // Without a length it may never end.
-      const hasEnd = response.headers.has('content-length');
-      const body = hasEnd ? await readText(head, maxRefusalBytes, false).catch(() => '') : '';
+      const body = response.headers.has('content-length') ? await readBriefly(head, call) : '';
       controller.abort();
-      const what = `a 200 with the content type ${mask(type)} instead of ${endpoint.answer}`;
-      throw garbled(call, what, requestId, undefined, mask(body));
+      const what = `a 200 with the content type ${type} instead of ${endpoint.answer}`;
+      throw garbled(call, what, requestId, undefined, body);
     }
     return head;
   }
 
   async function refuse(head: Head, call: Call): Promise<never> {
-    const { response, requestId } = head;
-    let body = '';
-    try {
-      body = await readText(head, maxRefusalBytes, false);
-    } catch (error) {
-      // The status alone says enough; only a stop from outside matters more.
-      if (call.signal.aborted) throw toFailure(error, call, head);
-    } finally {
-      head.controller.abort();
-    }
-    const location = response.headers.get('location');
+    const { response, status, requestId } = head;
+    const body = await readBriefly(head, call);
+    head.controller.abort();
+    const location = headerOf(response, 'location', mask, maxLocationCharacters);
     const retryAfterMs = toRetryAfter(response.headers.get('retry-after'), options.clock);
-    throw toRefusal(call, response.status, { location, retryAfterMs }, body, requestId, mask);
+    throw toRefusal(call, status, { location, retryAfterMs }, body, requestId);
+  }
+
+  /** What may come beside the head, which says enough by itself; only a stop from outside matters more. */
+  async function readBriefly(head: Head, call: Call): Promise<string> {
+    try {
+      return await readText(head, maxRefusalBytes, false, mask);
+    } catch (error) {
+      if (call.signal.aborted) throw toFailure(error, call, head);
+      return '';
+    }
   }
 
   async function readJson(call: Call): Promise<JsonAnswer> {
     const head = await sendOnce(call);
     let text: string;
     try {
-      text = mask(await readText(head, maxJsonBytes, true));
+      text = await readText(head, maxJsonBytes, true, mask);
     } catch (error) {
+      head.controller.abort();
       const unreadable = unreadableOf(error);
       if (unreadable !== undefined) {
         throw garbled(call, `an answer that is not JSON (${unreadable})`, head.requestId, error);
       }
       throw toFailure(error, call, head);
+    }
+    if (hasMoreValues(text, maxJsonValues)) {
+      const what = `an answer of more than ${maxJsonValues} values`;
+      throw garbled(call, what, head.requestId, undefined, text);
     }
     if (!isJson(text)) throw garbled(call, 'an answer that is not JSON', head.requestId, undefined, text);
     const lacks = call.lacks?.(text);
@@ -227,41 +235,6 @@ function hasLength(response: Response): boolean {
   return response.headers.has('transfer-encoding') || response.headers.has('content-length');
 }
 
-async function* piecesOf(head: Head): AsyncGenerator<Uint8Array> {
-  const reader = head.response.body?.getReader();
-  if (reader === undefined) return;
-  for (;;) {
-    const { done, value } = await head.watch.piece(reader.read());
-    if (done) return;
-    yield value;
-  }
-}
-
-/** Throws a RangeError when the body is over the cap, and a TypeError when it is not UTF-8 and has to be. */
-async function readText(head: Head, maxBytes: number, fatal: boolean): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal });
-  const parts: string[] = [];
-  let bytes = 0;
-  for await (const piece of piecesOf(head)) {
-    bytes += piece.byteLength;
-    if (bytes > maxBytes) throw new RangeError(`larger than ${maxBytes} bytes`);
-    parts.push(decoder.decode(piece, { stream: true }));
-  }
-  parts.push(decoder.decode());
-  return parts.join('');
-}
-
-/** Why a body that came can't be read (over the cap, not UTF-8, not in its content encoding); undefined for a cut. */
-function unreadableOf(error: unknown): string | undefined {
-  if (error instanceof RangeError) return error.message;
-  if (!(error instanceof TypeError)) return undefined;
-  if ((error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return error.message;
-  const { cause } = error;
-  const { code = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {};
-  // zlib and brotli, as fetch passes them on.
-  return code === 'Z_DATA_ERROR' || code.startsWith('ERR__ERROR_FORMAT') ? String(cause) : undefined;
-}
-
 function urlOf(baseUrl: URL, call: Request): URL {
   const url = new URL(baseUrl);
   url.pathname = url.pathname.replace(/\/+$/, '') + call.endpoint.path;
@@ -285,7 +258,12 @@ function headersOf(options: TransportOptions, call: Request): Record<string, str
   };
 }
 
-function headerOf(response: Response, name: string, mask: (text: string) => string): string | undefined {
+function headerOf(response: Response, name: string, mask: Mask, most = 200): string | undefined {
   const value = response.headers.get(name);
-  return value === null ? undefined : mask(value).slice(0, 200);
+  return value === null ? undefined : mask(value).slice(0, most);
+}
+
+/** Without its parameters. */
+function mediaTypeOf(contentType: string): string {
+  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 }

@@ -99,8 +99,9 @@ function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): R
  */
 export function toRetryAfter(header: string | null, clock: Clock): number | undefined {
   if (header === null) return undefined;
-  if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header) * 1000;
-  // Date.parse takes almost anything for a date; those of HTTP end like this.
-  const date = header.endsWith('GMT') ? Date.parse(header) : Number.NaN;
+  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
+  // Date.parse takes almost anything for a date. Those of HTTP end with GMT, or with a year in its oldest form.
+  const zone = /^\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}$/.test(header) ? ' GMT' : '';
+  const date = /GMT$/.test(header + zone) ? Date.parse(header + zone) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now().getTime());
 }

@@ -219,6 +219,18 @@ const addresses: readonly [
     [],
     'no header can carry',
   ],
+  [
+    'a key that JSON writes differently',
+    { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'lp_"key"_0123' },
+    [],
+    'no header can carry',
+  ],
+  [
+    'a key that is found in ordinary text',
+    { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'company' },
+    [],
+    'has 7 characters; one of fewer than 8 could not be masked',
+  ],
   ['plain http', { LEADPIPE_BASE_URL: 'http://a.example', LEADPIPE_API_KEY: 'k' }, [], 'http is not https'],
   [
     'plain http by option',

@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { KeychainError } from '../../src/config/keychain.ts';
+import type { Keychain } from '../../src/context.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { inTerminal } from '../helpers/pty.ts';
@@ -175,6 +177,32 @@ describe('doctor', () => {
     const { code, rows } = await examine(env);
     expect(code).toBe(78);
     expect(resultsOf(rows)).toMatchObject({ settings: 'failure', keychain: 'skipped' });
+  });
+
+  it('asks a keychain that says nothing once', async () => {
+    const env: Record<string, string> = { ...bareEnvironment(), LEADPIPE_BASE_URL: await startService({}) };
+    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
+    writeFileSync(
+      join(env.LEADPIPE_CONFIG_DIR ?? '', 'credentials.json'),
+      JSON.stringify({ keys: { default: { origin: env.LEADPIPE_BASE_URL, store: 'keychain' } } }),
+    );
+    const asked: string[] = [];
+    const keychain: Keychain = {
+      async get(account) {
+        asked.push(account);
+        throw new KeychainError('silent');
+      },
+      set: async () => {},
+      delete: async () => false,
+    };
+    const { code, stdout } = await runInProcess(['doctor'], { env, keychain });
+    expect(code).toBe(78);
+    expect(asked).toEqual([`default ${env.LEADPIPE_BASE_URL}`]);
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Row);
+    expect(resultsOf(rows)).toMatchObject({ keychain: 'failure', key: 'failure', credit: 'skipped' });
   });
 
   it('a state directory that can’t be is 74', async () => {

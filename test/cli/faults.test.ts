@@ -407,6 +407,40 @@ describe('what is sent', () => {
     }
   });
 
+  /** What a terminal obeys or hides, written by a user or a service. */
+  const hostile = 'a\u001b[2Jb\u202ec\u0007\u009b1md\u2028e\u200ff';
+  const obeyed = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e]/;
+
+  it.each([false, true])(
+    'nor does that of the objective, with --dry-run (terminal: %s)',
+    async (stdoutIsTerminal) => {
+      const { stdout } = await runInProcess([...search.slice(0, 2), hostile, '--dry-run'], {
+        env: pointedAt('https://a.example'),
+        stdoutIsTerminal,
+      });
+      expect(stdout).not.toMatch(obeyed);
+      expect(JSON.parse(stdout).body.objective).toBe(hostile);
+      expect(stdout.trimEnd().split('\n').length > 1).toBe(stdoutIsTerminal);
+    },
+  );
+
+  it.each([
+    ['the type', { type: hostile, message: 'm' }, []],
+    ['the message', { type: 't', message: hostile }, []],
+    ['the request ID', { type: 't', message: 'm' }, [`X-Request-Id: a\u009b1m`]],
+  ])('nor does %s of an error, with --json-errors', async (_, error, headers) => {
+    const body = JSON.stringify({ error });
+    const answer = wholeAnswer('422 X', 'application/json', body, headers);
+    server = await startFaultServer(
+      (socket) => void socket.write(Buffer.from(answer, headers[0] ? 'latin1' : 'utf8')),
+    );
+    for (const more of ['--json-errors', '--verbose']) {
+      const { stderr } = await runInProcess(['search', 'company', 'x', more], { env: pointedAt(server.url) });
+      expect(stderr).not.toMatch(obeyed);
+      expect(stderr).toContain('422');
+    }
+  });
+
   it('hostile text in errors and request IDs does not reach the terminal', async () => {
     const answer = errorAnswer('500 X', 'internal_error', 'a\u001b[2Jb\u202ec\nd\u0007\u009b1m');
     server = await startFaultServer((socket) => void socket.write(answer));

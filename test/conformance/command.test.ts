@@ -67,7 +67,14 @@ describe('leadpipe conformance', () => {
   it('no row passes whatever the service does', { timeout: 60_000 }, async () => {
     const keys = keysFile(
       'all.json',
-      '{"other":"k1","revoked":"k2","expired":"k3","no_access":"k4","no_credits":"k5","busy":"k6"}',
+      JSON.stringify({
+        other: 'further-key-1',
+        revoked: 'further-key-2',
+        expired: 'further-key-3',
+        no_access: 'further-key-4',
+        no_credits: 'further-key-5',
+        busy: 'further-key-6',
+      }),
     );
     const options = ['--keys', keys, '--only'];
     const [agreed, refused] = await Promise.all(

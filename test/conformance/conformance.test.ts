@@ -59,6 +59,7 @@ async function check(url: string, some: readonly Row[], onRow = (_: RowResult) =
     keys,
     free: false,
     pollMs: 5,
+    mask: (text) => text,
   });
   for await (const result of run) {
     results.push(result);

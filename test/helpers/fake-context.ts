@@ -9,6 +9,10 @@ export interface FakeOptions {
   readonly stdinIsTerminal?: boolean;
   /** Milliseconds that a wait of so many takes; as many unless it is given. */
   readonly toWait?: (ms: number) => number;
+  /** One that is always open unless it is given. */
+  readonly keychain?: Keychain;
+  /** Whether standard output is a terminal. */
+  readonly stdoutIsTerminal?: boolean;
 }
 
 /** Runs the whole program in this process: real network and clock, streams in memory. */
@@ -19,7 +23,11 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
   let keys = 0;
   const context: Context = {
     stdin: { stream: Readable.from([options.stdin ?? '']), isTerminal: options.stdinIsTerminal ?? false },
-    stdout: { stream: stdout.stream, isTerminal: false, columns: undefined },
+    stdout: {
+      stream: stdout.stream,
+      isTerminal: options.stdoutIsTerminal ?? false,
+      columns: options.stdoutIsTerminal ? 80 : undefined,
+    },
     stderr: { stream: stderr.stream, isTerminal: false, columns: undefined },
     fetch: globalThis.fetch,
     clock: {
@@ -32,7 +40,7 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
     },
     env,
     directories: { config: env.LEADPIPE_CONFIG_DIR ?? '', state: env.LEADPIPE_STATE_DIR ?? '' },
-    keychain: createMemoryKeychain(),
+    keychain: options.keychain ?? createMemoryKeychain(),
     ids: { idempotencyKey: () => `test-${++keys}`, operationId: () => `op_test_${process.hrtime.bigint()}` },
     // No jitter: what is tried again is tried again at once.
     random: () => 0,

@@ -26,6 +26,9 @@ const bodies: readonly (readonly [fault: string, way: Way])[] = [
     ),
   ],
   ['bad gzip', body('{"object":"not gzip"}', ['Content-Encoding: gzip'])],
+  ['bad brotli', body('{"object":"not brotli"}', ['Content-Encoding: br'])],
+  // Newer Nodes undo it; for others it is no JSON.
+  ['bad zstd', body('not zstd', ['Content-Encoding: zstd'])],
   ['a body over the cap', endless],
 ];
 

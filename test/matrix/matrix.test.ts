@@ -6,6 +6,7 @@ import { type RawRequest, startFaultServer } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt } from '../helpers/run.ts';
 import { answerRows } from './answer-rows.ts';
+import { framingRows } from './framing-rows.ts';
 import { networkRows } from './network-rows.ts';
 import { type Operation, operations } from './operations.ts';
 import type { Ending, Row } from './row.ts';
@@ -28,16 +29,15 @@ beforeAll(async () => {
 });
 afterAll(async () => void (await service.close()));
 
-describe.each([...networkRows, ...statusRows, ...answerRows].map((row) => [row.fault, row] as const))(
-  '%s',
-  (_, row) => {
-    for (const operation of operations) {
-      const ending = row.endings[operation.group];
-      if (ending === undefined || row.only?.includes(operation.name) === false) continue;
-      it(`${operation.name}: exit ${ending.exit}`, () => expectEnding(row, operation, ending));
-    }
-  },
-);
+describe.each(
+  [...networkRows, ...framingRows, ...statusRows, ...answerRows].map((row) => [row.fault, row] as const),
+)('%s', (_, row) => {
+  for (const operation of operations) {
+    const ending = row.endings[operation.group];
+    if (ending === undefined || row.only?.includes(operation.name) === false) continue;
+    it(`${operation.name}: exit ${ending.exit}`, () => expectEnding(row, operation, ending));
+  }
+});
 
 async function expectEnding(row: Row, operation: Operation, ending: Ending): Promise<void> {
   const { group, price } = operation;

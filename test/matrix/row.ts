@@ -52,3 +52,6 @@ export function answers(ending: Ending): Row['endings'] {
 export function outage(type: string): Ending {
   return { exit: 75, charged: 'no', type, requests: 5 };
 }
+
+/** An operation of each column, where one is as good as all. */
+export const someOfAll: NonNullable<Row['only']> = ['balance', 'task create', 'contact', 'extract', 'search'];

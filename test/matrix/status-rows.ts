@@ -1,5 +1,5 @@
-import { all, answers, type Ending, outage, paid, type Row } from './row.ts';
-import { body, envelope, reset, status, through } from './ways.ts';
+import { all, answers, type Ending, outage, paid, type Row, someOfAll } from './row.ts';
+import { after, body, envelope, reset, status, through } from './ways.ts';
 
 const elsewhere = ['Location: https://elsewhere.example/'];
 
@@ -42,10 +42,22 @@ const refusals: readonly Row[] = (
   says: `was refused (${code} ${type}): as the service says`,
 }));
 
-const undocumented: readonly Row[] = [400, 405, 418, 451, 501].map((code) => ({
+/** fetch would send a 421 again by itself, and keep the answer of a 407 for itself. */
+const undocumented: readonly Row[] = [400, 405, 407, 408, 418, 421, 425, 451].map((code) => ({
   fault: `${code}, which the document does not have`,
-  ways: [envelope(code, 'whatever')],
+  ways: [envelope(code, 'whatever', ['X-Request-Id: req_odd'])],
   endings: all({ exit: 76, charged: 'no', type: 'undocumented' }),
+  says: `was answered with status ${code}, which is not the service's: as the service says`,
+}));
+
+/** Whoever says one of these may stand in front of a service that has done the work. */
+const unexplained: readonly Row[] = [501, 511, 524, 600, 999].map((code) => ({
+  fault: `${code}, which the document does not have`,
+  ways: [after(status(code, [], '<html>'))],
+  endings: {
+    G: { exit: 76, charged: 'no', type: 'unexplained' },
+    ...paid({ exit: 76, charged: 'maybe', type: 'unexplained', paid: 1 }),
+  },
   says: `was answered with status ${code}, which is not the service's`,
 }));
 
@@ -66,8 +78,25 @@ const busyRows: readonly Row[] = [
     ways: [wait('Thu, 01 Jan 2026 00:00:00 GMT')],
     endings: all(busy),
   },
-  { fault: '429, Retry-After: what nobody can read', ways: [wait('soon')], endings: all(busy) },
+  ...['soon', '-1', '0.5', '1e9', '0, 0'].map((value) => ({
+    fault: `429, Retry-After: ${value}, which nobody can read`,
+    ways: [wait(value)] as const,
+    endings: all(busy),
+    only: someOfAll,
+  })),
   { fault: '429, Retry-After beyond the budget', ways: [wait('61')], endings: all({ ...busy, requests: 1 }) },
+  ...[
+    '9999999999',
+    '9'.repeat(400),
+    'Fri, 31 Dec 9999 23:59:59 GMT',
+    'Friday, 31-Dec-49 23:59:59 GMT',
+    'Fri Dec 31 23:59:59 9999',
+  ].map((value) => ({
+    fault: `429, Retry-After far beyond the budget: ${value.slice(0, 40)}`,
+    ways: [wait(value)] as const,
+    endings: all({ ...busy, requests: 1 }),
+    only: someOfAll,
+  })),
   {
     fault: '429 once',
     ways: [envelope(429, 'concurrency_limit'), through],
@@ -182,6 +211,7 @@ export const statusRows: readonly Row[] = [
   ...gateways,
   ...refusals,
   ...undocumented,
+  ...unexplained,
   ...busyRows,
   ...conflictRows,
   ...internalRows,

@@ -14,6 +14,7 @@ const matrix: readonly [fault: Fault, read: number, create: number, paid: number
   ['lost', 75, 8, 8, 'maybe'],
   ['gateway', 75, 8, 8, 'maybe'],
   ['garbled', 76, 76, 8, 'yes'],
+  ['unexplained', 76, 76, 76, 'maybe'],
   ['internal_error', 75, 75, 8, 'maybe'],
   ['not_enabled', 9, 9, 9, 'no'],
   ['busy', 75, 75, 75, 'no'],

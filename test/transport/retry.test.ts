@@ -58,6 +58,7 @@ const matrix: readonly [fault: Fault, G: number, C: number, P: number, X: number
   ['lost', 5, 5, 2, 2, 2],
   ['gateway', 5, 5, 2, 2, 2],
   ['garbled', 4, 4, 1, 2, 1],
+  ['unexplained', 1, 1, 1, 1, 1],
   ['internal_error', 5, 5, 2, 2, 2],
   ['not_enabled', 1, 1, 1, 1, 1],
   ['busy', 7, 7, 7, 7, 7],
@@ -164,7 +165,12 @@ describe('Retry-After', () => {
     ['soon', undefined],
     ['-5', undefined],
     ['1e9', undefined],
-    ['99999999999', undefined],
+    ['9999999999', 9_999_999_999_000],
+    ['9'.repeat(400), Number.POSITIVE_INFINITY],
+    ['Thursday, 01-Jan-26 00:00:10 GMT', 10_000],
+    ['Thu Jan  1 00:00:10 2026', 10_000],
+    ['Thu Jan  1 00:00:10 2026 +0200', undefined],
+    ['', undefined],
   ])('%s is %s ms', (header, ms) => {
     expect(toRetryAfter(header, clock)).toBe(ms);
   });

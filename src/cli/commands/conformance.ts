@@ -101,9 +101,10 @@ async function runConformance(
     throw new UsageError(`the address is given twice: as ${address} and as an option`);
   }
   const connection = address === undefined ? options : { ...options, baseUrl: address };
-  const [{ rows: all }, { runRows }, { timeLimits }] = await Promise.all([
+  const [{ rows: all }, { runRows }, { createMask }, { timeLimits }] = await Promise.all([
     import('../../conformance/rows.ts'),
     import('../../conformance/run.ts'),
+    import('../../transport/mask.ts'),
     import('../../transport/time-limits.ts'),
   ]);
   const rows = toRows(all, options.only);
@@ -125,6 +126,7 @@ async function runConformance(
       );
     }
     const kind = { shape: 'list', layout: columns, preferred: settings.format } as const;
+    const masks = Object.values(keys).map(createMask);
     const results = await withOutput(context, options, kind, (output) =>
       withSpinner(context, options, output, 'checking', async (deliver) => {
         const done: RowResult[] = [];
@@ -141,6 +143,7 @@ async function runConformance(
           free: options.free === true,
           pollMs: options.local ? pollMs.local : pollMs.remote,
           trace: notes.trace,
+          mask: (text) => masks.reduce((rest, mask) => mask(rest), text),
         });
         for await (const result of run) {
           done.push(result);

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context, Keychain } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { memberLayout } from '../../output/columns.ts';
 import { memberColumn, type TableColumn } from '../../output/table-columns.ts';
@@ -74,8 +74,23 @@ async function* check(context: Context, options: DoctorOptions): AsyncGenerator<
   const [settings, profile] = await checkSettings(context, options.profile);
   yield settings;
   yield await checkStateDirectory(context);
-  if (!options.local) yield await checkKeychain(context, profile);
-  if (profile !== undefined) yield* checkService(context, options, profile);
+  const { env, directories, keychain } = context;
+  const keys = { env, directories, keychain: askedOnce(keychain) };
+  if (!options.local) yield await checkKeychain(keys, profile);
+  if (profile !== undefined) yield* checkService(context, keys, options, profile);
+}
+
+/** One that says nothing takes seconds to say it. */
+function askedOnce(keychain: Keychain): Keychain {
+  const answers = new Map<string, Promise<string | undefined>>();
+  return {
+    ...keychain,
+    get(account) {
+      const answer = answers.get(account) ?? keychain.get(account);
+      answers.set(account, answer);
+      return answer;
+    },
+  };
 }
 
 async function write(output: RecordOutput, { check, result, found, fix }: Finding): Promise<void> {

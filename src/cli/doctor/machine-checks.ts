@@ -6,6 +6,7 @@ import { credentialsFile, type KeyRecord, probeKeychain, readKeyRecord } from '.
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { colorOf } from '../color.ts';
+import type { KeyContext } from '../target.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
 const oldestNode = [20, 18] as const;
@@ -64,7 +65,7 @@ export async function checkStateDirectory({ directories: { state } }: Context): 
 }
 
 /** Where the key of the profile is, and whether it can be had from there. */
-export async function checkKeychain(context: Context, profile: Profile | undefined): Promise<Finding> {
+export async function checkKeychain(context: KeyContext, profile: Profile | undefined): Promise<Finding> {
   const check = 'keychain';
   if (context.env.LEADPIPE_API_KEY) return skipped(check, 'LEADPIPE_API_KEY is used before it');
   if (profile === undefined) return skipped(check, 'the profile is not known');
@@ -84,7 +85,7 @@ export async function checkKeychain(context: Context, profile: Profile | undefin
   }
 }
 
-async function checkKeyFile({ directories }: Context): Promise<Finding> {
+async function checkKeyFile({ directories }: KeyContext): Promise<Finding> {
   const path = join(directories.config, credentialsFile);
   const wide = await wideMode(path, 0o600);
   return wide === undefined

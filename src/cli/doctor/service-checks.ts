@@ -10,7 +10,7 @@ import { proxyFor } from '../../transport/proxy.ts';
 import { type Connection, withConnection } from '../connection.ts';
 import { toMaskedKey } from '../masked-key.ts';
 import type { ConnectionOptions } from '../options.ts';
-import { findAddress, findKey, noTarget, type Target, takesProxy } from '../target.ts';
+import { findAddress, findKey, type KeyContext, noTarget, type Target, takesProxy } from '../target.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
 const answered = ['connection', 'clock', 'key', 'access', 'credit'] as const;
@@ -23,6 +23,7 @@ const mostSkew = 60;
 /** From the address to the credits, with one request that costs nothing, and a second one for what the key may do. */
 export async function* checkService(
   context: Context,
+  keys: KeyContext,
   options: ConnectionOptions,
   profile: Profile,
 ): AsyncGenerator<Finding> {
@@ -46,7 +47,7 @@ export async function* checkService(
   yield await checkName(baseUrl, proxy);
   let apiKey: string;
   try {
-    ({ apiKey } = await findKey(context, profile, baseUrl));
+    ({ apiKey } = await findKey(keys, profile, baseUrl));
   } catch (error) {
     yield failureOf('key', error);
     for (const check of answered) if (check !== 'key') yield skipped(check, 'there is no key');

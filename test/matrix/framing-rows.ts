@@ -1,0 +1,136 @@
+import { chunk, lastChunk, wholeAnswer } from '../helpers/fault-server.ts';
+import { answers, type Ending, outage, paid, type Row, someOfAll } from './row.ts';
+import { after, instead, type Way } from './ways.ts';
+
+const lost = { exit: 8, charged: 'maybe', type: 'lost' } as const;
+const lostEndings: Row['endings'] = {
+  G: outage('lost'),
+  C: { ...lost, requests: 5, paid: 1 },
+  ...answers({ ...lost, requests: 2, paid: 1 }),
+};
+
+const json = (...head: readonly string[]): string =>
+  ['HTTP/1.1 200 OK', 'Content-Type: application/json', ...head, '', ''].join('\r\n');
+
+/** Heads that begin as HTTP does and can't be read: whoever sent one may have done the work. */
+const malformedHeads: readonly (readonly [fault: string, answer: string | Buffer])[] = [
+  ['a negative length', `${json('Content-Length: -2')}{}`],
+  ['a length that no number holds', `${json('Content-Length: 99999999999999999999999')}{}`],
+  ['a length in hexadecimal', `${json('Content-Length: 0x2')}{}`],
+  ['two lengths', `${json('Content-Length: 2', 'Content-Length: 3')}{}`],
+  ['the same length twice', `${json('Content-Length: 2', 'Content-Length: 2')}{}`],
+  [
+    'a length and chunks',
+    `${json('Content-Length: 2', 'Transfer-Encoding: chunked')}${chunk('{}')}${lastChunk}`,
+  ],
+  ['bare line feeds', `${json('Content-Length: 2')}{}`.replaceAll('\r\n', '\n')],
+  ['a folded header', `${json('X-A: b', ' c', 'Content-Length: 2')}{}`],
+  ['a NUL in a header', `${json('X-A: b\0c', 'Content-Length: 2')}{}`],
+  ['a NUL in the name of a header', `${json('X\0A: b', 'Content-Length: 2')}{}`],
+  ['a space before the colon', `${json('X-A : b', 'Content-Length: 2')}{}`],
+  ['a header without a colon', `${json('X-A', 'Content-Length: 2')}{}`],
+  ['a flood of headers', `${json(...Array(10_000).fill('X-A: bbbbbbbbbbbbbbbb'), 'Content-Length: 2')}{}`],
+  ['one endless header', `${json(`X-A: ${'b'.repeat(100_000)}`, 'Content-Length: 2')}{}`],
+  ['status 99', 'HTTP/1.1 99 X\r\nContent-Length: 2\r\n\r\n{}'],
+  ['status 099', 'HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\n{}'],
+  ['status 1000', 'HTTP/1.1 1000 X\r\nContent-Length: 2\r\n\r\n{}'],
+  ['no status', 'HTTP/1.1\r\n\r\n'],
+  ['another version of HTTP', 'HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\n{}'],
+  ['101 that nobody asked for', 'HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
+  ['101 without an upgrade', 'HTTP/1.1 101 X\r\n\r\n'],
+  ['seven content encodings', `${json(`Content-Encoding: ${Array(7).fill('gzip')}`, 'Content-Length: 2')}{}`],
+];
+
+/** Bodies whose end can't be found, behind a good head. */
+const malformedBodies: readonly (readonly [fault: string, answer: string])[] = [
+  ['a chunk size that is none', `${json('Transfer-Encoding: chunked')}zz\r\n{}\r\n${lastChunk}`],
+  ['a chunk size that no number holds', `${json('Transfer-Encoding: chunked')}${'f'.repeat(40)}\r\n{}`],
+  ['a chunk longer than its size', `${json('Transfer-Encoding: chunked')}1\r\n{}\r\n${lastChunk}`],
+];
+
+const heads: readonly Row[] = malformedHeads.map(([fault, answer]) => ({
+  fault: `${fault}, after the service has done it`,
+  ways: [after(instead(answer))],
+  only: someOfAll,
+  endings: lostEndings,
+  says: 'failed: ',
+}));
+
+const { S: _, ...ofJson } = lostEndings;
+const bodies: readonly Row[] = malformedBodies.map(([fault, answer]) => ({
+  fault: `${fault}, after the service has done it`,
+  ways: [after(instead(answer))],
+  only: someOfAll,
+  endings: ofJson,
+  says: 'failed: ',
+}));
+
+const whole: Ending = { exit: 0 };
+const asUsual: Row['endings'] = { G: whole, ...paid({ ...whole, paid: 1 }) };
+
+/** Answers that announce another: HTTP lets them come unasked for. */
+const interim: readonly Row[] = (
+  [
+    ['100', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['100 twice, the first with headers', 'HTTP/1.1 100 X\r\nX-A: b\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n'],
+    ['102', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['103', 'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\nX-Request-Id: req_early\r\n\r\n'],
+    ['199', 'HTTP/1.1 199 X\r\n\r\n'],
+    ['a hundred of 103', 'HTTP/1.1 103 X\r\nX-A: b\r\n\r\n'.repeat(100)],
+  ] as const
+).flatMap(([fault, text]): Row[] => [
+  { fault: `${fault}, then the answer`, ways: [announcing(text)], only: someOfAll, endings: asUsual },
+  {
+    fault: `${fault}, and the answer in one piece with it`,
+    ways: [announcing(text, 'at once')],
+    only: someOfAll,
+    endings: asUsual,
+  },
+]);
+
+function announcing(text: string, when?: 'at once'): Way {
+  return async ({ socket, deliver }) => {
+    if (when === undefined) socket.write(text);
+    const answer = await deliver();
+    socket.end(when === undefined ? answer : Buffer.concat([Buffer.from(text), answer]));
+  };
+}
+
+const garbled = { charged: 'yes', type: 'garbled' } as const;
+
+/** Content types that are only nearly the promised ones, and those that are in other words. */
+const nearly: readonly Row[] = ['x', '/json', ', text/html'].map((more) => ({
+  fault: `the content type with ${more} behind it`,
+  ways: [
+    ({ socket, endpoint }) => void socket.write(wholeAnswer('200 OK', `${endpoint.answer}${more}`, '{}')),
+  ],
+  only: someOfAll,
+  endings: {
+    G: { exit: 76, charged: 'no', type: 'garbled', requests: 4 },
+    C: { exit: 76, ...garbled, requests: 4 },
+    X: { exit: 8, ...garbled, requests: 2 },
+    P: { exit: 8, ...garbled },
+    S: { exit: 8, ...garbled },
+  },
+  says: 'with the content type',
+}));
+
+const inOtherWords: readonly Row[] = ['; charset=utf-8', ';a=b;c="d"', ' ; x'].map((more) => ({
+  fault: `the content type in capitals, with ${more}`,
+  ways: [
+    async ({ socket, deliver }) =>
+      void socket.end(
+        (await deliver())
+          .toString('latin1')
+          .replace(
+            /^(content-type: )([\w/-]+).*$/im,
+            (_, name, type) => `${name}${type.toUpperCase()}${more}`,
+          ),
+        'latin1',
+      ),
+  ],
+  only: someOfAll,
+  endings: asUsual,
+}));
+
+export const framingRows: readonly Row[] = [...heads, ...bodies, ...interim, ...nearly, ...inOtherWords];

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMask, wholeWords } from '../../src/transport/mask.ts';
+
+const key = 'lp/live+8f14e45fceea';
+const mask = createMask(key);
+const code = (character: string): string => character.charCodeAt(0).toString(16);
+const each = (text: string, to: (character: string) => string): string => [...text].map(to).join('');
+const unicode = (text: string): string => each(text, (one) => `\\u00${code(one)}`);
+const url = (text: string): string => each(text, (one) => `%${code(one)}`);
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('the key is masked', () => {
+  it.each([
+    ['as it is', key],
+    ['with \\/', key.replaceAll('/', '\\/')],
+    ['with \\u0041', unicode(key)],
+    ['with \\u0041, in capitals', unicode(key).replace(/[a-f]/g, (one) => one.toUpperCase())],
+    ['with one escape', key.replace('live', 'l\\u0069ve')],
+    ['in JSON in a string of JSON', JSON.stringify(unicode(key)).slice(1, -1)],
+    [
+      'in JSON in a string of JSON in one',
+      JSON.stringify(JSON.stringify(unicode(key)).slice(1, -1)).slice(1, -1),
+    ],
+    ['with %41', url(key)],
+    ['with %41, in capitals', url(key).replace(/[a-f]/g, (one) => one.toUpperCase())],
+    ['as a part of a URL', encodeURIComponent(key)],
+    ['as a part of a part of a URL', encodeURIComponent(encodeURIComponent(key))],
+    ['with %41 in \\u0041', unicode(url(key))],
+    ['with \\u0041 in %41', url(unicode(key))],
+    ['in any mix', `${unicode('lp')}\\/${url('live')}+8f1\\u0034e45fcee%61`],
+    ['in base64', base64(key)],
+    ['in base64, behind one letter', base64(`x${key}`)],
+    ['in base64, behind two letters', base64(`xy${key}z`)],
+    ['in base64 for URLs', Buffer.from(`${key}\xff`, 'latin1').toString('base64url')],
+    ['in base64 in a URL', encodeURIComponent(base64(`Bearer ${key}`))],
+    ['in base64 in JSON', base64(`user:${key}`).replaceAll('/', '\\/')],
+    ['in hexadecimal', Buffer.from(key).toString('hex')],
+    ['in hexadecimal, in capitals', Buffer.from(key).toString('hex').toUpperCase()],
+  ])('%s', (_, form) => {
+    for (const text of [form, `a ${form} b`, `{"a":"${form}","b":1}`, `${form}${form}`, `"日本${form}"`]) {
+      const masked = mask(text);
+      expect(masked).toContain('[API key]');
+      expect(masked).not.toContain(form.slice(2, -2));
+    }
+    expect(
+      JSON.parse(mask(`{"${form}":["x","${form}\\"","\\\\${form}"],"n":12345678901234567890}`)),
+    ).toBeTruthy();
+  });
+
+  it('and what stands around it stays', () => {
+    expect(mask(`no key ${key}.`)).toBe('no key [API key].');
+    expect(mask(`{"a":"${key}","b":"50%","c":"\\u0041\\/"}`)).toBe(
+      '{"a":"[API key]","b":"50%","c":"\\u0041\\/"}',
+    );
+    expect(mask(`{"a":"x ${unicode(key)} \\"y\\"","b":1.10}`)).toBe('{"a":"x [API key] \\"y\\"","b":1.10}');
+  });
+
+  it('and no half of an escape is left, whatever the key begins with', () => {
+    for (const [begins, text] of [
+      ['6cabcdefg', '"x\\u006cabcdefg"'],
+      ['u006cabcdefg', '"x\\u006cabcdefg"'],
+      ['nabcdefgh', '"x\\nabcdefgh"'],
+      ['nabcdefgh', '"x\\\\nabcdefgh"'],
+    ] as const) {
+      expect(createMask(begins)(text)).toBe('"x[API key]"');
+    }
+  });
+
+  it('and a number stays one', () => {
+    expect(createMask('12345678')('{"id":-12345678.5,"s":"k12345678"}')).toBe(
+      '{"id":-99999999.5,"s":"k99999999"}',
+    );
+  });
+
+  it('however long it is', () => {
+    const long = 'aB3-'.repeat(2000);
+    for (const form of [long, unicode(long), url(long), base64(long)]) {
+      expect(createMask(long)(`{"a":"${form}"}`)).toMatch(/^\{"a":"\[API key\][=\w]{0,4}"\}$/);
+    }
+  });
+});
+
+// Not those that have an escape in them themselves.
+const keys = fc.stringMatching(/^[!#-[\]-~]{8,40}$/).filter((one) => !/%[\da-f]{2}/i.test(one));
+const escapes: readonly ((character: string) => string)[] = [
+  (one) => one,
+  (one) => `\\u00${code(one)}`,
+  (one) => `\\u00${code(one).toUpperCase()}`,
+  (one) => `%${code(one)}`,
+  (one) => `%25${code(one).toUpperCase()}`,
+  (one) => `\\u0025${code(one)}`,
+  (one) => `\\\\u00${code(one)}`,
+  (one) => (one === '/' ? '\\/' : one),
+];
+
+describe('any key', () => {
+  it('in any escapes is found, and JSON stays JSON', () => {
+    const written = keys.chain((plain) =>
+      fc.tuple(
+        fc.constant(plain),
+        fc.array(fc.nat(escapes.length - 1), { minLength: plain.length, maxLength: plain.length }),
+      ),
+    );
+    fc.assert(
+      fc.property(written, fc.json(), fc.string(), ([plain, chosen], other, around) => {
+        const form = [...plain].map((one, at) => escapes[chosen[at] ?? 0]?.(one)).join('');
+        const text = `{"a":${other},"b":["${JSON.stringify(around).slice(1, -1)} ${form}\\n"]}`;
+        const masked = createMask(plain)(text);
+        expect(masked).not.toContain(form);
+        expect(Object.keys(JSON.parse(masked))).toEqual(['a', 'b']);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('that is not there changes nothing', () => {
+    fc.assert(
+      fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
+        expect(mask(text)).toBe(text);
+        expect(mask(unicode(url(text)))).toBe(unicode(url(text)));
+      }),
+    );
+  });
+
+  it('is found in pieces that end with whole words', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(key, unicode(key), 'a', ' ', '"', '\\', '\n', '日')),
+        fc.nat(200),
+        (parts, at) => {
+          const text = parts.join('');
+          const end = wholeWords(text.slice(0, at));
+          expect(mask(text.slice(0, end)) + mask(text.slice(end))).toBe(mask(text));
+        },
+      ),
+    );
+  });
+});
