@@ -31,7 +31,8 @@ export function runWith(fault: Fault | undefined, { cwd, env }: Machine, args: r
 }
 
 export async function entriesOf({ env }: Machine): Promise<(readonly JournalEntry[])[]> {
-  return (await readOperations(env.LEADPIPE_STATE_DIR ?? '')).map(({ entries }) => entries);
+  const { operations } = await readOperations(env.LEADPIPE_STATE_DIR ?? '');
+  return operations.map(({ entries }) => entries);
 }
 
 /** Every file of a folder, with its text. */

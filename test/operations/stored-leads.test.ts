@@ -11,11 +11,15 @@ async function keep(folder: string, leads: readonly string[]): Promise<void> {
   await stored.close();
 }
 
-async function read(folder: string): Promise<string[]> {
+async function read(folder: string, damaged = noDamage): Promise<string[]> {
   const leads: string[] = [];
-  for await (const some of readStoredLeads(folder)) leads.push(...some);
+  for await (const some of readStoredLeads(folder, damaged)) leads.push(...some);
   return leads;
 }
+
+const noDamage = (line: number, path: string): void => {
+  throw new Error(`line ${line} of ${path}`);
+};
 
 describe('stored leads', () => {
   it('come back to the byte, also when the service wrote one on several lines', async () => {
