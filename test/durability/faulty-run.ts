@@ -44,13 +44,13 @@ export function filesOf(folder: string): Record<string, string> {
 
 /** Works through the cases, a few at a time. */
 export async function inParallel<T>(
-  cases: readonly T[],
+  cases: Iterable<T>,
   work: (one: T) => Promise<void>,
   width = 3,
 ): Promise<void> {
-  const rest = cases.values();
+  const rest = cases[Symbol.iterator]();
   const workers = Array.from({ length: width }, async () => {
-    for (const one of rest) await work(one);
+    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value);
   });
   await Promise.all(workers);
 }
