@@ -1,4 +1,4 @@
-import { extname, sep } from 'node:path';
+import { extname } from 'node:path';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
@@ -53,12 +53,11 @@ export function toFormat(
   return byExtension ?? preferred ?? (file === undefined && stdoutIsTerminal ? 'table' : 'jsonl');
 }
 
-/** Throws UsageError for a name that no file has, and for options that contradict each other; nothing is opened. */
+/** Throws UsageError for options that contradict each other; nothing is opened. */
 export function toLayout<Wanted extends Layout | LayoutOf>(
   options: RecordOptions,
   layout: Wanted,
 ): Wanted | Layout {
-  checkFileName(options.output);
   if (options.append && fileOf(options) === undefined) {
     throw new UsageError('--append needs the file of -o', 'Name it: -o leads.csv --append.');
   }
@@ -183,15 +182,6 @@ async function openFile(
 /** `-o -` is standard output, as everywhere. */
 function fileOf(options: RecordOptions): string | undefined {
   return options.output === '-' ? undefined : options.output;
-}
-
-/** Throws UsageError: found out later, a purchase would have no place. */
-function checkFileName(output: string | undefined): void {
-  if (output === undefined) return;
-  if (output.trim() === '') throw new UsageError('-o is empty', 'Name a file, as in: -o leads.csv');
-  if (/(?:^|\/)\.{0,2}$/.test(output) || output.endsWith(sep)) {
-    throw new UsageError(`-o names a directory: ${output}`, 'Name a file, as in: -o leads.csv');
-  }
 }
 
 /** A table in a pipe takes the width that the shell exports, if it does. */

@@ -24,6 +24,12 @@ const kinds: readonly Kind[] = [
   { name: 'csv over an old file', file: 'leads.csv', args: [], before: 'old\r\n' },
   { name: 'json', file: 'leads.json', args: [], before: undefined },
   { name: 'jsonl --append', file: 'leads.jsonl', args: ['--append'], before: '{"name":"before"}' },
+  {
+    name: 'csv --append',
+    file: 'leads.csv',
+    args: ['--append', '--columns', 'name'],
+    before: 'name\nbefore',
+  },
 ];
 
 let service: LocalService;

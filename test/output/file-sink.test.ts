@@ -29,6 +29,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+const clock = {
+  now: () => new Date(),
+  monotonic: () => performance.now(),
+  after(ms: number, callback: () => void) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
 const read = (path = file) => readFileSync(path, 'utf8');
 
 describe('a new file', () => {
@@ -196,8 +204,13 @@ describe('what is not a regular file is written directly', () => {
   it('a FIFO', async () => {
     const fifo = join(folder, 'fifo');
     execFileSync('mkfifo', [fifo]);
+    // Without patience nobody is waited for.
+    await expect(createFileSink(fifo)).rejects.toMatchObject({
+      message: `cannot write ${fifo}: nobody reads from it`,
+    });
     const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
-    const sink = await createFileSink(fifo);
+    const sink = await createFileSink(fifo, { waiting: { clock, signal: new AbortController().signal } });
+    expect(sink.length).toBeUndefined();
     const big = 'x'.repeat(300_000);
     const received = text(reader.stdout);
     await sink.write(big);
@@ -205,6 +218,15 @@ describe('what is not a regular file is written directly', () => {
     expect(await received).toBe(big);
     expect(readdirSync(folder)).toEqual(['fifo']);
   });
+});
+
+it('a FIFO that nobody reads is waited for until the run is stopped', async () => {
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const stop = new AbortController();
+  const opening = createFileSink(fifo, { waiting: { clock, signal: stop.signal } });
+  stop.abort('terminated');
+  await expect(opening).rejects.toMatchObject({ outcome: 'terminated' });
 });
 
 describe('a resumed file', () => {
