@@ -19,7 +19,7 @@ export interface RecordOutput {
   write(records: readonly JsonText[]): Promise<void>;
   /** Bytes of whole writes in the file so far; undefined where it has no length. */
   readonly length: number | undefined;
-  /** All that an earlier run may have left behind its counted rows has been written again: what else is there stays, or makes way. */
+  /** To be called when all rows of the earlier run have been written again: what else stands behind them is not ours. */
   settle(): Promise<void>;
   /** Resolves when everything written is on the disk; returns the bytes of whole writes in the file, undefined where it has no length. */
   sync(): Promise<number | undefined>;

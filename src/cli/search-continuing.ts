@@ -110,7 +110,7 @@ async function checkBegun(
     );
   }
   const hint = toElsewhere(operation.operationId);
-  // What stands behind our rows stays there; what takes the place of the file does not leave any.
+  // Rows that are added leave the others where they are; a .part replaces them.
   if (!begun.append) return await checkLast(context, operation, hint);
   if (outputLength === undefined && brought > 0) {
     throw new LocalIoError(`where the rows of this search begin in ${intent.output} is not known`, {

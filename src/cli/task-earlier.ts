@@ -60,7 +60,7 @@ async function checkNoPart(output: string, { message, details }: LeadpipeError):
   if (!(await hasPart(output))) return;
   throw new ConfigurationError(
     `${message}, and it may be the run that ${output}.part is of; nothing was sent`,
-    `${details.hint ?? ''} Then move or remove ${output}.part`.trim(),
+    [details.hint, `Or move or remove ${output}.part, to begin anew.`].join(' ').trim(),
   );
 }
 

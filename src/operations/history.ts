@@ -65,7 +65,7 @@ export async function readHistory(stateDir: string): Promise<History> {
   return { records, damages };
 }
 
-/** How a purchase stands now. Throws LocalIoError. */
+/** How a purchase stands now. */
 export async function readHistoryRecord(
   stateDir: string,
   operation: StoredOperation,
@@ -73,12 +73,12 @@ export async function readHistoryRecord(
   const folder = folderOf(stateDir, operation.operationId);
   // Leads are stored before they are printed, and counted by the journal a little later.
   const isOver = lastOf(operation.entries, 'terminal') !== undefined;
-  const stored = isOver ? 0 : await countStoredLeads(folder);
+  const stored = isOver ? 0 : await countStoredLeads(folder).catch(() => 0);
   return toHistoryRecord(operation, await isLocked(folder), stored);
 }
 
 /** Pure: how a purchase stands; `isRunning` when a process has it, `stored` leads beside the journal of one that is not over. */
-export function toHistoryRecord(
+function toHistoryRecord(
   { operationId, entries }: StoredOperation,
   isRunning: boolean,
   stored = 0,

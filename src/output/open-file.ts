@@ -13,7 +13,7 @@ export interface FileSink extends Sink {
   readonly continued: boolean;
   /** How the lines of an existing CSV file end. */
   readonly lineEnd: '\r\n' | '\n';
-  /** All that an earlier run may have left behind its counted rows has been written again: what else is there is not its own. */
+  /** To be called when all rows of the earlier run have been written again: what else stands behind them is not ours. */
   settle(): Promise<void>;
   /** Resolves when everything written is on the disk. */
   sync(): Promise<void>;
@@ -26,14 +26,14 @@ export interface FileSink extends Sink {
 }
 
 /**
- * The file of an earlier run. What stands behind its counted rows is never cut off unseen: it stays where it is what is
- * now written again, or a part of it. Where it is anything else, a file that rows are added to is left as it is, and a
- * .part loses it to a file beside it.
+ * The file of an earlier run. What stands behind its counted rows stays when it is what this run writes next, or the
+ * beginning of that: it is not written again. Anything else is not ours. A file that rows are added to is then left as
+ * it is, and the run stops; from a .part it is moved to another file beside it.
  */
 export interface Resumed {
   /** Where the counted rows end; undefined where the run may not have come to opening the file. */
   readonly at: number | undefined;
-  /** Told what is now in the file beside it. */
+  /** Told what was moved, and where it is now. */
   readonly warn: (line: string) => void;
 }
 
@@ -174,7 +174,7 @@ export class OpenFile implements FileSink {
   async #setAside(): Promise<void> {
     const { path, part, resumed, closing = '' } = this.#options;
     if (part === undefined) {
-      throw changed(`${path} has other rows where those of the earlier run end; nothing in it was changed`);
+      throw changed(`${path} has other rows behind those of the earlier run; nothing in it was changed`);
     }
     const rest = await readAt(this.#handle, this.#length, this.#end - this.#length);
     if (!closing.startsWith(rest.toString())) {

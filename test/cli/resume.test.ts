@@ -109,7 +109,7 @@ describe('task resume', () => {
     appendFileSync(lines, '{"name":"mine"}\n');
     const { code, stderr } = await runInProcess(resume, { env });
     expect(code).toBe(74);
-    expect(stderr).toContain('has other rows where those of the earlier run end; nothing in it was changed');
+    expect(stderr).toContain('has other rows behind those of the earlier run; nothing in it was changed');
     expect(stderr).toContain('leadpipe task wait ls_task --pts 20 -o <file>');
     expect(readFileSync(lines, 'utf8')).toBe(`${rows(20)}{"name":"mine"}\n`);
   });

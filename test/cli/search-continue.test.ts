@@ -160,6 +160,29 @@ describe('search --continue', () => {
     expect(readFileSync(other, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
   });
 
+  it('whose leads are not kept any more still has their rows, and buys no more than the rest', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const file = join(temporaryFolder(), 'leads.jsonl');
+    const cut = await runInProcess(['search', 'company', 'x', '--limit', '9', '-o', file], { env });
+    const operation = operationIn(cut.stderr);
+    rmSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation, 'leads.jsonl'));
+    expect((await runInProcess(['search', '--continue', operation], { env })).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
+    expect(bodies()[1]).toMatchObject({ limit: 7, dedup_service_leads: ['ls_test'] });
+  });
+
+  it('with a damaged lead is refused, and names the file: without it, the rest would pass for all', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const cut = await runInProcess(['search', 'company', 'x', '-f', 'jsonl'], { env });
+    const operation = operationIn(cut.stderr);
+    const path = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation, 'leads.jsonl');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
+    const { code, stderr } = await runInProcess(['search', '--continue', operation], { env });
+    expect(code).toBe(78);
+    expect(stderr).toContain(`line 2 of ${path} is damaged`);
+    expect(bodies()).toHaveLength(1);
+  });
+
   it('keeps what is not its own in the .part beside it, and says where', async () => {
     const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
     const cwd = temporaryFolder();
