@@ -195,7 +195,7 @@ describe.each(kinds)('search --append into $file', (kind) => {
         if (leads > 0) expect(asked.dedup_service_leads).toEqual(['ls_test']);
       }
     });
-  }, 180_000);
+  }, 600_000);
 });
 
 it('a search --append that was killed in the middle of a row, and again while it is continued, ends the same', async () => {
@@ -223,11 +223,11 @@ it('a search --append that was killed in the middle of a row, and again while it
     const leads = searches.flatMap(({ stored }) => stored);
     expectWhole(killed, kind, isComplete ? leads : [...leads, ...(brought.third ?? []).flat()]);
   });
-}, 180_000);
+}, 600_000);
 
-/** A boundary at which half of the rows of a batch are in the file. */
+/** A boundary at which half of the rows of a batch are in the file; before the 40th there is no row. */
 async function findTorn(kind: Kind): Promise<number> {
-  for (let at = 1; ; at++) {
+  for (let at = 40; ; at++) {
     const machine = createMachine(kind);
     await search(machine, kind, at);
     const { text } = await lookAt(machine, kind, '');
