@@ -36,6 +36,8 @@ export async function createSearchJournal(
   const stored = await createStoredLeads(folderOf(stateDir, journal.operationId));
   let kept = true;
   let named = false;
+  /** Stored, and so paid for: of the last batch perhaps not all was printed. */
+  let arrived = 0;
   let delivered = 0;
   let syncing = Promise.resolve();
   let synced = Number.NEGATIVE_INFINITY;
@@ -68,6 +70,7 @@ export async function createSearchJournal(
           named = true;
         }
         stored.append(leads);
+        arrived += leads.length;
       }),
     async delivered(count, ids) {
       delivered += count;
@@ -84,7 +87,8 @@ export async function createSearchJournal(
       );
     },
     async end(summary, error, length) {
-      const { cut, leads, stopReason } = summary;
+      const { cut, stopReason } = summary;
+      const leads = Math.max(summary.leads, arrived);
       const batch = toBatch(summary, length);
       const terminal = {
         type: 'terminal',

@@ -108,7 +108,7 @@ export class OpenFile implements FileSink {
   async settle(): Promise<void> {
     if (this.#end <= this.#length) return;
     const { path, append } = this.#options;
-    if (append === undefined) return await this.#setAside();
+    if (append === undefined) return void (await this.#makeWay(0));
     // Ours are all there, and others came after them.
     const { length, before } = await checkAppend(this.#handle, path, append);
     this.#length = length;
@@ -163,28 +163,34 @@ export class OpenFile implements FileSink {
     const there = Math.min(bytes.length, this.#end - this.#length);
     if (there <= 0) return 0;
     const found = await readAt(this.#handle, this.#length, there);
+    let same = 0;
+    while (same < there && found[same] === bytes[same]) same++;
     // Where the last row is torn, the rest of it goes to the end of the file: nobody may have added to that.
     const isLast = there === bytes.length || (await this.#handle.stat()).size === this.#end;
-    if (isLast && found.equals(bytes.subarray(0, there))) return there;
-    await this.#setAside();
-    return 0;
+    return isLast && same === there ? there : await this.#makeWay(same);
   }
 
-  /** Makes way for our rows: what stands there is not theirs. Throws LocalIoError where that is not ours to move. */
-  async #setAside(): Promise<void> {
+  /**
+   * Makes way for our rows, of which `same` bytes stand there, and then something else. Returns how many of them stay.
+   * Throws LocalIoError where what stands there is not ours to move.
+   */
+  async #makeWay(same: number): Promise<number> {
     const { path, part, resumed, closing = '' } = this.#options;
     if (part === undefined) {
       throw changed(`${path} has other rows behind those of the earlier run; nothing in it was changed`);
     }
     const rest = await readAt(this.#handle, this.#length, this.#end - this.#length);
-    if (!closing.startsWith(rest.toString())) {
+    const isClosing = closing.startsWith(rest.subarray(same).toString());
+    if (!isClosing) {
       const beside = await writeBeside(part.named, rest);
       resumed?.warn(
         `${part.named} had ${rest.length} bytes behind the rows that were counted; they are in ${beside} now`,
       );
     }
-    await this.#handle.truncate(this.#length).catch((error) => fail(part.named, error));
-    this.#end = this.#length;
+    const stays = isClosing ? same : 0;
+    this.#end = this.#length + stays;
+    await this.#handle.truncate(this.#end).catch((error) => fail(part.named, error));
+    return stays;
   }
 
   /** After a write that stopped half-way: back to the last whole one, unless another process has written since. */

@@ -476,20 +476,25 @@ describe('appending', () => {
   });
 });
 
-it('a cut and resumed array is one array', async () => {
-  const options = { layout: memberLayout(['id']), shape: 'list' } as const;
-  const first = await createFileSink(file);
-  const writer = await createWriter('json', first, options);
-  await writer.write(['{"id":1}']);
-  const { length } = first;
-  await writer.end();
-  await first.abandon();
-  expect(JSON.parse(read(`${file}.part`))).toEqual([{ id: 1 }]);
-  const warn = (line: string): void => expect(line).toBeUndefined();
-  const second = await createFileSink(file, { resumed: { at: length, warn }, closing: arrayEnd });
-  const rest = await createWriter('json', second, { ...options, continued: second.continued });
-  await rest.write(['{"id":2}']);
-  await rest.end();
-  await second.commit();
-  expect(JSON.parse(read())).toEqual([{ id: 1 }, { id: 2 }]);
-});
+it.each(['', ',\n  {"i', ',\n  {"id":2}'])(
+  'an array that was cut, and closed behind %j, is resumed as one array',
+  async (half) => {
+    const options = { layout: memberLayout(['id']), shape: 'list' } as const;
+    const first = await createFileSink(file);
+    const writer = await createWriter('json', first, options);
+    await writer.write(['{"id":1}']);
+    const { length } = first;
+    // Of a write that a signal stopped.
+    await first.write(half);
+    await writer.end();
+    await first.abandon();
+    const warn = (line: string): void => expect(line).toBeUndefined();
+    const second = await createFileSink(file, { resumed: { at: length, warn }, closing: arrayEnd });
+    const rest = await createWriter('json', second, { ...options, continued: second.continued });
+    await rest.write(['{"id":2}']);
+    await rest.end();
+    await second.commit();
+    expect(JSON.parse(read())).toEqual([{ id: 1 }, { id: 2 }]);
+    expect(readdirSync(folder)).toEqual(['leads.csv']);
+  },
+);
