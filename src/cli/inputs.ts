@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
+import { extname, sep } from 'node:path';
 import type { Context, InputStream } from '../context.ts';
 import { UsageError } from '../errors.ts';
 
@@ -80,12 +80,27 @@ function fieldOf(line: string, field: string): string | undefined {
   }
 }
 
+const readFailures: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a directory',
+};
+
+/** Pure: the name of a file, as the user gave it. Throws UsageError for one that no file has. */
+export function checkFileName(what: string, name: string, hint = 'Name a file.'): string {
+  if (name.trim() === '') throw new UsageError(`${what}: the name of the file is empty`, hint);
+  if (/(?:^|\/)\.{0,2}$/.test(name) || name.endsWith(sep)) {
+    throw new UsageError(`${what}: ${name} is a directory`, hint);
+  }
+  return name;
+}
+
 export async function readNamedFile(path: string, what: string, hint?: string): Promise<string> {
+  checkFileName(what, path, hint);
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : message;
+    const why = readFailures[code ?? ''] ?? message;
     throw new UsageError(`${what}: cannot read ${path}: ${why}`, hint);
   }
 }

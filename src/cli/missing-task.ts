@@ -18,8 +18,8 @@ export async function withMissingExplained<T>(
   } catch (error) {
     if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
     // A history that can't be read is no reason to say anything but what the service said.
-    const operations = await readOperations(context.directories.state).catch(() => []);
-    for (const { operationId, entries } of operations) {
+    const known = await readOperations(context.directories.state).catch(() => undefined);
+    for (const { operationId, entries } of known?.operations ?? []) {
       if (!entries.some((entry) => entry.type === 'created' && entry.leads_search_id === leadsSearchId))
         continue;
       const hint = toDifference(entries[0], connection, connection.fingerprint(operationId));

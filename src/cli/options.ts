@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import { checkOneOf } from '../closed-list.ts';
 import { UsageError } from '../errors.ts';
 import { formats } from '../output/writer.ts';
+import { checkFileName } from './inputs.ts';
 
 /** Options of every command: what it says on stderr. */
 export interface ReportOptions {
@@ -83,7 +84,9 @@ export function addRecordOptions(command: Command): Command {
     new Option('-f, --format <format>', 'table on a terminal, else jsonl; or by the extension of -o')
       .choices(formats)
       .argParser((value) => checkOneOf('format', value, formats)),
-    new Option('-o, --output <file>', 'write here; replaced only when everything is there'),
+    new Option('-o, --output <file>', 'write here; replaced only when everything is there').argParser(
+      (name) => checkFileName('-o', name),
+    ),
     new Option('--append', 'add rows to the file of -o, under the same header'),
     new Option('--columns <dot.paths>', 'only these, such as name,links.website').argParser(collect),
     new Option('--csv-raw', 'CSV as it came: formulas and control characters too'),

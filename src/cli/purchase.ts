@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import type { Answer, Client, Success } from '../client.ts';
 import type { Context } from '../context.ts';
 import { type Charged, LeadpipeError, type Outcome } from '../errors.ts';
 import { type JsonText, objectMembers, stringOf } from '../json/text.ts';
-import { garbledFile, storeAnswer } from '../operations/answers.ts';
+import { storeAnswer, storeGarbled } from '../operations/answers.ts';
 import { checkIdempotencyKey } from '../operations/check-input.ts';
 import { folderOf, type Journal } from '../operations/journal.ts';
 import { toFailedEntries } from '../operations/paid-entries.ts';
@@ -211,10 +210,8 @@ function withMoney(error: unknown, ids: Bought['ids'], { endpoint }: Request, st
 async function keepGarbled(context: Context, journal: Journal, error: unknown): Promise<unknown> {
   if (!(error instanceof RequestError) || !error.body || journal.operationId === undefined) return error;
   const folder = folderOf(context.directories.state, journal.operationId);
-  const kept = await storeAnswer(folder, error.body, garbledFile).then(
-    () => true,
-    () => false,
-  );
-  if (!kept) return error;
-  return error.with({ hint: `What came is kept in ${join(folder, garbledFile)}. Report the request ID.` });
+  const path = await storeGarbled(folder, error.body).catch(() => undefined);
+  return path === undefined
+    ? error
+    : error.with({ hint: `What came is kept in ${path}. Report the request ID.` });
 }

@@ -3,9 +3,9 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { type Layout, type LayoutOf, pathLayout } from '../output/columns.ts';
-import type { FileSink } from '../output/file-sink.ts';
+import type { FileSink, Resumed } from '../output/open-file.ts';
 import { createStreamSink, type Sink } from '../output/sink.ts';
-import { createWriter, type Format, type RecordWriter } from '../output/writer.ts';
+import { arrayEnd, createWriter, type Format, type RecordWriter } from '../output/writer.ts';
 import { colorOf } from './color.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
 
@@ -17,6 +17,10 @@ export interface RecordOutput {
   readonly onTerminal: boolean;
   /** Resolves when the output can take more. */
   write(records: readonly JsonText[]): Promise<void>;
+  /** Bytes of whole writes in the file so far; undefined where it has no length. */
+  readonly length: number | undefined;
+  /** To be called when all rows of the earlier run have been written again: what else stands behind them is not ours. */
+  settle(): Promise<void>;
   /** Resolves when everything written is on the disk; returns the bytes of whole writes in the file, undefined where it has no length. */
   sync(): Promise<number | undefined>;
   /**
@@ -74,15 +78,15 @@ export async function withOutput<T>(
     readonly shape: 'list' | 'single';
     readonly layout: Layout | LayoutOf;
     readonly preferred: Format | undefined;
-    /** The length of the file of an earlier run that this one goes on with. */
-    readonly resumeAt?: number | undefined;
+    /** The file of an earlier run that this one goes on with. */
+    readonly resumed?: Resumed;
   },
   work: (output: RecordOutput) => Promise<T>,
 ): Promise<T> {
   const format = toFormat(options, context.stdout.isTerminal, kind.preferred);
   const file = fileOf(options);
   const { layout } = kind;
-  const fileSink = file === undefined ? undefined : await openFile(file, options, format, kind);
+  const fileSink = file === undefined ? undefined : await openFile(context, file, options, format, kind);
   const sink: Sink = fileSink ?? createStreamSink(context.stdout.stream, context.signal);
   const onTerminal = fileSink === undefined && context.stdout.isTerminal;
   const writerOf = (known: Layout): Promise<RecordWriter> =>
@@ -102,7 +106,7 @@ export async function withOutput<T>(
   };
   let open = true;
   let written = false;
-  // Of whole writes. The rows of one that was stopped half-way are not counted: whoever goes on with the file cuts them off.
+  // Of whole writes. The rows of one that was stopped half-way are not counted: whoever goes on with the file writes them again.
   let length = fileSink?.length;
   const cut = async (): Promise<string | undefined> => {
     if (!open) return undefined;
@@ -129,7 +133,21 @@ export async function withOutput<T>(
       await (await writerFor(records)).write(records);
       length = fileSink?.length;
     };
-    const result = await work({ file, onTerminal, write, sync, finish, cut });
+    const result = await work({
+      file,
+      onTerminal,
+      get length() {
+        return length;
+      },
+      write,
+      async settle() {
+        await fileSink?.settle();
+        length = fileSink?.length;
+      },
+      sync,
+      finish,
+      cut,
+    });
     await finish();
     return result;
   } catch (error) {
@@ -139,23 +157,26 @@ export async function withOutput<T>(
 }
 
 async function openFile(
+  context: Context,
   file: string,
-  options: RecordOptions,
+  { append, csvRaw }: RecordOptions,
   format: Format,
-  { layout, resumeAt }: { readonly layout: Layout | LayoutOf; readonly resumeAt?: number | undefined },
+  { layout, resumed }: { readonly layout: Layout | LayoutOf; readonly resumed?: Resumed },
 ): Promise<FileSink> {
   const { createFileSink } = await import('../output/file-sink.ts');
-  if (!options.append) return await createFileSink(file, { resumeAt });
+  const options = { resumed, waiting: context };
+  if (!append)
+    return await createFileSink(file, { ...options, ...(format === 'json' ? { closing: arrayEnd } : {}) });
   if (typeof layout === 'function') {
-    if (format !== 'csv') return await createFileSink(file, { append: { format }, resumeAt });
+    if (format !== 'csv') return await createFileSink(file, { ...options, append: { format } });
     // Found out after the answer, another header would mean that rows which are paid for have no place.
     throw new UsageError(
       'the columns of these rows are known only when they arrive: to append them to CSV, name them with --columns',
     );
   }
   const { csvHeader } = await import('../output/csv-cell.ts');
-  const header = csvHeader(layout.columns, options.csvRaw === true);
-  return await createFileSink(file, { append: { format, header }, resumeAt });
+  const header = csvHeader(layout.columns, csvRaw === true);
+  return await createFileSink(file, { ...options, append: { format, header } });
 }
 
 /** `-o -` is standard output, as everywhere. */

@@ -13,7 +13,7 @@ import type { EntitySearchOptions } from './entity-search-options.ts';
 import { toIntent } from './journaled.ts';
 import { createNotes, type Notes } from './notes.ts';
 import type { ConnectionOptions, PaidOptions, RecordOptions } from './options.ts';
-import type { RecordOutput } from './record-output.ts';
+import { type RecordOutput, toFormat } from './record-output.ts';
 import { shellWord } from './shell-word.ts';
 import { withSpinner } from './spinner.ts';
 
@@ -32,19 +32,18 @@ export interface SearchRun {
 
 /**
  * Sends one search and writes what it brings, with a journal of both. Throws what ends the search early, and
- * `partial` or `unknown` for one that was cut. `begunAt` is the length of the file that it goes on with.
+ * `partial` or `unknown` for one that was cut.
  */
 export async function searchInto(
   run: SearchRun,
   request: EntitySearchRequest,
   idempotencyKey: string,
-  begunAt?: number,
 ): Promise<void> {
   const { context, options, connection, output, journal } = run;
   const { operationId } = journal;
   const notes = createNotes(context, options);
   const { searchEntities } = await import('../operations/search.ts');
-  const kept = await openSearchJournal(run, request, idempotencyKey, notes, begunAt);
+  const kept = await openSearchJournal(run, request, idempotencyKey, notes);
   try {
     const summary = await withSpinner(context, options, output, 'searching', (deliver) =>
       searchEntities(
@@ -52,7 +51,7 @@ export async function searchInto(
         request,
         idempotencyKey,
         async (entities, ids) => {
-          await kept.keep(entities);
+          await kept.keep(entities, ids);
           await deliver(entities);
           await kept.delivered(entities.length, ids);
         },
@@ -82,13 +81,12 @@ export async function searchInto(
   }
 }
 
-/** Writes down what is about to be sent. Throws LocalIoError. */
+/** Writes down what is about to be sent, and where in the output its rows begin. Throws LocalIoError. */
 async function openSearchJournal(
   { context, options, connection, output, journal }: SearchRun,
   request: EntitySearchRequest,
   idempotencyKey: string,
   notes: Notes,
-  begunAt: number | undefined,
 ): Promise<SearchJournal> {
   const { createSearchJournal } = await import('../operations/search-journal.ts');
   const { body = '' } = requests.search(request, idempotencyKey);
@@ -99,23 +97,16 @@ async function openSearchJournal(
     output.sync,
     (why) => notes.warn(`${why}; what follows can not be shown again`),
   );
+  // What a profile or an extension decided may be decided otherwise later.
+  const format = toFormat(options, context.stdout.isTerminal, connection.settings.format);
+  const begun = output.file === undefined ? options : { ...options, format };
   await journal.append(
     {
-      ...toIntent(context, connection, journal, 'search', options, {}),
+      ...toIntent(context, connection, journal, 'search', begun, {}),
       idempotency_key: idempotencyKey,
       body,
     },
-    ...(begunAt === undefined
-      ? []
-      : [
-          {
-            type: 'batch',
-            delivered: 0,
-            leads_search_id: null,
-            request_id: null,
-            output_length: begunAt,
-          } as const,
-        ]),
+    ...(output.length === undefined ? [] : [{ type: 'opened', output_length: output.length } as const]),
     { type: 'sent', time: context.clock.now().toISOString() },
   );
   return kept;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Context } from '../context.ts';
-import { LocalIoError } from '../errors.ts';
-import { readOperations, type StoredOperation } from '../operations/journal.ts';
+import { ConfigurationError, type LeadpipeError, LocalIoError } from '../errors.ts';
+import { readOperations, type StoredOperation, toDamageLine } from '../operations/journal.ts';
 import { toTaskProgress, unfinishedTasks } from '../operations/resume-task.ts';
 import type { Connection } from './connection.ts';
 import { createNotes } from './notes.ts';
@@ -11,7 +11,8 @@ import { finishWritten, goOn, type ResumeOptions, withOperation } from './task-r
 
 /**
  * The unfinished run of the same purchase into the same file, which is gone on with instead of buying again. Throws
- * LocalIoError where the file is the unfinished one of another run.
+ * LocalIoError where the file is the unfinished one of another run, ConfigurationError where it may be that of one which
+ * can't be read; what else can't be read is no reason to stop.
  */
 export async function findEarlierRun(
   context: Context,
@@ -23,9 +24,14 @@ export async function findEarlierRun(
   const { output, append, columns, csvRaw, idempotencyKey, history } = options;
   if (!history || output === undefined || output === '-') return undefined;
   const file = resolve(output);
-  const operations = unfinishedTasks(await readOperations(context.directories.state));
-  const earlier = operations.find(({ entries: [intent] }) => intent.output === file);
-  if (earlier === undefined) return undefined;
+  const { operations, damages } = await readOperations(context.directories.state);
+  const earlier = unfinishedTasks(operations).find(({ entries: [intent] }) => intent.output === file);
+  const { warn } = createNotes(context, options);
+  for (const damage of damages) warn(toDamageLine(damage));
+  if (earlier === undefined) {
+    if (damages[0] !== undefined && !append) await checkNoPart(output, damages[0]);
+    return undefined;
+  }
   const [intent] = earlier.entries;
   const { num: _, ...wanted } = toComparable({ append, columns, csv_raw: csvRaw, ...more });
   const { num: __, ...begun } = toComparable(intent.options);
@@ -45,6 +51,16 @@ export async function findEarlierRun(
       charged: 'no',
       hint: `To finish that one: ${toResumption(earlier.operationId, options)}; or write to another file`,
     },
+  );
+}
+
+/** Throws ConfigurationError: rows are kept there, and the run that can't be read may be theirs. */
+async function checkNoPart(output: string, { message, details }: LeadpipeError): Promise<void> {
+  const { hasPart } = await import('../output/file-sink.ts');
+  if (!(await hasPart(output))) return;
+  throw new ConfigurationError(
+    `${message}, and it may be the run that ${output}.part is of; nothing was sent`,
+    [details.hint, `Or move or remove ${output}.part, to begin anew.`].join(' ').trim(),
   );
 }
 

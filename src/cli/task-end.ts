@@ -1,6 +1,7 @@
 import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import type { TaskSummary } from '../operations/follow-task.ts';
+import { outputChanged } from '../output/open-file.ts';
 import { RequestError } from '../transport/errors.ts';
 import { countOf } from './closing-line.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
@@ -42,6 +43,10 @@ export function toLeftError(
   const written =
     leads === 0 ? 'nothing was written' : `${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${place}`;
   const ended = terminalTaskStates.some((one) => one === state);
+  const hint =
+    failure.details.type === outputChanged
+      ? toElsewhere(leadsSearchId, position, options)
+      : `${ended ? 'Its leads stay readable' : 'It goes on at the service'}, and reading costs nothing. To go on: ${toContinuation(reading, options)}`;
   return new LeadpipeError(
     failure.outcome,
     `the task ${leadsSearchId} was left at position ${position}: ${failure.message}; ${written}`,
@@ -50,7 +55,7 @@ export function toLeftError(
       type: failure.details.type ?? failure.outcome,
       charged: bought === undefined ? 'no' : 'maybe',
       retryable: bought === undefined && failure.outcome === 'temporary',
-      hint: `${ended ? 'Its leads stay readable' : 'It goes on at the service'}, and reading costs nothing. To go on: ${toContinuation(reading, options)}`,
+      hint,
       cause: failure,
       ...ids,
     },
@@ -121,6 +126,13 @@ export function toContinuation(
 
 export function toResumption(operationId: string, options: ConnectionOptions): string {
   return toCommand(['task', 'resume', operationId, ...routeWords(options)]);
+}
+
+/** Pure: how to have the leads from a position on, where their own file can't be gone on with. */
+export function toElsewhere(leadsSearchId: string, pts: number, options: ConnectionOptions): string {
+  const from = pts === 0 ? [] : ['--pts', String(pts)];
+  const again = toCommand(['task', 'wait', leadsSearchId, ...from, ...routeWords(options)]);
+  return `To read ${pts === 0 ? 'all of it' : 'the rest'} into another file, for nothing: ${again} -o <file>`;
 }
 
 /** Pure: the options that name the same service again. */

@@ -63,7 +63,7 @@ export async function followInto(
   begin: () => Promise<Begun>,
 ): Promise<void> {
   const { context, options, connection, output, journal } = run;
-  const length = options.append ? await output.sync() : undefined;
+  const { length } = output;
   if (length !== undefined) await journal.append({ type: 'opened', output_length: length });
   const { task, summary } = await readUnderSpinner(run, label, begin, (begun, reader) =>
     followTask(

@@ -20,7 +20,7 @@ import type { Connection } from './connection.ts';
 import { createNotes } from './notes.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
 import { type RecordOutput, toLayout } from './record-output.ts';
-import { routeWords, toCommand, toResumption } from './task-end.ts';
+import { routeWords, toCommand, toElsewhere, toResumption } from './task-end.ts';
 import { type FollowOptions, foundLayout, type TaskReadOptions } from './task-options.ts';
 import { withOutputOr } from './task-output.ts';
 import { type Begun, followInto } from './task-reading.ts';
@@ -67,9 +67,10 @@ export async function finishWritten(
   const leads = position - start;
   if (terminal === undefined && written === undefined) return false;
   if (terminal === undefined && written !== undefined) {
-    const { placeWritten } = await import('../output/file-sink.ts');
     if (intent.output !== null && intent.options.append !== true) {
-      await placeWritten(intent.output, written.output_length ?? 0);
+      await checkLast(context, operation, toElsewhereHint(toTaskProgress(operation), options));
+      const { placeWritten } = await import('../output/file-sink.ts');
+      await placeWritten(intent.output, written.output_length ?? 0, notes.warn);
     }
     await journal.append({
       type: 'terminal',
@@ -102,7 +103,7 @@ export async function finishWritten(
   return true;
 }
 
-/** Goes on from the last position that the journal counts, into the same file, cut back to what the journal counts. */
+/** Goes on from the last position that the journal counts, into the same file. */
 export async function goOn(
   context: Context,
   options: ResumeOptions,
@@ -121,14 +122,14 @@ export async function goOn(
     throw tooOld(operation.operationId, options);
   }
   const output = outputOf(intent);
-  if (output.append && outputLength !== undefined) await checkLast(context, operation);
+  if (outputLength !== undefined) await checkLast(context, operation, toElsewhereHint(progress, options));
   const read = { ...options, ...output };
   const layout = toLayout(read, layoutOf(progress, read));
   const kind = {
     shape: 'list',
     layout,
     preferred: connection.settings.format,
-    resumeAt: outputLength,
+    resumed: { at: outputLength, warn: createNotes(context, options).warn },
   } as const;
   const goOnInto = async (opened: RecordOutput): Promise<void> => {
     const earlier = opened.file === undefined ? 0 : position - start;
@@ -211,24 +212,34 @@ export function checkSame(
   }
 }
 
-/** Throws LocalIoError: what is behind our rows would be cut off, and may be another operation's. */
-async function checkLast(context: Context, operation: StoredOperation): Promise<void> {
-  const later = laterOn(await readOperations(context.directories.state), operation);
+/** Throws LocalIoError: to go on would change or replace rows of another operation. */
+export async function checkLast(context: Context, operation: StoredOperation, hint: string): Promise<void> {
+  const { operations } = await readOperations(context.directories.state);
+  const later = laterOn(operations, operation);
   if (later === undefined) return;
-  const { leadsSearchId = '<id>', position, intent } = toTaskProgress(operation);
-  throw new LocalIoError(`${intent.output} has rows of the later operation ${later.operationId}`, {
+  const { output } = operation.entries[0];
+  throw new LocalIoError(`${output} has rows of the later operation ${later.operationId}`, {
     charged: 'no',
-    hint: `Read the rest into another file, for nothing: leadpipe task wait ${leadsSearchId} --pts ${position} -o <file>`,
+    hint,
   });
 }
 
-/** An output that can't be gone on with: what is lost of it can be read again. */
-function toUnopened(
-  error: unknown,
-  { intent, leadsSearchId }: TaskProgress,
+/** Pure: what to do where the file can't be gone on with; a file that rows are added to keeps those it has. */
+function toElsewhereHint(
+  { leadsSearchId, intent, start, position }: TaskProgress,
   options: ResumeOptions,
-): unknown {
+): string {
+  if (leadsSearchId === undefined) return `Move ${intent.output} away first.`;
+  return toElsewhere(leadsSearchId, intent.options.append === true ? position : start, options);
+}
+
+/** An output that can't be gone on with: what is lost of it can be read again. */
+function toUnopened(error: unknown, progress: TaskProgress, options: ResumeOptions): unknown {
+  const { intent, leadsSearchId } = progress;
   if (!(error instanceof LocalIoError) || intent.output === null || leadsSearchId === undefined) return error;
+  if (intent.options.append === true) {
+    return error.with({ charged: 'no', hint: toElsewhereHint(progress, options) });
+  }
   const again = toCommand(['task', 'wait', leadsSearchId, '-o', intent.output, ...routeWords(options)]);
   return error.with({
     charged: 'no',

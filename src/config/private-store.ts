@@ -1,7 +1,7 @@
-import { readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
-import { LeadpipeError, LocalIoError } from '../errors.ts';
+import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
 import { awaitLock } from '../files/folder-lock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
 import { readJsonObject } from './settings.ts';
@@ -13,8 +13,8 @@ type Content = Readonly<Record<string, unknown>>;
 /**
  * Changes a JSON file of the config directory: read, changed and put in place as a whole, 0600, under a lock, so that
  * of any number of processes none loses another's change. `change` returns what the file holds from now on. Throws
- * ConfigurationError for a file that can't be understood, which is left as it is, LocalIoError, and `temporary` when
- * another process does not give up the lock.
+ * ConfigurationError for a file that can't be understood or is a symbolic link, which is left as it is, LocalIoError, and
+ * `temporary` when another process does not give up the lock.
  */
 export async function changePrivateStore(
   context: StoreContext,
@@ -26,7 +26,9 @@ export async function changePrivateStore(
     await makePrivateFolder(folder);
     const lock = await awaitLock(folder, context, 'the settings');
     try {
-      const content = await readJsonObject(join(folder, `${name}.json`));
+      const path = join(folder, `${name}.json`);
+      await refuseLink(path);
+      const content = await readJsonObject(path);
       const { default: Conf } = await import('conf');
       const store = new Conf<Record<string, unknown>>({
         cwd: folder,
@@ -47,6 +49,16 @@ export async function changePrivateStore(
       cause: error,
     });
   }
+}
+
+/** Throws ConfigurationError: a key, or settings, would be written to wherever it leads. */
+async function refuseLink(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (!found?.isSymbolicLink()) return;
+  throw new ConfigurationError(
+    `${path} is a symbolic link, and nothing is written through one`,
+    'Change the file that it leads to, or put a file in its place; leadpipe has changed nothing.',
+  );
 }
 
 /** What a killed process was writing: with the lock held, nobody is. It may hold a key. */

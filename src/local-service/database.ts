@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, lstatSync, openSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sqlite, { type Database as Connection, type JSValue, type Statement } from 'node-sqlite3-wasm';
 import type { ProcessLock } from './lock.ts';
@@ -36,6 +36,7 @@ export const { SQLite3Error } = sqlite;
 
 /** A database that several processes read and write, one transaction at a time. */
 export function openDatabase(path: string, lock: ProcessLock): Database {
+  for (const file of [path, `${path}-journal`]) refuseLink(file);
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const { connection, rows, finalize } = connect(path, 'nolock=1');
   let busy = false;
@@ -70,6 +71,12 @@ export function openDatabase(path: string, lock: ProcessLock): Database {
       connection.close();
     },
   };
+}
+
+/** SQLite would write to wherever it leads. */
+function refuseLink(path: string): void {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return;
+  throw Object.assign(new Error(`${path} is a symbolic link`), { code: 'ELOOP' });
 }
 
 /** A new database nobody else knows yet: built fast, then never changed. */

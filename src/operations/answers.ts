@@ -1,17 +1,28 @@
 import { open, readFile, rename } from 'node:fs/promises';
-import { join } from 'node:path';
-import { LocalIoError } from '../errors.ts';
+import { dirname, join } from 'node:path';
+import { ConfigurationError, LocalIoError } from '../errors.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import type { JsonText } from '../json/text.ts';
+import { fromCheckedLine, toCheckedLine } from './checked-lines.ts';
 
-/** Where an operation's folder holds the whole answer, as the service sent it. */
+/** Where an operation's folder holds the whole answer, as the service sent it, with its checksum. */
 export const answerFile = 'answer.json';
 /** What came instead of an answer: it may hold what was paid for. */
 export const garbledFile = 'answer.garbled';
 
-/** Resolves when the answer is on the disk under its name: all of it, or nothing. Throws LocalIoError. */
-export async function storeAnswer(folder: string, text: string, file = answerFile): Promise<void> {
-  const path = join(folder, file);
+/** Resolves when the answer is on the disk: all of it, or nothing. Throws LocalIoError. */
+export async function storeAnswer(folder: string, answer: JsonText): Promise<void> {
+  await store(join(folder, answerFile), toCheckedLine('answer', answer));
+}
+
+/** The same for what came instead of an answer. Returns where it is. Throws LocalIoError. */
+export async function storeGarbled(folder: string, text: string): Promise<string> {
+  const path = join(folder, garbledFile);
+  await store(path, text);
+  return path;
+}
+
+async function store(path: string, text: string): Promise<void> {
   const part = `${path}.part`;
   try {
     const handle = await open(part, 'wx', 0o600);
@@ -23,7 +34,7 @@ export async function storeAnswer(folder: string, text: string, file = answerFil
       await handle.close();
     }
     await rename(part, path);
-    await syncFolder(folder);
+    await syncFolder(dirname(path));
   } catch (error) {
     throw new LocalIoError(`cannot store the answer in ${path}: ${(error as Error).message}`, {
       cause: error,
@@ -31,13 +42,18 @@ export async function storeAnswer(folder: string, text: string, file = answerFil
   }
 }
 
-/** Undefined when there is none (any more). Throws LocalIoError. */
+/** Undefined when there is none (any more). Throws ConfigurationError for a damaged one, LocalIoError. */
 export async function readAnswer(folder: string): Promise<JsonText | undefined> {
   const path = join(folder, answerFile);
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new LocalIoError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
-  }
+  const stored = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new LocalIoError(`cannot read ${path}: ${error.message}`, { cause: error });
+  });
+  if (stored === undefined) return undefined;
+  const found = stored.endsWith('\n') ? fromCheckedLine(stored.slice(0, -1)) : undefined;
+  if (found?.member === 'answer') return found.text;
+  throw new ConfigurationError(
+    `the answer in ${path} is damaged`,
+    'It can not be shown any more; leadpipe has changed nothing.',
+  );
 }

@@ -10,8 +10,10 @@ export interface EarlierSearch {
   readonly intent: Intent;
   readonly request: EntitySearchRequest;
   readonly leadsSearchId: string | undefined;
-  /** Leads that are certainly in the output, and its length with them. */
+  /** Leads that have been delivered, as far as the journal knows. */
   readonly delivered: number;
+  /** How many of them are certainly in the output, and its length with them; undefined where that is not known. */
+  readonly counted: number;
   readonly outputLength: number | undefined;
 }
 
@@ -34,26 +36,33 @@ export function toEarlierSearch({ operationId, entries }: StoredOperation): Earl
       `Print it again: leadpipe history show ${operationId}`,
     );
   }
-  const batches = entries.filter((entry) => entry.type === 'batch');
-  const last = batches.at(-1);
+  const places = entries.filter((entry) => entry.type === 'opened' || entry.type === 'batch');
+  // Where a length could not be had, an earlier one holds.
+  const counted = places.findLast((place) => place.output_length !== null) ?? places.at(-1);
+  const batches = places.filter((place) => place.type === 'batch');
+  const created = entries.find((entry) => entry.type === 'created');
   return {
     intent,
     request: JSON.parse(intent.body) as EntitySearchRequest,
-    leadsSearchId: batches.findLast((batch) => batch.leads_search_id !== null)?.leads_search_id ?? undefined,
-    delivered: last?.delivered ?? 0,
-    outputLength: last?.output_length ?? undefined,
+    leadsSearchId:
+      created?.leads_search_id ??
+      batches.findLast((batch) => batch.leads_search_id !== null)?.leads_search_id ??
+      undefined,
+    delivered: batches.at(-1)?.delivered ?? 0,
+    counted: counted?.type === 'batch' ? counted.delivered : 0,
+    outputLength: counted?.output_length ?? undefined,
   };
 }
 
 /**
  * Pure: a new search for the rest, without what the earlier one brought: by its ID, and by name where the service never
- * said its ID. Throws UsageError when nothing is left to ask for, or an exclusion list is full.
+ * said its ID. `brought` is what of it is here. Throws UsageError when nothing is left to ask for, or an exclusion list is full.
  */
 export function toContinuedRequest(
-  { request, leadsSearchId }: EarlierSearch,
+  { request, leadsSearchId, delivered }: EarlierSearch,
   brought: readonly JsonText[],
 ): EntitySearchRequest {
-  const rest = (request.limit ?? limits.entityLimit.default) - brought.length;
+  const rest = (request.limit ?? limits.entityLimit.default) - Math.max(brought.length, delivered);
   if (rest <= 0) throw new UsageError('all leads that the search asked for have arrived');
   const serviceLeads = [
     ...(request.dedup_service_leads ?? []),

@@ -1,5 +1,5 @@
 import type { CreateTaskRequest } from '../contract/types.ts';
-import { type Charged, ConfigurationError } from '../errors.ts';
+import { type Charged, LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import {
   folderOf,
@@ -7,7 +7,9 @@ import {
   listOperations,
   readOperation,
   type StoredOperation,
+  toDamageLine,
 } from './journal.ts';
+import { countStoredLeads } from './stored-leads.ts';
 
 /**
  * How a purchase stands. `unknown`: sent, and no answer was seen. `interrupted`: left before its end, with what
@@ -45,7 +47,7 @@ export interface History {
   readonly damages: readonly string[];
 }
 
-/** Every purchase of this machine. One that is damaged hides no other. Throws LocalIoError. */
+/** Every purchase of this machine. One that can't be read hides no other. Throws LocalIoError. */
 export async function readHistory(stateDir: string): Promise<History> {
   const records: HistoryRecord[] = [];
   const damages: string[] = [];
@@ -53,33 +55,47 @@ export async function readHistory(stateDir: string): Promise<History> {
     try {
       const operation = await readOperation(stateDir, operationId);
       if (operation?.entries[0].idempotency_key === undefined) continue;
-      records.push(toHistoryRecord(operation, await isLocked(folderOf(stateDir, operationId))));
+      records.push(await readHistoryRecord(stateDir, operation));
     } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error;
-      damages.push(error.message);
+      if (!(error instanceof LeadpipeError)) throw error;
+      damages.push(toDamageLine(error));
       records.push(toDamagedRecord(operationId));
     }
   }
   return { records, damages };
 }
 
-/** Pure: how a purchase stands; `isRunning` when a process has it. */
-export function toHistoryRecord(
+/** How a purchase stands now. */
+export async function readHistoryRecord(
+  stateDir: string,
+  operation: StoredOperation,
+): Promise<HistoryRecord> {
+  const folder = folderOf(stateDir, operation.operationId);
+  // Leads are stored before they are printed, and counted by the journal a little later.
+  const isOver = lastOf(operation.entries, 'terminal') !== undefined;
+  const stored = isOver ? 0 : await countStoredLeads(folder).catch(() => 0);
+  return toHistoryRecord(operation, await isLocked(folder), stored);
+}
+
+/** Pure: how a purchase stands; `isRunning` when a process has it, `stored` leads beside the journal of one that is not over. */
+function toHistoryRecord(
   { operationId, entries }: StoredOperation,
   isRunning: boolean,
+  stored = 0,
 ): HistoryRecord {
   const [intent] = entries;
   const terminal = lastOf(entries, 'terminal');
   const failed = lastOf(entries, 'failed');
   const batch = lastOf(entries, 'batch');
   const created = lastOf(entries, 'created');
-  const state = isRunning ? 'running' : toState(entries);
+  const brought = Math.max(batch?.delivered ?? 0, stored);
+  const state = isRunning ? 'running' : toState(entries, brought);
   return {
     operation_id: operationId,
     time: intent.time,
     command: toCommandWords(intent.command, intent.body),
     state,
-    leads: terminal?.leads ?? batch?.delivered ?? toPageCount(entries),
+    leads: terminal?.leads ?? (brought > 0 ? brought : (batch?.delivered ?? toPageCount(entries))),
     leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
     request_id:
       created?.request_id ??
@@ -88,16 +104,15 @@ export function toHistoryRecord(
       failed?.request_id ??
       null,
     idempotency_key: intent.idempotency_key ?? null,
-    charged: terminal?.charged ?? failed?.charged ?? toCharged(entries),
+    charged: terminal?.charged ?? failed?.charged ?? toCharged(entries, brought),
     credits_before: terminal?.credits_before ?? null,
     credits_after: terminal?.credits_after ?? null,
     output: intent.output,
   };
 }
 
-function toState(entries: readonly JournalEntry[]): PurchaseState {
+function toState(entries: readonly JournalEntry[], brought: number): PurchaseState {
   const terminal = lastOf(entries, 'terminal');
-  const brought = lastOf(entries, 'batch')?.delivered ?? 0;
   switch (terminal?.outcome) {
     case 'complete':
       return 'complete';
@@ -116,11 +131,11 @@ function toState(entries: readonly JournalEntry[]): PurchaseState {
 }
 
 /** What is known of the money where nothing was said of it. */
-function toCharged(entries: readonly JournalEntry[]): Charged | null {
+function toCharged(entries: readonly JournalEntry[], brought: number): Charged | null {
   const terminal = lastOf(entries, 'terminal');
   if (isTask(entries))
     return terminal !== undefined && lastOf(entries, 'created') === undefined ? 'no' : null;
-  if ((lastOf(entries, 'batch')?.delivered ?? 0) > 0) return 'yes';
+  if (brought > 0) return 'yes';
   return lastOf(entries, 'sent') === undefined ? 'no' : 'maybe';
 }
 

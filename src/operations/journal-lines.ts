@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { TaskState } from '../contract/types.ts';
 import { type Charged, ConfigurationError, type Outcome } from '../errors.ts';
+import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
 
 /** What is about to be done. Nothing is sent whose intent is not on disk. */
 export interface Intent {
@@ -28,6 +28,7 @@ export type JournalEntry =
   | Intent
   /** The request is about to go out; without it, nothing of this operation has reached the service. */
   | { readonly type: 'sent'; readonly time: string }
+  /** The service has named the task, or the search whose leads are about to be printed. */
   | { readonly type: 'created'; readonly leads_search_id: string; readonly request_id: string | null }
   | {
       readonly type: 'page';
@@ -41,7 +42,7 @@ export type JournalEntry =
       /** In the first one: the enrich fields that were found, of which columns were made. */
       readonly enrich_fields?: readonly string[];
     }
-  /** The output that rows are added to is open: what is in front of this length is not ours. */
+  /** The output is open, and no row has been written: what is in front of this length is not ours. */
   | { readonly type: 'opened'; readonly output_length: number }
   /** All of the output is on the disk, but perhaps not under its name. */
   | {
@@ -90,33 +91,31 @@ export type JournalEntry =
       readonly credits_after?: number;
     };
 
-const linePattern = /^\{"sha256":"([0-9a-f]{16})","entry":(.*)\}$/;
-
 /** Pure: a line with its checksum. */
 export function toLine(entry: JournalEntry): string {
-  const text = JSON.stringify(entry);
-  return `{"sha256":"${checksumOf(text)}","entry":${text}}\n`;
+  return toCheckedLine('entry', JSON.stringify(entry));
 }
 
-/** Pure: the lines of a journal. A torn last one is ignored; throws ConfigurationError for a bad one before it. */
+/**
+ * Pure: the lines of a journal. A last one that was never finished is ignored: nothing that it tells of was done.
+ * Throws ConfigurationError for any other that is bad.
+ */
 export function toEntries(text: string, path: string): JournalEntry[] {
   const lines = text.split('\n');
-  // What follows the last line end was never finished.
-  lines.pop();
+  const rest = lines.pop() ?? '';
   const entries: JournalEntry[] = [];
   for (const [index, line] of lines.entries()) {
-    const [, checksum, entry = ''] = linePattern.exec(line) ?? [];
-    if (checksum === checksumOf(entry)) entries.push(JSON.parse(entry));
-    else if (index < lines.length - 1) {
-      throw new ConfigurationError(
-        `line ${index + 1} of ${path} is damaged`,
-        'Move its folder away to go on without this operation; leadpipe has changed nothing.',
-      );
-    }
+    const found = fromCheckedLine(line);
+    if (found?.member !== 'entry') throw damaged(index + 1, path);
+    entries.push(JSON.parse(found.text));
   }
+  if (!isTorn(rest)) throw damaged(lines.length + 1, path);
   return entries;
 }
 
-function checksumOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+function damaged(line: number, path: string): ConfigurationError {
+  return new ConfigurationError(
+    `line ${line} of ${path} is damaged`,
+    'Move its folder away to go on without this operation; leadpipe has changed nothing.',
+  );
 }

@@ -1,3 +1,4 @@
+import { constants, writeSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
@@ -13,6 +14,8 @@ export interface Journal {
   readonly operationId: string | undefined;
   /** Resolves when the lines are on the disk, together. Throws LocalIoError. */
   append(...entries: readonly JournalEntry[]): Promise<void>;
+  /** Returns when the line is with the system: it survives this process, and is on the disk with the next `append`. Throws LocalIoError. */
+  note(entry: JournalEntry): void;
   close(): Promise<void>;
 }
 
@@ -23,9 +26,24 @@ export interface StoredOperation {
 }
 
 const fileName = 'journal.jsonl';
+/** A link in its place would lead the writing to another file. Windows has no such flag. */
+const noFollow = constants.O_NOFOLLOW ?? 0;
+
+/** Every operation of this machine. */
+export interface StoredOperations {
+  /** Oldest first. */
+  readonly operations: readonly StoredOperation[];
+  /** Why others can't be read, an error each, which names the file. */
+  readonly damages: readonly LeadpipeError[];
+}
 
 /** Keeps nothing, for --no-history. */
-export const noJournal: Journal = { operationId: undefined, append: async () => {}, close: async () => {} };
+export const noJournal: Journal = {
+  operationId: undefined,
+  append: async () => {},
+  note() {},
+  close: async () => {},
+};
 
 /**
  * Makes the folder of a new operation (0700, its files 0600, under any umask), locked until the journal is closed.
@@ -68,7 +86,7 @@ export async function openJournal(
     const [intent, ...rest] = toEntries(text, path);
     if (intent?.type !== 'intent')
       throw new UsageError(`nothing was begun under the operation ${operationId}`);
-    const handle = await open(path, 'a', 0o600);
+    const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | noFollow);
     const journal = toJournal(operationId, path, handle, lock);
     await handle.truncate(wholeBytes(text, rest.length + 1)).catch((error: unknown) => {
       return journal.close().then(() => Promise.reject(error));
@@ -81,18 +99,30 @@ export async function openJournal(
 }
 
 function toJournal(operationId: string, path: string, handle: FileHandle, lock: FolderLock): Journal {
+  // Behind a line that is torn, another one would be damage.
   let failure: LeadpipeError | undefined;
+  const fail = (error: unknown): never => {
+    failure = notKept(path, error);
+    throw failure;
+  };
   return {
     operationId,
     async append(...entries) {
-      // Behind a line that is torn, another one would be damage.
       if (failure !== undefined) throw failure;
       try {
         await handle.appendFile(entries.map(toLine).join(''));
         await handle.datasync();
       } catch (error) {
-        failure = notKept(path, error);
-        throw failure;
+        fail(error);
+      }
+    },
+    note(entry) {
+      if (failure !== undefined) throw failure;
+      const bytes = Buffer.from(toLine(entry));
+      try {
+        if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
+      } catch (error) {
+        fail(error);
       }
     },
     async close() {
@@ -102,14 +132,20 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
   };
 }
 
-/** Every operation of this machine, oldest first. Throws ConfigurationError for a damaged one, LocalIoError. */
-export async function readOperations(stateDir: string): Promise<StoredOperation[]> {
+/** Every operation of this machine. One that can't be read hides no other. Throws LocalIoError. */
+export async function readOperations(stateDir: string): Promise<StoredOperations> {
   const operations: StoredOperation[] = [];
+  const damages: LeadpipeError[] = [];
   for (const operationId of await listOperations(stateDir)) {
-    const operation = await readOperation(stateDir, operationId);
-    if (operation !== undefined) operations.push(operation);
+    try {
+      const operation = await readOperation(stateDir, operationId);
+      if (operation !== undefined) operations.push(operation);
+    } catch (error) {
+      if (!(error instanceof LeadpipeError)) throw error;
+      damages.push(error);
+    }
   }
-  return operations;
+  return { operations, damages };
 }
 
 /** The IDs of everything that looks like an operation, oldest first. Throws LocalIoError. */
@@ -139,7 +175,10 @@ async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T
     const code = codeOf(error);
     // A file among the folders is not ours.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new LocalIoError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
+    throw new LocalIoError(`cannot read ${path}: ${(error as Error).message}`, {
+      cause: error,
+      ...(code === 'EACCES' ? { hint: toOwnHint(dirname(path)) } : {}),
+    });
   }
 }
 
@@ -168,10 +207,24 @@ function wholeBytes(text: string, lines: number): number {
     .reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0);
 }
 
+/** Pure: one line about what can't be read, and what to do about it. */
+export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
+  return hint === undefined ? message : `${message}. ${hint}`;
+}
+
+/** Pure: what to do about a folder that only another user may read. */
+export function toOwnHint(folder: string): string {
+  return `It may belong to another user, as after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
+}
+
 function notKept(path: string, error: unknown): LeadpipeError {
   if (error instanceof LeadpipeError) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : messageOf(error);
   return new LocalIoError(`cannot keep a record of this operation in ${path}: ${why}`, { cause: error });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function codeOf(error: unknown): string | undefined {

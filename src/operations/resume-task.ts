@@ -15,7 +15,7 @@ export interface TaskProgress {
   readonly position: number;
   /** The first position of the last page: where to go on for a reader who may not have had all of it. */
   readonly lastPage: number;
-  /** Bytes of the output that count; undefined where it has no length, or has not been opened. */
+  /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
   readonly outputLength: number | undefined;
   /** Of which columns were made. */
   readonly enrichFields: readonly string[] | undefined;
@@ -34,7 +34,6 @@ export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
   const start = Number(intent.options.pts ?? 0);
   const page = last('page');
   const opened = last('opened');
-  const isPart = intent.output !== null && intent.options.append !== true;
   return {
     intent,
     leadsSearchId: intent.leads_search_id ?? last('created')?.leads_search_id,
@@ -42,7 +41,7 @@ export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
     start,
     position: page?.next ?? start,
     lastPage: page?.pts ?? start,
-    outputLength: page?.output_length ?? opened?.output_length ?? (isPart ? 0 : undefined),
+    outputLength: page?.output_length ?? opened?.output_length,
     enrichFields: entries.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
     written: last('written'),
     terminal: last('terminal'),
@@ -88,7 +87,7 @@ export function mayReplay({ time }: Intent, now: Date): boolean {
   return age >= 0 && age < dayMs;
 }
 
-/** Pure: whether rows of another operation may be behind ours in the file that both add to. */
+/** Pure: a later operation that put rows into the same file: they may stand behind ours, or in their place. */
 export function laterOn(
   operations: readonly StoredOperation[],
   { operationId, entries: [{ output }] }: StoredOperation,
@@ -97,6 +96,11 @@ export function laterOn(
     (other) =>
       other.operationId > operationId &&
       other.entries[0].output === output &&
-      other.entries.some(({ type }) => type === 'page' || type === 'batch' || type === 'answered'),
+      other.entries.some(
+        (entry) =>
+          entry.type === 'page' ||
+          entry.type === 'answered' ||
+          (entry.type === 'batch' && entry.delivered > 0),
+      ),
   );
 }

@@ -1,8 +1,9 @@
 import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LocalIoError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { answerFile, garbledFile } from './answers.ts';
-import { folderOf, readOperation } from './journal.ts';
+import { folderOf, listOperations, readOperation, toOwnHint } from './journal.ts';
 import { leadsFile } from './stored-leads.ts';
 
 const dayMs = 86_400_000;
@@ -19,28 +20,50 @@ export interface Pruned {
 
 /**
  * Removes answers and leads older than 7 days and operations older than 30, but none that a process is at work on.
- * Throws what the file system throws.
+ * `failed` is told of each that can't be removed; the others are. Throws LocalIoError.
  */
-export async function prune(stateDir: string, now: Date): Promise<Pruned[]> {
+export async function prune(
+  stateDir: string,
+  now: Date,
+  failed: (error: LocalIoError) => void,
+): Promise<Pruned[]> {
   const pruned: Pruned[] = [];
-  for (const operationId of await entriesOf(join(stateDir, 'operations'))) {
-    const folder = folderOf(stateDir, operationId);
-    const intent = await readOperation(stateDir, operationId).then(
-      (operation) => operation?.entries[0],
-      () => undefined,
-    );
-    const begun = intent === undefined ? await changedAt(folder) : Date.parse(intent.time);
-    const days = (now.getTime() - begun) / dayMs;
-    if (!(days > keptDays.answers) || (await isLocked(folder))) continue;
-    const what = { operation_id: operationId, time: intent?.time ?? null, command: intent?.command ?? null };
-    if (days > keptDays.operations) {
-      await rm(folder, { recursive: true, force: true });
-      pruned.push({ ...what, removed: 'operation' });
-    } else if (await removeAnswers(folder)) {
-      pruned.push({ ...what, removed: 'answer' });
+  for (const operationId of await listOperations(stateDir)) {
+    try {
+      const one = await pruneOne(stateDir, operationId, now);
+      if (one !== undefined) pruned.push(one);
+    } catch (error) {
+      const folder = folderOf(stateDir, operationId);
+      const { code, message } = error as NodeJS.ErrnoException;
+      // Another process has removed it.
+      if (code === 'ENOENT') continue;
+      failed(
+        new LocalIoError(`cannot remove what is old in ${folder}: ${message}`, {
+          cause: error,
+          ...(code === 'EACCES' ? { hint: toOwnHint(folder) } : {}),
+        }),
+      );
     }
   }
   return pruned;
+}
+
+/** Undefined when there is nothing to remove. Throws what the file system throws. */
+async function pruneOne(stateDir: string, operationId: string, now: Date): Promise<Pruned | undefined> {
+  const folder = folderOf(stateDir, operationId);
+  const intent = await readOperation(stateDir, operationId).then(
+    (operation) => operation?.entries[0],
+    () => undefined,
+  );
+  const begun = intent === undefined ? await changedAt(folder) : Date.parse(intent.time);
+  const days = (now.getTime() - begun) / dayMs;
+  if (!(days > keptDays.answers) || (await isLocked(folder))) return undefined;
+  const what = { operation_id: operationId, time: intent?.time ?? null, command: intent?.command ?? null };
+  if (days > keptDays.operations) {
+    await rm(folder, { recursive: true, force: true });
+    return { ...what, removed: 'operation' };
+  }
+  return (await removeAnswers(folder)) ? { ...what, removed: 'answer' } : undefined;
 }
 
 /** As `prune`, once a day at most, and never a reason to fail. */
@@ -49,10 +72,12 @@ export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
   try {
     const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
     if (Math.abs(now.getTime() - last) < dayMs) return;
-    await writeFile(stamp, now.toISOString(), { mode: 0o600 });
+    // Made anew: a link in its place would lead the writing to another file.
+    await rm(stamp, { force: true });
+    await writeFile(stamp, now.toISOString(), { flag: 'wx', mode: 0o600 });
     await chmod(stamp, 0o600);
     // Nothing is old on the first day.
-    if (!Number.isNaN(last)) await prune(stateDir, now);
+    if (!Number.isNaN(last)) await prune(stateDir, now, () => {});
   } catch {
     // What could not be removed today is removed tomorrow, or named by `history prune`.
   }
@@ -60,7 +85,7 @@ export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
 
 async function removeAnswers(folder: string): Promise<boolean> {
   const old = (await entriesOf(folder)).filter((name) =>
-    [leadsFile, answerFile, garbledFile, `${answerFile}.part`].includes(name),
+    [leadsFile, answerFile, garbledFile, `${answerFile}.part`, `${garbledFile}.part`].includes(name),
   );
   for (const name of old) await rm(join(folder, name), { force: true });
   return old.length > 0;

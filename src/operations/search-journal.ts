@@ -10,8 +10,8 @@ import { createStoredLeads } from './stored-leads.ts';
 const syncMs = 1000;
 
 export interface SearchJournal {
-  /** Before leads are printed: resolves when they would survive this process. Throws nothing: what is paid for is printed all the same. */
-  keep(leads: readonly JsonText[]): Promise<void>;
+  /** Before leads are printed: resolves when they, and the search's ID, would survive this process. Throws nothing: what is paid for is printed all the same. */
+  keep(leads: readonly JsonText[], ids: SearchIds): Promise<void>;
   /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */
   delivered(count: number, ids: SearchIds): Promise<void>;
   /** The stream is over: `error` is how the run ends, if not well, and `length` that of the rows in the output file. */
@@ -35,6 +35,9 @@ export async function createSearchJournal(
   if (journal.operationId === undefined) return nothingKept;
   const stored = await createStoredLeads(folderOf(stateDir, journal.operationId));
   let kept = true;
+  let named = false;
+  /** Stored, and so paid for: of the last batch perhaps not all was printed. */
+  let arrived = 0;
   let delivered = 0;
   let syncing = Promise.resolve();
   let synced = Number.NEGATIVE_INFINITY;
@@ -60,7 +63,15 @@ export async function createSearchJournal(
     }) as const;
 
   return {
-    keep: (leads) => whileKept(async () => stored.append(leads)),
+    keep: (leads, { leadsSearchId, requestId }) =>
+      whileKept(async () => {
+        if (!named && leadsSearchId !== undefined) {
+          journal.note({ type: 'created', leads_search_id: leadsSearchId, request_id: requestId ?? null });
+          named = true;
+        }
+        stored.append(leads);
+        arrived += leads.length;
+      }),
     async delivered(count, ids) {
       delivered += count;
       const now = clock.monotonic();
@@ -76,7 +87,8 @@ export async function createSearchJournal(
       );
     },
     async end(summary, error, length) {
-      const { cut, leads, stopReason } = summary;
+      const { cut, stopReason } = summary;
+      const leads = Math.max(summary.leads, arrived);
       const batch = toBatch(summary, length);
       const terminal = {
         type: 'terminal',

@@ -3,6 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
+import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
 
 /** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */
 export const leadsFile = 'leads.jsonl';
@@ -48,24 +49,48 @@ export async function sizeOfStoredLeads(folder: string): Promise<number | undefi
   );
 }
 
-/** The leads as the service wrote them, some at a time. A torn last line was never printed, and is left out. */
-export async function* readStoredLeads(folder: string): AsyncGenerator<JsonText[]> {
+/**
+ * The leads as the service wrote them, some at a time. A last line that was never finished was never printed, and is
+ * left out; so is a damaged one, whose number `damaged` is told, with the path. Throws what `damaged` throws, LocalIoError.
+ */
+export async function* readStoredLeads(
+  folder: string,
+  damaged: (line: number, path: string) => void,
+): AsyncGenerator<JsonText[]> {
   const path = join(folder, leadsFile);
   const leads: JsonText[] = [];
   let rest = '';
-  try {
-    // Not readline: it takes U+2028 for the end of a line.
-    for await (const piece of createReadStream(path, 'utf8')) {
-      const lines = (rest + piece).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) leads.push(toLead(line));
-      while (leads.length >= leadsAtOnce) yield leads.splice(0, leadsAtOnce);
+  let number = 0;
+  // Not readline: it takes U+2028 for the end of a line.
+  for await (const piece of piecesOf(path)) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      number++;
+      const lead = toLead(line);
+      if (lead === undefined) damaged(number, path);
+      else leads.push(lead);
     }
+    while (leads.length >= leadsAtOnce) yield leads.splice(0, leadsAtOnce);
+  }
+  if (!isTorn(rest)) damaged(number + 1, path);
+  if (leads.length > 0) yield leads;
+}
+
+/** How many there are that can be read. Throws LocalIoError. */
+export async function countStoredLeads(folder: string): Promise<number> {
+  let count = 0;
+  if ((await sizeOfStoredLeads(folder)) === undefined) return count;
+  for await (const leads of readStoredLeads(folder, () => {})) count += leads.length;
+  return count;
+}
+
+async function* piecesOf(path: string): AsyncGenerator<string> {
+  try {
+    yield* createReadStream(path, 'utf8');
   } catch (error) {
-    if (error instanceof SyntaxError) throw new LocalIoError(`${path} is damaged`, { cause: error });
     throw new LocalIoError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
   }
-  if (leads.length > 0) yield leads;
 }
 
 function writeAll(fd: number, bytes: Buffer): void {
@@ -74,9 +99,12 @@ function writeAll(fd: number, bytes: Buffer): void {
 
 /** A lead that the service wrote on several lines is kept as a JSON string of its text, so that no byte is lost. */
 function toStoredLine(lead: JsonText): string {
-  return `${lead.includes('\n') || lead.includes('\r') ? JSON.stringify(lead) : lead}\n`;
+  return /[\n\r]/.test(lead) ? toCheckedLine('text', JSON.stringify(lead)) : toCheckedLine('lead', lead);
 }
 
-function toLead(line: string): JsonText {
-  return line.startsWith('"') ? (JSON.parse(line) as string) : line;
+/** Undefined for a damaged line. */
+function toLead(line: string): JsonText | undefined {
+  const found = fromCheckedLine(line);
+  if (found?.member === 'lead') return found.text;
+  return found?.member === 'text' ? (JSON.parse(found.text) as string) : undefined;
 }

@@ -25,13 +25,19 @@ const longestHeader = 1 << 20;
 const longestLine = 64 << 20;
 
 /**
- * Whether rows can be added to this file: the same header, and a last row that is whole. Changes nothing.
+ * Whether rows can be added to this file: the same header, and a last row that is whole. Changes nothing. `end` is
+ * where the rows are to stand, when that is not behind everything.
  *
  * @throws UsageError for another header, LocalIoError for a torn last row.
  */
-export async function checkAppend(handle: FileHandle, path: string, append: AppendTo): Promise<AppendState> {
+export async function checkAppend(
+  handle: FileHandle,
+  path: string,
+  append: AppendTo,
+  end?: number,
+): Promise<AppendState> {
   try {
-    const { size } = await handle.stat();
+    const size = end ?? (await handle.stat()).size;
     if (size === 0) return { length: 0, lineEnd: '\r\n', before: '' };
     return append.format === 'csv'
       ? await checkCsv(handle, path, size, append.header ?? [])
@@ -109,7 +115,8 @@ async function lastLine(handle: FileHandle, path: string, size: number): Promise
   return tail.toString();
 }
 
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+/** The bytes from a position on: fewer where the file ends. */
+export async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position);
   return buffer.subarray(0, bytesRead);
 }

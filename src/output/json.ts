@@ -2,7 +2,7 @@ import type { JsonText } from '../json/text.ts';
 import { recordLine } from './jsonl.ts';
 import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
-import type { RecordWriter, WriterOptions } from './writer.ts';
+import { arrayEnd, type RecordWriter, type WriterOptions } from './writer.ts';
 
 /** One array that is written as the records come, or the one object of a single answer. */
 export function createJsonWriter(sink: Sink, options: WriterOptions): RecordWriter {
@@ -22,7 +22,7 @@ export function createJsonWriter(sink: Sink, options: WriterOptions): RecordWrit
   return {
     write: (records) => pour(sink, lines(records), options.signal),
     async end() {
-      if (isList) await sink.write(begun ? '\n]\n' : '[]\n');
+      if (isList) await sink.write(begun ? arrayEnd : '[]\n');
     },
   };
 }

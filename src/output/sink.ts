@@ -55,10 +55,10 @@ function readerClosed(): LeadpipeError {
 }
 
 /** Why a run that was stopped ends here; `reason` is that of its signal. */
-export function stopped(reason: unknown): LeadpipeError {
+export function stopped(reason: unknown, message = 'stopped while writing the output'): LeadpipeError {
   const outcome: Outcome =
     reason === 'terminated' || reason === 'reader_closed' || reason === 'interrupted'
       ? reason
       : 'interrupted';
-  return new LeadpipeError(outcome, 'stopped while writing the output');
+  return new LeadpipeError(outcome, message);
 }

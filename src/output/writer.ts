@@ -5,6 +5,9 @@ import type { Sink } from './sink.ts';
 export const formats = ['table', 'jsonl', 'json', 'csv'] as const;
 export type Format = (typeof formats)[number];
 
+/** What ends an array of JSON, also one that was cut. */
+export const arrayEnd = '\n]\n';
+
 export interface RecordWriter {
   /**
    * Writes whole records, and resolves when the sink can take more. Few or small ones are one write; of many, or of

@@ -164,6 +164,27 @@ const cases: readonly [
     () => [...company, '-o', file('new.json'), '--append'],
     ['--append goes with jsonl and csv'],
   ],
+  ...['', ' ', '.', '..', 'folder/', './', 'new/..'].flatMap((name): (typeof cases)[number][] => [
+    [`-o ${JSON.stringify(name)}`, () => [...company, '-o', name], ['-o:', 'Name a file.']],
+    [`--schema ${JSON.stringify(name)}`, () => ['enrich', 'x', '--schema', name], ['--schema:']],
+    [
+      `an objective from the file ${JSON.stringify(name)}`,
+      () => ['search', 'company', `@${name}`],
+      ['the objective:'],
+    ],
+    [`--catalog ${JSON.stringify(name)}`, () => ['serve', '--catalog', name], ['--catalog:', 'Name a file.']],
+  ]),
+  ['-o a folder', () => [...company, '-o', file('folder')], ['it is a directory']],
+  [
+    '-o a folder, to append',
+    () => [...company, '-o', file('folder'), '-f', 'csv', '--append'],
+    ['it is a directory'],
+  ],
+  [
+    'a folder of names',
+    () => [...company, '--dedup-custom-leads', `@${file('folder')}`],
+    ['it is a directory'],
+  ],
   ['empty columns', () => [...company, '--columns', 'name,,links'], ['--columns']],
   ['timeout 0', () => [...company, '--timeout', '0'], ['--timeout takes seconds']],
   ['timeout soon', () => [...company, '--timeout', 'soon'], ['--timeout takes seconds']],

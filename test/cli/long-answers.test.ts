@@ -134,6 +134,9 @@ describe('a signal ends a run that computes', () => {
     child.kill('SIGINT');
     expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('1 lead arrived') });
     expect(lines()).toBeLessThan(900);
+    // What is stored is paid for, printed or not.
+    const listed = await run(['history', '-f', 'jsonl', '--columns', 'leads,charged'], { env });
+    expect(listed.stdout).toBe('{"leads":901,"charged":"yes"}\n');
     expect(await run(['search', '--continue', operationIn(env)], { env, cwd })).toMatchObject({ code: 0 });
     const names = readFileSync(join(cwd, 'leads.csv'), 'utf8')
       .split('\r\n')

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fromCheckedLine } from '../../src/operations/checked-lines.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, type Result, run, temporaryFolder } from '../helpers/run.ts';
@@ -181,7 +182,9 @@ function keptIn(env: Record<string, string>): [operationId: string, text: string
   const folder = join(env.LEADPIPE_STATE_DIR ?? '', 'operations');
   return readdirSync(folder).map((operationId) => {
     const [file = ''] = readdirSync(join(folder, operationId)).filter((name) => name.startsWith('answer.'));
-    return [operationId, readFileSync(join(folder, operationId, file), 'utf8')];
+    const text = readFileSync(join(folder, operationId, file), 'utf8');
+    // An answer that is understood has a checksum before it.
+    return [operationId, fromCheckedLine(text.trimEnd())?.text ?? text];
   });
 }
 

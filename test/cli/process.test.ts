@@ -1,8 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -174,6 +176,64 @@ describe('signals', () => {
   });
 });
 
+describe('-o to a FIFO', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends the wait for a reader, before anything is sent', async (signal, exit) => {
+    const url = await serveWhole();
+    const folder = temporaryFolder();
+    const env = { ...bareEnvironment(folder), ...pointedAt(url) };
+    const fifo = join(folder, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const child = start(['task', 'run', 'company', 'x', '-o', fifo], { env });
+    const ended = resultOf(child);
+    // Its intent is written down before the output is opened.
+    const operations = join(folder, 'state', 'operations');
+    await expect.poll(() => hasIntent(operations), { timeout: 20_000 }).toBe(true);
+    child.kill(signal);
+    expect((await ended).code).toBe(exit);
+    expect(server?.connections()).toBe(0);
+  });
+
+  it('a reader that does not read does not hold Ctrl-C up', async () => {
+    const lead = `{"name":"${'x'.repeat(1000)}"}`;
+    server = await startFaultServer((socket) => {
+      const [batch = ''] = searchFrames([Array.from({ length: 1000 }, () => lead)]);
+      socket.write(Buffer.concat([Buffer.from(streamHead), chunk(batch)]));
+    });
+    const folder = temporaryFolder();
+    const fifo = join(folder, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const reader = openSync(fifo, 'r+');
+    const child = start([...search, '-o', fifo], {
+      env: { ...bareEnvironment(folder), ...pointedAt(server.url) },
+    });
+    const ended = resultOf(child);
+    // Leads are stored before they are written.
+    const operations = join(folder, 'state', 'operations');
+    await expect
+      .poll(() => filesIn(operations, 'leads.jsonl').some((file) => statSync(file).size > 0), {
+        timeout: 20_000,
+      })
+      .toBe(true);
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(130);
+    closeSync(reader);
+  });
+});
+
+function filesIn(operations: string, name: string): string[] {
+  if (!existsSync(operations)) return [];
+  return readdirSync(operations)
+    .map((one) => join(operations, one, name))
+    .filter((file) => existsSync(file));
+}
+
+function hasIntent(operations: string): boolean {
+  return filesIn(operations, 'journal.jsonl').some((file) => readFileSync(file, 'utf8').endsWith('\n'));
+}
+
 describe('-o', () => {
   it('shows the old file until the new one is whole, and keeps its mode', async () => {
     const { url, goOn } = await serveInTwo();
@@ -204,10 +264,10 @@ describe('-o', () => {
   });
 
   it.each([
-    ['a folder', 'folder', 'it is a directory'],
-    ['a folder that does not exist', 'nowhere/leads.csv', 'directory does not exist'],
-    ['a .part of another run', 'busy.csv', 'busy.csv.part exists'],
-  ])('%s: 74, and nothing is sent', async (_, target, says) => {
+    ['a folder', 2, 'folder', 'it is a directory'],
+    ['a folder that does not exist', 74, 'nowhere/leads.csv', 'directory does not exist'],
+    ['a .part of another run', 74, 'busy.csv', 'busy.csv.part exists'],
+  ])('%s: %i, and nothing is sent', async (_, exit, target, says) => {
     const url = await serveWhole();
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'folder'));
@@ -216,7 +276,7 @@ describe('-o', () => {
       env: pointedAt(url),
       cwd,
     });
-    expect(code).toBe(74);
+    expect(code).toBe(exit);
     expect(stderr).toContain(says);
     expect(server?.connections()).toBe(0);
     expect(readFileSync(join(cwd, 'busy.csv.part'), 'utf8')).toContain('paid for');

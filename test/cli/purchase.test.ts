@@ -176,8 +176,11 @@ describe.each(rows)('%s', (_, row) => {
     const env = await serve(ok(row.answer));
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'folder'));
-    for (const target of ['folder', 'nowhere/out.csv']) {
-      expect((await runInProcess([...row.args, '-o', join(cwd, target)], { env })).code).toBe(74);
+    for (const [target, exit] of [
+      ['folder', 2],
+      ['nowhere/out.csv', 74],
+    ] as const) {
+      expect((await runInProcess([...row.args, '-o', join(cwd, target)], { env })).code).toBe(exit);
     }
     expect(server?.connections()).toBe(0);
   });

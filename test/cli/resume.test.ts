@@ -68,7 +68,7 @@ async function undisturbed(...args: string[]): Promise<string> {
 }
 
 const folderOf = async (): Promise<string> => {
-  const [operation] = await readOperations(env.LEADPIPE_STATE_DIR ?? '');
+  const [operation] = (await readOperations(env.LEADPIPE_STATE_DIR ?? '')).operations;
   return join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation?.operationId ?? '');
 };
 const creations = () => server.requests.filter(({ method }) => method === 'POST');
@@ -91,13 +91,50 @@ describe('task resume', () => {
     },
   );
 
-  it('adds to the file of --append what is missing, and cuts off what was torn', async () => {
+  it.each([0, 9, 80, 800])(
+    'adds to the file of --append what is missing, of a row too (%i)',
+    async (torn) => {
+      const lines = join(temporaryFolder(), 'leads.jsonl');
+      writeFileSync(lines, '{"name":"before"}');
+      await leave(...taskRun, '-o', lines, '--append');
+      appendFileSync(lines, rows(45, 20).slice(0, torn));
+      expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+      expect(readFileSync(lines, 'utf8')).toBe(`{"name":"before"}\n${rows(45)}`);
+    },
+  );
+
+  it('leaves rows alone that are not its own, and names the command that reads the rest elsewhere', async () => {
     const lines = join(temporaryFolder(), 'leads.jsonl');
-    writeFileSync(lines, '{"name":"before"}');
     await leave(...taskRun, '-o', lines, '--append');
-    appendFileSync(lines, '{"name":"torn');
-    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
-    expect(readFileSync(lines, 'utf8')).toBe(`{"name":"before"}\n${rows(45)}`);
+    appendFileSync(lines, '{"name":"mine"}\n');
+    const { code, stderr } = await runInProcess(resume, { env });
+    expect(code).toBe(74);
+    expect(stderr).toContain('has other rows behind those of the earlier run; nothing in it was changed');
+    expect(stderr).toContain('leadpipe task wait ls_task --pts 20 -o <file>');
+    expect(readFileSync(lines, 'utf8')).toBe(`${rows(20)}{"name":"mine"}\n`);
+  });
+
+  it('puts what is not its own in a .part beside it, with a warning', async () => {
+    await leave(...taskRun, '-o', file);
+    appendFileSync(`${file}.part`, 'mine');
+    const { code, stderr } = await runInProcess(resume, { env });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`warning: ${file}.part had 4 bytes behind the rows that were counted`);
+    expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
+    expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
+  });
+
+  it('replaces no file that a later operation has added to', async () => {
+    await leave(...taskRun, '-o', file);
+    const later = ['task', 'wait', 'ls_task', ...fast, '-o', file, '--append'];
+    expect(await runInProcess(later, { env })).toMatchObject({ code: 0 });
+    const before = readFileSync(file, 'utf8');
+    const id = (await folderOf()).split('/').at(-1) ?? '';
+    const { code, stderr } = await runInProcess([...resume, id], { env });
+    expect(code).toBe(74);
+    expect(stderr).toContain('has rows of the later operation');
+    expect(stderr).toContain('leadpipe task wait ls_task -o <file>');
+    expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
   it('does not cut off rows that a later operation has added', async () => {

@@ -1,4 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -88,6 +96,104 @@ describe('search --continue', () => {
     ).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...first, ...rest].join('\n')}\n`);
     expect(bodies()[2]).toMatchObject({ limit: 5, dedup_service_leads: ['ls_test', 'ls_test'] });
+  });
+
+  it.each(files)('into %s, named again, goes on as it was begun', async (name, options, content) => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const cwd = temporaryFolder();
+    const file = join(cwd, name);
+    symlinkSync('.', join(cwd, 'link'));
+    const cut = await runInProcess(['search', 'company', 'x', '-o', file, ...options], { env });
+    const args = ['search', '--continue', operationIn(cut.stderr), '-o', join(cwd, 'link', name)];
+    expect((await runInProcess(args, { env })).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(content);
+    expect(readdirSync(cwd).sort()).toEqual([name, 'link'].sort());
+  });
+
+  it.each([['-f', 'csv'], ['--columns', 'name'], ['--csv-raw'], ['--append']])(
+    'into the same file refuses to write it otherwise: %s',
+    async (...other) => {
+      const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+      const file = join(temporaryFolder(), 'leads.jsonl');
+      const cut = await runInProcess(['search', 'company', 'x', '-o', file], { env });
+      for (const to of [[], ['-o', file]]) {
+        if (to.length === 0 && other[0] === '--append') continue;
+        const args = ['search', '--continue', operationIn(cut.stderr), ...to, ...other];
+        const { code, stderr } = await runInProcess(args, { env });
+        expect({ args, code }).toEqual({ args, code: 2 });
+        expect(stderr).toContain(`${file} was begun with other options than these`);
+      }
+      expect(bodies()).toHaveLength(1);
+    },
+  );
+
+  it('adds behind the rows that other runs have added since', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const file = join(temporaryFolder(), 'leads.jsonl');
+    writeFileSync(file, '{"name":"before"}\n');
+    const cut = await runInProcess(['search', 'company', 'x', '--append', '-o', file], { env });
+    const later = await runInProcess(['search', 'company', 'y', '--append', '-o', file], { env });
+    expect([cut.code, later.code]).toEqual([3, 0]);
+    appendFileSync(file, '{"name":"by hand"}');
+    expect((await runInProcess(['search', '--continue', operationIn(cut.stderr)], { env })).code).toBe(0);
+    const rows = ['{"name":"before"}', ...first, ...rest, '{"name":"by hand"}', ...rest];
+    expect(readFileSync(file, 'utf8')).toBe(`${rows.join('\n')}\n`);
+  });
+
+  it.each(['changed', 'gone'])('refuses with 74 where the rows are %s, and names the way on', async (how) => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const file = join(temporaryFolder(), 'leads.jsonl');
+    writeFileSync(file, '{"name":"before"}\n');
+    const cut = await runInProcess(['search', 'company', 'x', '--append', '-o', file], { env });
+    if (how === 'changed') writeFileSync(file, '{}\n');
+    else rmSync(file);
+    const operation = operationIn(cut.stderr);
+    const { code, stderr } = await runInProcess(['search', '--continue', operation], { env });
+    expect(code).toBe(74);
+    expect(stderr).toContain(`leadpipe search --continue ${operation} -o <file>`);
+    expect(stderr).toContain('charged: no');
+    expect(existsSync(file) ? readFileSync(file, 'utf8') : undefined).toBe(
+      how === 'changed' ? '{}\n' : undefined,
+    );
+    const other = join(temporaryFolder(), 'all.jsonl');
+    expect((await runInProcess(['search', '--continue', operation, '-o', other], { env })).code).toBe(0);
+    expect(readFileSync(other, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
+  });
+
+  it('whose leads are not kept any more still has their rows, and buys no more than the rest', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const file = join(temporaryFolder(), 'leads.jsonl');
+    const cut = await runInProcess(['search', 'company', 'x', '--limit', '9', '-o', file], { env });
+    const operation = operationIn(cut.stderr);
+    rmSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation, 'leads.jsonl'));
+    expect((await runInProcess(['search', '--continue', operation], { env })).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
+    expect(bodies()[1]).toMatchObject({ limit: 7, dedup_service_leads: ['ls_test'] });
+  });
+
+  it('with a damaged lead is refused, and names the file: without it, the rest would pass for all', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const cut = await runInProcess(['search', 'company', 'x', '-f', 'jsonl'], { env });
+    const operation = operationIn(cut.stderr);
+    const path = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation, 'leads.jsonl');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
+    const { code, stderr } = await runInProcess(['search', '--continue', operation], { env });
+    expect(code).toBe(78);
+    expect(stderr).toContain(`line 2 of ${path} is damaged`);
+    expect(bodies()).toHaveLength(1);
+  });
+
+  it('keeps what is not its own in the .part beside it, and says where', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
+    const cwd = temporaryFolder();
+    const file = join(cwd, 'leads.jsonl');
+    const cut = await runInProcess(['search', 'company', 'x', '-o', file], { env });
+    appendFileSync(`${file}.part`, 'mine');
+    const { code, stderr } = await runInProcess(['search', '--continue', operationIn(cut.stderr)], { env });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`they are in ${file}.part.1 now`);
+    expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
+    expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
   });
 
   it('to standard output prints what is new', async () => {

@@ -66,6 +66,25 @@ for (const name of ['write', 'appendFile', 'sync', 'datasync', 'truncate']) {
   };
 }
 
+// What is stored before it is printed is written without a way through the thread pool.
+fs.writeSync = (fd, data, ...rest) => {
+  boundary();
+  const bytes = bytesOf(data);
+  const half = bytes.subarray(0, bytes.length >> 1);
+  boundaries++;
+  if (mode === 'kill' && boundaries === at) {
+    writeSync(fd, half);
+    process.kill(process.pid, 'SIGKILL');
+  }
+  if (failing()) {
+    writeSync(fd, half);
+    throw failure();
+  }
+  const written = writeSync(fd, data, ...rest);
+  boundary();
+  return written;
+};
+
 for (const name of ['open', 'rename', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile']) {
   const original = fsp[name];
   fsp[name] = async (...args) => {

@@ -31,7 +31,8 @@ export function runWith(fault: Fault | undefined, { cwd, env }: Machine, args: r
 }
 
 export async function entriesOf({ env }: Machine): Promise<(readonly JournalEntry[])[]> {
-  return (await readOperations(env.LEADPIPE_STATE_DIR ?? '')).map(({ entries }) => entries);
+  const { operations } = await readOperations(env.LEADPIPE_STATE_DIR ?? '');
+  return operations.map(({ entries }) => entries);
 }
 
 /** Every file of a folder, with its text. */
@@ -43,13 +44,13 @@ export function filesOf(folder: string): Record<string, string> {
 
 /** Works through the cases, a few at a time. */
 export async function inParallel<T>(
-  cases: readonly T[],
+  cases: Iterable<T>,
   work: (one: T) => Promise<void>,
   width = 3,
 ): Promise<void> {
-  const rest = cases.values();
+  const rest = cases[Symbol.iterator]();
   const workers = Array.from({ length: width }, async () => {
-    for (const one of rest) await work(one);
+    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value);
   });
   await Promise.all(workers);
 }

@@ -58,7 +58,7 @@ describe('processes that race for one operation', () => {
     for (const child of children) child.stdin.end();
     expect((await Promise.all(ended)).map(([code]) => code)).toEqual(Array(processes).fill(0));
 
-    const operations = await readOperations(stateDir);
+    const { operations } = await readOperations(stateDir);
     expect(operations).toHaveLength(ids.length);
     for (const { entries } of operations) {
       expect(entries.map((entry) => (entry.type === 'page' ? entry.next : entry.type))).toEqual([
@@ -121,7 +121,7 @@ describe('a journal that is opened again', () => {
     await journal.append({ type: 'opened', output_length: 7 });
     await expect(openJournal(stateDir, 'op_1', process.pid)).rejects.toMatchObject({ outcome: 'temporary' });
     await journal.close();
-    const [stored] = await readOperations(stateDir);
+    const [stored] = (await readOperations(stateDir)).operations;
     expect(stored?.entries).toEqual([intent, { type: 'opened', output_length: 7 }]);
   });
 

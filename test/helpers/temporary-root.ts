@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,6 +8,8 @@ import { join } from 'node:path';
  */
 export default function setup(): () => void {
   const root = mkdtempSync(join(tmpdir(), 'leadpipe-tests-'));
+  // Some tests run the command as another user, who has to come through.
+  chmodSync(root, 0o711);
   // The workers, and whatever they start, inherit it; TEMP is what Windows asks.
   process.env.TMPDIR = root;
   process.env.TEMP = root;

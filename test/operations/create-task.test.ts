@@ -30,6 +30,7 @@ function createMemory(fullAt = Number.POSITIVE_INFINITY): Journal & { readonly t
       if (types.length >= fullAt) throw new LocalIoError('disk full');
       types.push(entry.type);
     },
+    note() {},
     close: async () => {},
   };
 }

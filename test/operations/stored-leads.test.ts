@@ -11,15 +11,26 @@ async function keep(folder: string, leads: readonly string[]): Promise<void> {
   await stored.close();
 }
 
-async function read(folder: string): Promise<string[]> {
+async function read(folder: string, damaged = noDamage): Promise<string[]> {
   const leads: string[] = [];
-  for await (const some of readStoredLeads(folder)) leads.push(...some);
+  for await (const some of readStoredLeads(folder, damaged)) leads.push(...some);
   return leads;
 }
 
+const noDamage = (line: number, path: string): void => {
+  throw new Error(`line ${line} of ${path}`);
+};
+
 describe('stored leads', () => {
   it('come back to the byte, also when the service wrote one on several lines', async () => {
-    const leads = ['{"a":12345678901234567890}', '{"a":\n1}', '{"a":\r\n 1.10}', '{"text":"\u2028 é 日 😀"}'];
+    const leads = [
+      '{"a":12345678901234567890}',
+      '{"a":\n1}',
+      '{"a":\r\n 1.10}',
+      '{"text":"\u2028 é 日 😀"}',
+      '"\\u001b[31m"',
+      '7',
+    ];
     const folder = temporaryFolder();
     await keep(folder, leads);
     expect(await read(folder)).toEqual(leads);

@@ -19,7 +19,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { entityLayout, memberLayout } from '../../src/output/columns.ts';
 import { csvHeader } from '../../src/output/csv-cell.ts';
 import { createFileSink } from '../../src/output/file-sink.ts';
-import { createWriter } from '../../src/output/writer.ts';
+import { arrayEnd, createWriter } from '../../src/output/writer.ts';
 
 let folder: string;
 let file: string;
@@ -29,6 +29,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+const clock = {
+  now: () => new Date(),
+  monotonic: () => performance.now(),
+  after(ms: number, callback: () => void) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
 const read = (path = file) => readFileSync(path, 'utf8');
 
 describe('a new file', () => {
@@ -107,7 +115,6 @@ describe('a new file', () => {
 
 describe('what can not be written', () => {
   it.each([
-    ['a directory', () => folder, /cannot write .*: it is a directory/],
     ['no directory', () => join(folder, 'no', 'leads.csv'), /: its directory does not exist/],
     ['below a file', () => join(folder, 'a', 'leads.csv'), /: a part of its path is not a directory/],
     ['too long a name', () => join(folder, 'x'.repeat(300)), /: the name is too long/],
@@ -121,6 +128,13 @@ describe('what can not be written', () => {
         message: expect.stringMatching(message),
       });
     }
+  });
+
+  it('a directory is a usage error', async () => {
+    await expect(createFileSink(folder)).rejects.toMatchObject({
+      outcome: 'usage',
+      message: `cannot write ${folder}: it is a directory`,
+    });
   });
 
   it.runIf(existsSync('/dev/full'))('a full disk', async () => {
@@ -190,8 +204,13 @@ describe('what is not a regular file is written directly', () => {
   it('a FIFO', async () => {
     const fifo = join(folder, 'fifo');
     execFileSync('mkfifo', [fifo]);
+    // Without patience nobody is waited for.
+    await expect(createFileSink(fifo)).rejects.toMatchObject({
+      message: `cannot write ${fifo}: nobody reads from it`,
+    });
     const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
-    const sink = await createFileSink(fifo);
+    const sink = await createFileSink(fifo, { waiting: { clock, signal: new AbortController().signal } });
+    expect(sink.length).toBeUndefined();
     const big = 'x'.repeat(300_000);
     const received = text(reader.stdout);
     await sink.write(big);
@@ -201,38 +220,145 @@ describe('what is not a regular file is written directly', () => {
   });
 });
 
+it('a FIFO that nobody reads is waited for until the run is stopped', async () => {
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const stop = new AbortController();
+  const opening = createFileSink(fifo, { waiting: { clock, signal: stop.signal } });
+  stop.abort('terminated');
+  await expect(opening).rejects.toMatchObject({ outcome: 'terminated' });
+});
+
 describe('a resumed file', () => {
-  it('goes on at the counted length', async () => {
-    writeFileSync(`${file}.part`, 'counted\ntorn');
-    const sink = await createFileSink(file, { resumeAt: 8 });
-    expect(sink).toMatchObject({ length: 8, continued: true });
-    await sink.write('more\n');
-    await sink.commit();
-    expect(read()).toBe('counted\nmore\n');
+  const append = { format: 'csv', header: ['a', 'b'] } as const;
+  const rows = 'a,b\r\n1,2\r\n';
+  const warnings: string[] = [];
+  const resumed = (length: number | undefined) => ({
+    resumed: { at: length, warn: (line: string) => void warnings.push(line) },
+  });
+  beforeEach(() => void warnings.splice(0));
+
+  // What an earlier run wrote behind its counted rows, and was killed before it could count it.
+  const next = '3,4\r\n"5,\n日","6"\r\n';
+  const places = Array.from({ length: Buffer.byteLength(next) + 1 }, (_, bytes) => bytes);
+
+  it.each(['.part', 'appended to'])('goes on wherever its last write was torn (%s)', async (way) => {
+    for (const bytes of places) {
+      const path = way === '.part' ? `${file}.part` : file;
+      writeFileSync(path, Buffer.concat([Buffer.from(rows), Buffer.from(next).subarray(0, bytes)]));
+      const sink = await createFileSink(file, {
+        ...resumed(rows.length),
+        ...(way === '.part' ? {} : { append }),
+      });
+      expect(sink).toMatchObject({ length: rows.length, continued: true });
+      // Cut into pieces otherwise than the first time.
+      for (const piece of [next.slice(0, 5), next.slice(5), '7,8\r\n']) await sink.write(piece);
+      expect(sink.length).toBe(Buffer.byteLength(`${rows}${next}7,8\r\n`));
+      await sink.commit();
+      expect({ bytes, text: read() }).toEqual({ bytes, text: `${rows}${next}7,8\r\n` });
+      expect(readdirSync(folder)).toEqual(['leads.csv']);
+      rmSync(file);
+    }
+    expect(warnings).toEqual([]);
   });
 
   it('begins anew when nothing was counted and nothing is there', async () => {
-    const sink = await createFileSink(file, { resumeAt: 0 });
-    await sink.write('x');
-    await sink.commit();
-    expect(read()).toBe('x');
+    for (const length of [0, undefined]) {
+      const sink = await createFileSink(file, resumed(length));
+      await sink.write('x');
+      await sink.commit();
+      expect(read()).toBe('x');
+    }
   });
 
-  it('that is not there, or shorter than it was, is an error', async () => {
-    await expect(createFileSink(file, { resumeAt: 8 })).rejects.toMatchObject({ outcome: 'local_io' });
-    writeFileSync(`${file}.part`, 'short');
-    await expect(createFileSink(file, { resumeAt: 8 })).rejects.toMatchObject({
-      message: expect.stringContaining('it was changed since'),
+  it('that may not have been opened takes an empty .part, and no other', async () => {
+    writeFileSync(`${file}.part`, '');
+    await (await createFileSink(file, resumed(undefined))).abandon();
+    writeFileSync(`${file}.part`, 'rows of another run');
+    await expect(createFileSink(file, resumed(undefined))).rejects.toMatchObject({
+      outcome: 'local_io',
+      message: expect.stringContaining('leads.csv.part exists'),
     });
-    expect(read(`${file}.part`)).toBe('short');
+    expect(read(`${file}.part`)).toBe('rows of another run');
   });
 
-  it('that is appended to loses its torn tail', async () => {
-    writeFileSync(file, 'a,b\r\n1,2\r\n"torn');
-    const sink = await createFileSink(file, { append: { format: 'csv', header: ['a', 'b'] }, resumeAt: 10 });
+  it.each([undefined, append])('that is not there, or shorter than it was, is an error', async (to) => {
+    const [path, options] = [to === undefined ? `${file}.part` : file, { append: to, ...resumed(8) }];
+    const details = { type: 'output_changed' };
+    await expect(createFileSink(file, options)).rejects.toMatchObject({
+      message: `${path} is gone: it held the rows of the earlier run`,
+      details,
+    });
+    expect(readdirSync(folder)).toEqual([]);
+    writeFileSync(path, 'short');
+    await expect(createFileSink(file, options)).rejects.toMatchObject({
+      message: expect.stringContaining('it was changed since'),
+      details,
+    });
+    expect(read(path)).toBe('short');
+  });
+
+  it.each([
+    ['other rows', 'x,y\r\n'],
+    ['other rows behind a torn one', '3,x\r\n'],
+    ['as many zeros', '\0\0\0\0\0'],
+  ])('has %s where its own should be: they stay, or are beside it', async (_, others) => {
+    writeFileSync(file, rows + others);
+    const appended = await createFileSink(file, { append, ...resumed(rows.length) });
+    await expect(appended.write(next)).rejects.toMatchObject({
+      outcome: 'local_io',
+      details: { type: 'output_changed' },
+    });
+    await appended.abandon();
+    expect(read()).toBe(rows + others);
+
+    writeFileSync(`${file}.part`, rows + others);
+    writeFileSync(`${file}.part.1`, 'of an earlier time');
+    const sink = await createFileSink(file, resumed(rows.length));
+    await sink.write(next);
+    await sink.commit();
+    expect(read()).toBe(rows + next);
+    expect(read(`${file}.part.2`)).toBe(others);
+    expect(warnings).toEqual([
+      `${file}.part had ${others.length} bytes behind the rows that were counted; they are in ${file}.part.2 now`,
+    ]);
+  });
+
+  it('adds its rows behind those that came after its own', async () => {
+    for (const others of ['x,y\r\n', 'x,y']) {
+      writeFileSync(file, `${rows}3,4\r\n${others}`);
+      const sink = await createFileSink(file, { append, ...resumed(rows.length) });
+      await sink.write('3,4\r\n');
+      await sink.settle();
+      await sink.write('5,6\r\n');
+      await sink.commit();
+      expect(read()).toBe(`${rows}3,4\r\nx,y\r\n5,6\r\n`);
+    }
+  });
+
+  it('puts nothing into place that is not its own', async () => {
+    writeFileSync(`${file}.part`, `${rows}3,4\r\nx,y\r\n`);
+    const sink = await createFileSink(file, resumed(rows.length));
     await sink.write('3,4\r\n');
     await sink.commit();
-    expect(read()).toBe('a,b\r\n1,2\r\n3,4\r\n');
+    expect([read(), read(`${file}.part.1`)]).toEqual([`${rows}3,4\r\n`, 'x,y\r\n']);
+  });
+
+  it('is not discarded for want of rows while something stands in it', async () => {
+    writeFileSync(`${file}.part`, 'x');
+    expect(await (await createFileSink(file, resumed(0))).abandon()).toBe(`${file}.part`);
+    expect(read(`${file}.part`)).toBe('x');
+  });
+
+  it('is never written through a link', async () => {
+    writeFileSync(join(folder, 'precious'), 'precious');
+    symlinkSync('precious', `${file}.part`);
+    for (const length of [0, 4, undefined]) {
+      await expect(createFileSink(file, resumed(length))).rejects.toMatchObject({
+        message: `cannot write ${file}.part: it is a symbolic link`,
+      });
+    }
+    expect(read(join(folder, 'precious'))).toBe('precious');
   });
 });
 
@@ -350,19 +476,25 @@ describe('appending', () => {
   });
 });
 
-it('a cut and resumed array is one array', async () => {
-  const options = { layout: memberLayout(['id']), shape: 'list' } as const;
-  const first = await createFileSink(file);
-  const writer = await createWriter('json', first, options);
-  await writer.write(['{"id":1}']);
-  const { length } = first;
-  await writer.end();
-  await first.abandon();
-  expect(JSON.parse(read(`${file}.part`))).toEqual([{ id: 1 }]);
-  const second = await createFileSink(file, { resumeAt: length });
-  const rest = await createWriter('json', second, { ...options, continued: second.continued });
-  await rest.write(['{"id":2}']);
-  await rest.end();
-  await second.commit();
-  expect(JSON.parse(read())).toEqual([{ id: 1 }, { id: 2 }]);
-});
+it.each(['', ',\n  {"i', ',\n  {"id":2}'])(
+  'an array that was cut, and closed behind %j, is resumed as one array',
+  async (half) => {
+    const options = { layout: memberLayout(['id']), shape: 'list' } as const;
+    const first = await createFileSink(file);
+    const writer = await createWriter('json', first, options);
+    await writer.write(['{"id":1}']);
+    const { length } = first;
+    // Of a write that a signal stopped.
+    await first.write(half);
+    await writer.end();
+    await first.abandon();
+    const warn = (line: string): void => expect(line).toBeUndefined();
+    const second = await createFileSink(file, { resumed: { at: length, warn }, closing: arrayEnd });
+    const rest = await createWriter('json', second, { ...options, continued: second.continued });
+    await rest.write(['{"id":2}']);
+    await rest.end();
+    await second.commit();
+    expect(JSON.parse(read())).toEqual([{ id: 1 }, { id: 2 }]);
+    expect(readdirSync(folder)).toEqual(['leads.csv']);
+  },
+);

@@ -5,6 +5,7 @@ import { localKeys } from '../../local-service/keys.ts';
 import { switchTable } from '../../local-service/switches.ts';
 import { checkNumber } from '../../operations/check-input.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
+import { checkFileName } from '../inputs.ts';
 import { createNotes } from '../notes.ts';
 import { collect } from '../options.ts';
 
@@ -48,9 +49,16 @@ export function createServeCommand(context: Context): Command {
         ),
     )
     .addOption(
-      new Option('--catalog <file>', 'your own leads (.jsonl or .csv) instead of the fictional ones'),
+      new Option(
+        '--catalog <file>',
+        'your own leads (.jsonl or .csv) instead of the fictional ones',
+      ).argParser((name) => checkFileName('--catalog', name)),
     )
-    .addOption(new Option('--scenario <file>', 'faults to rehearse: operation, count and fault'))
+    .addOption(
+      new Option('--scenario <file>', 'faults to rehearse: operation, count and fault').argParser((name) =>
+        checkFileName('--scenario', name),
+      ),
+    )
     .addOption(new Option('--set <switch=value>', 'change a switch of the list below').argParser(collect))
     .addOption(new Option('-q, --quiet', 'no line per request'));
   return addHelp(command, help).action((options: ServeOptions) => runServe(context, options));

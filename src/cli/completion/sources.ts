@@ -1,8 +1,7 @@
 import { readProfileNames } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { isLocked } from '../../files/folder-lock.ts';
-import { toHistoryRecord } from '../../operations/history.ts';
-import { folderOf, listOperations, readOperation, type StoredOperation } from '../../operations/journal.ts';
+import { readHistoryRecord } from '../../operations/history.ts';
+import { listOperations, readOperation, type StoredOperation } from '../../operations/journal.ts';
 import { toKnownTasks } from '../../operations/task-list.ts';
 import type { Candidate, KnownKind } from './completion.ts';
 
@@ -26,8 +25,7 @@ export async function readCandidates(
     case 'operation-id':
       return await Promise.all(
         (await readNewest(state)).reverse().map(async (operation) => {
-          const isRunning = await isLocked(folderOf(state, operation.operationId));
-          const { operation_id, command, state: end, time } = toHistoryRecord(operation, isRunning);
+          const { operation_id, command, state: end, time } = await readHistoryRecord(state, operation);
           return { value: operation_id, meaning: `${command}, ${end}, ${time?.slice(0, 10)}` };
         }),
       );

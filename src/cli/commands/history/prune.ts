@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
+import type { LocalIoError } from '../../../errors.ts';
 import { keptDays, prune } from '../../../operations/retention.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
@@ -36,14 +37,20 @@ async function runHistoryPrune(context: Context, options: HistoryPruneOptions): 
   const layout = toLayout(options, memberLayout(['operation_id', 'time', 'command', 'removed']));
   const { settings } = await readProfile(context, undefined);
   const kind = { shape: 'list', layout, preferred: settings.format } as const;
+  const notes = createNotes(context, options);
+  let failure: LocalIoError | undefined;
   const pruned = await withOutput(context, options, kind, async (output) => {
-    const removed = await prune(context.directories.state, context.clock.now());
+    const removed = await prune(context.directories.state, context.clock.now(), (error) => {
+      if (failure !== undefined) notes.warn(failure.message);
+      failure = error;
+    });
     await output.write(removed.map((one) => JSON.stringify(one)));
     return removed;
   });
   const operations = pruned.filter(({ removed }) => removed === 'operation').length;
   const removed = [counted(pruned.length - operations, 'answer'), counted(operations, 'operation')];
-  createNotes(context, options).say(`removed: ${removed.join(', ')}`);
+  notes.say(`removed: ${removed.join(', ')}`);
+  if (failure !== undefined) throw failure;
 }
 
 function counted(count: number, what: string): string {

@@ -1,11 +1,12 @@
+import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
-import { isLocked } from '../../../files/folder-lock.ts';
+import { LeadpipeError } from '../../../errors.ts';
 import { readAnswer } from '../../../operations/answers.ts';
-import { toHistoryRecord } from '../../../operations/history.ts';
+import { type HistoryRecord, readHistoryRecord } from '../../../operations/history.ts';
 import { folderOf, listOperations, readOperation } from '../../../operations/journal.ts';
-import { readStoredLeads, sizeOfStoredLeads } from '../../../operations/stored-leads.ts';
+import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/stored-leads.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { keptOf } from '../../kept-answer.ts';
 import { createNotes } from '../../notes.ts';
@@ -25,7 +26,16 @@ const help: CommandHelp = {
     'the leads that arrived, with the same columns. Leads of a task are at the',
     'service: the error names the command that reads them again for nothing.',
   ],
-  outcomes: ['complete', 'usage', 'not_found', 'local_io', 'configuration', 'interrupted', 'reader_closed'],
+  outcomes: [
+    'complete',
+    'usage',
+    'partial',
+    'not_found',
+    'local_io',
+    'configuration',
+    'interrupted',
+    'reader_closed',
+  ],
 };
 
 export function createHistoryShowCommand(context: Context): Command {
@@ -48,7 +58,7 @@ async function runHistoryShow(
   const operation = known.includes(operationId) ? await readOperation(state, operationId) : undefined;
   if (operation === undefined) throw toUnknownOperation(operationId, known);
   const folder = folderOf(state, operationId);
-  const record = toHistoryRecord(operation, await isLocked(folder));
+  const record = await readHistoryRecord(state, operation);
   const [intent] = operation.entries;
   const kept = keptOf(intent);
   const answer = kept?.shape === 'leads' ? undefined : await readAnswer(folder);
@@ -65,9 +75,14 @@ async function runHistoryShow(
   const layout = toLayout(options, kept.layout);
   const { settings } = await readProfile(context, undefined);
   const shape = kept.shape === 'single' ? 'single' : 'list';
+  let shown = 0;
+  let damaged = 0;
   await withOutput(context, options, { shape, layout, preferred: settings.format }, async (output) => {
     if (answer !== undefined) return await output.write(await kept.recordsOf(answer, context.signal));
-    for await (const leads of readStoredLeads(folder)) await output.write(leads);
+    for await (const leads of readStoredLeads(folder, () => damaged++)) {
+      shown += leads.length;
+      await output.write(leads);
+    }
   });
   const notes = createNotes(context, options);
   const ids = [
@@ -78,4 +93,18 @@ async function runHistoryShow(
   notes.say([record.state, ...ids.filter((id) => id !== undefined)].join(' · '));
   const next = toNextCommand(record);
   if (next !== undefined) notes.say(next);
+  if (stored !== undefined && (damaged > 0 || shown < (record.leads ?? 0))) {
+    throw toDamagedLeads(record, shown, folder);
+  }
+}
+
+/** What could be read has been printed, and there will never be more. */
+function toDamagedLeads({ leads, request_id }: HistoryRecord, shown: number, folder: string): LeadpipeError {
+  const path = join(folder, leadsFile);
+  return new LeadpipeError('partial', `${shown} of ${leads} leads could be read: ${path} is damaged`, {
+    type: 'damaged',
+    retryable: false,
+    hint: 'They are printed; leadpipe has changed nothing.',
+    ...(request_id === null ? {} : { requestId: request_id }),
+  });
 }

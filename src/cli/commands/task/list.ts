@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
-import { readOperations } from '../../../operations/journal.ts';
+import { readOperations, toDamageLine } from '../../../operations/journal.ts';
 import { toKnownTasks } from '../../../operations/task-list.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
@@ -70,9 +70,12 @@ export function createTaskListCommand(context: Context): Command {
 async function runTaskList(context: Context, options: TaskListOptions): Promise<void> {
   const layout = toLayout(options, knownTaskLayout);
   const { settings } = await readProfile(context, undefined);
-  const tasks = toKnownTasks(await readOperations(context.directories.state));
+  const { operations, damages } = await readOperations(context.directories.state);
+  const tasks = toKnownTasks(operations);
   await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
     output.write(tasks.map((task) => JSON.stringify(task))),
   );
-  if (tasks.length === 0) createNotes(context, options).say('This machine knows no tasks.');
+  const notes = createNotes(context, options);
+  for (const damage of damages) notes.warn(toDamageLine(damage));
+  if (tasks.length === 0) notes.say('This machine knows no tasks.');
 }

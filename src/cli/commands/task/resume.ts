@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { type Outcome, UsageError } from '../../../errors.ts';
-import { readOperations, type StoredOperation } from '../../../operations/journal.ts';
+import { readOperations, type StoredOperation, toDamageLine } from '../../../operations/journal.ts';
 import { isResumable, unfinishedTasks } from '../../../operations/resume-task.ts';
 import { withConnection } from '../../connection.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
@@ -75,8 +75,10 @@ async function runTaskResume(
 }
 
 async function findLatest(context: Context, options: ResumeOptions): Promise<string | undefined> {
-  const [latest] = unfinishedTasks(await readOperations(context.directories.state));
-  const { say } = createNotes(context, options);
+  const { operations, damages } = await readOperations(context.directories.state);
+  const [latest] = unfinishedTasks(operations);
+  const { say, warn } = createNotes(context, options);
+  for (const damage of damages) warn(toDamageLine(damage));
   if (latest === undefined) {
     say('Nothing is unfinished.');
     return undefined;

@@ -1,0 +1,237 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readHistory } from '../../src/operations/history.ts';
+import { folderOf, readOperations } from '../../src/operations/journal.ts';
+import { readStoredLeads } from '../../src/operations/stored-leads.ts';
+import {
+  chunk,
+  type FaultServer,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+} from '../helpers/fault-server.ts';
+import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { inParallel, type Machine, runWith } from './faulty-run.ts';
+
+/** Searches that add to a file of other days, killed anywhere, and continued in every way there is. */
+
+/** Three times as many deaths of the continuation. */
+const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
+const limit = 40;
+/** What each search brings, by its key. The first is cut at the end, so that there is something to continue. */
+const brought: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  first: ['a', 'b', 'c'].map((name) => leadsOf(name, 5)),
+  second: [leadsOf('d', 2), leadsOf('e', 2)],
+  third: [leadsOf('f', 3)],
+};
+
+interface Kind {
+  readonly file: string;
+  readonly options: readonly string[];
+  /** The rows of other days. */
+  readonly before: string;
+  rowOf(lead: string): string;
+}
+
+const kinds: readonly Kind[] = [
+  {
+    file: 'leads.jsonl',
+    options: [],
+    before: '{"name":"old 1"}\n{"name":"old 2"}\n',
+    rowOf: (lead) => `${lead}\n`,
+  },
+  {
+    file: 'leads.csv',
+    options: ['--columns', 'name,id'],
+    before: 'name,id\r\nold 1,1\r\n"old\n2",2\r\n',
+    rowOf: (lead) => `"${JSON.parse(lead).name}",12345678901234567890\r\n`,
+  },
+];
+
+const ways: readonly ((file: string) => readonly string[])[] = [
+  () => [],
+  (file) => ['-o', file],
+  (file) => ['-o', file, '--append'],
+];
+
+/** A machine, and what it has kept at one moment. */
+interface Killed {
+  readonly machine: Machine;
+  readonly where: string;
+  readonly text: string;
+  /** The leads that each of its searches has stored, oldest first. */
+  readonly searches: readonly { readonly id: string; readonly stored: readonly string[] }[];
+}
+
+let server: FaultServer;
+beforeAll(async () => {
+  server = await startFaultServer(async (socket, { method, headers }) => {
+    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+    const key = headers['idempotency-key'] ?? '';
+    const batches = brought[key] ?? [];
+    const frames = searchFrames(batches).slice(0, key === 'first' ? batches.length : undefined);
+    socket.write(streamHead);
+    for (const frame of frames) {
+      socket.write(chunk(frame));
+      await pause(5);
+    }
+    if (key === 'first') socket.end();
+    else socket.end(lastChunk);
+  });
+});
+afterAll(() => server.close());
+
+/** Names on two lines: a row of CSV is more than a line. */
+function leadsOf(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `{"name":"${name}\\n${at}","id":12345678901234567890}`);
+}
+
+function createMachine({ file, before }: Kind): Machine {
+  const machine = inFolder(temporaryFolder());
+  mkdirSync(machine.cwd);
+  writeFileSync(join(machine.cwd, file), before);
+  return machine;
+}
+
+function inFolder(folder: string): Machine {
+  return { cwd: join(folder, 'work'), env: { ...bareEnvironment(folder), ...pointedAt(server.url) } };
+}
+
+/** Makes the machine what it is now again: its journal names its folder, so that a copy elsewhere would not do. */
+function rememberOf({ cwd }: Machine): () => void {
+  const [folder, kept] = [join(cwd, '..'), temporaryFolder()];
+  cpSync(folder, kept, { recursive: true });
+  return () => {
+    rmSync(folder, { recursive: true });
+    cpSync(kept, folder, { recursive: true });
+  };
+}
+
+const stateOf = ({ env }: Machine): string => env.LEADPIPE_STATE_DIR ?? '';
+
+function search(machine: Machine, { file, options }: Kind, at?: number) {
+  const args = ['search', 'person', 'x', '--limit', String(limit), '--idempotency-key', 'first', '-q'];
+  const fault = at === undefined ? undefined : ({ mode: 'kill', at } as const);
+  return runWith(fault, machine, [...args, '--append', '-o', file, ...options]);
+}
+
+function goOn(machine: Machine, id: string, key: string, way: readonly string[], at?: number) {
+  const fault = at === undefined ? undefined : ({ mode: 'kill', at } as const);
+  const args = ['search', '--continue', id, '--idempotency-key', key, '-q', ...way];
+  return runWith(fault, machine, [...args, '--json-errors']);
+}
+
+async function lookAt(machine: Machine, { file }: Kind, where: string): Promise<Killed> {
+  const state = stateOf(machine);
+  const { operations } = await readOperations(state);
+  const searches = await Promise.all(
+    operations.map(async ({ operationId }) => {
+      const stored: string[] = [];
+      const damaged = (line: number): never => expect.fail(`${where}: line ${line} is damaged`);
+      for await (const some of readStoredLeads(folderOf(state, operationId), damaged)) stored.push(...some);
+      return { id: operationId, stored };
+    }),
+  );
+  return { machine, where, text: readFileSync(join(machine.cwd, file), 'utf8'), searches };
+}
+
+/** Kills at every boundary, or every nth; what several of them leave the same way is looked at once. */
+async function killEverywhere(
+  kind: Kind,
+  kill: (machine: Machine, at: number) => Promise<{ readonly code: number | null }>,
+  step = 1,
+): Promise<Killed[]> {
+  const states = new Map<string, Killed>();
+  let isOver = false;
+  const places = function* (): Generator<number> {
+    for (let at = 1; !isOver; at += step) yield at;
+  };
+  await inParallel(places(), async (at) => {
+    const machine = createMachine(kind);
+    const { code } = await kill(machine, at);
+    // Past the last boundary it comes to its end.
+    if (code !== null) isOver = true;
+    const killed = await lookAt(machine, kind, `killed at ${at}`);
+    const { operations } = await readOperations(stateOf(machine));
+    const entries = operations.map((operation) => operation.entries.map(({ type }) => type));
+    states.set(JSON.stringify([killed.text, killed.searches.map(({ stored }) => stored), entries]), killed);
+  });
+  return [...states.values()];
+}
+
+/** Old rows to the byte, then each lead once. */
+function expectWhole({ machine, where }: Killed, kind: Kind, leads: readonly string[]): void {
+  const text = readFileSync(join(machine.cwd, kind.file), 'utf8');
+  expect({ where, text }).toEqual({ where, text: kind.before + leads.map(kind.rowOf).join('') });
+}
+
+describe.each(kinds)('search --append into $file', (kind) => {
+  it('killed at any boundary, leaves the rows of other days, and has each lead once when it is continued', async () => {
+    const states = await killEverywhere(kind, (machine, at) => search(machine, kind, at));
+    // Torn rows, stored leads that are not counted yet, and so on.
+    expect(states.length).toBeGreaterThan(12);
+    await inParallel(states, async (killed) => {
+      const { where, text, searches, machine } = killed;
+      const [one] = searches;
+      const rows = (one?.stored ?? []).map(kind.rowOf).join('');
+      expect(`${kind.before}${rows}`.startsWith(text), where).toBe(true);
+      if (one === undefined) return;
+      const leads = one.stored.length;
+      const { records } = await readHistory(stateOf(machine));
+      const known = { leads, leads_search_id: 'ls_test', charged: 'yes' };
+      if (leads > 0) expect({ where, records }).toMatchObject({ where, records: [known] });
+      const restore = rememberOf(machine);
+      for (const way of ways.map((toWay) => toWay(kind.file))) {
+        restore();
+        const { code, stderr } = await goOn(machine, one.id, 'second', way);
+        expect({ where, way, code, stderr }).toEqual({ where, way, code: 0, stderr: '' });
+        expectWhole(killed, kind, [...one.stored, ...(brought.second ?? []).flat()]);
+        const { operations } = await readOperations(stateOf(machine));
+        const asked = JSON.parse(operations[1]?.entries[0].body ?? '');
+        expect(asked.limit).toBe(limit - leads);
+        if (leads > 0) expect(asked.dedup_service_leads).toEqual(['ls_test']);
+      }
+    });
+  }, 300_000);
+});
+
+it('a search --append that was killed in the middle of a row, and again while it is continued, ends the same', async () => {
+  const kind = kinds[1] as Kind;
+  const step = exhaustive ? 1 : 3;
+  const tornAt = await findTorn(kind);
+  const states = await killEverywhere(
+    kind,
+    async (machine, at) => {
+      await search(machine, kind, tornAt);
+      const [one] = (await lookAt(machine, kind, '')).searches;
+      return await goOn(machine, one?.id ?? '', 'second', [], at);
+    },
+    step,
+  );
+  expect(states.length).toBeGreaterThan(6);
+  await inParallel(states, async (killed) => {
+    const { machine, searches, where } = killed;
+    let { code, stderr } = await goOn(machine, searches[0]?.id ?? '', 'third', []);
+    const next = /continued already, by (op_\w+)/.exec(stderr)?.[1];
+    expect({ where, next }).toEqual({ where, next: searches[1]?.id });
+    if (next !== undefined) ({ code, stderr } = await goOn(machine, next, 'third', []));
+    const isComplete = stderr.includes('is complete');
+    expect({ where, code, stderr }).toMatchObject({ where, code: isComplete ? 2 : 0 });
+    const leads = searches.flatMap(({ stored }) => stored);
+    expectWhole(killed, kind, isComplete ? leads : [...leads, ...(brought.third ?? []).flat()]);
+  });
+}, 300_000);
+
+/** A boundary at which half of the rows of a batch are in the file; the first ones are the command's start. */
+async function findTorn(kind: Kind): Promise<number> {
+  for (let at = 30; at < 150; at++) {
+    const machine = createMachine(kind);
+    await search(machine, kind, at);
+    const { text } = await lookAt(machine, kind, '');
+    if (!text.endsWith('\n')) return at;
+  }
+  throw new Error('no row was torn');
+}
