@@ -1,8 +1,10 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { leftOutOn } from './test/helpers/platforms.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...leftOutOn(process.platform)],
     globalSetup: ['test/helpers/temporary-root.ts', 'test/helpers/build.ts'],
     reporters: ['default', './test/helpers/summary-reporter.ts'],
     testTimeout: 30_000,
