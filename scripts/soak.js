@@ -2,7 +2,8 @@
  * `npm run soak`: the tests that find more the longer they run, for longer than every change can wait. Each run begins
  * with another seed, which it prints; what fails is printed with all that is needed to see it again.
  *
- * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first.
+ * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; LEADPIPE_CHAOS_SECONDS is how long
+ * random faults meet random commands.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,6 +19,7 @@ const soaks = [
     args: ['test/fuzz/streams.test.ts', '--testNamePattern', 'streams from seed'],
     settings: { FUZZ_STREAMS: '1000000', FUZZ_SEED: seed },
   },
+  { name: 'random faults', args: ['test/chaos'], settings: { LEADPIPE_CHAOS_SECONDS: '3600' } },
 ];
 
 for (const { name, args, settings } of soaks) {
