@@ -24,9 +24,16 @@ export type Outcome =
 /** Whether a failed request may have cost credits. */
 export type Charged = 'no' | 'maybe' | 'yes';
 
+/**
+ * What is known of a failure beyond its message. What to type about it is the command line's to say (cli/hints.ts), by
+ * these facts: nothing below it knows the name of an option or of a command.
+ */
+export type Facts = { readonly is: 'stream_refused_type'; readonly entityType: string };
+
 export interface ErrorDetails {
-  /** What to do about it, one line. */
+  /** What to do about it, one line; where that needs the name of an option or a command, the facts stand instead. */
   readonly hint?: string;
+  readonly facts?: Facts;
   readonly status?: number;
   /** The service's error type, or leadpipe's own name for a fault the service did not name. */
   readonly type?: string;
@@ -61,19 +68,19 @@ export class LeadpipeError extends Error {
 
 /** Bad input, found before anything was sent. */
 export class UsageError extends LeadpipeError {
-  constructor(message: string, hint?: string) {
-    super('usage', message, { type: 'usage', charged: 'no', retryable: false, ...(hint ? { hint } : {}) });
+  constructor(message: string, more?: string | Facts) {
+    super('usage', message, { type: 'usage', charged: 'no', retryable: false, ...toAdvice(more) });
   }
 }
 
 /** No address, no key, a refused address, a corrupt settings file. */
 export class ConfigurationError extends LeadpipeError {
-  constructor(message: string, hint?: string, cause?: unknown) {
+  constructor(message: string, more?: string | Facts, cause?: unknown) {
     super('configuration', message, {
       type: 'configuration',
       charged: 'no',
       retryable: false,
-      ...(hint ? { hint } : {}),
+      ...toAdvice(more),
       ...(cause === undefined ? {} : { cause }),
     });
   }
@@ -84,4 +91,9 @@ export class LocalIoError extends LeadpipeError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('local_io', message, { type: 'local_io', retryable: false, ...details });
   }
+}
+
+function toAdvice(more: string | Facts | undefined): Pick<ErrorDetails, 'hint' | 'facts'> {
+  if (more === undefined || more === '') return {};
+  return typeof more === 'string' ? { hint: more } : { facts: more };
 }

@@ -3,6 +3,7 @@ import { LeadpipeError } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { foldFacts } from '../output/facts.ts';
 import { exitCodeOf } from './exit-codes.ts';
+import { toHint } from './hints.ts';
 
 export interface ReportOptions {
   readonly jsonErrors: boolean;
@@ -23,7 +24,8 @@ export function reportError(context: Context, thrown: unknown, options: ReportOp
   return exit;
 }
 
-function toText({ message, details }: LeadpipeError, columns: number | undefined): string {
+function toText(error: LeadpipeError, columns: number | undefined): string {
+  const { message, details } = error;
   const facts = [
     details.requestId === undefined ? undefined : `request ${details.requestId}`,
     details.operationId === undefined ? undefined : `operation ${details.operationId}`,
@@ -31,14 +33,15 @@ function toText({ message, details }: LeadpipeError, columns: number | undefined
   ].filter((fact) => fact !== undefined);
   // The rest is wrapped by the terminal, and so can still be copied as the one line it is.
   const folded = foldFacts(toTerminalText(facts.join(' · ')), columns);
-  const lines = [`leadpipe: ${message}`, ...(details.hint?.split('\n') ?? []), ...folded];
+  const lines = [`leadpipe: ${message}`, ...(toHint(error)?.split('\n') ?? []), ...folded];
   return lines
     .filter((line) => line !== undefined && line !== '')
     .map((line) => `${toTerminalText(line as string)}\n`)
     .join('');
 }
 
-function toJson({ message, outcome, details }: LeadpipeError, exit: number): string {
+function toJson(thrown: LeadpipeError, exit: number): string {
+  const { message, outcome, details } = thrown;
   const error = {
     type: toTerminalText(details.type ?? outcome),
     status: details.status ?? null,
@@ -49,7 +52,7 @@ function toJson({ message, outcome, details }: LeadpipeError, exit: number): str
     idempotency_key: textOrNull(details.idempotencyKey),
     charged: details.charged ?? null,
     retryable: details.retryable ?? false,
-    hint: textOrNull(details.hint),
+    hint: textOrNull(toHint(thrown)),
   };
   return JSON.stringify({ error });
 }

@@ -76,10 +76,10 @@ export function checkBody(request: EntitySearchRequest | CreateTaskRequest): voi
 /** Checks an entity type for a streaming search; the two that only tasks accept say where to go. */
 export function checkStreamEntityType(value: string): EntitySearchRequest['entity_type'] {
   if (webSearchEntityTypes.some((one) => one === value)) {
-    throw new UsageError(
-      `${value} can't be streamed: it needs open web search, which runs as a task`,
-      `Use \`leadpipe task run ${value} "<objective>" --enable-web-search\`.`,
-    );
+    throw new UsageError(`${value} can't be streamed: it needs open web search, which runs as a task`, {
+      is: 'stream_refused_type',
+      entityType: value,
+    });
   }
   return checkOneOf('entity type', value, streamEntityTypes, entityWords);
 }
