@@ -1,6 +1,6 @@
 import type { EnrichRequest, EntitySearchRequest } from '../contract/types.ts';
 import { eachItem, type JsonText, objectMembers } from '../json/text.ts';
-import type { Intent } from '../operations/journal.ts';
+import type { Intent } from '../operations/journal/journal.ts';
 import {
   contactLayout,
   enrichLayout,

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
-import { type Intent, readOperations } from '../operations/journal.ts';
+import { type Intent, readOperations } from '../operations/journal/journal.ts';
 import type { Connection } from './connection.ts';
 
 /**

@@ -3,9 +3,9 @@ import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
-import type { Journal } from '../operations/journal.ts';
-import type { SearchSummary } from '../operations/search.ts';
-import type { SearchJournal } from '../operations/search-journal.ts';
+import type { Journal } from '../operations/journal/journal.ts';
+import type { SearchJournal } from '../operations/search/keeping.ts';
+import type { SearchSummary } from '../operations/search/stream.ts';
 import { RequestError } from '../transport/errors.ts';
 import { countOf, toClosingLine } from './closing-line.ts';
 import type { Connection } from './connection.ts';
@@ -42,7 +42,7 @@ export async function searchInto(
   const { context, options, connection, output, journal } = run;
   const { operationId } = journal;
   const notes = createNotes(context, options);
-  const { searchEntities } = await import('../operations/search.ts');
+  const { searchEntities } = await import('../operations/search/stream.ts');
   const kept = await openSearchJournal(run, request, idempotencyKey, notes);
   try {
     const summary = await withSpinner(context, options, output, 'searching', (deliver) =>
@@ -88,7 +88,7 @@ async function openSearchJournal(
   idempotencyKey: string,
   notes: Notes,
 ): Promise<SearchJournal> {
-  const { createSearchJournal } = await import('../operations/search-journal.ts');
+  const { createSearchJournal } = await import('../operations/search/keeping.ts');
   const { body = '' } = requests.search(request, idempotencyKey);
   const kept = await createSearchJournal(
     journal,

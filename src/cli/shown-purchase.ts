@@ -1,6 +1,6 @@
 import { LeadpipeError } from '../errors.ts';
-import type { HistoryRecord } from '../operations/history.ts';
-import { keptDays } from '../operations/retention.ts';
+import type { HistoryRecord } from '../operations/journal/history.ts';
+import { keptDays } from '../operations/journal/retention.ts';
 import { shellWord } from './shell-word.ts';
 
 /** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */

@@ -1,6 +1,6 @@
 import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
-import type { TaskSummary } from '../operations/follow-task.ts';
+import type { TaskSummary } from '../operations/task/follow.ts';
 import { outputChanged } from '../output/open-file.ts';
 import { RequestError } from '../transport/errors.ts';
 import { countOf } from './closing-line.ts';

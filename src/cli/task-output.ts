@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
-import type { Journal } from '../operations/journal.ts';
+import type { Journal } from '../operations/journal/journal.ts';
 import type { Layout, LayoutOf } from '../output/columns.ts';
 import type { Format } from '../output/writer.ts';
 import type { Connection } from './connection.ts';

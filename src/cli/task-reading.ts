@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { LeadpipeError, type Outcome } from '../errors.ts';
-import { followTask, readReady, type TaskReader, type TaskSummary } from '../operations/follow-task.ts';
-import type { Journal, JournalEntry } from '../operations/journal.ts';
+import type { Journal, JournalEntry } from '../operations/journal/journal.ts';
+import { followTask, readReady, type TaskReader, type TaskSummary } from '../operations/task/follow.ts';
 import { toClosingLine } from './closing-line.ts';
 import type { Connection } from './connection.ts';
 import { createNotes, type Notes } from './notes.ts';

@@ -1,20 +1,20 @@
 import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
-import { createTask } from '../operations/create-task.ts';
 import {
   type Intent,
   type Journal,
   openJournal,
   readOperations,
   type StoredOperation,
-} from '../operations/journal.ts';
+} from '../operations/journal/journal.ts';
+import { createTask } from '../operations/task/create.ts';
 import {
   laterOn,
   mayReplay,
   purchaseOf,
   type TaskProgress,
   toTaskProgress,
-} from '../operations/resume-task.ts';
+} from '../operations/task/progress.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../output/columns.ts';
 import type { Connection } from './connection.ts';
 import { createNotes } from './notes.ts';

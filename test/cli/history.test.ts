@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createJournal, type Intent } from '../../src/operations/journal.ts';
-import { toEntries } from '../../src/operations/journal-lines.ts';
-import { prune, pruneIfDue } from '../../src/operations/retention.ts';
+import { toEntries } from '../../src/operations/journal/entries.ts';
+import { createJournal, type Intent } from '../../src/operations/journal/journal.ts';
+import { prune, pruneIfDue } from '../../src/operations/journal/retention.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,

@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
-import { readOperations } from '../../src/operations/journal.ts';
-import { toEntries, toLine } from '../../src/operations/journal-lines.ts';
+import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
+import { readOperations } from '../../src/operations/journal/journal.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';

@@ -2,9 +2,9 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readHistory } from '../../src/operations/history.ts';
-import { folderOf, readOperations } from '../../src/operations/journal.ts';
-import { readStoredLeads } from '../../src/operations/stored-leads.ts';
+import { readHistory } from '../../src/operations/journal/history.ts';
+import { folderOf, readOperations } from '../../src/operations/journal/journal.ts';
+import { readStoredLeads } from '../../src/operations/journal/leads.ts';
 import {
   chunk,
   type FaultServer,

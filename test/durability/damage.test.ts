@@ -16,9 +16,9 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readAnswer, storeAnswer } from '../../src/operations/answers.ts';
-import { toEntries, toLine } from '../../src/operations/journal-lines.ts';
-import { createStoredLeads, leadsFile, readStoredLeads } from '../../src/operations/stored-leads.ts';
+import { readAnswer, storeAnswer } from '../../src/operations/journal/answers.ts';
+import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
+import { createStoredLeads, leadsFile, readStoredLeads } from '../../src/operations/journal/leads.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { chunk, lastChunk, searchFrames, streamHead, wholeAnswer } from '../helpers/fault-server.ts';
 import {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type JournalEntry, readOperations } from '../../src/operations/journal.ts';
+import { type JournalEntry, readOperations } from '../../src/operations/journal/journal.ts';
 import { command, resultOf } from '../helpers/run.ts';
 
 export interface Fault {

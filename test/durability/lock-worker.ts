@@ -2,7 +2,7 @@ import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { LeadpipeError } from '../../src/errors.ts';
-import { openJournal } from '../../src/operations/journal.ts';
+import { openJournal } from '../../src/operations/journal/journal.ts';
 
 /** Adds a page to each operation that it is told, as soon as nobody else is at work on it. */
 const [, , stateDir = ''] = process.argv;

@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isAlive, lockFolder } from '../../src/files/folder-lock.ts';
-import { createJournal, type Intent, openJournal, readOperations } from '../../src/operations/journal.ts';
+import {
+  createJournal,
+  type Intent,
+  openJournal,
+  readOperations,
+} from '../../src/operations/journal/journal.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 

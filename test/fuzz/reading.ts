@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { createClient } from '../../src/client.ts';
-import { searchEntities } from '../../src/operations/search.ts';
+import { searchEntities } from '../../src/operations/search/stream.ts';
 import { RequestError } from '../../src/transport/errors.ts';
 import { createTransport } from '../../src/transport/request.ts';
 import { readPlainly } from './reference.ts';

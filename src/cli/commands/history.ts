@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { keptDays } from '../../operations/retention.ts';
+import { keptDays } from '../../operations/journal/retention.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createHistoryListCommand } from './history/list.ts';
 import { createHistoryPruneCommand } from './history/prune.ts';

@@ -1,8 +1,8 @@
 import { readProfileNames } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { readHistoryRecord } from '../../operations/history.ts';
-import { listOperations, readOperation, type StoredOperation } from '../../operations/journal.ts';
-import { toKnownTasks } from '../../operations/task-list.ts';
+import { readHistoryRecord } from '../../operations/journal/history.ts';
+import { listOperations, readOperation, type StoredOperation } from '../../operations/journal/journal.ts';
+import { toKnownTasks } from '../../operations/task/known.ts';
 import type { Candidate, KnownKind } from './completion.ts';
 
 /** More than this nobody reads after a press of Tab. */

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
-import { type HistoryRecord, readHistory } from '../../../operations/history.ts';
+import { type HistoryRecord, readHistory } from '../../../operations/journal/history.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';

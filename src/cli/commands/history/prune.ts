@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import type { LocalIoError } from '../../../errors.ts';
-import { keptDays, prune } from '../../../operations/retention.ts';
+import { keptDays, prune } from '../../../operations/journal/retention.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';

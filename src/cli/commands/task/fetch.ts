@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
-import { noJournal } from '../../../operations/journal.ts';
+import { noJournal } from '../../../operations/journal/journal.ts';
 import { withConnection } from '../../connection.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
-import { readOperations, toDamageLine } from '../../../operations/journal.ts';
-import { toKnownTasks } from '../../../operations/task-list.ts';
+import { readOperations, toDamageLine } from '../../../operations/journal/journal.ts';
+import { toKnownTasks } from '../../../operations/task/known.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import type { TableColumn } from '../../../output/table-columns.ts';

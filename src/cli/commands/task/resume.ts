@@ -1,8 +1,8 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { type Outcome, UsageError } from '../../../errors.ts';
-import { readOperations, type StoredOperation, toDamageLine } from '../../../operations/journal.ts';
-import { isResumable, unfinishedTasks } from '../../../operations/resume-task.ts';
+import { readOperations, type StoredOperation, toDamageLine } from '../../../operations/journal/journal.ts';
+import { isResumable, unfinishedTasks } from '../../../operations/task/progress.ts';
 import { withConnection } from '../../connection.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';

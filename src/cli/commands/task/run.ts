@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { requests } from '../../../client.ts';
 import type { Context } from '../../../context.ts';
-import { createTask, toPurchase } from '../../../operations/create-task.ts';
+import { createTask, toPurchase } from '../../../operations/task/create.ts';
 import { entityLayout } from '../../../output/columns.ts';
 import { withConnection } from '../../connection.ts';
 import { paidOutcomes } from '../../exit-codes.ts';

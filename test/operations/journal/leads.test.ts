@@ -2,8 +2,8 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createStoredLeads, leadsFile, readStoredLeads } from '../../src/operations/stored-leads.ts';
-import { temporaryFolder } from '../helpers/run.ts';
+import { createStoredLeads, leadsFile, readStoredLeads } from '../../../src/operations/journal/leads.ts';
+import { temporaryFolder } from '../../helpers/run.ts';
 
 async function keep(folder: string, leads: readonly string[]): Promise<void> {
   const stored = await createStoredLeads(folder);

@@ -2,15 +2,15 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toEntries, toLine } from '../../../src/operations/journal/entries.ts';
 import {
   createJournal,
   type Intent,
   type JournalEntry,
   readOperations,
-} from '../../src/operations/journal.ts';
-import { toEntries, toLine } from '../../src/operations/journal-lines.ts';
-import { toKnownTasks } from '../../src/operations/task-list.ts';
-import { temporaryFolder } from '../helpers/run.ts';
+} from '../../../src/operations/journal/journal.ts';
+import { toKnownTasks } from '../../../src/operations/task/known.ts';
+import { temporaryFolder } from '../../helpers/run.ts';
 
 const intent: Intent = {
   type: 'intent',

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonText } from '../json/text.ts';
+import type { JsonText } from '../../json/text.ts';
 
 const linePattern = /^\{"sha256":"([0-9a-f]{16})","([a-z]+)":(.*)\}$/s;
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonText } from '../json/text.ts';
+import type { JsonText } from '../../json/text.ts';
 
 export interface BatchLog {
   /** The entities of a batch that have not been seen under its index before; `count` is how many it announced. */

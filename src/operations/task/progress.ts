@@ -1,5 +1,5 @@
-import type { CreateTaskRequest } from '../contract/types.ts';
-import type { Intent, JournalEntry, StoredOperation } from './journal.ts';
+import type { CreateTaskRequest } from '../../contract/types.ts';
+import type { Intent, JournalEntry, StoredOperation } from '../journal/journal.ts';
 
 type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
 

@@ -1,5 +1,5 @@
-import type { Page } from '../client.ts';
-import { LeadpipeError } from '../errors.ts';
+import type { Page } from '../../client.ts';
+import { LeadpipeError } from '../../errors.ts';
 
 /** A page that can't be: it is never printed, and asked for again. */
 export class PageError extends LeadpipeError {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../../src/client.ts';
-import { endpoints } from '../../src/contract/endpoints.ts';
-import type { CreateTaskRequest } from '../../src/contract/types.ts';
-import { LocalIoError } from '../../src/errors.ts';
-import { createTask, toPurchase } from '../../src/operations/create-task.ts';
-import type { Intent, Journal, JournalEntry } from '../../src/operations/journal.ts';
-import { RequestError } from '../../src/transport/errors.ts';
-import type { Fault } from '../../src/transport/policy.ts';
+import type { Client } from '../../../src/client.ts';
+import { endpoints } from '../../../src/contract/endpoints.ts';
+import type { CreateTaskRequest } from '../../../src/contract/types.ts';
+import { LocalIoError } from '../../../src/errors.ts';
+import type { Intent, Journal, JournalEntry } from '../../../src/operations/journal/journal.ts';
+import { createTask, toPurchase } from '../../../src/operations/task/create.ts';
+import { RequestError } from '../../../src/transport/errors.ts';
+import type { Fault } from '../../../src/transport/policy.ts';
 
 const request: CreateTaskRequest = { entity_type: 'company', objective: 'x' };
 const intent: Intent = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { mayTryAgain, type ReadFault, retryWaitMs } from '../../src/operations/patience.ts';
-import { pollWaitMs } from '../../src/operations/polling.ts';
-import { pause } from '../../src/transport/pause.ts';
+import { mayTryAgain, type ReadFault, retryWaitMs } from '../../../src/operations/task/patience.ts';
+import { pollWaitMs } from '../../../src/operations/task/polling.ts';
+import { pause } from '../../../src/transport/pause.ts';
 
 const poll = { firstMs: 5000, maxMs: 30_000 };
 

@@ -1,4 +1,4 @@
-import { LeadpipeError } from '../errors.ts';
+import { LeadpipeError } from '../../errors.ts';
 import type { JournalEntry } from './journal.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { SearchEvent } from '../client.ts';
-import { type JsonText, kindOf } from '../json/text.ts';
+import type { SearchEvent } from '../../client.ts';
+import { type JsonText, kindOf } from '../../json/text.ts';
 import { createBatchLog } from './batch-log.ts';
 import { createWarnings } from './warnings.ts';
 

@@ -1,5 +1,5 @@
-import type { TaskState } from '../contract/types.ts';
-import { type Charged, ConfigurationError, type Outcome } from '../errors.ts';
+import type { TaskState } from '../../contract/types.ts';
+import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts';
 import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
 
 /** What is about to be done. Nothing is sent whose intent is not on disk. */

@@ -1,11 +1,11 @@
-import type { Client } from '../client.ts';
-import { limits } from '../contract/limits.ts';
-import type { EntitySearchRequest } from '../contract/types.ts';
-import type { JsonText } from '../json/text.ts';
-import { RequestError } from '../transport/errors.ts';
-import type { Waiting } from './patience.ts';
-import { recoverSearch } from './recover-search.ts';
-import { createSearchReading } from './search-reading.ts';
+import type { Client } from '../../client.ts';
+import { limits } from '../../contract/limits.ts';
+import type { EntitySearchRequest } from '../../contract/types.ts';
+import type { JsonText } from '../../json/text.ts';
+import { RequestError } from '../../transport/errors.ts';
+import type { Waiting } from '../task/patience.ts';
+import { createSearchReading } from './reading.ts';
+import { recoverSearch } from './recover.ts';
 
 /** What a search is known by, as soon as the service has said it. */
 export interface SearchIds {

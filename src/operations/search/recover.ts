@@ -1,8 +1,8 @@
-import type { Client } from '../client.ts';
-import { limits } from '../contract/limits.ts';
-import type { JsonText } from '../json/text.ts';
-import { followTask, type TaskSummary } from './follow-task.ts';
-import type { Waiting } from './patience.ts';
+import type { Client } from '../../client.ts';
+import { limits } from '../../contract/limits.ts';
+import type { JsonText } from '../../json/text.ts';
+import { followTask, type TaskSummary } from '../task/follow.ts';
+import type { Waiting } from '../task/patience.ts';
 
 /** How long a cut search is waited for, and how often it is looked at meanwhile. */
 const patienceMs = 120_000;

@@ -1,12 +1,12 @@
 import { constants, writeSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
-import { type FolderLock, lockFolder } from '../files/folder-lock.ts';
-import { makePrivateFolder, syncFolder } from '../files/private-folder.ts';
-import { type Intent, type JournalEntry, toEntries, toLine } from './journal-lines.ts';
+import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
+import { type FolderLock, lockFolder } from '../../files/folder-lock.ts';
+import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
+import { type Intent, type JournalEntry, toEntries, toLine } from './entries.ts';
 
-export type { Intent, JournalEntry } from './journal-lines.ts';
+export type { Intent, JournalEntry } from './entries.ts';
 
 /** The open journal of one operation. */
 export interface Journal {

@@ -1,5 +1,5 @@
-import type { CreateTaskRequest, TaskState } from '../contract/types.ts';
-import type { StoredOperation } from './journal.ts';
+import type { CreateTaskRequest, TaskState } from '../../contract/types.ts';
+import type { StoredOperation } from '../journal/journal.ts';
 
 /** A task as this machine knows it; `null` is what it does not know. */
 export interface KnownTask {

@@ -1,8 +1,8 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigurationError, LocalIoError } from '../errors.ts';
-import { syncFolder } from '../files/private-folder.ts';
-import type { JsonText } from '../json/text.ts';
+import { ConfigurationError, LocalIoError } from '../../errors.ts';
+import { syncFolder } from '../../files/private-folder.ts';
+import type { JsonText } from '../../json/text.ts';
 import { fromCheckedLine, toCheckedLine } from './checked-lines.ts';
 
 /** Where an operation's folder holds the whole answer, as the service sent it, with its checksum. */

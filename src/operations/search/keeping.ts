@@ -1,10 +1,10 @@
-import type { Clock } from '../context.ts';
-import type { LeadpipeError } from '../errors.ts';
-import type { JsonText } from '../json/text.ts';
-import { folderOf, type Journal } from './journal.ts';
-import { toFailedEntries } from './paid-entries.ts';
-import type { SearchIds, SearchSummary } from './search.ts';
-import { createStoredLeads } from './stored-leads.ts';
+import type { Clock } from '../../context.ts';
+import type { LeadpipeError } from '../../errors.ts';
+import type { JsonText } from '../../json/text.ts';
+import { toFailedEntries } from '../journal/failed.ts';
+import { folderOf, type Journal } from '../journal/journal.ts';
+import { createStoredLeads } from '../journal/leads.ts';
+import type { SearchIds, SearchSummary } from './stream.ts';
 
 /** fsyncs are dear, and a stream can bring a hundred batches in a second. */
 const syncMs = 1000;

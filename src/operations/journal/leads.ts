@@ -1,8 +1,8 @@
 import { createReadStream, writeSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LocalIoError } from '../errors.ts';
-import type { JsonText } from '../json/text.ts';
+import { LocalIoError } from '../../errors.ts';
+import type { JsonText } from '../../json/text.ts';
 import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
 
 /** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */

@@ -1,8 +1,8 @@
-import type { Client, Page, Status } from '../client.ts';
-import { type TaskState, terminalTaskStates } from '../contract/types.ts';
-import { LeadpipeError } from '../errors.ts';
-import type { JsonText } from '../json/text.ts';
-import { pause } from '../transport/pause.ts';
+import type { Client, Page, Status } from '../../client.ts';
+import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
+import { LeadpipeError } from '../../errors.ts';
+import type { JsonText } from '../../json/text.ts';
+import { pause } from '../../transport/pause.ts';
 import { checkPage, PageError } from './pages.ts';
 import { createPatience, type Patience, type Waiting } from './patience.ts';
 import { type PollTimes, pollWaitMs } from './polling.ts';

@@ -1,10 +1,10 @@
 import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LocalIoError } from '../errors.ts';
-import { isLocked } from '../files/folder-lock.ts';
+import { LocalIoError } from '../../errors.ts';
+import { isLocked } from '../../files/folder-lock.ts';
 import { answerFile, garbledFile } from './answers.ts';
 import { folderOf, listOperations, readOperation, toOwnHint } from './journal.ts';
-import { leadsFile } from './stored-leads.ts';
+import { leadsFile } from './leads.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one; for as long as the journal is there, nothing is bought twice unseen. */

@@ -1,6 +1,6 @@
-import type { CreateTaskRequest } from '../contract/types.ts';
-import { type Charged, LeadpipeError } from '../errors.ts';
-import { isLocked } from '../files/folder-lock.ts';
+import type { CreateTaskRequest } from '../../contract/types.ts';
+import { type Charged, LeadpipeError } from '../../errors.ts';
+import { isLocked } from '../../files/folder-lock.ts';
 import {
   folderOf,
   type JournalEntry,
@@ -9,7 +9,7 @@ import {
   type StoredOperation,
   toDamageLine,
 } from './journal.ts';
-import { countStoredLeads } from './stored-leads.ts';
+import { countStoredLeads } from './leads.ts';
 
 /**
  * How a purchase stands. `unknown`: sent, and no answer was seen. `interrupted`: left before its end, with what

@@ -1,6 +1,6 @@
-import type { Clock } from '../context.ts';
-import { RequestError } from '../transport/errors.ts';
-import { pause } from '../transport/pause.ts';
+import type { Clock } from '../../context.ts';
+import { RequestError } from '../../transport/errors.ts';
+import { pause } from '../../transport/pause.ts';
 import { PageError } from './pages.ts';
 import { type PollTimes, pollWaitMs } from './polling.ts';
 

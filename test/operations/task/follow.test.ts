@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Client, Page } from '../../src/client.ts';
-import type { Clock } from '../../src/context.ts';
-import { endpoints } from '../../src/contract/endpoints.ts';
-import type { TaskState } from '../../src/contract/types.ts';
-import { followTask, readReady, type TaskReader, type TaskToRead } from '../../src/operations/follow-task.ts';
-import { RequestError } from '../../src/transport/errors.ts';
+import type { Client, Page } from '../../../src/client.ts';
+import type { Clock } from '../../../src/context.ts';
+import { endpoints } from '../../../src/contract/endpoints.ts';
+import type { TaskState } from '../../../src/contract/types.ts';
+import {
+  followTask,
+  readReady,
+  type TaskReader,
+  type TaskToRead,
+} from '../../../src/operations/task/follow.ts';
+import { RequestError } from '../../../src/transport/errors.ts';
 
 /** A clock on which a wait is over at once; it remembers what was waited for. */
 function createLeapingClock(): Clock & { readonly waits: number[] } {

@@ -1,8 +1,8 @@
-import { type Answer, type Client, requests } from '../client.ts';
-import type { CreatedTask, CreateTaskRequest } from '../contract/types.ts';
-import { LeadpipeError, LocalIoError } from '../errors.ts';
-import { RequestError } from '../transport/errors.ts';
-import type { Intent, Journal } from './journal.ts';
+import { type Answer, type Client, requests } from '../../client.ts';
+import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
+import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import { RequestError } from '../../transport/errors.ts';
+import type { Intent, Journal } from '../journal/journal.ts';
 
 /** Pure: what the intent says of a purchase, and every repetition sends. */
 export function toPurchase(
