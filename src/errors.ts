@@ -28,7 +28,15 @@ export type Charged = 'no' | 'maybe' | 'yes';
  * What is known of a failure beyond its message. What to type about it is the command line's to say (cli/hints.ts), by
  * these facts: nothing below it knows the name of an option or of a command.
  */
-export type Facts = { readonly is: 'stream_refused_type'; readonly entityType: string };
+export type Facts =
+  | { readonly is: 'stream_refused_type'; readonly entityType: string }
+  | { readonly is: 'no_target' }
+  | { readonly is: 'no_key'; readonly profile: string }
+  | { readonly is: 'key_of_other_origin'; readonly profile: string; readonly origin: string }
+  /** `keyOrigin` is what a stored key is for. */
+  | { readonly is: 'no_address'; readonly keyOrigin: string | undefined }
+  | { readonly is: 'bad_switch' }
+  | { readonly is: 'port_in_use' };
 
 export interface ErrorDetails {
   /** What to do about it, one line; where that needs the name of an option or a command, the facts stand instead. */

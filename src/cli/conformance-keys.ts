@@ -1,8 +1,8 @@
 import { furtherKeys, type KeyName } from '../conformance/row.ts';
+import { flawOfKey } from '../connection/address-and-key.ts';
 import { UsageError } from '../errors.ts';
 import type { localKeys } from '../local-service/keys.ts';
 import { readNamedFile } from './inputs.ts';
-import { flawOfKey } from './target.ts';
 
 type FurtherKeys = Partial<Record<KeyName, string>>;
 

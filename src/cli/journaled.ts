@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
+import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { createJournal, type Intent, type Journal, noJournal } from '../operations/journal/journal.ts';
 import { pruneIfDue } from '../operations/journal/retention.ts';
-import type { Connection } from './connection.ts';
 import { createNotes } from './notes.ts';
 import type { RecordOptions, ReportOptions } from './options.ts';
 

@@ -9,7 +9,7 @@ import { folderOf, type Journal } from '../operations/journal/journal.ts';
 import type { Layout, LayoutOf } from '../output/columns.ts';
 import { RequestError } from '../transport/errors.ts';
 import type { Request } from '../transport/request.ts';
-import { withConnection } from './connection.ts';
+import { withConnection } from './connect.ts';
 import { toIntent, withJournal } from './journaled.ts';
 import { createNotes, type Notes } from './notes.ts';
 import type { ConnectionOptions, PaidOptions, RecordOptions } from './options.ts';

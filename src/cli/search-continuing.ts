@@ -8,7 +8,7 @@ import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.
 import { type EarlierSearch, toContinuedRequest, toEarlierSearch } from '../operations/search/earlier.ts';
 import { entityLayout } from '../output/columns.ts';
 import { outputChanged } from '../output/open-file.ts';
-import { withConnection } from './connection.ts';
+import { withConnection } from './connect.ts';
 import { withJournal } from './journaled.ts';
 import { createNotes } from './notes.ts';
 import { printPreview } from './preview.ts';

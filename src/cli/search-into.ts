@@ -1,4 +1,5 @@
 import { requests } from '../client.ts';
+import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
@@ -8,7 +9,6 @@ import type { SearchJournal } from '../operations/search/keeping.ts';
 import type { SearchSummary } from '../operations/search/stream.ts';
 import { RequestError } from '../transport/errors.ts';
 import { countOf, toClosingLine } from './closing-line.ts';
-import type { Connection } from './connection.ts';
 import type { EntitySearchOptions } from './entity-search-options.ts';
 import { toIntent } from './journaled.ts';
 import { createNotes, type Notes } from './notes.ts';

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
+import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { ConfigurationError, type LeadpipeError, LocalIoError } from '../errors.ts';
 import { readOperations, type StoredOperation, toDamageLine } from '../operations/journal/journal.ts';
 import { toTaskProgress, unfinishedTasks } from '../operations/task/progress.ts';
-import type { Connection } from './connection.ts';
 import { createNotes } from './notes.ts';
 import type { ConnectionOptions, PaidOptions, RecordOptions } from './options.ts';
 import { toResumption } from './task-end.ts';

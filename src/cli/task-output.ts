@@ -1,9 +1,9 @@
+import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { Journal } from '../operations/journal/journal.ts';
 import type { Layout, LayoutOf } from '../output/columns.ts';
 import type { Format } from '../output/writer.ts';
-import type { Connection } from './connection.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
 import { type RecordOutput, withOutput } from './record-output.ts';
 import type { TaskReadOptions } from './task-options.ts';

@@ -1,9 +1,9 @@
+import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError, type Outcome } from '../errors.ts';
 import type { Journal, JournalEntry } from '../operations/journal/journal.ts';
 import { followTask, readReady, type TaskReader, type TaskSummary } from '../operations/task/follow.ts';
 import { toClosingLine } from './closing-line.ts';
-import type { Connection } from './connection.ts';
 import { createNotes, type Notes } from './notes.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
 import type { RecordOutput } from './record-output.ts';

@@ -1,3 +1,4 @@
+import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
 import {
@@ -16,7 +17,6 @@ import {
   toTaskProgress,
 } from '../operations/task/progress.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../output/columns.ts';
-import type { Connection } from './connection.ts';
 import { createNotes } from './notes.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
 import { type RecordOutput, toLayout } from './record-output.ts';

@@ -8,7 +8,7 @@ import { type Body, piecesOf, readText, unreadableOf } from './body.ts';
 import { garbled, toFailure } from './failure.ts';
 import { createMask, type Mask } from './mask.ts';
 import { toRefusal } from './refusal.ts';
-import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
+import { type Retrying, toRetryAfter, type WaitListener, withRetries } from './retry.ts';
 import { createSending } from './sending.ts';
 import { createFrameReader, type Frame, FrameTooLargeError } from './sse.ts';
 import { createWatch, type TimeLimits } from './watch.ts';
@@ -82,6 +82,7 @@ export interface TransportOptions {
   readonly userAgent: string;
   /** A line for each request and answer, for --verbose. */
   readonly trace?: ((line: string) => void) | undefined;
+  readonly waits?: WaitListener | undefined;
   /** From 0 to 1. */
   random(): number;
   /** Further attempts at most; the policy table says how many each fault deserves. */
@@ -103,6 +104,7 @@ export function createTransport(options: TransportOptions): Transport {
     clock: options.clock,
     random: options.random,
     trace: options.trace,
+    waits: options.waits,
     mostAttempts: options.retryAttempts,
     budget: { leftMs: options.retryBudgetMs },
   };

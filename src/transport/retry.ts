@@ -4,10 +4,13 @@ import { RequestError } from './errors.ts';
 import { pause } from './pause.ts';
 import { attemptsOf, isDoubtful } from './policy.ts';
 
-/** Milliseconds that all waits between attempts of one process may take together. */
+/** Milliseconds that all waits between attempts of one purchase may take together. */
 export interface RetryBudget {
   leftMs: number;
 }
+
+/** Told of each wait before another attempt, and what it is for: a `busy` service wants fewer requests at once. */
+export type WaitListener = (error: RequestError, ms: number) => void;
 
 export interface Retrying {
   readonly clock: Clock;
@@ -18,6 +21,7 @@ export interface Retrying {
   readonly mostAttempts: number;
   /** A line for each wait, for --verbose. */
   readonly trace?: ((line: string) => void) | undefined;
+  readonly waits?: WaitListener | undefined;
 }
 
 const baseMs = 1000;
@@ -49,6 +53,7 @@ export async function withRetries<T>(
     const wait = waitOf(error, endpoint, tries, elapsed, retrying);
     if (wait === undefined) throw doubt === undefined ? error : inDoubt(doubt, error, endpoint);
     if (isDoubtful(error.fault, endpoint)) doubt = error;
+    retrying.waits?.(error, wait);
     retrying.trace?.(`again in ${Math.round(wait)} ms: ${error.message}`);
     await pause(retrying.clock, wait, signal, doubt === undefined ? 'no' : 'maybe');
   }

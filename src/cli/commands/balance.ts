@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { checkNumber } from '../../operations/check-input.ts';
 import { balanceLayout } from '../../output/columns.ts';
-import { withConnection } from '../connection.ts';
+import { withConnection } from '../connect.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import {
   addConnectionOptions,

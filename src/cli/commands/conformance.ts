@@ -1,12 +1,13 @@
 import { Argument, Command, Option } from 'commander';
 import { furtherKeys, type Keys, type Row, sectionOf } from '../../conformance/row.ts';
 import type { RowResult, Verdict } from '../../conformance/run.ts';
+import type { Route } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { type Layout, memberLayout } from '../../output/columns.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { furtherKeysOfLocalService, readFurtherKeys } from '../conformance-keys.ts';
-import { type Route, withRoute } from '../connection.ts';
+import { withRoute } from '../connect.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../notes.ts';
 import {

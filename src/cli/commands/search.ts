@@ -5,7 +5,7 @@ import { streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { checkBody, checkIdempotencyKey, checkStreamEntityType } from '../../operations/check-input.ts';
 import { entityLayout } from '../../output/columns.ts';
-import { withConnection } from '../connection.ts';
+import { withConnection } from '../connect.ts';
 import {
   addEntitySearchOptions,
   readEntitySearchInput,

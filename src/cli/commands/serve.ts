@@ -66,7 +66,7 @@ export function createServeCommand(context: Context): Command {
 
 async function runServe(context: Context, options: ServeOptions): Promise<void> {
   const notes = createNotes(context, options.quiet ? { quiet: true } : {});
-  const { openLocalService } = await import('../local.ts');
+  const { openLocalService } = await import('../../connection/local-service.ts');
   const { service, apiKey } = await openLocalService(context, {
     port: options.port,
     set: options.set ?? [],

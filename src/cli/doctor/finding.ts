@@ -1,4 +1,5 @@
 import { LeadpipeError, type Outcome } from '../../errors.ts';
+import { toHint } from '../hints.ts';
 
 /** What one check came to. */
 export interface Finding {
@@ -30,7 +31,7 @@ export function failure(check: string, outcome: Outcome, found: string, fix: str
 /** The same failure that a command would report. Anything but a LeadpipeError is thrown on. */
 export function failureOf(check: string, error: unknown): Finding {
   if (!(error instanceof LeadpipeError)) throw error;
-  return failure(check, error.outcome, error.message, oneLine(error.details.hint ?? ''));
+  return failure(check, error.outcome, error.message, oneLine(toHint(error) ?? ''));
 }
 
 function oneLine(hint: string): string {

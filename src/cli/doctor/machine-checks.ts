@@ -3,10 +3,10 @@ import { access, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Profile, readProfile, settingsFile } from '../../config/settings.ts';
 import { credentialsFile, type KeyRecord, probeKeychain, readKeyRecord } from '../../config/stored-keys.ts';
+import type { KeyContext } from '../../connection/address-and-key.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { colorOf } from '../color.ts';
-import type { KeyContext } from '../target.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
 const oldestNode = [20, 18] as const;

@@ -2,15 +2,23 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { toAddressText } from '../../config/address.ts';
 import type { Profile } from '../../config/settings.ts';
+import {
+  findAddress,
+  findKey,
+  type KeyContext,
+  noTarget,
+  type Target,
+  takesProxy,
+} from '../../connection/address-and-key.ts';
+import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { StoppedError } from '../../transport/errors.ts';
 import { proxyFor } from '../../transport/proxy.ts';
-import { type Connection, withConnection } from '../connection.ts';
+import { addressOf, withConnection } from '../connect.ts';
 import { toMaskedKey } from '../masked-key.ts';
 import type { ConnectionOptions } from '../options.ts';
-import { findAddress, findKey, type KeyContext, noTarget, type Target, takesProxy } from '../target.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
 const answered = ['connection', 'clock', 'key', 'access', 'credit'] as const;
@@ -34,7 +42,7 @@ export async function* checkService(
   }
   let baseUrl: URL | undefined;
   try {
-    baseUrl = findAddress(context, options, profile);
+    baseUrl = findAddress(context, addressOf(options), profile);
     if (baseUrl === undefined) throw noTarget;
   } catch (error) {
     yield failureOf('address', error);

@@ -11,16 +11,16 @@ import {
   readKeyRecord,
   storeKey,
 } from '../../../config/stored-keys.ts';
+import { checkKey, findAddress } from '../../../connection/address-and-key.ts';
 import type { Context } from '../../../context.ts';
 import { ConfigurationError, UsageError } from '../../../errors.ts';
-import { withConnection } from '../../connection.ts';
+import { addressOf, withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { readInput } from '../../inputs.ts';
 import { toMaskedKey } from '../../masked-key.ts';
 import { createNotes } from '../../notes.ts';
 import { addServiceOptions, type ConnectionOptions } from '../../options.ts';
 import { ask } from '../../prompt.ts';
-import { checkKey, findAddress } from '../../target.ts';
 
 type LoginOptions = Omit<ConnectionOptions, 'local'>;
 
@@ -90,7 +90,7 @@ async function runAuthLogin(context: Context, options: LoginOptions): Promise<vo
 }
 
 async function toAddress(context: Context, options: LoginOptions, profile: Profile): Promise<URL> {
-  const known = findAddress(context, options, profile);
+  const known = findAddress(context, addressOf(options), profile);
   if (!context.stdin.isTerminal) {
     if (known !== undefined) return known;
     throw new ConfigurationError(

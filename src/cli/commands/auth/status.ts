@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { toAddressText } from '../../../config/address.ts';
 import { readProfile } from '../../../config/settings.ts';
+import { findAddress, findKey, noTarget } from '../../../connection/address-and-key.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { StoppedError } from '../../../transport/errors.ts';
-import { withConnection } from '../../connection.ts';
+import { addressOf, withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toMaskedKey } from '../../masked-key.ts';
 import {
@@ -15,7 +16,6 @@ import {
   type RecordOptions,
 } from '../../options.ts';
 import { toLayout, withOutput } from '../../record-output.ts';
-import { findAddress, findKey, noTarget } from '../../target.ts';
 
 type StatusOptions = Omit<ConnectionOptions, 'local'> & RecordOptions;
 
@@ -75,7 +75,7 @@ export function createAuthStatusCommand(context: Context): Command {
 async function runAuthStatus(context: Context, options: StatusOptions): Promise<void> {
   const layout = toLayout(options, memberLayout(members));
   const profile = await readProfile(context, options.profile);
-  const baseUrl = findAddress(context, options, profile);
+  const baseUrl = findAddress(context, addressOf(options), profile);
   if (baseUrl === undefined) throw noTarget;
   const { apiKey, source } = await findKey(context, profile, baseUrl);
   const start = { known: { baseUrl, apiKey, profile } };

@@ -4,7 +4,7 @@ import type { Context } from '../../../context.ts';
 import { createTask, toPurchase } from '../../../operations/task/create.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { toClosingLine } from '../../closing-line.ts';
-import { withConnection } from '../../connection.ts';
+import { withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { createNotes } from '../../notes.ts';

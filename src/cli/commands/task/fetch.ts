@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { noJournal } from '../../../operations/journal/journal.ts';
-import { withConnection } from '../../connection.ts';
+import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { withMissingExplained } from '../../missing-task.ts';

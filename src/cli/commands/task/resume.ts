@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { type Outcome, UsageError } from '../../../errors.ts';
 import { readOperations, type StoredOperation, toDamageLine } from '../../../operations/journal/journal.ts';
 import { isResumable, unfinishedTasks } from '../../../operations/task/progress.ts';
-import { withConnection } from '../../connection.ts';
+import { withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addConnectionOptions } from '../../options.ts';

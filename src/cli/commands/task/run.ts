@@ -3,7 +3,7 @@ import { requests } from '../../../client.ts';
 import type { Context } from '../../../context.ts';
 import { createTask, toPurchase } from '../../../operations/task/create.ts';
 import { entityLayout } from '../../../output/columns.ts';
-import { withConnection } from '../../connection.ts';
+import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';

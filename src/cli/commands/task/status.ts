@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { objectMembers, withMembers } from '../../../json/text.ts';
 import { taskStatusLayout } from '../../../output/columns.ts';
-import { withConnection } from '../../connection.ts';
+import { withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { withMissingExplained } from '../../missing-task.ts';
 import {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
-import { withConnection } from '../../connection.ts';
+import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';

@@ -3,12 +3,17 @@ import type { Profile } from '../config/settings.ts';
 import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
 import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
-import type { ConnectionOptions } from './options.ts';
 
 /** An address of the service, and a key for it. */
 export interface Target {
   readonly baseUrl: URL;
   readonly apiKey: string;
+}
+
+/** An address, and where it is from, for what is said of it. */
+export interface GivenAddress {
+  readonly text: string;
+  readonly source: string;
 }
 
 /** What it takes to find a key. */
@@ -20,23 +25,16 @@ export type KeySource = 'LEADPIPE_API_KEY' | 'keychain' | 'file';
 export const noTarget = new LeadpipeError(
   'configuration',
   'no address of a service is known, and no API key',
-  {
-    type: 'configuration',
-    hint: [
-      'With an account, run:  leadpipe auth login',
-      'In a script, set:      LEADPIPE_BASE_URL and LEADPIPE_API_KEY',
-      'To try it out, add:    --local (offline, free, with fictional leads)',
-    ].join('\n'),
-  },
+  { type: 'configuration', facts: { is: 'no_target' } },
 );
 
-/** Address and key: option, then environment, then profile. Throws ConfigurationError, before anything is sent. */
+/** Address and key: as given, then environment, then profile. Throws ConfigurationError, before anything is sent. */
 export async function findTarget(
   context: Context,
-  options: Pick<ConnectionOptions, 'baseUrl'>,
+  given: GivenAddress | undefined,
   profile: Profile,
 ): Promise<Target> {
-  const baseUrl = findAddress(context, options, profile);
+  const baseUrl = findAddress(context, given, profile);
   if (baseUrl === undefined) throw await withoutAddress(context, profile);
   const { apiKey } = await findKey(context, profile, baseUrl);
   return { baseUrl, apiKey };
@@ -45,10 +43,10 @@ export async function findTarget(
 /** The address, undefined where none is known. Throws ConfigurationError for a refused one. */
 export function findAddress(
   { env }: Pick<Context, 'env'>,
-  { baseUrl }: Pick<ConnectionOptions, 'baseUrl'>,
+  given: GivenAddress | undefined,
   { settings }: Profile,
 ): URL | undefined {
-  if (baseUrl !== undefined) return toBaseUrl(baseUrl, '--base-url');
+  if (given !== undefined) return toBaseUrl(given.text, given.source);
   if (env.LEADPIPE_BASE_URL) return toBaseUrl(env.LEADPIPE_BASE_URL, 'LEADPIPE_BASE_URL');
   return settings.base_url === undefined ? undefined : toBaseUrl(settings.base_url, 'the profile');
 }
@@ -63,15 +61,12 @@ export async function findKey(
   if (given) return { apiKey: checkKey(given, 'LEADPIPE_API_KEY'), source: 'LEADPIPE_API_KEY' };
   const record = await readKeyRecord(context.directories.config, name);
   if (record === undefined) {
-    throw new ConfigurationError(
-      `no API key for ${origin} is known`,
-      `Store one (leadpipe auth login${flagOf(name)}), set LEADPIPE_API_KEY, or try it out with --local.`,
-    );
+    throw new ConfigurationError(`no API key for ${origin} is known`, { is: 'no_key', profile: name });
   }
   if (record.origin !== origin) {
     throw new ConfigurationError(
       `the key of the profile "${name}" is stored for ${record.origin}, and is not sent to ${origin}`,
-      `Store the key of that address (leadpipe auth login${flagOf(name)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
+      { is: 'key_of_other_origin', profile: name, origin },
     );
   }
   const apiKey = await readStoredKey(context, name, record);
@@ -109,14 +104,8 @@ async function withoutAddress(context: Context, profile: Profile): Promise<Leadp
   const hasKey = Boolean(context.env.LEADPIPE_API_KEY);
   const record = await readKeyRecord(context.directories.config, profile.name);
   if (!hasKey && record === undefined) return noTarget;
-  return new ConfigurationError(
-    'no address of a service is known',
-    record === undefined
-      ? 'Set LEADPIPE_BASE_URL to your service, run `leadpipe auth login`, or try it out with --local.'
-      : `Set the address that the stored key is for: leadpipe config set base_url ${record.origin}`,
-  );
-}
-
-function flagOf(profile: string): string {
-  return profile === 'default' ? '' : ` --profile ${profile}`;
+  return new ConfigurationError('no address of a service is known', {
+    is: 'no_address',
+    keyOrigin: record?.origin,
+  });
 }

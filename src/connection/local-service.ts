@@ -68,8 +68,7 @@ function toFailure(error: unknown, options: LocalOptions, stateDir: string): unk
   if (!(error instanceof Error)) return error;
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof CatalogueError || error instanceof ScenarioError) return new UsageError(error.message);
-  if (error instanceof SwitchError)
-    return new UsageError(`--set: ${error.message}`, '`leadpipe serve --help` lists them.');
+  if (error instanceof SwitchError) return new UsageError(error.message, { is: 'bad_switch' });
   if (error instanceof LockTimeout)
     return new LeadpipeError('temporary', error.message, {
       type: 'temporary',
@@ -84,7 +83,7 @@ function toFailure(error: unknown, options: LocalOptions, stateDir: string): unk
   }
   if (code === 'EADDRINUSE') {
     return new LocalIoError(`port ${options.port} of 127.0.0.1 is in use`, {
-      hint: 'Choose another with --port, or 0 for any free one.',
+      facts: { is: 'port_in_use' },
       cause: error,
     });
   }

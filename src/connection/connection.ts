@@ -4,20 +4,39 @@ import type { Client } from '../client.ts';
 import { type Profile, readProfile, type Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
-import type { Preview, Request } from '../transport/request.ts';
+import type { Preview, Request, Transport } from '../transport/request.ts';
+import type { WaitListener } from '../transport/retry.ts';
 import type { TimeLimits } from '../transport/watch.ts';
-import type { LocalOptions } from './local.ts';
-import { createNotes } from './notes.ts';
-import type { ConnectionOptions } from './options.ts';
-import { findTarget, type Target, takesProxy } from './target.ts';
+import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
+import type { LocalOptions } from './local-service.ts';
 
 /** `retry.attempts` and `retry.budget`, the latter in seconds. */
 const defaultAttempts = 20;
 const defaultBudget = 60;
 
+/** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
+export interface RouteOptions {
+  readonly profile?: string | undefined;
+  readonly address?: GivenAddress | undefined;
+  readonly local?: boolean | undefined;
+  /** Seconds. */
+  readonly timeout?: number | undefined;
+}
+
+/** Who is told what happens on the way. */
+export interface RouteListener {
+  /** What is good to know: that the leads are fictional, what of a search was not understood. */
+  say(line: string): void;
+  /** A line for each request and answer. */
+  readonly trace?: (line: string) => void;
+}
+
 /** A way to the service. */
 export interface Connection {
+  /** For what costs nothing. */
   readonly client: Client;
+  /** A client for one purchase, whose waits between attempts are its own. */
+  newClient(listener?: WaitListener): Client;
   readonly settings: Settings;
   /** The profile in use. */
   readonly profile: string;
@@ -46,36 +65,42 @@ export interface Route {
  */
 export function withConnection<T>(
   context: Context,
-  options: ConnectionOptions,
+  options: RouteOptions,
+  listener: RouteListener,
   work: (connection: Connection) => Promise<T>,
   start: RouteStart = {},
 ): Promise<T> {
   return withRoute(
     context,
     options,
+    listener,
     async ({ baseUrl, apiKey, settings, profile, keyHeader, dispatcher }) => {
       const [{ createTransport }, { createClient }, { timeLimits }] = await Promise.all([
         import('../transport/request.ts'),
         import('../client.ts'),
         import('../transport/time-limits.ts'),
       ]);
-      const transport = createTransport({
-        fetch: context.fetch,
-        clock: context.clock,
-        dispatcher,
-        baseUrl,
-        apiKey,
-        keyHeader,
-        userAgent: `leadpipe/${context.version}`,
-        ...(options.verbose ? { trace: createNotes(context, options).trace } : {}),
-        random: context.random,
-        retryAttempts: settings['retry.attempts'] ?? defaultAttempts,
-        retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaultBudget),
-      });
+      const toTransport = (waits?: WaitListener): Transport =>
+        createTransport({
+          fetch: context.fetch,
+          clock: context.clock,
+          dispatcher,
+          baseUrl,
+          apiKey,
+          keyHeader,
+          userAgent: `leadpipe/${context.version}`,
+          trace: listener.trace,
+          waits,
+          random: context.random,
+          retryAttempts: settings['retry.attempts'] ?? defaultAttempts,
+          retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaultBudget),
+        });
       const limitsOf = (endpoint: EndpointName): TimeLimits =>
         toTimeLimits(timeLimits[endpoint], settings, options.timeout);
+      const transport = toTransport();
       return await work({
         client: createClient(transport, limitsOf),
+        newClient: (waits) => createClient(toTransport(waits), limitsOf),
         settings,
         profile,
         origin: options.local ? 'local' : baseUrl.origin,
@@ -90,7 +115,8 @@ export function withConnection<T>(
 /** As `withConnection`, without the client. */
 export async function withRoute<T>(
   context: Context,
-  options: ConnectionOptions,
+  options: RouteOptions,
+  listener: RouteListener,
   work: (route: Route) => Promise<T>,
   start: RouteStart = {},
 ): Promise<T> {
@@ -98,7 +124,7 @@ export async function withRoute<T>(
   const { settings } = profile;
   // The keychain and the loading of what speaks to the network take their time side by side.
   const [target, { createAgent }, { connectSeconds }] = await Promise.all([
-    findStart(context, options, profile, start),
+    findStart(context, options, listener, profile, start),
     import('../transport/agent.ts'),
     import('../transport/time-limits.ts'),
   ]);
@@ -123,7 +149,7 @@ export async function withRoute<T>(
 }
 
 /** Where a route begins, when it is not as the options say. */
-interface RouteStart {
+export interface RouteStart {
   /** How a local service of `--local` differs from the usual. */
   readonly local?: Partial<LocalOptions>;
   /** An address and a key that are to be tried. */
@@ -134,31 +160,31 @@ type OpenTarget = Target & { close?(): Promise<void> };
 
 async function findStart(
   context: Context,
-  options: ConnectionOptions,
+  options: RouteOptions,
+  listener: RouteListener,
   profile: Profile,
   { local = {}, known }: RouteStart,
 ): Promise<OpenTarget> {
   if (known !== undefined) return known;
   return options.local
-    ? await startLocal(context, options, local)
-    : await findTarget(context, options, profile);
+    ? await startLocal(context, listener, local)
+    : await findTarget(context, options.address, profile);
 }
 
 async function startLocal(
   context: Context,
-  options: ConnectionOptions,
+  { say }: RouteListener,
   change: Partial<LocalOptions>,
 ): Promise<OpenTarget> {
-  const { openLocalService } = await import('./local.ts');
-  const notes = createNotes(context, options);
+  const { openLocalService } = await import('./local-service.ts');
   const hints: string[] = [];
   const hint = (line: string): number => hints.push(line);
   const local = await openLocalService(context, { port: 0, brief: true, hint, ...change });
-  if (local.service.fictional) notes.say('The local service answers with fictional leads.');
+  if (local.service.fictional) say('The local service answers with fictional leads.');
   const close = async (): Promise<void> => {
     await local.service.close();
     // After the command's own last line; a run that checks the service looks for nothing.
-    if (!change.alone) for (const line of hints) notes.say(line);
+    if (!change.alone) for (const line of hints) say(line);
   };
   return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close };
 }
