@@ -21,6 +21,11 @@ export type Outcome =
   | 'reader_closed'
   | 'terminated';
 
+/** Pure: how a run ends that its signal has stopped; a plain `abort()` interrupts it. */
+export function stoppedBy({ reason }: AbortSignal): Outcome {
+  return reason === 'terminated' || reason === 'reader_closed' ? reason : 'interrupted';
+}
+
 /** Whether a failed request may have cost credits. */
 export type Charged = 'no' | 'maybe' | 'yes';
 
@@ -66,11 +71,12 @@ export class LeadpipeError extends Error {
     this.details = details;
   }
 
-  /** The same error, with more known about it. */
-  with(details: ErrorDetails): LeadpipeError {
+  /** The same error, of the same class, with more known about it. */
+  with(details: ErrorDetails): this {
     const more = new LeadpipeError(this.outcome, this.message, { ...this.details, ...details });
     if (this.stack !== undefined) more.stack = this.stack;
-    return more;
+    Object.setPrototypeOf(more, Object.getPrototypeOf(this));
+    return Object.assign(more as this, { ...this, details: more.details });
   }
 }
 

@@ -86,14 +86,14 @@ function createClock(): Clock {
 
 /** What ends the run: gently the first time, at once the second time, and never later than `stopMs`. */
 function createHalt(exitCodeOf: (outcome: Outcome) => number): (outcome: Outcome) => void {
-  const exit = (): never => process.exit(exitCodeOf(stop.signal.reason as Outcome));
-  let stoppedAt = 0;
+  let stopped: { readonly by: Outcome; readonly at: number } | undefined;
+  const exit = (): never => process.exit(stopped && exitCodeOf(stopped.by));
   return (outcome) => {
-    if (stop.signal.aborted) {
-      if (outcome === 'reader_closed' || performance.now() - stoppedAt < sameSignalMs) return;
+    if (stopped !== undefined) {
+      if (outcome === 'reader_closed' || performance.now() - stopped.at < sameSignalMs) return;
       exit();
     }
-    stoppedAt = performance.now();
+    stopped = { by: outcome, at: performance.now() };
     stop.abort(outcome);
     setTimeout(exit, stopMs).unref();
   };

@@ -3,6 +3,7 @@ import { checkOneOf } from '../closed-list.ts';
 import { UsageError } from '../errors.ts';
 import { formats } from '../output/writer.ts';
 import { checkFileName } from './inputs.ts';
+import { checkRecordOptions } from './record-output.ts';
 
 /** Options of every command: what it says on stderr. */
 export interface ReportOptions {
@@ -90,7 +91,7 @@ export function addRecordOptions(command: Command): Command {
     new Option('--append', 'add rows to the file of -o, under the same header'),
     new Option('--columns <dot.paths>', 'only these, such as name,links.website').argParser(collect),
     new Option('--csv-raw', 'CSV as it came: formulas and control characters too'),
-  ]);
+  ]).hook('preAction', (_, action) => checkRecordOptions(action.opts()));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
-import { LeadpipeError, type Outcome } from '../errors.ts';
+import { LeadpipeError, type Outcome, stoppedBy } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
       lines.once('line', resolve);
       lines.once('SIGINT', () => stop('interrupted'));
       lines.once('close', () => stop('interrupted'));
-      context.signal.addEventListener('abort', () => stop(context.signal.reason as Outcome), { once: true });
+      context.signal.addEventListener('abort', () => stop(stoppedBy(context.signal)), { once: true });
     });
   } finally {
     lines.close();

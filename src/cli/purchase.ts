@@ -14,7 +14,7 @@ import { toIntent, withJournal } from './journaled.ts';
 import { createNotes, type Notes } from './notes.ts';
 import type { ConnectionOptions, PaidOptions, RecordOptions } from './options.ts';
 import { printPreview } from './preview.ts';
-import { toLayout, withOutput } from './record-output.ts';
+import { withOutput } from './record-output.ts';
 import { withWaiting } from './spinner.ts';
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
@@ -64,7 +64,6 @@ export async function buy<T>(
   purchase: Purchase<T>,
 ): Promise<Bought | undefined> {
   const idempotencyKey = checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey());
-  const layout = toLayout(options, purchase.layout);
   const arrived: { answer?: Answer<T>; ids: Bought['ids']; stored: boolean; records: number } = {
     ids: { idempotencyKey },
     stored: false,
@@ -73,7 +72,7 @@ export async function buy<T>(
   const written = withConnection(context, options, async (connection) => {
     const { client, settings, preview } = connection;
     if (options.dryRun) return printPreview(context, preview(purchase.request(idempotencyKey)));
-    const kind = { shape: purchase.shape, layout, preferred: settings.format };
+    const kind = { shape: purchase.shape, layout: purchase.layout, settings };
     await withOutput(context, options, kind, (output) =>
       withJournal(context, options, async (journal) => {
         const { body = '' } = purchase.request(idempotencyKey);

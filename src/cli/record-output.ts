@@ -9,6 +9,16 @@ import { arrayEnd, createWriter, type Format, type RecordWriter } from '../outpu
 import { colorOf } from './color.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
 
+/** What a command prints: records in rows or one answer, and how they are laid out where --columns does not say. */
+export interface Printed {
+  readonly shape: 'list' | 'single';
+  readonly layout: Layout | LayoutOf;
+  /** Of the profile, which may prefer a format. */
+  readonly settings: { readonly format?: Format };
+  /** The file of an earlier run that this one goes on with. */
+  readonly resumed?: Resumed;
+}
+
 /** The output of one command, while it runs. */
 export interface RecordOutput {
   /** The file of `-o`, as the user named it; undefined for standard output. */
@@ -54,16 +64,11 @@ export function toFormat(
 }
 
 /** Throws UsageError for options that contradict each other; nothing is opened. */
-export function toLayout<Wanted extends Layout | LayoutOf>(
-  options: RecordOptions,
-  layout: Wanted,
-): Wanted | Layout {
+export function checkRecordOptions(options: RecordOptions): void {
   if (options.append && fileOf(options) === undefined) {
     throw new UsageError('--append needs the file of -o', 'Name it: -o leads.csv --append.');
   }
-  return options.columns === undefined
-    ? layout
-    : pathLayout(options.columns.flatMap((one) => one.split(',')));
+  toChosenLayout(options);
 }
 
 /**
@@ -74,25 +79,20 @@ export function toLayout<Wanted extends Layout | LayoutOf>(
 export async function withOutput<T>(
   context: Context,
   options: OutputOptions,
-  kind: {
-    readonly shape: 'list' | 'single';
-    readonly layout: Layout | LayoutOf;
-    readonly preferred: Format | undefined;
-    /** The file of an earlier run that this one goes on with. */
-    readonly resumed?: Resumed;
-  },
+  { shape, layout: wanted, settings, resumed }: Printed,
   work: (output: RecordOutput) => Promise<T>,
 ): Promise<T> {
-  const format = toFormat(options, context.stdout.isTerminal, kind.preferred);
+  const format = toFormat(options, context.stdout.isTerminal, settings.format);
   const file = fileOf(options);
-  const { layout } = kind;
-  const fileSink = file === undefined ? undefined : await openFile(context, file, options, format, kind);
+  const layout = toChosenLayout(options) ?? wanted;
+  const fileSink =
+    file === undefined ? undefined : await openFile(context, file, options, format, layout, resumed);
   const sink: Sink = fileSink ?? createStreamSink(context.stdout.stream, context.signal);
   const onTerminal = fileSink === undefined && context.stdout.isTerminal;
   const writerOf = (known: Layout): Promise<RecordWriter> =>
     createWriter(format, sink, {
       layout: known,
-      shape: kind.shape,
+      shape,
       width: widthOf(context),
       color: onTerminal && colorOf(context, context.stdout, options.color),
       csvRaw: options.csvRaw === true,
@@ -156,12 +156,25 @@ export async function withOutput<T>(
   }
 }
 
+/** Prints what this machine knows already. */
+export async function printRecords(
+  context: Context,
+  options: OutputOptions,
+  printed: Printed,
+  records: readonly object[],
+): Promise<void> {
+  await withOutput(context, options, printed, (output) =>
+    output.write(records.map((record) => JSON.stringify(record))),
+  );
+}
+
 async function openFile(
   context: Context,
   file: string,
   { append, csvRaw }: RecordOptions,
   format: Format,
-  { layout, resumed }: { readonly layout: Layout | LayoutOf; readonly resumed?: Resumed },
+  layout: Layout | LayoutOf,
+  resumed: Resumed | undefined,
 ): Promise<FileSink> {
   const { createFileSink } = await import('../output/file-sink.ts');
   const options = { resumed, waiting: context };
@@ -177,6 +190,11 @@ async function openFile(
   const { csvHeader } = await import('../output/csv-cell.ts');
   const header = csvHeader(layout.columns, csvRaw === true);
   return await createFileSink(file, { ...options, append: { format, header } });
+}
+
+/** Of --columns. Throws UsageError. */
+function toChosenLayout({ columns }: RecordOptions): Layout | undefined {
+  return columns === undefined ? undefined : pathLayout(columns.flatMap((one) => one.split(',')));
 }
 
 /** `-o -` is standard output, as everywhere. */

@@ -12,7 +12,7 @@ import { withConnection } from './connect.ts';
 import { withJournal } from './journaled.ts';
 import { createNotes } from './notes.ts';
 import { printPreview } from './preview.ts';
-import { toLayout, withOutput } from './record-output.ts';
+import { withOutput } from './record-output.ts';
 import { type SearchOptions, searchInto } from './search-into.ts';
 import { checkLast, checkSame, outputOf, withOperation } from './task-resuming.ts';
 
@@ -33,7 +33,6 @@ export async function continueSearch(
     const request = toContinuedRequest(earlier, brought);
     const intoSame = await isIntoSame(earlier, given);
     const options = intoSame ? { ...given, ...outputOf(earlier.intent) } : given;
-    const layout = toLayout(options, entityLayout(request.enrich_fields));
     if (intoSame) await checkBegun(context, operation, earlier, brought.length, given);
     await withConnection(context, options, async (connection) => {
       checkSame(earlier.intent, connection, connection.fingerprint(operationId));
@@ -43,8 +42,8 @@ export async function continueSearch(
       const notes = createNotes(context, options);
       const kind = {
         shape: 'list',
-        layout,
-        preferred: connection.settings.format,
+        layout: entityLayout(request.enrich_fields),
+        settings: connection.settings,
         ...(intoSame ? { resumed: { at: earlier.outputLength, warn: notes.warn } } : {}),
       } as const;
       notes.say(

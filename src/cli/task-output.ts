@@ -5,7 +5,7 @@ import type { Journal } from '../operations/journal/journal.ts';
 import type { Layout, LayoutOf } from '../output/columns.ts';
 import type { Format } from '../output/writer.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
-import { type RecordOutput, withOutput } from './record-output.ts';
+import { type Printed, type RecordOutput, withOutput } from './record-output.ts';
 import type { TaskReadOptions } from './task-options.ts';
 
 /** Pure: what the journal has to know beyond the usual, so that the output can be gone on with as it was begun. */
@@ -27,7 +27,7 @@ export async function withFirstOutput(
   journal: Journal,
   work: (output: RecordOutput) => Promise<void>,
 ): Promise<void> {
-  const kind = { shape: 'list', layout, preferred: settings.format } as const;
+  const kind = { shape: 'list', layout, settings } as const;
   await withOutputOr(context, options, kind, work, async (error) => {
     await journal
       .append({
@@ -48,7 +48,7 @@ export async function withFirstOutput(
 export async function withOutputOr(
   context: Context,
   options: ConnectionOptions & RecordOptions,
-  kind: Parameters<typeof withOutput>[2],
+  kind: Printed,
   work: (output: RecordOutput) => Promise<void>,
   unopened: (error: unknown) => Promise<unknown>,
 ): Promise<void> {

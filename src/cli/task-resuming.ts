@@ -19,7 +19,7 @@ import {
 import { entityLayout, type Layout, type LayoutOf } from '../output/columns.ts';
 import { createNotes } from './notes.ts';
 import type { ConnectionOptions, RecordOptions } from './options.ts';
-import { type RecordOutput, toLayout } from './record-output.ts';
+import type { RecordOutput } from './record-output.ts';
 import { routeWords, toCommand, toElsewhere, toResumption } from './task-end.ts';
 import { type FollowOptions, foundLayout, type TaskReadOptions } from './task-options.ts';
 import { withOutputOr } from './task-output.ts';
@@ -124,11 +124,10 @@ export async function goOn(
   const output = outputOf(intent);
   if (outputLength !== undefined) await checkLast(context, operation, toElsewhereHint(progress, options));
   const read = { ...options, ...output };
-  const layout = toLayout(read, layoutOf(progress, read));
   const kind = {
     shape: 'list',
-    layout,
-    preferred: connection.settings.format,
+    layout: layoutOf(progress, read),
+    settings: connection.settings,
     resumed: { at: outputLength, warn: createNotes(context, options).warn },
   } as const;
   const goOnInto = async (opened: RecordOutput): Promise<void> => {

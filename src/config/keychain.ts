@@ -1,5 +1,5 @@
 import type { Keychain } from '../context.ts';
-import { ConfigurationError, LeadpipeError, type Outcome } from '../errors.ts';
+import { ConfigurationError, LeadpipeError, stoppedBy } from '../errors.ts';
 
 export interface KeychainRequest {
   readonly action: 'get' | 'set' | 'delete';
@@ -84,7 +84,7 @@ async function ask(
     child.once('exit', () => resolve(undefined));
     child.send(request, () => {});
   });
-  if (signal.aborted) throw new LeadpipeError(signal.reason as Outcome, 'stopped', { charged: 'no' });
+  if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped', { charged: 'no' });
   if (answer === undefined) throw new KeychainError('silent', `for ${patienceMs / 1000} seconds`);
   if (answer.failure !== undefined) throw new KeychainError(answer.failure.kind, answer.failure.message);
   return answer;

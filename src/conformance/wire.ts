@@ -1,6 +1,6 @@
 import type { Clock } from '../context.ts';
 import { type EndpointName, endpoints, type KeyHeader, requestHeaders } from '../contract/endpoints.ts';
-import { LeadpipeError, type Outcome } from '../errors.ts';
+import { LeadpipeError, stoppedBy } from '../errors.ts';
 import type { Answer, Keys, Request } from './row.ts';
 
 export interface WireOptions {
@@ -26,7 +26,7 @@ export class NoAnswer extends Error {
 
 /** Throws LeadpipeError once the run was stopped; the signal's reason is how it ends. */
 export function throwIfStopped(signal: AbortSignal): void {
-  if (signal.aborted) throw new LeadpipeError(signal.reason as Outcome, 'the check was stopped');
+  if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'the check was stopped');
 }
 
 /** One way from a row's request to the wire; nothing is checked, repeated or followed. */

@@ -19,7 +19,7 @@ export async function openFifo(path: string, waiting?: Pick<Context, 'clock' | '
   let fd = open(path);
   while (fd === undefined) {
     if (waiting === undefined) throw writeFailure(path, new Error('nobody reads from it'));
-    if (signal.aborted) throw stopped(signal.reason, `stopped while waiting for a reader of ${path}`);
+    if (signal.aborted) throw stopped(signal, `stopped while waiting for a reader of ${path}`);
     await new Promise<void>((resolve) => waiting.clock.after(lookMs, resolve));
     fd = open(path);
   }

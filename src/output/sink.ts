@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { LeadpipeError, type Outcome } from '../errors.ts';
+import { LeadpipeError, stoppedBy } from '../errors.ts';
 import { writeFailure } from './write-failure.ts';
 
 /** Where the bytes of an output go. */
@@ -38,7 +38,7 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, name = '
           else reject(error);
         };
         const closed = (): void => settle(failure ?? readerClosed());
-        const aborted = (): void => settle(stopped(signal.reason));
+        const aborted = (): void => settle(stopped(signal));
         stream.on('close', closed);
         signal.addEventListener('abort', aborted);
         stream.write(text, (error) => {
@@ -54,11 +54,6 @@ function readerClosed(): LeadpipeError {
   return new LeadpipeError('reader_closed', 'the reader of the output has gone away');
 }
 
-/** Why a run that was stopped ends here; `reason` is that of its signal. */
-export function stopped(reason: unknown, message = 'stopped while writing the output'): LeadpipeError {
-  const outcome: Outcome =
-    reason === 'terminated' || reason === 'reader_closed' || reason === 'interrupted'
-      ? reason
-      : 'interrupted';
-  return new LeadpipeError(outcome, message);
+export function stopped(signal: AbortSignal, message = 'stopped while writing the output'): LeadpipeError {
+  return new LeadpipeError(stoppedBy(signal), message);
 }

@@ -16,7 +16,7 @@ export function createTurns(signal: AbortSignal | undefined): Turns {
     isDue: () => performance.now() >= due,
     async take() {
       await new Promise((resolve) => setImmediate(resolve));
-      if (signal?.aborted) throw stopped(signal.reason);
+      if (signal?.aborted) throw stopped(signal);
       due = performance.now() + workMs;
     },
   };

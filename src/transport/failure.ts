@@ -1,4 +1,4 @@
-import type { Outcome } from '../errors.ts';
+import { stoppedBy } from '../errors.ts';
 import { ConnectFailure, notTls, ProxyRefusal } from './connect.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
@@ -31,7 +31,7 @@ export function toFailure(
 ): Error {
   const requestId = head?.requestId;
   if (call.signal.aborted) {
-    return new StoppedError(call.signal.reason as Outcome, 'stopped', {
+    return new StoppedError(stoppedBy(call.signal), 'stopped', {
       ...known(call, requestId),
       charged: call.endpoint.method === 'GET' || !sent ? 'no' : 'maybe',
     });

@@ -1,5 +1,5 @@
 import type { Clock } from '../context.ts';
-import type { Charged, Outcome } from '../errors.ts';
+import { type Charged, stoppedBy } from '../errors.ts';
 import { StoppedError } from './errors.ts';
 
 /** Resolves after `ms` milliseconds. Throws StoppedError, at once, when the signal aborts; `charged` is what it says. */
@@ -13,7 +13,7 @@ export async function pause(
   let stop = (): void => {};
   try {
     await new Promise<void>((resolve, reject) => {
-      stop = () => reject(new StoppedError(signal.reason as Outcome, 'stopped', { charged }));
+      stop = () => reject(new StoppedError(stoppedBy(signal), 'stopped', { charged }));
       if (signal.aborted) return stop();
       signal.addEventListener('abort', stop, { once: true });
       cancel = clock.after(ms, resolve);

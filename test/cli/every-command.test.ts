@@ -90,6 +90,31 @@ describe.each(['serve', '--local'])('every command against %s', (where) => {
       expect({ format, code, stderr: code === 0 ? '' : stderr }).toEqual({ format, code: 0, stderr: '' });
       expectFormat(format, stdout);
     }
+    const chosen = ['-f', 'jsonl', '--columns', 'a.b,c'];
+    const { stdout } = await runInProcess([...args(taskId), ...chosen, ...more], { env });
+    expect([...new Set(stdout.trim().split('\n'))]).toEqual(['{"a.b":null,"c":null}']);
+  });
+});
+
+describe('what this machine knows', () => {
+  const env = bareEnvironment(temporaryFolder());
+  beforeAll(async () => {
+    await runInProcess(['config', 'set', 'format', 'csv'], { env });
+    await runInProcess(['task', 'create', 'company', 'fintech', '--limit', '1', '--local'], { env });
+  });
+
+  const lists = ['config list', 'auth list', 'history list', 'task list'];
+  it.each(lists)('%s is in the format of the profile, with the columns that were chosen', async (name) => {
+    const { code, stdout } = await runInProcess([...name.split(' '), '--columns', 'a.b,c'], { env });
+    expect({ code, lines: [...new Set(stdout.trimEnd().split('\r\n'))] }).toEqual({
+      code: 0,
+      lines: ['a.b,c', ','],
+    });
+  });
+
+  it.each(lists)('%s has no --append without a file', async (name) => {
+    const { code, stderr } = await runInProcess([...name.split(' '), '--append'], { env });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--append needs') });
   });
 });
 

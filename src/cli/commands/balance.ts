@@ -11,7 +11,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../options.ts';
-import { toLayout, withOutput } from '../record-output.ts';
+import { withOutput } from '../record-output.ts';
 
 interface BalanceOptions extends ConnectionOptions, RecordOptions {
   readonly require?: number;
@@ -58,9 +58,8 @@ export function createBalanceCommand(context: Context): Command {
 }
 
 async function runBalance(context: Context, options: BalanceOptions): Promise<void> {
-  const layout = toLayout(options, balanceLayout);
   const answer = await withConnection(context, options, ({ client, settings }) =>
-    withOutput(context, options, { shape: 'single', layout, preferred: settings.format }, async (output) => {
+    withOutput(context, options, { shape: 'single', layout: balanceLayout, settings }, async (output) => {
       const balance = await client.balance(context.signal);
       await output.write([balance.text]);
       return balance;

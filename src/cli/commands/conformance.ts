@@ -16,7 +16,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../options.ts';
-import { toLayout, withOutput } from '../record-output.ts';
+import { withOutput } from '../record-output.ts';
 import { withSpinner } from '../spinner.ts';
 
 interface ConformanceOptions extends ConnectionOptions, RecordOptions {
@@ -110,7 +110,6 @@ async function runConformance(
   ]);
   const rows = toRows(all, options.only);
   const further = options.keys === undefined ? {} : await readFurtherKeys(options.keys);
-  const columns = toLayout(options, layout);
   const notes = createNotes(context, options);
 
   const check = async (route: Route): Promise<void> => {
@@ -126,7 +125,7 @@ async function runConformance(
         `this spends credits: about ${paid} paid requests, most of them for one lead (--free leaves them out)`,
       );
     }
-    const kind = { shape: 'list', layout: columns, preferred: settings.format } as const;
+    const kind = { shape: 'list', layout, settings } as const;
     const masks = Object.values(keys).map(createMask);
     const results = await withOutput(context, options, kind, (output) =>
       withSpinner(context, options, output, 'checking', async (deliver) => {

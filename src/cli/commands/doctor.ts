@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import type { Context, Keychain } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { memberLayout } from '../../output/columns.ts';
-import { memberColumn, type TableColumn } from '../../output/table-columns.ts';
+import { type Layout, memberLayout } from '../../output/columns.ts';
+import { memberColumn } from '../../output/table-columns.ts';
 import type { Finding } from '../doctor/finding.ts';
 import {
   checkConfigDirectory,
@@ -22,18 +22,21 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../options.ts';
-import { type RecordOutput, toLayout, withOutput } from '../record-output.ts';
+import { type RecordOutput, withOutput } from '../record-output.ts';
 
 type DoctorOptions = ConnectionOptions & RecordOptions;
 
 const members: readonly (keyof Finding)[] = ['check', 'result', 'found', 'fix'];
 
 /** For people. What was found, and what to do about it, is said in full below the table. */
-const doctorTable: TableColumn[] = [
-  memberColumn('check', { min: 16, max: 16, role: 'title' }),
-  memberColumn('result', { min: 7, max: 7, role: 'aside' }),
-  memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }),
-];
+const doctorLayout: Layout = {
+  ...memberLayout(members),
+  table: [
+    memberColumn('check', { min: 16, max: 16, role: 'title' }),
+    memberColumn('result', { min: 7, max: 7, role: 'aside' }),
+    memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }),
+  ],
+};
 
 const help: CommandHelp = {
   examples: ['leadpipe doctor', 'leadpipe doctor --local -f json'],
@@ -56,14 +59,18 @@ export function createDoctorCommand(context: Context): Command {
 }
 
 async function runDoctor(context: Context, options: DoctorOptions): Promise<void> {
-  const layout = toLayout(options, { ...memberLayout(members), table: doctorTable });
   const findings: Finding[] = [];
-  await withOutput(context, options, { shape: 'list', layout, preferred: undefined }, async (output) => {
-    for await (const finding of check(context, options)) {
-      findings.push(finding);
-      await write(output, finding);
-    }
-  });
+  await withOutput(
+    context,
+    options,
+    { shape: 'list', layout: doctorLayout, settings: {} },
+    async (output) => {
+      for await (const finding of check(context, options)) {
+        findings.push(finding);
+        await write(output, finding);
+      }
+    },
+  );
   report(context, options, findings);
 }
 

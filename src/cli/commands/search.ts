@@ -16,7 +16,7 @@ import { addHelp, type CommandHelp } from '../help.ts';
 import { withJournal } from '../journaled.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
 import { printPreview } from '../preview.ts';
-import { toLayout, withOutput } from '../record-output.ts';
+import { withOutput } from '../record-output.ts';
 import { type SearchOptions, searchInto } from '../search-into.ts';
 
 const help: CommandHelp = {
@@ -74,12 +74,11 @@ async function runSearch(
   const request = toEntitySearchRequest(type, await readEntitySearchInput(context, objective, options));
   checkBody(request);
   const idempotencyKey = checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey());
-  const layout = toLayout(options, entityLayout(request.enrich_fields));
 
   await withConnection(context, options, async (connection) => {
     const { settings, preview } = connection;
     if (options.dryRun) return printPreview(context, preview(requests.search(request, idempotencyKey)));
-    const kind = { shape: 'list', layout, preferred: settings.format } as const;
+    const kind = { shape: 'list', layout: entityLayout(request.enrich_fields), settings } as const;
     await withOutput(context, options, kind, (output) =>
       withJournal(context, options, (journal) =>
         searchInto({ context, options, connection, output, journal }, request, idempotencyKey),

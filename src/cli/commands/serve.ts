@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, type Outcome } from '../../errors.ts';
+import { LeadpipeError, type Outcome, stoppedBy } from '../../errors.ts';
 import { localKeys } from '../../local-service/keys.ts';
 import { switchTable } from '../../local-service/switches.ts';
 import { checkNumber } from '../../operations/check-input.ts';
@@ -85,7 +85,7 @@ async function runServe(context: Context, options: ServeOptions): Promise<void> 
 
 function stopOf(signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve(signal.reason as Outcome);
-    signal.addEventListener('abort', () => resolve(signal.reason as Outcome), { once: true });
+    if (signal.aborted) resolve(stoppedBy(signal));
+    signal.addEventListener('abort', () => resolve(stoppedBy(signal)), { once: true });
   });
 }

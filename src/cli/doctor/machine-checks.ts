@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { access, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { KeychainError } from '../../config/keychain.ts';
 import { type Profile, readProfile, settingsFile } from '../../config/settings.ts';
 import { credentialsFile, type KeyRecord, probeKeychain, readKeyRecord } from '../../config/stored-keys.ts';
 import type { KeyContext } from '../../connection/address-and-key.ts';
 import type { Context } from '../../context.ts';
-import { LeadpipeError } from '../../errors.ts';
 import { colorOf } from '../color.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
@@ -79,7 +79,7 @@ export async function checkKeychain(context: KeyContext, profile: Profile | unde
     const finding = failureOf(check, error);
     // Only a key that is in it makes it needed.
     const { found, fix } = finding;
-    return record === undefined && error instanceof LeadpipeError && error.name === 'KeychainError'
+    return record === undefined && error instanceof KeychainError
       ? warning(check, found, fix ?? '')
       : finding;
   }

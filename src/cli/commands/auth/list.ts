@@ -3,12 +3,12 @@ import { Command } from 'commander';
 import { isRecord, readProfile, readSettingsFile, settingsFile } from '../../../config/settings.ts';
 import { type KeyRecord, readKeyRecords } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
-import { memberLayout } from '../../../output/columns.ts';
-import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { memberColumn } from '../../../output/table-columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { printRecords } from '../../record-output.ts';
 
 type ListOptions = RecordOptions & ReportOptions;
 
@@ -24,13 +24,16 @@ interface ProfileRecord {
 
 const members: readonly (keyof ProfileRecord)[] = ['profile', 'in_use', 'base_url', 'key_in', 'key_for'];
 
-const profilesTable: TableColumn[] = [
-  memberColumn('profile', { min: 8, max: 24, role: 'title' }),
-  memberColumn('in_use', { min: 6, max: 6 }),
-  memberColumn('base_url', { min: 16, max: 60 }),
-  memberColumn('key_in', { min: 8, max: 8 }),
-  memberColumn('key_for', { min: 16, max: 60 }),
-];
+const profilesLayout: Layout = {
+  ...memberLayout(members),
+  table: [
+    memberColumn('profile', { min: 8, max: 24, role: 'title' }),
+    memberColumn('in_use', { min: 6, max: 6 }),
+    memberColumn('base_url', { min: 16, max: 60 }),
+    memberColumn('key_in', { min: 8, max: 8 }),
+    memberColumn('key_for', { min: 16, max: 60 }),
+  ],
+};
 
 const help: CommandHelp = {
   examples: ['leadpipe auth list', 'leadpipe auth list -f jsonl'],
@@ -54,14 +57,15 @@ export function createAuthListCommand(context: Context): Command {
 }
 
 async function runAuthList(context: Context, options: ListOptions): Promise<void> {
-  const layout = toLayout(options, { ...memberLayout(members), table: profilesTable });
   const { config } = context.directories;
   const inUse = await readProfile(context, undefined, 'may be new');
   const { profiles } = await readSettingsFile(join(config, settingsFile));
   const records = toRecords(inUse.name, profiles, await readKeyRecords(config));
-  const kind = { shape: 'list', layout, preferred: inUse.settings.format } as const;
-  await withOutput(context, options, kind, (output) =>
-    output.write(records.map((record) => JSON.stringify(record))),
+  await printRecords(
+    context,
+    options,
+    { shape: 'list', layout: profilesLayout, settings: inUse.settings },
+    records,
   );
   if (records.length === 0)
     createNotes(context, options).say('There are no profiles yet: leadpipe auth login');

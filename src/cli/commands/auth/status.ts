@@ -15,7 +15,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../../options.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { printRecords } from '../../record-output.ts';
 
 type StatusOptions = Omit<ConnectionOptions, 'local'> & RecordOptions;
 
@@ -73,7 +73,6 @@ export function createAuthStatusCommand(context: Context): Command {
 }
 
 async function runAuthStatus(context: Context, options: StatusOptions): Promise<void> {
-  const layout = toLayout(options, memberLayout(members));
   const profile = await readProfile(context, options.profile);
   const baseUrl = findAddress(context, addressOf(options), profile);
   if (baseUrl === undefined) throw noTarget;
@@ -91,8 +90,12 @@ async function runAuthStatus(context: Context, options: StatusOptions): Promise<
     valid: isValid,
     available_credits: typeof asked === 'number' ? asked : null,
   };
-  const kind = { shape: 'single', layout, preferred: profile.settings.format } as const;
-  await withOutput(context, options, kind, (output) => output.write([JSON.stringify(status)]));
+  await printRecords(
+    context,
+    options,
+    { shape: 'single', layout: memberLayout(members), settings: profile.settings },
+    [status],
+  );
   if (typeof asked !== 'number') throw asked;
 }
 

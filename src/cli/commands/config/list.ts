@@ -8,8 +8,8 @@ import {
   settingTable,
 } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
-import { memberLayout } from '../../../output/columns.ts';
-import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { memberColumn } from '../../../output/table-columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import {
   addProfileOption,
@@ -18,7 +18,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../../options.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { printRecords } from '../../record-output.ts';
 
 type ListOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'> & RecordOptions;
 
@@ -39,12 +39,15 @@ const variables: Partial<Record<SettingName, string>> = {
   credential_store: 'LEADPIPE_CREDENTIAL_STORE',
 };
 
-const settingsTable: TableColumn[] = [
-  memberColumn('setting', { min: 16, max: 16, role: 'title' }),
-  memberColumn('value', { min: 10, max: 60, role: 'link' }),
-  memberColumn('from', { min: 7, max: 25 }),
-  memberColumn('meaning', { min: 20, max: 60, role: 'body', yields: true }),
-];
+const settingsLayout: Layout = {
+  ...memberLayout(members),
+  table: [
+    memberColumn('setting', { min: 16, max: 16, role: 'title' }),
+    memberColumn('value', { min: 10, max: 60, role: 'link' }),
+    memberColumn('from', { min: 7, max: 25 }),
+    memberColumn('meaning', { min: 20, max: 60, role: 'body', yields: true }),
+  ],
+};
 
 const help: CommandHelp = {
   examples: ['leadpipe config list', 'leadpipe config list --profile work -f jsonl'],
@@ -66,13 +69,9 @@ export function createConfigListCommand(context: Context): Command {
 }
 
 async function runConfigList(context: Context, options: ListOptions): Promise<void> {
-  const layout = toLayout(options, { ...memberLayout(members), table: settingsTable });
   const { settings } = await readProfile(context, options.profile);
   const records = settingNames.map((name) => toRecord(name, settings, context.env));
-  const kind = { shape: 'list', layout, preferred: settings.format } as const;
-  await withOutput(context, options, kind, (output) =>
-    output.write(records.map((record) => JSON.stringify(record))),
-  );
+  await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
 }
 
 /** Pure. */

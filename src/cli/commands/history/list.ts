@@ -8,7 +8,7 @@ import { memberColumn, type TableColumn } from '../../../output/table-columns.ts
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { printRecords } from '../../record-output.ts';
 
 type HistoryListOptions = RecordOptions & ReportOptions;
 
@@ -74,12 +74,9 @@ export function createHistoryListCommand(context: Context): Command {
 }
 
 async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
-  const layout = toLayout(options, historyLayout);
   const { settings } = await readProfile(context, undefined);
   const { records, damages } = await readHistory(context.directories.state);
-  await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
-    output.write(records.map((record) => JSON.stringify(record))),
-  );
+  await printRecords(context, options, { shape: 'list', layout: historyLayout, settings }, records);
   const notes = createNotes(context, options);
   for (const damage of damages) notes.warn(damage);
   if (records.length === 0) notes.say('This machine has bought nothing that it knows of.');

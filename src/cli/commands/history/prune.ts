@@ -7,9 +7,11 @@ import { memberLayout } from '../../../output/columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { withOutput } from '../../record-output.ts';
 
 type HistoryPruneOptions = RecordOptions & ReportOptions;
+
+const prunedLayout = memberLayout(['operation_id', 'time', 'command', 'removed']);
 
 const help: CommandHelp = {
   examples: ['leadpipe history prune', 'leadpipe history prune --quiet -o /dev/null'],
@@ -34,9 +36,8 @@ export function createHistoryPruneCommand(context: Context): Command {
 }
 
 async function runHistoryPrune(context: Context, options: HistoryPruneOptions): Promise<void> {
-  const layout = toLayout(options, memberLayout(['operation_id', 'time', 'command', 'removed']));
   const { settings } = await readProfile(context, undefined);
-  const kind = { shape: 'list', layout, preferred: settings.format } as const;
+  const kind = { shape: 'list', layout: prunedLayout, settings } as const;
   const notes = createNotes(context, options);
   let failure: LocalIoError | undefined;
   const pruned = await withOutput(context, options, kind, async (output) => {

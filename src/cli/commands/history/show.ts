@@ -11,7 +11,7 @@ import { addHelp, type CommandHelp } from '../../help.ts';
 import { keptOf } from '../../kept-answer.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { withOutput } from '../../record-output.ts';
 import { toNextCommand, toNothingKept, toUnknownOperation } from '../../shown-purchase.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions;
@@ -72,12 +72,11 @@ async function runHistoryShow(
       operation.entries.some(({ type }) => type === 'answered' || type === 'batch'),
     );
   }
-  const layout = toLayout(options, kept.layout);
   const { settings } = await readProfile(context, undefined);
   const shape = kept.shape === 'single' ? 'single' : 'list';
   let shown = 0;
   let damaged = 0;
-  await withOutput(context, options, { shape, layout, preferred: settings.format }, async (output) => {
+  await withOutput(context, options, { shape, layout: kept.layout, settings }, async (output) => {
     if (answer !== undefined) return await output.write(await kept.recordsOf(answer, context.signal));
     for await (const leads of readStoredLeads(folder, () => damaged++)) {
       shown += leads.length;

@@ -9,7 +9,7 @@ import { addHelp, type CommandHelp } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { createNotes } from '../../notes.ts';
 import { printPreview } from '../../preview.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { withOutput } from '../../record-output.ts';
 import {
   addTaskCallOptions,
   addTaskSearchOptions,
@@ -58,11 +58,10 @@ async function runTaskCreate(
   options: TaskRequestOptions,
 ): Promise<void> {
   const { request, idempotencyKey } = await readTaskRequest(context, entityType, objective, options);
-  const layout = toLayout(options, createdLayout);
   await withConnection(context, options, async (connection) => {
     const { client, settings, preview } = connection;
     if (options.dryRun) return printPreview(context, preview(requests.createTask(request, idempotencyKey)));
-    await withOutput(context, options, { shape: 'single', layout, preferred: settings.format }, (output) =>
+    await withOutput(context, options, { shape: 'single', layout: createdLayout, settings }, (output) =>
       withJournal(context, options, async (journal) => {
         const { operationId } = journal;
         const intent = toIntent(context, connection, journal, 'task create', options, {});

@@ -11,7 +11,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../../options.ts';
-import { toFormat, toLayout, withOutput } from '../../record-output.ts';
+import { toFormat, withOutput } from '../../record-output.ts';
 import {
   addPositionOption,
   addTaskArgument,
@@ -53,11 +53,10 @@ export function createTaskFetchCommand(context: Context): Command {
 }
 
 async function runTaskFetch(context: Context, id: string, options: TaskFetchOptions): Promise<void> {
-  const layout = toLayout(options, foundLayout(options));
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
-    await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
+    await withOutput(context, options, { shape: 'list', layout: foundLayout(options), settings }, (output) =>
       withMissingExplained(context, connection, id, () =>
         readReadyInto(
           { context, options, connection, output, journal: noJournal },

@@ -9,7 +9,7 @@ import type { TableColumn } from '../../../output/table-columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { printRecords } from '../../record-output.ts';
 
 type TaskListOptions = RecordOptions & ReportOptions;
 
@@ -68,13 +68,10 @@ export function createTaskListCommand(context: Context): Command {
 }
 
 async function runTaskList(context: Context, options: TaskListOptions): Promise<void> {
-  const layout = toLayout(options, knownTaskLayout);
   const { settings } = await readProfile(context, undefined);
   const { operations, damages } = await readOperations(context.directories.state);
   const tasks = toKnownTasks(operations);
-  await withOutput(context, options, { shape: 'list', layout, preferred: settings.format }, (output) =>
-    output.write(tasks.map((task) => JSON.stringify(task))),
-  );
+  await printRecords(context, options, { shape: 'list', layout: knownTaskLayout, settings }, tasks);
   const notes = createNotes(context, options);
   for (const damage of damages) notes.warn(toDamageLine(damage));
   if (tasks.length === 0) notes.say('This machine knows no tasks.');

@@ -8,7 +8,7 @@ import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toIntent, withJournal } from '../../journaled.ts';
 import { printPreview } from '../../preview.ts';
-import { toFormat, toLayout } from '../../record-output.ts';
+import { toFormat } from '../../record-output.ts';
 import { findEarlierRun, goOnWith } from '../../task-earlier.ts';
 import { addFollowOptions, checkPositions, type FollowOptions } from '../../task-options.ts';
 import { toTaskIntentOptions, withFirstOutput } from '../../task-output.ts';
@@ -54,7 +54,7 @@ async function runTaskRun(
   options: TaskRunOptions,
 ): Promise<void> {
   const { request, idempotencyKey } = await readTaskRequest(context, entityType, objective, options);
-  const layout = toLayout(options, entityLayout(request.enrich_fields));
+  const layout = entityLayout(request.enrich_fields);
   await withConnection(context, options, async (connection) => {
     const { client, settings, preview } = connection;
     if (options.dryRun) return printPreview(context, preview(requests.createTask(request, idempotencyKey)));

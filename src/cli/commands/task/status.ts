@@ -11,7 +11,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../../options.ts';
-import { toLayout, withOutput } from '../../record-output.ts';
+import { withOutput } from '../../record-output.ts';
 import { addTaskArgument, createdTaskExample } from '../../task-options.ts';
 
 type TaskStatusOptions = ConnectionOptions & RecordOptions;
@@ -49,10 +49,9 @@ export function createTaskStatusCommand(context: Context): Command {
 }
 
 async function runTaskStatus(context: Context, id: string, options: TaskStatusOptions): Promise<void> {
-  const layout = toLayout(options, taskStatusLayout);
   await withConnection(context, options, (connection) => {
     const { client, settings } = connection;
-    const kind = { shape: 'single', layout, preferred: settings.format } as const;
+    const kind = { shape: 'single', layout: taskStatusLayout, settings } as const;
     return withOutput(context, options, kind, async (output) => {
       const { text } = await withMissingExplained(context, connection, id, () =>
         client.status(id, context.signal),

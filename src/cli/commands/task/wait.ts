@@ -12,7 +12,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../../options.ts';
-import { toFormat, toLayout } from '../../record-output.ts';
+import { toFormat } from '../../record-output.ts';
 import {
   addFollowOptions,
   addPositionOption,
@@ -55,7 +55,6 @@ export function createTaskWaitCommand(context: Context): Command {
 
 async function runTaskWait(context: Context, id: string, options: TaskWaitOptions): Promise<void> {
   const { pts } = options;
-  const layout = toLayout(options, foundLayout(options));
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const format = toFormat(options, context.stdout.isTerminal, settings.format);
@@ -65,7 +64,7 @@ async function runTaskWait(context: Context, id: string, options: TaskWaitOption
       const more = { ...toTaskIntentOptions(options, format), pts };
       const intent = toIntent(context, connection, journal, 'task wait', options, more);
       await journal.append({ ...intent, leads_search_id: id });
-      await withFirstOutput(context, options, layout, connection, journal, (output) =>
+      await withFirstOutput(context, options, foundLayout(options), connection, journal, (output) =>
         withMissingExplained(context, connection, id, () =>
           followInto({ context, options, connection, output, journal }, 'waiting', async () => ({
             leadsSearchId: id,
