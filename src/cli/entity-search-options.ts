@@ -2,7 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
 import type { EntitySearchRequest, EntityType } from '../contract/types.ts';
-import { checkList, checkNumber, checkText } from '../operations/check-input.ts';
+import { checkList, checkNumber, checkText } from '../requests/check-input.ts';
 import { readList, readTextArgument } from './inputs.ts';
 import { argumentOf, collect } from './options.ts';
 

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
-import { checkOneOf } from '../closed-list.ts';
 import { UsageError } from '../errors.ts';
 import { formats } from '../output/writer.ts';
+import { checkOneOf } from '../requests/closed-list.ts';
 import { checkFileName } from './inputs.ts';
 import { checkRecordOptions } from './record-output.ts';
 

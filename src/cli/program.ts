@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
-import { checkOneOf } from '../closed-list.ts';
 import type { Context } from '../context.ts';
 import type { Outcome } from '../errors.ts';
+import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { addHelp, type CommandHelp, usualWidth } from './help.ts';
 import { reportError } from './report.ts';

@@ -3,10 +3,10 @@ import type { Settings } from '../config/settings.ts';
 import { limits } from '../contract/limits.ts';
 import { UsageError } from '../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
-import { checkNumber, checkText } from '../operations/check-input.ts';
 import type { PollTimes } from '../operations/task/polling.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../output/columns.ts';
 import type { Format } from '../output/writer.ts';
+import { checkNumber, checkText } from '../requests/check-input.ts';
 import { type RecordOptions, secondsOf } from './options.ts';
 
 /** Options of every command that reads the leads of a task. */

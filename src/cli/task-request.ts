@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { type CreateTaskRequest, entityTypes } from '../contract/types.ts';
-import { checkBody, checkIdempotencyKey, checkTaskEntityType } from '../operations/check-input.ts';
+import { checkBody, checkIdempotencyKey, checkTaskEntityType } from '../requests/check-input.ts';
 import {
   addEntitySearchOptions,
   type EntitySearchInput,

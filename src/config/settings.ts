@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { checkOneOf, clip } from '../closed-list.ts';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
+import { checkOneOf, clip } from '../requests/closed-list.ts';
 import { toBaseUrl } from './address.ts';
 
 /** What a profile can set. Every setting is optional. */

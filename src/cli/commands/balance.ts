@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { checkNumber } from '../../operations/check-input.ts';
 import { balanceLayout } from '../../output/columns.ts';
+import { checkNumber } from '../../requests/check-input.ts';
 import { withConnection } from '../connect.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import {

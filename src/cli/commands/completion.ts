@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
-import { checkOneOf } from '../../closed-list.ts';
 import type { Context } from '../../context.ts';
+import { checkOneOf } from '../../requests/closed-list.ts';
 import { toCompletion } from '../completion/completion.ts';
 import { type Shell, shellForms, shells, toReplies } from '../completion/shells.ts';
 import { readCandidates } from '../completion/sources.ts';

@@ -5,14 +5,14 @@ import { limits } from '../../contract/limits.ts';
 import type { EnrichRequest } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { JsonView, kindOf } from '../../json/text.ts';
-import { checkText } from '../../operations/check-input.ts';
+import { enrichLayout } from '../../output/columns.ts';
+import { checkText } from '../../requests/check-input.ts';
 import {
   checkSchemaLimits,
   type EnrichSchema,
   parseSchema,
   toFieldSchema,
-} from '../../operations/enrich-schema.ts';
-import { enrichLayout } from '../../output/columns.ts';
+} from '../../requests/enrich-schema.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readNamedFile, readTextOrInput } from '../inputs.ts';
@@ -75,7 +75,7 @@ async function runEnrich(
   options: EnrichOptions,
 ): Promise<void> {
   const schema = checkSchemaLimits(await readSchema(options));
-  const { checkJsonSchema } = await import('../../operations/json-schema.ts');
+  const { checkJsonSchema } = await import('../../requests/json-schema.ts');
   const check = await checkJsonSchema(schema);
   const text = await readTextOrInput(context, 'the entity context', entityContext);
   const request = toEnrichRequest(text, schema);

@@ -3,8 +3,8 @@ import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
-import { checkBody, checkIdempotencyKey, checkStreamEntityType } from '../../operations/check-input.ts';
 import { entityLayout } from '../../output/columns.ts';
+import { checkBody, checkIdempotencyKey, checkStreamEntityType } from '../../requests/check-input.ts';
 import { withConnection } from '../connect.ts';
 import {
   addEntitySearchOptions,

@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
-import { checkBody, checkList } from '../check-input.ts';
+import { checkBody, checkList } from '../../requests/check-input.ts';
 import type { Intent, StoredOperation } from '../journal/journal.ts';
 
 /** A search that did not end well, as its journal has it. */

@@ -6,8 +6,8 @@ import {
   type EnrichSchema,
   parseSchema,
   toFieldSchema,
-} from '../../src/operations/enrich-schema.ts';
-import { checkJsonSchema } from '../../src/operations/json-schema.ts';
+} from '../../src/requests/enrich-schema.ts';
+import { checkJsonSchema } from '../../src/requests/json-schema.ts';
 
 const text = { type: 'string' };
 const object = (properties: object): EnrichSchema => ({ type: 'object', properties });

@@ -1,4 +1,4 @@
-import { UsageError } from './errors.ts';
+import { UsageError } from '../errors.ts';
 
 /** Checks a value out of a closed list. Throws UsageError, which names the allowed ones and the nearest of them. */
 export function checkOneOf<Value extends string>(

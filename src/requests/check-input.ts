@@ -1,4 +1,3 @@
-import { checkOneOf, clip } from '../closed-list.ts';
 import { type Limit, limits } from '../contract/limits.ts';
 import {
   type ContactType,
@@ -13,6 +12,7 @@ import {
   webSearchEntityTypes,
 } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
+import { checkOneOf, clip } from './closed-list.ts';
 
 /*
  * What the service would refuse is refused here, before anything is sent or reserved. Each limit counts in its own
