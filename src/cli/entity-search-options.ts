@@ -1,10 +1,11 @@
 import { Argument, type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
-import type { EntitySearchRequest, EntityType } from '../contract/types.ts';
-import { checkList, checkNumber, checkText } from '../requests/check-input.ts';
+import type { EntityType } from '../contract/types.ts';
+import type { EntitySearchInput } from '../requests/entity-search.ts';
+import { checkNumber } from '../requests/within-limits.ts';
 import { readList, readTextArgument } from './inputs.ts';
-import { argumentOf, collect } from './options.ts';
+import { argumentOf, collect, inputNames } from './options.ts';
 
 /** What to find: the options that both forms of Entity Search share. */
 export interface EntitySearchOptions {
@@ -12,15 +13,6 @@ export interface EntitySearchOptions {
   readonly enrichFields?: string[];
   readonly dedupServiceLeads?: string[];
   readonly dedupCustomLeads?: string[];
-}
-
-/** What the options hold once files and standard input are read. */
-export interface EntitySearchInput {
-  readonly objective: string;
-  readonly limit: number | undefined;
-  readonly enrichFields: readonly string[];
-  readonly dedupServiceLeads: readonly string[];
-  readonly dedupCustomLeads: readonly string[];
 }
 
 const searchFor = 'What to find:';
@@ -37,7 +29,7 @@ export function addEntitySearchOptions(
     new Option(
       '--limit <n>',
       `at most this many leads (${entityLimit.min} to ${entityLimit.max}, default ${entityLimit.default})`,
-    ).argParser((value) => checkNumber(entityLimit, '--limit', value)),
+    ).argParser((value) => checkNumber(entityLimit, inputNames.limit, value)),
     new Option(
       '--enrich-fields <names>',
       'further fields to fill, such as funding_stage,headcount',
@@ -71,32 +63,14 @@ export async function readEntitySearchInput(
   options: EntitySearchOptions,
 ): Promise<EntitySearchInput> {
   return {
-    objective: await readTextArgument(context, 'the objective', objective),
+    objective: await readTextArgument(context, inputNames.objective, objective),
     limit: options.limit,
-    enrichFields: await readList('--enrich-fields', 'name', options.enrichFields ?? []),
-    dedupServiceLeads: await readList(
-      '--dedup-service-leads',
+    enrich_fields: await readList(inputNames.enrich_fields, 'name', options.enrichFields ?? []),
+    dedup_service_leads: await readList(
+      inputNames.dedup_service_leads,
       'leads_search_id',
       options.dedupServiceLeads ?? [],
     ),
-    dedupCustomLeads: await readList('--dedup-custom-leads', 'name', options.dedupCustomLeads ?? []),
-  };
-}
-
-/** Pure: what both request bodies hold, each part checked against the interface's limits. Throws UsageError. */
-export function toEntitySearchRequest<Type extends EntityType>(
-  entityType: Type,
-  input: EntitySearchInput,
-): Omit<EntitySearchRequest, 'entity_type'> & { entity_type: Type } {
-  const enrichFields = checkList(limits.entityEnrichFields, '--enrich-fields', input.enrichFields);
-  const serviceLeads = checkList(limits.dedupServiceLeads, '--dedup-service-leads', input.dedupServiceLeads);
-  const customLeads = checkList(limits.dedupCustomLeads, '--dedup-custom-leads', input.dedupCustomLeads);
-  return {
-    entity_type: entityType,
-    objective: checkText(limits.entityObjective, 'the objective', input.objective),
-    limit: input.limit ?? limits.entityLimit.default,
-    ...(enrichFields.length === 0 ? {} : { enrich_fields: enrichFields }),
-    ...(serviceLeads.length === 0 ? {} : { dedup_service_leads: serviceLeads }),
-    ...(customLeads.length === 0 ? {} : { dedup_custom_leads: customLeads }),
+    dedup_custom_leads: await readList(inputNames.dedup_custom_leads, 'name', options.dedupCustomLeads ?? []),
   };
 }

@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { formats } from '../output/writer.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
+import type { InputNames } from '../requests/input-names.ts';
 import { checkFileName } from './inputs.ts';
 import { checkRecordOptions } from './record-output.ts';
 
@@ -37,6 +38,21 @@ export interface RecordOptions {
   readonly columns?: string[];
   readonly csvRaw?: true;
 }
+
+/** What the command line calls the inputs of requests. */
+export const inputNames: InputNames = {
+  objective: 'the objective',
+  limit: '--limit',
+  enrich_fields: '--enrich-fields',
+  dedup_service_leads: '--dedup-service-leads',
+  dedup_custom_leads: '--dedup-custom-leads',
+  enable_web_search: '--enable-web-search',
+  query: 'the query',
+  entity_context: 'the entity context',
+  target: 'the target',
+  instruction: '--instruction',
+  idempotency_key: '--idempotency-key',
+};
 
 /** Headings of the options that several commands take. */
 export const groups = { output: 'Output:', connection: 'Connection:', messages: 'Messages:' } as const;

@@ -6,13 +6,13 @@ import { storeAnswer, storeGarbled } from '../operations/journal/answers.ts';
 import { toFailedEntries } from '../operations/journal/failed.ts';
 import { folderOf, type Journal } from '../operations/journal/journal.ts';
 import type { Layout, LayoutOf } from '../output/columns.ts';
-import { checkIdempotencyKey } from '../requests/check-input.ts';
+import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import { RequestError } from '../transport/errors.ts';
 import type { Request } from '../transport/request.ts';
 import { withConnection } from './connect.ts';
 import { toIntent, withJournal } from './journaled.ts';
 import { createNotes, type Notes } from './notes.ts';
-import type { ConnectionOptions, PaidOptions, RecordOptions } from './options.ts';
+import { type ConnectionOptions, inputNames, type PaidOptions, type RecordOptions } from './options.ts';
 import { printPreview } from './preview.ts';
 import { withOutput } from './record-output.ts';
 import { withWaiting } from './spinner.ts';
@@ -63,7 +63,10 @@ export async function buy<T>(
   options: PurchaseOptions,
   purchase: Purchase<T>,
 ): Promise<Bought | undefined> {
-  const idempotencyKey = checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey());
+  const idempotencyKey = checkIdempotencyKey(
+    options.idempotencyKey ?? context.ids.idempotencyKey(),
+    inputNames,
+  );
   const arrived: { answer?: Answer<T>; ids: Bought['ids']; stored: boolean; records: number } = {
     ids: { idempotencyKey },
     stored: false,

@@ -7,10 +7,11 @@ import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.
 import { type EarlierSearch, toContinuedRequest, toEarlierSearch } from '../operations/search/earlier.ts';
 import { entityLayout } from '../output/columns.ts';
 import { outputChanged } from '../output/open-file.ts';
-import { checkIdempotencyKey } from '../requests/check-input.ts';
+import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import { withConnection } from './connect.ts';
 import { withJournal } from './journaled.ts';
 import { createNotes } from './notes.ts';
+import { inputNames } from './options.ts';
 import { printPreview } from './preview.ts';
 import { withOutput } from './record-output.ts';
 import { type SearchOptions, searchInto } from './search-into.ts';
@@ -25,7 +26,10 @@ export async function continueSearch(
   operationId: string,
   given: SearchOptions,
 ): Promise<void> {
-  const idempotencyKey = checkIdempotencyKey(given.idempotencyKey ?? context.ids.idempotencyKey());
+  const idempotencyKey = checkIdempotencyKey(
+    given.idempotencyKey ?? context.ids.idempotencyKey(),
+    inputNames,
+  );
   const { state } = context.directories;
   await withOperation(context, operationId, async (earlierJournal, operation) => {
     const earlier = toEarlierSearch(await withoutUnbegun(state, operation));

@@ -6,7 +6,7 @@ import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
 import type { PollTimes } from '../operations/task/polling.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../output/columns.ts';
 import type { Format } from '../output/writer.ts';
-import { checkNumber, checkText } from '../requests/check-input.ts';
+import { checkNumber, checkText } from '../requests/within-limits.ts';
 import { type RecordOptions, secondsOf } from './options.ts';
 
 /** Options of every command that reads the leads of a task. */

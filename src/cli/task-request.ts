@@ -1,19 +1,19 @@
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { type CreateTaskRequest, entityTypes } from '../contract/types.ts';
-import { checkBody, checkIdempotencyKey, checkTaskEntityType } from '../requests/check-input.ts';
+import { checkTaskEntityType, toCreateTaskRequest } from '../requests/entity-search.ts';
+import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import {
   addEntitySearchOptions,
-  type EntitySearchInput,
   type EntitySearchOptions,
   readEntitySearchInput,
-  toEntitySearchRequest,
 } from './entity-search-options.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
   addRecordOptions,
   type ConnectionOptions,
+  inputNames,
   type PaidOptions,
   type RecordOptions,
 } from './options.ts';
@@ -49,26 +49,12 @@ export async function readTaskRequest(
   objective: string,
   options: TaskRequestOptions,
 ): Promise<{ request: CreateTaskRequest; idempotencyKey: string }> {
-  const enableWebSearch = options.enableWebSearch === true;
+  const enable_web_search = options.enableWebSearch === true;
   // Before standard input is read for a type that could not be used.
-  checkTaskEntityType(entityType, enableWebSearch);
+  checkTaskEntityType(entityType, enable_web_search, inputNames);
   const input = await readEntitySearchInput(context, objective, options);
   return {
-    request: toCreateTaskRequest(entityType, input, enableWebSearch),
-    idempotencyKey: checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey()),
+    request: toCreateTaskRequest(entityType, { ...input, enable_web_search }, inputNames),
+    idempotencyKey: checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey(), inputNames),
   };
-}
-
-/** Pure: the body of create_task, checked against the interface's limits. Throws UsageError. */
-function toCreateTaskRequest(
-  entityType: string,
-  input: EntitySearchInput,
-  enableWebSearch: boolean,
-): CreateTaskRequest {
-  const request: CreateTaskRequest = {
-    ...toEntitySearchRequest(checkTaskEntityType(entityType, enableWebSearch), input),
-    ...(enableWebSearch ? { enable_web_search: true } : {}),
-  };
-  checkBody(request);
-  return request;
 }

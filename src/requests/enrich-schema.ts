@@ -8,31 +8,31 @@ export type EnrichSchema = EnrichRequest['enrich_fields'];
 const fieldTypes = ['string', 'number', 'integer', 'boolean'] as const;
 const fieldForm = 'name, name:type, or name:type=what it means';
 
-/** Pure: a schema of fields like `headcount:integer=number of employees`. Throws UsageError. */
-export function toFieldSchema(fields: readonly string[]): EnrichSchema {
+/** Pure: a schema of fields like `headcount:integer=number of employees`; `given` is what a message calls one. Throws UsageError. */
+export function toFieldSchema(fields: readonly string[], given: string): EnrichSchema {
   const properties = new Map<string, EnrichSchema>();
   for (const field of fields) {
-    const [name, property] = toProperty(field);
-    if (properties.has(name)) throw new UsageError(`--field ${name} is given twice`);
+    const [name, property] = toProperty(field, given);
+    if (properties.has(name)) throw new UsageError(`${given} ${name} is given twice`);
     properties.set(name, property);
   }
   // From entries: a field may be called __proto__.
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
-function toProperty(field: string): [name: string, property: EnrichSchema] {
+function toProperty(field: string, given: string): [name: string, property: EnrichSchema] {
   const equals = field.indexOf('=');
   const head = equals === -1 ? field : field.slice(0, equals);
   const description = equals === -1 ? '' : field.slice(equals + 1).trim();
   const colon = head.indexOf(':');
   const name = (colon === -1 ? head : head.slice(0, colon)).trim();
   const type = colon === -1 ? 'string' : head.slice(colon + 1).trim();
-  if (name === '') throw new UsageError(`--field has no name: it takes ${fieldForm}`);
+  if (name === '') throw new UsageError(`${given} has no name: it takes ${fieldForm}`);
   const isList = type.endsWith('[]');
   const plain = isList ? type.slice(0, -2) : type;
   if (!fieldTypes.some((one) => one === plain)) {
     throw new UsageError(
-      `--field ${name} has the unknown type "${type.slice(0, 40)}"`,
+      `${given} ${name} has the unknown type "${type.slice(0, 40)}"`,
       `One of: ${fieldTypes.join(', ')}; with [] for a list, as in string[].`,
     );
   }
@@ -40,12 +40,12 @@ function toProperty(field: string): [name: string, property: EnrichSchema] {
   return [name, description === '' ? shape : { ...shape, description }];
 }
 
-/** Pure: the schema in a file, of which nothing is checked but that it is JSON. Throws UsageError. */
-export function parseSchema(text: string, path: string): unknown {
+/** Pure: the schema in a file, of which nothing is checked but that it is JSON; `source` names the file. Throws UsageError. */
+export function parseSchema(text: string, source: string): unknown {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
-    throw new UsageError(`--schema: ${path} is not valid JSON: ${(error as Error).message}`);
+    throw new UsageError(`${source} is not valid JSON: ${(error as Error).message}`);
   }
 }
 

@@ -47,11 +47,11 @@ describe('fields', () => {
     [['city='], { city: { type: 'string' } }],
     [['Größe (m²)'], { 'Größe (m²)': { type: 'string' } }],
   ])('%j', (fields, properties) => {
-    expect(toFieldSchema(fields)).toEqual({ type: 'object', properties });
+    expect(toFieldSchema(fields, '--field')).toEqual({ type: 'object', properties });
   });
 
   it('may be called __proto__', () => {
-    const schema = toFieldSchema(['__proto__:integer', 'constructor']);
+    const schema = toFieldSchema(['__proto__:integer', 'constructor'], '--field');
     expect(JSON.stringify(schema)).toBe(
       '{"type":"object","properties":{"__proto__":{"type":"integer"},"constructor":{"type":"string"}}}',
     );
@@ -68,7 +68,7 @@ describe('fields', () => {
     [['a:b:string'], 'unknown type "b:string"'],
     [['a', 'b', 'a:integer'], '--field a is given twice'],
   ])('%j is refused', (fields, says) => {
-    expect(() => toFieldSchema(fields)).toThrow(says);
+    expect(() => toFieldSchema(fields, '--field')).toThrow(says);
   });
 });
 

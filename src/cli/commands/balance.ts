@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { balanceLayout } from '../../output/columns.ts';
-import { checkNumber } from '../../requests/check-input.ts';
+import { checkNumber } from '../../requests/within-limits.ts';
 import { withConnection } from '../connect.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import {

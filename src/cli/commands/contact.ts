@@ -1,16 +1,21 @@
 import { Argument, Command, Option } from 'commander';
 import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
-import { limits } from '../../contract/limits.ts';
-import { type ContactSearchRequest, contactTypes } from '../../contract/types.ts';
+import { contactTypes } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { JsonView } from '../../json/text.ts';
 import { contactLayout, isContactFound } from '../../output/columns.ts';
-import { checkContactType, checkText } from '../../requests/check-input.ts';
+import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions, argumentOf } from '../options.ts';
+import {
+  addConnectionOptions,
+  addPaidOptions,
+  addRecordOptions,
+  argumentOf,
+  inputNames,
+} from '../options.ts';
 import { buy, type PurchaseOptions } from '../purchase.ts';
 
 interface ContactOptions extends PurchaseOptions {
@@ -44,14 +49,6 @@ export function createContactCommand(context: Context): Command {
   );
 }
 
-/** Pure: the request of a look-up, checked against the interface's limits. Throws UsageError. */
-export function toContactSearchRequest(contactType: string, objective: string): ContactSearchRequest {
-  return {
-    contact_type: checkContactType(contactType),
-    objective: checkText(limits.contactObjective, 'the objective', objective),
-  };
-}
-
 async function runContact(
   context: Context,
   contactType: string,
@@ -60,8 +57,8 @@ async function runContact(
 ): Promise<void> {
   // Before standard input is read for an objective that could not be used.
   checkContactType(contactType);
-  const text = await readTextArgument(context, 'the objective', objective);
-  const request = toContactSearchRequest(contactType, text);
+  const text = await readTextArgument(context, inputNames.objective, objective);
+  const request = toContactSearchRequest(contactType, text, inputNames);
   const bought = await buy(context, options, {
     command: 'contact',
     label: 'looking up',

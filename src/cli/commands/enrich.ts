@@ -1,22 +1,15 @@
 import { Argument, Command, Option } from 'commander';
 import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
-import { limits } from '../../contract/limits.ts';
-import type { EnrichRequest } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { JsonView, kindOf } from '../../json/text.ts';
 import { enrichLayout } from '../../output/columns.ts';
-import { checkText } from '../../requests/check-input.ts';
-import {
-  checkSchemaLimits,
-  type EnrichSchema,
-  parseSchema,
-  toFieldSchema,
-} from '../../requests/enrich-schema.ts';
+import { toEnrichRequest } from '../../requests/enrich.ts';
+import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readNamedFile, readTextOrInput } from '../inputs.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions, collect } from '../options.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions, collect, inputNames } from '../options.ts';
 import { buy, noResultText, type PurchaseOptions } from '../purchase.ts';
 
 interface EnrichOptions extends PurchaseOptions {
@@ -61,14 +54,6 @@ export function createEnrichCommand(context: Context): Command {
   );
 }
 
-/** Pure: the request of an enrichment, checked against the interface's limits. Throws UsageError. */
-export function toEnrichRequest(entityContext: string, schema: EnrichSchema): EnrichRequest {
-  return {
-    entity_context: checkText(limits.enrichContext, 'the entity context', entityContext),
-    enrich_fields: schema,
-  };
-}
-
 async function runEnrich(
   context: Context,
   entityContext: string | undefined,
@@ -77,8 +62,8 @@ async function runEnrich(
   const schema = checkSchemaLimits(await readSchema(options));
   const { checkJsonSchema } = await import('../../requests/json-schema.ts');
   const check = await checkJsonSchema(schema);
-  const text = await readTextOrInput(context, 'the entity context', entityContext);
-  const request = toEnrichRequest(text, schema);
+  const text = await readTextOrInput(context, inputNames.entity_context, entityContext);
+  const request = toEnrichRequest(text, schema, inputNames);
   const fields = Object.keys(schema.properties as object);
   const bought = await buy(context, options, {
     command: 'enrich',
@@ -100,8 +85,9 @@ async function runEnrich(
 }
 
 async function readSchema({ schema, field }: EnrichOptions): Promise<unknown> {
-  if (schema !== undefined) return parseSchema(await readNamedFile(schema, '--schema'), schema);
-  if (field !== undefined) return toFieldSchema(field);
+  if (schema !== undefined)
+    return parseSchema(await readNamedFile(schema, '--schema'), `--schema: ${schema}`);
+  if (field !== undefined) return toFieldSchema(field, '--field');
   throw new UsageError(
     'no fields are asked for: enrich takes --schema or --field',
     'As in --field "headcount:integer=number of employees".',

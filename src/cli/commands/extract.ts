@@ -2,31 +2,28 @@ import { Argument, Command, Option } from 'commander';
 import { type Answer, requests, type Success } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { limits, web2listLimit } from '../../contract/limits.ts';
-import { type ExtractRequest, extractionTypes } from '../../contract/types.ts';
-import { UsageError } from '../../errors.ts';
+import { extractionTypes } from '../../contract/types.ts';
 import { objectMembers } from '../../json/text.ts';
 import { itemsLayout } from '../../output/columns.ts';
-import { checkExtractionType, checkNumber, checkText } from '../../requests/check-input.ts';
-import { checkPublicUrl } from '../../requests/public-url.ts';
+import { checkExtractionType, toExtractRequest } from '../../requests/extract.ts';
+import { checkNumber } from '../../requests/within-limits.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
 import { itemsOf } from '../kept-answer.ts';
 import { createNotes } from '../notes.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions, argumentOf } from '../options.ts';
+import {
+  addConnectionOptions,
+  addPaidOptions,
+  addRecordOptions,
+  argumentOf,
+  inputNames,
+} from '../options.ts';
 import { buy, type PurchaseOptions, toReason } from '../purchase.ts';
 
 interface ExtractOptions extends PurchaseOptions {
   readonly instruction?: string;
   readonly limit?: number;
-}
-
-/** What the options hold once files and standard input are read. */
-interface ExtractInput {
-  readonly type: string;
-  readonly target: string;
-  readonly instruction: string | undefined;
-  readonly limit: number | undefined;
 }
 
 const help: CommandHelp = {
@@ -60,34 +57,12 @@ export function createExtractCommand(context: Context): Command {
     new Option(
       '--limit <n>',
       `at most this many items (${extractLimit.min} to ${extractLimit.max}, default ${extractLimit.default}); web2list always brings up to ${web2listLimit}`,
-    ).argParser((value) => checkNumber(extractLimit, '--limit', value)),
+    ).argParser((value) => checkNumber(extractLimit, inputNames.limit, value)),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to extract:'));
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
     (type: string, target: string, given: ExtractOptions) => runExtract(context, type, target, given),
   );
-}
-
-/** Pure: the request of an extraction, checked against the interface's rules. Throws UsageError. */
-export function toExtractRequest(input: ExtractInput): ExtractRequest {
-  const type = checkExtractionType(input.type);
-  const target = checkText(limits.extractTarget, 'the target', input.target.trim());
-  const instruction =
-    input.instruction === undefined
-      ? undefined
-      : checkText(limits.extractInstruction, '--instruction', input.instruction.trim());
-  const said = instruction === undefined ? {} : { instruction };
-  if (type !== 'web2list') {
-    return { type, target, ...said, limit: input.limit ?? limits.extractLimit.default };
-  }
-  if (!instruction) {
-    throw new UsageError(
-      'web2list needs --instruction: what to extract from the page',
-      'As in --instruction "people: name, role, link".',
-    );
-  }
-  // The service ignores a limit here.
-  return { type, target: checkPublicUrl('the target', target), instruction };
 }
 
 async function runExtract(
@@ -99,13 +74,11 @@ async function runExtract(
   const { instruction, limit } = options;
   // Before standard input is read for an instruction that could not be used.
   checkExtractionType(type);
-  const request = toExtractRequest({
-    type,
-    target,
-    instruction:
-      instruction === undefined ? undefined : await readTextArgument(context, '--instruction', instruction),
-    limit,
-  });
+  const said =
+    instruction === undefined
+      ? undefined
+      : await readTextArgument(context, inputNames.instruction, instruction);
+  const request = toExtractRequest(type, { target, instruction: said, limit }, inputNames);
   if (request.type === 'web2list' && limit !== undefined) {
     createNotes(context, options).warn(
       `web2list ignores --limit: it always brings up to ${web2listLimit} items`,

@@ -1,15 +1,13 @@
 import { Argument, Command } from 'commander';
 import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
-import { limits } from '../../contract/limits.ts';
-import type { DeepSearchRequest } from '../../contract/types.ts';
 import { arrayItems, JsonView } from '../../json/text.ts';
 import { researchLayout } from '../../output/columns.ts';
-import { checkText } from '../../requests/check-input.ts';
+import { toDeepSearchRequest } from '../../requests/deep-search.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options.ts';
 import { buy, noResultText, type PurchaseOptions } from '../purchase.ts';
 
 const help: CommandHelp = {
@@ -35,14 +33,9 @@ export function createResearchCommand(context: Context): Command {
   );
 }
 
-/** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */
-export function toDeepSearchRequest(query: string): DeepSearchRequest {
-  // The document does not trim it. White space says nothing, and would be paid for.
-  return { query: checkText(limits.deepSearchQuery, 'the query', query.trim()) };
-}
-
 async function runResearch(context: Context, query: string, options: PurchaseOptions): Promise<void> {
-  const request = toDeepSearchRequest(await readTextArgument(context, 'the query', query));
+  const text = await readTextArgument(context, inputNames.query, query);
+  const request = toDeepSearchRequest(text, inputNames);
   const bought = await buy(context, options, {
     command: 'research',
     label: 'researching',

@@ -4,17 +4,14 @@ import type { Context } from '../../context.ts';
 import { streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { entityLayout } from '../../output/columns.ts';
-import { checkBody, checkIdempotencyKey, checkStreamEntityType } from '../../requests/check-input.ts';
+import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
+import { checkIdempotencyKey } from '../../requests/within-limits.ts';
 import { withConnection } from '../connect.ts';
-import {
-  addEntitySearchOptions,
-  readEntitySearchInput,
-  toEntitySearchRequest,
-} from '../entity-search-options.ts';
+import { addEntitySearchOptions, readEntitySearchInput } from '../entity-search-options.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { withJournal } from '../journaled.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions } from '../options.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options.ts';
 import { printPreview } from '../preview.ts';
 import { withOutput } from '../record-output.ts';
 import { type SearchOptions, searchInto } from '../search-into.ts';
@@ -70,10 +67,13 @@ async function runSearch(
     );
   }
   // Before standard input is read for an objective that could not be used.
-  const type = checkStreamEntityType(entityType);
-  const request = toEntitySearchRequest(type, await readEntitySearchInput(context, objective, options));
-  checkBody(request);
-  const idempotencyKey = checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey());
+  checkStreamEntityType(entityType);
+  const input = await readEntitySearchInput(context, objective, options);
+  const request = toEntitySearchRequest(entityType, input, inputNames);
+  const idempotencyKey = checkIdempotencyKey(
+    options.idempotencyKey ?? context.ids.idempotencyKey(),
+    inputNames,
+  );
 
   await withConnection(context, options, async (connection) => {
     const { settings, preview } = connection;

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { LeadpipeError, type Outcome, stoppedBy } from '../../errors.ts';
 import { localKeys } from '../../local-service/keys.ts';
 import { switchTable } from '../../local-service/switches.ts';
-import { checkNumber } from '../../requests/check-input.ts';
+import { checkNumber } from '../../requests/within-limits.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { checkFileName } from '../inputs.ts';
 import { createNotes } from '../notes.ts';

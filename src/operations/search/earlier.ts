@@ -2,7 +2,9 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
-import { checkBody, checkList } from '../../requests/check-input.ts';
+import { checkBody } from '../../requests/entity-search.ts';
+import { wireNames } from '../../requests/input-names.ts';
+import { checkList } from '../../requests/within-limits.ts';
 import type { Intent, StoredOperation } from '../journal/journal.ts';
 
 /** A search that did not end well, as its journal has it. */
@@ -78,11 +80,19 @@ export function toContinuedRequest(
     limit: rest,
     ...(serviceLeads.length === 0
       ? {}
-      : { dedup_service_leads: checkList(limits.dedupServiceLeads, 'dedup_service_leads', serviceLeads) }),
+      : {
+          dedup_service_leads: checkList(
+            limits.dedupServiceLeads,
+            wireNames.dedup_service_leads,
+            serviceLeads,
+          ),
+        }),
     ...(customLeads.length === 0
       ? {}
-      : { dedup_custom_leads: checkList(limits.dedupCustomLeads, 'dedup_custom_leads', customLeads) }),
+      : {
+          dedup_custom_leads: checkList(limits.dedupCustomLeads, wireNames.dedup_custom_leads, customLeads),
+        }),
   };
-  checkBody(continued);
+  checkBody(continued, wireNames);
   return continued;
 }

@@ -1,0 +1,106 @@
+import { limits } from '../contract/limits.ts';
+import {
+  type CreateTaskRequest,
+  type EntitySearchRequest,
+  type EntityType,
+  entityTypes,
+  type StreamEntityType,
+  streamEntityTypes,
+  webSearchEntityTypes,
+} from '../contract/types.ts';
+import { UsageError } from '../errors.ts';
+import { checkOneOf } from './closed-list.ts';
+import type { InputNames } from './input-names.ts';
+import { checkList, checkNumber, checkText } from './within-limits.ts';
+
+/** What to find: what both forms of Entity Search take beside the type. */
+export interface EntitySearchInput {
+  readonly objective: string;
+  readonly limit?: number | undefined;
+  readonly enrich_fields?: readonly string[] | undefined;
+  readonly dedup_service_leads?: readonly string[] | undefined;
+  readonly dedup_custom_leads?: readonly string[] | undefined;
+}
+
+/** Pure: the body of a streaming search, checked against the interface's limits. Throws UsageError. */
+export function toEntitySearchRequest(
+  entityType: string,
+  input: EntitySearchInput,
+  names: InputNames,
+): EntitySearchRequest {
+  const request = { entity_type: checkStreamEntityType(entityType), ...toSearched(input, names) };
+  checkBody(request, names);
+  return request;
+}
+
+/** Pure: the body of create_task, checked against the interface's limits. Throws UsageError. */
+export function toCreateTaskRequest(
+  entityType: string,
+  input: EntitySearchInput & { readonly enable_web_search?: boolean | undefined },
+  names: InputNames,
+): CreateTaskRequest {
+  const enableWebSearch = input.enable_web_search === true;
+  const request = {
+    entity_type: checkTaskEntityType(entityType, enableWebSearch, names),
+    ...toSearched(input, names),
+    ...(enableWebSearch ? { enable_web_search: true } : {}),
+  };
+  checkBody(request, names);
+  return request;
+}
+
+function toSearched(input: EntitySearchInput, names: InputNames): Omit<EntitySearchRequest, 'entity_type'> {
+  const { enrich_fields = [], dedup_service_leads = [], dedup_custom_leads = [] } = input;
+  const enrichFields = checkList(limits.entityEnrichFields, names.enrich_fields, enrich_fields);
+  const serviceLeads = checkList(limits.dedupServiceLeads, names.dedup_service_leads, dedup_service_leads);
+  const customLeads = checkList(limits.dedupCustomLeads, names.dedup_custom_leads, dedup_custom_leads);
+  return {
+    objective: checkText(limits.entityObjective, names.objective, input.objective),
+    limit: checkNumber(limits.entityLimit, names.limit, input.limit ?? limits.entityLimit.default),
+    ...(enrichFields.length === 0 ? {} : { enrich_fields: enrichFields }),
+    ...(serviceLeads.length === 0 ? {} : { dedup_service_leads: serviceLeads }),
+    ...(customLeads.length === 0 ? {} : { dedup_custom_leads: customLeads }),
+  };
+}
+
+/** Checks the whole body, once all its parts are known. Throws UsageError. */
+export function checkBody(request: EntitySearchRequest | CreateTaskRequest, names: InputNames): void {
+  const { max, unit } = limits.requestBody;
+  const size = Buffer.byteLength(JSON.stringify(request));
+  if (size > max) {
+    throw new UsageError(
+      `the request body has ${size} ${unit}: it takes up to ${max} ${unit}`,
+      `Shorten ${names.dedup_custom_leads}, which is most of it.`,
+    );
+  }
+}
+
+/** Checks an entity type for a streaming search; the two that only tasks accept say where to go. Throws UsageError. */
+export function checkStreamEntityType(value: string): StreamEntityType {
+  if (webSearchEntityTypes.some((one) => one === value)) {
+    throw new UsageError(`${value} can't be streamed: it needs open web search, which runs as a task`, {
+      is: 'stream_refused_type',
+      entityType: value,
+    });
+  }
+  return checkOneOf('entity type', value, streamEntityTypes, words);
+}
+
+/** Checks an entity type for a task; two of them need open web search. Throws UsageError. */
+export function checkTaskEntityType(
+  value: string,
+  enableWebSearch: boolean,
+  { enable_web_search }: InputNames,
+): EntityType {
+  const type = checkOneOf('entity type', value, entityTypes, words);
+  if (!enableWebSearch && webSearchEntityTypes.some((one) => one === type)) {
+    throw new UsageError(
+      `${type} is found by open web search only`,
+      `Add ${enable_web_search}; it usually costs more, and takes a minute or two.`,
+    );
+  }
+  return type;
+}
+
+/** What people call the parts of these names. */
+const words = { people: 'person', x: 'twitter', channel: 'creator', shop: 'store' };

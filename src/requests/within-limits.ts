@@ -1,0 +1,55 @@
+import { type Limit, limits } from '../contract/limits.ts';
+import { UsageError } from '../errors.ts';
+import { clip } from './closed-list.ts';
+import type { InputNames } from './input-names.ts';
+
+/*
+ * What the service would refuse is refused here, before anything is sent or reserved. Each limit counts in its own
+ * unit, and each message names the input as the caller does, the limit, the unit and what was found. All throw
+ * UsageError.
+ */
+
+/** Checks a text against its limit; returns it as it will be sent (trimmed where the limit says so). */
+export function checkText(limit: Limit, name: string, text: string): string {
+  const sent = limit.trimmed ? text.trim() : text;
+  const size = limit.unit === 'bytes' ? Buffer.byteLength(sent) : [...sent].length;
+  if (size < limit.min) {
+    throw new UsageError(`${name} is empty: it takes ${rangeOf(limit)}`);
+  }
+  if (size > limit.max) {
+    throw new UsageError(`${name} has ${size} ${limit.unit}: it takes ${rangeOf(limit)}`);
+  }
+  return sent;
+}
+
+/** Checks a whole number; from a command line it comes as a text, such as `50`. */
+export function checkNumber(limit: Limit, name: string, given: string | number): number {
+  const text = String(given);
+  const value = /^-?\d{1,17}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (Number.isNaN(value)) throw new UsageError(`${name} takes ${rangeOf(limit)}, not "${clip(text)}"`);
+  if (value < limit.min || value > limit.max) {
+    throw new UsageError(`${name} is ${value}: it takes ${rangeOf(limit)}`);
+  }
+  return value;
+}
+
+/** Checks the number of items of a list. */
+export function checkList(limit: Limit, name: string, items: readonly string[]): string[] {
+  if (items.length > limit.max) {
+    throw new UsageError(`${name} has ${items.length} items: it takes up to ${limit.max} items`);
+  }
+  return [...items];
+}
+
+/** Checks an Idempotency-Key, which has to stand in an HTTP header. */
+export function checkIdempotencyKey(key: string, { idempotency_key: name }: InputNames): string {
+  checkText(limits.idempotencyKey, name, key);
+  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) {
+    throw new UsageError(`${name} takes visible ASCII characters, which is what a header can carry`);
+  }
+  return key;
+}
+
+function rangeOf({ min, max, unit }: Limit): string {
+  return `${min} to ${max} ${unit}`;
+}
