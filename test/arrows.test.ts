@@ -28,9 +28,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   output: ['contract', 'json', 'errors', 'context'],
   config: ['requests', 'contract', 'errors', 'context', 'files'],
-  'local-service': ['contract'],
+  'local-service': ['contract', 'json'],
   conformance: ['contract', 'context', 'errors', 'json'],
-  connection: ['config', 'client', 'transport', 'contract', 'errors', 'context', 'local-service'],
+  connection: ['requests', 'config', 'client', 'transport', 'contract', 'errors', 'context', 'local-service'],
   cli: [
     'connection',
     'operations',

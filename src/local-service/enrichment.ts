@@ -1,5 +1,5 @@
+import { isSchema, type Schema } from '../json/schema-size.ts';
 import { numberIn } from './conditions.ts';
-import { isSchema, type Schema } from './enrich-schema.ts';
 import { answersOf } from './facts.ts';
 import type { Lead } from './lead.ts';
 

@@ -1,6 +1,7 @@
 import { limits } from '../contract/limits.ts';
 import type { EnrichRequest } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
+import { isSchema, sizeOfSchema } from '../json/schema-size.ts';
 
 /** What Enrich takes as `enrich_fields`: a JSON Schema whose root is an object with properties. */
 export type EnrichSchema = EnrichRequest['enrich_fields'];
@@ -57,7 +58,7 @@ export function checkSchemaLimits(value: unknown): EnrichSchema {
   if (!isSchema(value.properties) || Object.keys(value.properties).length === 0) {
     throw new UsageError('the schema has no properties: its root takes at least one');
   }
-  const { levels, properties } = measure(value);
+  const { levels, properties } = sizeOfSchema(value);
   if (levels > limits.enrichSchemaDepth.max) {
     throw new UsageError(
       `the schema has ${levels} levels of nesting: it takes up to ${limits.enrichSchemaDepth.max} levels`,
@@ -75,58 +76,6 @@ export function checkSchemaLimits(value: unknown): EnrichSchema {
   return value;
 }
 
-const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'];
-const single = [
-  'items',
-  'prefixItems',
-  'additionalItems',
-  'unevaluatedItems',
-  'contains',
-  'additionalProperties',
-  'unevaluatedProperties',
-  'propertyNames',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'not',
-  'if',
-  'then',
-  'else',
-];
-
-/**
- * The document says "12 levels of nesting" and "200 cumulative properties" and not what counts. Taken here is the
- * mildest reading, so that nothing is refused that the service would take: a level is a schema that holds schemas
- * (a plain field is none), and a property is an entry of any `properties`, wherever it stands. A $ref is not followed.
- */
-function measure(root: EnrichSchema): { levels: number; properties: number } {
-  let levels = 0;
-  let properties = 0;
-  // A list instead of recursion: the nesting of a hostile file would end the stack.
-  const open = [{ schema: root, level: 1 }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const parts = partsOf(next.schema);
-    if (parts.length > 0) levels = Math.max(levels, next.level);
-    if (isSchema(next.schema.properties)) properties += Object.keys(next.schema.properties).length;
-    for (const schema of parts) open.push({ schema, level: next.level + 1 });
-  }
-  return { levels, properties };
-}
-
-function partsOf(schema: EnrichSchema): EnrichSchema[] {
-  const parts: unknown[] = [];
-  for (const keyword of maps) {
-    const map = schema[keyword];
-    if (isSchema(map)) for (const part of Object.values(map)) parts.push(part);
-  }
-  for (const keyword of single) {
-    const part = schema[keyword];
-    if (Array.isArray(part)) for (const one of part) parts.push(one);
-    else parts.push(part);
-  }
-  return parts.filter(isSchema);
-}
-
 /** As it will be sent, which is what the limit of bytes counts. */
 function textOf(schema: EnrichSchema): string {
   try {
@@ -134,8 +83,4 @@ function textOf(schema: EnrichSchema): string {
   } catch {
     throw new UsageError('the schema is nested too deeply to be sent');
   }
-}
-
-function isSchema(value: unknown): value is EnrichSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

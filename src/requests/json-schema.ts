@@ -101,8 +101,14 @@ function toDeviations(errors: readonly ErrorObject[], value: unknown): string[] 
 
 function toText({ instancePath, message, params }: ErrorObject): string {
   const allowed: unknown = params.allowedValues ?? params.allowedValue ?? params.additionalProperty;
-  const values = allowed === undefined ? '' : ` (${[allowed].flat().map(String).join(', ').slice(0, 200)})`;
+  const values =
+    allowed === undefined ? '' : ` (${[allowed].flat().map(toValueText).join(', ').slice(0, 200)})`;
   return `at ${instancePath === '' ? 'its root' : instancePath.slice(0, 200)}: ${message}${values}`;
+}
+
+/** A value of the schema can be an object, of which String() makes nothing or an error. */
+function toValueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Null is how a service says that it found nothing. */

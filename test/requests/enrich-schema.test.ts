@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
+import { toSchema } from '../../src/local-service/enrich-schema.ts';
 import {
   checkSchemaLimits,
   type EnrichSchema,
@@ -112,6 +113,43 @@ describe('limits', () => {
   it.each(beyond)('%s: refused', (_, schema, says) => {
     expect(() => checkSchemaLimits(schema)).toThrow(UsageError);
     expect(() => checkSchemaLimits(schema)).toThrow(says);
+  });
+
+  /** 13 levels, the last of which is under this keyword. */
+  const through = (keyword: string, part: unknown): EnrichSchema => {
+    let schema: EnrichSchema = { type: 'object', [keyword]: part };
+    for (let level = 1; level < 12; level++) schema = object({ inner: schema });
+    return schema;
+  };
+  const single = [
+    'unevaluatedProperties',
+    'unevaluatedItems',
+    'additionalItems',
+    'propertyNames',
+    'items',
+    'not',
+  ];
+  it.each<readonly [name: string, schema: unknown]>([
+    ...within,
+    ...beyond.map(([name, schema]) => [name, schema] as const),
+    ...single.map((keyword) => [keyword, through(keyword, object({ a: text }))] as const),
+    ['dependencies', through('dependencies', { a: object({ a: text }) })],
+    ['names of dependencies', through('dependencies', { a: ['b'] })],
+    [
+      '201 properties that are true',
+      object({ a: object(Object.fromEntries(Object.keys(many(201)).map((name) => [name, true]))) }),
+    ],
+  ])('%s: the local service judges alike', (_, schema) => {
+    const isTaken = (check: () => unknown): boolean => {
+      try {
+        check();
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const source = JSON.stringify({ short: 'the local service has read it' });
+    expect(isTaken(() => toSchema(schema, source))).toBe(isTaken(() => checkSchemaLimits(schema)));
   });
 
   it('counts the bytes that are sent: 262144, and not one more', () => {
@@ -250,6 +288,16 @@ describe('JSON Schema', () => {
       ['at its root: must NOT have additional properties (b)'],
     ],
     [object({ 'a/b~c': text }), { 'a/b~c': null }, ['at /a~1b~0c: must be string, and is null']],
+    [
+      object({ a: { enum: [{ toString: 1 }, ['x'], null, 'y'] } }),
+      { a: 'z' },
+      ['at /a: must be equal to one of the allowed values ({"toString":1}, ["x"], null, y)'],
+    ],
+    [
+      object({ a: { const: { toString: 1 } } }),
+      { a: 1 },
+      ['at /a: must be equal to constant ({"toString":1})'],
+    ],
     [
       object({ a: { type: 'array', items: text } }),
       { a: [1, 2, 3, 4, 5, 6, 7] },

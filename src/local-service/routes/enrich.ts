@@ -1,9 +1,10 @@
 import { limits } from '../../contract/limits.ts';
 import { type EnrichResponse, noResultTexts } from '../../contract/types.ts';
+import type { Schema } from '../../json/schema-size.ts';
 import { authenticate, receive } from '../admission.ts';
 import { answer } from '../answer.ts';
 import { runBilled } from '../billed.ts';
-import { type Schema, toSchema } from '../enrich-schema.ts';
+import { toSchema } from '../enrich-schema.ts';
 import { fillSchema } from '../enrichment.ts';
 import { text } from '../fields.ts';
 import { findLead } from '../lead-finder.ts';

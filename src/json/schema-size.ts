@@ -1,0 +1,52 @@
+/** A JSON Schema that is an object; one that is `true` or `false` holds nothing. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** Keywords whose value is an object of schemas by name. */
+const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'];
+/** Keywords whose value is a schema, or a list of them. */
+const schemas = [
+  'items',
+  'prefixItems',
+  'additionalItems',
+  'unevaluatedItems',
+  'contains',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'propertyNames',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'not',
+  'if',
+  'then',
+  'else',
+];
+
+/**
+ * The document says "12 levels of nesting" and "200 cumulative properties" and not what counts. Taken here is the
+ * mildest reading, so that nothing is refused that the service would take: a level is a schema that holds schemas
+ * (a plain field is none), and a property is an entry of any `properties`, wherever it stands. A $ref is not followed.
+ */
+export function sizeOfSchema(root: Schema): { readonly levels: number; readonly properties: number } {
+  let levels = 0;
+  let properties = 0;
+  // A list instead of recursion: the nesting of a hostile file would end the stack.
+  const open = [{ schema: root, level: 1 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const parts = partsOf(next.schema);
+    if (parts.length > 0) levels = Math.max(levels, next.level);
+    if (isSchema(next.schema.properties)) properties += Object.keys(next.schema.properties).length;
+    for (const schema of parts) open.push({ schema, level: next.level + 1 });
+  }
+  return { levels, properties };
+}
+
+function partsOf(schema: Schema): Schema[] {
+  const named = maps.map((keyword) => schema[keyword]).filter(isSchema);
+  const parts = [...named.map(Object.values), ...schemas.map((keyword) => schema[keyword])];
+  return parts.flat(1).filter(isSchema);
+}
+
+export function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
