@@ -35,6 +35,7 @@ export type Charged = 'no' | 'maybe' | 'yes';
  */
 export type Facts =
   | { readonly is: 'stream_refused_type'; readonly entityType: string }
+  | { readonly is: 'secret_in_address' }
   | { readonly is: 'no_target' }
   | { readonly is: 'no_key'; readonly profile: string }
   | { readonly is: 'key_of_other_origin'; readonly profile: string; readonly origin: string }

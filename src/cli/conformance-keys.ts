@@ -1,7 +1,7 @@
 import { furtherKeys, type KeyName } from '../conformance/row.ts';
-import { flawOfKey } from '../connection/address-and-key.ts';
 import { UsageError } from '../errors.ts';
 import type { localKeys } from '../local-service/keys.ts';
+import { flawOfKey } from '../requests/api-key.ts';
 import { readNamedFile } from './inputs.ts';
 
 type FurtherKeys = Partial<Record<KeyName, string>>;

@@ -6,6 +6,7 @@ type Hints = { readonly [Is in Facts['is']]: (facts: Extract<Facts, { is: Is }>)
 const hints: Hints = {
   stream_refused_type: ({ entityType }) =>
     `Use \`leadpipe task run ${entityType} "<objective>" --enable-web-search\`.`,
+  secret_in_address: () => 'Put the API key in LEADPIPE_API_KEY instead.',
   no_target: () =>
     [
       'With an account, run:  leadpipe auth login',

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
+import { toBaseUrl } from '../requests/address.ts';
 import { checkOneOf, clip } from '../requests/closed-list.ts';
-import { toBaseUrl } from './address.ts';
 
 /** What a profile can set. Every setting is optional. */
 export interface Settings {

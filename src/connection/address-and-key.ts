@@ -1,8 +1,9 @@
-import { isLoopback, toBaseUrl } from '../config/address.ts';
 import type { Profile } from '../config/settings.ts';
 import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
 import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
+import { isLoopback, toBaseUrl } from '../requests/address.ts';
+import { checkKey } from '../requests/api-key.ts';
 
 /** An address of the service, and a key for it. */
 export interface Target {
@@ -71,28 +72,6 @@ export async function findKey(
   }
   const apiKey = await readStoredKey(context, name, record);
   return { apiKey: checkKey(apiKey, `the ${record.store}`), source: record.store };
-}
-
-/** A shorter key is found in ordinary text, which would be masked with it. */
-const shortestKey = 8;
-
-/** Pure: a key that can be used. Throws ConfigurationError, which does not repeat it. */
-export function checkKey(key: string, source: string): string {
-  const flaw = flawOfKey(key);
-  if (flaw === undefined) return key;
-  throw new ConfigurationError(
-    `the key in ${source} ${flaw}`,
-    'Check that the whole key was copied, and nothing else.',
-  );
-}
-
-/** Pure: what is wrong with a key; undefined for one that a header can carry, and that can be masked, in JSON too. */
-export function flawOfKey(key: string): string | undefined {
-  if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(key)) {
-    return 'holds white space, " or \\, or characters that no header can carry';
-  }
-  if (key.length >= shortestKey) return undefined;
-  return `has ${key.length} characters; one of fewer than ${shortestKey} could not be masked where a service repeats it`;
 }
 
 /** Pure: whether requests to an address go through the proxy that the environment names. */

@@ -1,6 +1,5 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { toAddressText } from '../../config/address.ts';
 import type { Profile } from '../../config/settings.ts';
 import {
   findAddress,
@@ -14,6 +13,7 @@ import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { toAddressText } from '../../requests/address.ts';
 import { StoppedError } from '../../transport/errors.ts';
 import { proxyFor } from '../../transport/proxy.ts';
 import { addressOf, withConnection } from '../connect.ts';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { toAddressText, toBaseUrl } from '../../../config/address.ts';
 import { changeSetting } from '../../../config/change-settings.ts';
 import { KeychainError } from '../../../config/keychain.ts';
 import { checkProfileName, type Profile, readProfile } from '../../../config/settings.ts';
@@ -11,9 +10,11 @@ import {
   readKeyRecord,
   storeKey,
 } from '../../../config/stored-keys.ts';
-import { checkKey, findAddress } from '../../../connection/address-and-key.ts';
+import { findAddress } from '../../../connection/address-and-key.ts';
 import type { Context } from '../../../context.ts';
 import { ConfigurationError, UsageError } from '../../../errors.ts';
+import { toAddressText, toBaseUrl } from '../../../requests/address.ts';
+import { checkKey } from '../../../requests/api-key.ts';
 import { addressOf, withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { readInput } from '../../inputs.ts';

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { toAddressText } from '../../../config/address.ts';
 import { readProfile } from '../../../config/settings.ts';
 import { findAddress, findKey, noTarget } from '../../../connection/address-and-key.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { memberLayout } from '../../../output/columns.ts';
+import { toAddressText } from '../../../requests/address.ts';
 import { StoppedError } from '../../../transport/errors.ts';
 import { addressOf, withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { toBaseUrl } from '../../../config/address.ts';
 import { changeSetting } from '../../../config/change-settings.ts';
 import { checkSettingName, profileInUse, settingNames, toSettingValue } from '../../../config/settings.ts';
 import { readKeyRecord } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
+import { toBaseUrl } from '../../../requests/address.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { readNamedFile } from '../../inputs.ts';
 import { createNotes } from '../../notes.ts';

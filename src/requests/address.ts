@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, type Facts } from '../errors.ts';
 
 /** Whether a host name is this machine: plain http is allowed for these alone. */
 export function isLoopback(hostname: string): boolean {
@@ -18,7 +18,7 @@ export function toBaseUrl(address: string, source: string): URL {
   }
   if (url.username !== '' || url.password !== '') {
     // The address itself is not repeated: it holds a secret.
-    throw refused(source, 'it holds a user name or password', 'Put the API key in LEADPIPE_API_KEY instead.');
+    throw refused(source, 'it holds a user name or password', { is: 'secret_in_address' });
   }
   if (url.search !== '' || url.hash !== '') {
     throw refused(source, 'it has a query or a fragment', 'Give the address alone: https://host.');
@@ -38,6 +38,6 @@ export function toAddressText({ href }: URL): string {
   return href.replace(/\/$/, '');
 }
 
-function refused(source: string, why: string, hint: string, cause?: unknown): ConfigurationError {
-  return new ConfigurationError(`the address from ${source} is refused: ${why}`, hint, cause);
+function refused(source: string, why: string, more: string | Facts, cause?: unknown): ConfigurationError {
+  return new ConfigurationError(`the address from ${source} is refused: ${why}`, more, cause);
 }
