@@ -1,3 +1,5 @@
+import type { EntitySearchRequest } from './contract/types.ts';
+
 /**
  * How a run can end. Every error names one, and one table (cli/exit-codes.ts) turns it into the exit code,
  * so that nothing below the command line knows a number.
@@ -42,7 +44,54 @@ export type Facts =
   /** `keyOrigin` is what a stored key is for. */
   | { readonly is: 'no_address'; readonly keyOrigin: string | undefined }
   | { readonly is: 'bad_switch' }
-  | { readonly is: 'port_in_use' };
+  | { readonly is: 'port_in_use' }
+  /** It may have been charged, and only the balance can tell. */
+  | { readonly is: 'in_doubt' }
+  | { readonly is: 'key_used' }
+  | { readonly is: 'key_of_other_request' }
+  | { readonly is: 'no_credits' }
+  | { readonly is: 'unauthenticated' }
+  | { readonly is: 'private_authority' }
+  | { readonly is: 'no_journal' }
+  | { readonly is: 'no_result' }
+  /** `stored` answers can be shown again; others perhaps be had again with the same key, where the endpoint `replays`. */
+  | {
+      readonly is: 'answer_undelivered';
+      readonly stored: boolean;
+      readonly replays: boolean;
+      readonly idempotencyKey: string;
+      readonly operationId?: string;
+    }
+  /** `rest` is how many leads of the request are missing. */
+  | {
+      readonly is: 'search_cut';
+      readonly rest: number;
+      readonly leadsSearchId: string;
+      readonly operationId: string | undefined;
+      readonly request: EntitySearchRequest;
+    }
+  | { readonly is: 'not_a_search'; readonly operationId: string }
+  | { readonly is: 'continued'; readonly by: string }
+  | { readonly is: 'search_complete'; readonly operationId: string }
+  | { readonly is: 'continue_elsewhere'; readonly operationId: string }
+  | { readonly is: 'damaged_leads' }
+  | { readonly is: 'columns_unknown' }
+  | { readonly is: 'begun_elsewhere'; readonly origin: string }
+  | { readonly is: 'task_created'; readonly leadsSearchId: string }
+  | { readonly is: 'task_unbegun'; readonly operationId: string }
+  /** `pts` is the position to go on from; `ended` tasks get no more leads. */
+  | {
+      readonly is: 'task_left';
+      readonly leadsSearchId: string;
+      readonly pts: number;
+      readonly ended: boolean;
+      readonly goOn: 'wait' | 'fetch';
+      readonly operationId: string | undefined;
+    }
+  | { readonly is: 'read_elsewhere'; readonly leadsSearchId: string; readonly pts: number }
+  | { readonly is: 'read_again'; readonly leadsSearchId: string; readonly output: string }
+  | { readonly is: 'replay_too_old'; readonly operationId: string }
+  | { readonly is: 'output_unfinished'; readonly operationId: string };
 
 export interface ErrorDetails {
   /** What to do about it, one line; where that needs the name of an option or a command, the facts stand instead. */
@@ -72,9 +121,11 @@ export class LeadpipeError extends Error {
     this.details = details;
   }
 
-  /** The same error, of the same class, with more known about it. */
+  /** The same error, of the same class, with more known about it. Another hint, or other facts, replace both. */
   with(details: ErrorDetails): this {
-    const more = new LeadpipeError(this.outcome, this.message, { ...this.details, ...details });
+    const { hint: _, facts: __, ...rest } = this.details;
+    const known = details.hint === undefined && details.facts === undefined ? this.details : rest;
+    const more = new LeadpipeError(this.outcome, this.message, { ...known, ...details });
     if (this.stack !== undefined) more.stack = this.stack;
     Object.setPrototypeOf(more, Object.getPrototypeOf(this));
     return Object.assign(more as this, { ...this, details: more.details });
@@ -108,7 +159,8 @@ export class LocalIoError extends LeadpipeError {
   }
 }
 
-function toAdvice(more: string | Facts | undefined): Pick<ErrorDetails, 'hint' | 'facts'> {
+/** Pure: a hint as it stands, or the facts for one. */
+export function toAdvice(more: string | Facts | undefined): Pick<ErrorDetails, 'hint' | 'facts'> {
   if (more === undefined || more === '') return {};
   return typeof more === 'string' ? { hint: more } : { facts: more };
 }

@@ -1,3 +1,6 @@
+import { LeadpipeError } from '../errors.ts';
+import { countOf } from '../operations/search/buy.ts';
+
 export interface ClosingFacts {
   readonly leads?: number;
   readonly state?: string | undefined;
@@ -21,6 +24,14 @@ export function toClosingLine(facts: ClosingFacts): string {
   return shown.filter((fact) => fact !== undefined).join(' · ');
 }
 
-export function countOf(leads: number): string {
-  return `${leads} ${leads === 1 ? 'lead' : 'leads'}`;
+/** The error of `--exit-status`, where everything went well and brought nothing. */
+export function toNothingFound(ids: {
+  readonly requestId: string | undefined;
+  readonly operationId: string | undefined;
+}): LeadpipeError {
+  const { requestId, operationId } = ids;
+  return new LeadpipeError('no_result', 'no leads were found', {
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(operationId === undefined ? {} : { operationId }),
+  });
 }

@@ -1,6 +1,20 @@
 import type { Facts, LeadpipeError } from '../errors.ts';
+import type { ConnectionOptions, RecordOptions } from './options.ts';
+import { shellWord } from './shell-word.ts';
 
-type Hints = { readonly [Is in Facts['is']]: (facts: Extract<Facts, { is: Is }>) => string };
+/** The command that ran, which a hint has to fit. */
+export interface Ran {
+  readonly options: Partial<ConnectionOptions & RecordOptions>;
+  /** Whether the command has an option of this name, given or not. */
+  has(option: `--${string}`): boolean;
+}
+
+type Hints = { readonly [Is in Facts['is']]: (facts: Extract<Facts, { is: Is }>, ran: Ran) => string };
+
+const newKey = 'a new purchase needs a new --idempotency-key.';
+
+const inDoubt =
+  'It may have been charged. Compare `leadpipe balance` before you run it again: a new run is a new purchase.';
 
 /** What to type, for each kind of facts: a kind without a sentence does not compile. */
 const hints: Hints = {
@@ -23,12 +37,104 @@ const hints: Hints = {
     `Store the key of that address (leadpipe auth login${flagOf(profile)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
   bad_switch: () => '`leadpipe serve --help` lists them.',
   port_in_use: () => 'Choose another with --port, or 0 for any free one.',
+  in_doubt: () => inDoubt,
+  key_used: () => `This key was used before; ${newKey}`,
+  key_of_other_request: () => `This key belongs to another request; ${newKey}`,
+  no_credits: (_, { has }) =>
+    has('--limit') ? 'See `leadpipe balance`; a smaller --limit reserves less.' : 'See `leadpipe balance`.',
+  unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
+  private_authority: () =>
+    'For an authority of your own: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
+  no_journal: () =>
+    'Nothing was sent. Make it writable, name another place with LEADPIPE_STATE_DIR, or do without: --no-history.',
+  no_result: () =>
+    'The service finished without a result. Whether that is charged is up to it: compare `leadpipe balance`.',
+  answer_undelivered({ stored, replays, idempotencyKey, operationId = '' }) {
+    if (stored) return `The answer is kept. To print it, for nothing: leadpipe history show ${operationId}`;
+    return replays
+      ? `The service may give the answer again, without a charge: run it with --idempotency-key ${idempotencyKey}.`
+      : 'The answer can not be had again: a new run is a new purchase.';
+  },
+  search_cut({ rest, leadsSearchId, operationId, request }) {
+    if (rest <= 0) return 'All leads that were asked for have arrived.';
+    if (operationId !== undefined) {
+      return `To search on for the rest, as a new purchase: leadpipe search --continue ${operationId}`;
+    }
+    const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
+    const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
+    return `To search on for the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
+  },
+  not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
+  continued: ({ by }) => `Continue that one: leadpipe search --continue ${by}`,
+  search_complete: ({ operationId }) => `Print it again: leadpipe history show ${operationId}`,
+  continue_elsewhere: ({ operationId }) =>
+    `Nothing was sent. To go on in another file, with all of its leads: leadpipe search --continue ${operationId} -o <file>`,
+  damaged_leads: () => 'What can be read of it: leadpipe history show; leadpipe has changed nothing.',
+  columns_unknown: () => 'Name them with --columns.',
+  begun_elsewhere: ({ origin }) =>
+    origin === 'local' ? 'Give --local.' : `Give --base-url ${origin}, and its key in LEADPIPE_API_KEY.`,
+  task_created: ({ leadsSearchId }) =>
+    `It goes on at the service; read it with: ${toCommand(['task', 'wait', leadsSearchId])}`,
+  task_unbegun: ({ operationId }, { options }) =>
+    `To go on, without buying it twice: ${toResumption(operationId, options)}`,
+  task_left: (task, { options }) =>
+    `${task.ended ? 'Its leads stay readable' : 'It goes on at the service'}, and reading costs nothing. To go on: ${toContinuation(task, options)}`,
+  read_elsewhere({ leadsSearchId, pts }, { options }) {
+    const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
+    return `To read ${pts === 0 ? 'all of it' : 'the rest'} into another file, for nothing: ${again} -o <file>`;
+  },
+  read_again({ leadsSearchId, output }, { options }) {
+    const again = toCommand(['task', 'wait', leadsSearchId, '-o', output, ...routeWords(options)]);
+    return `To read all of it again, for nothing, once ${output}.part is out of the way: ${again}`;
+  },
+  replay_too_old: ({ operationId }, { options }) =>
+    `Sending it again may buy it again. To do so: ${toResumption(operationId, options)} --replay-create`,
+  output_unfinished: ({ operationId }, { options }) =>
+    `To finish that one: ${toResumption(operationId, options)}; or write to another file`,
 };
 
+const noCommand: Ran = { options: {}, has: () => false };
+
 /** Pure: what to do about an error, in the words of the command line; undefined where there is nothing to say. */
-export function toHint({ details: { hint, facts } }: LeadpipeError): string | undefined {
+export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noCommand): string | undefined {
   if (hint !== undefined || facts === undefined) return hint;
-  return (hints[facts.is] as (facts: Facts) => string)(facts);
+  return (hints[facts.is] as (facts: Facts, ran: Ran) => string)(facts, ran);
+}
+
+/** Pure: the command that resumes the operation of a task, or reads on from the position where there is none. */
+export function toContinuation(
+  { leadsSearchId, goOn, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is' | 'ended'>,
+  options: Ran['options'],
+): string {
+  if (operationId !== undefined) return toResumption(operationId, options);
+  const { append, output, format } = options;
+  const words = ['task', goOn, leadsSearchId, ...from(pts), ...routeWords(options)];
+  // The file itself holds the rows so far; a .part has to be finished by hand.
+  if (append && output !== undefined) words.push('-o', output, '--append');
+  if (append && format !== undefined) words.push('-f', format);
+  return toCommand(words);
+}
+
+function toResumption(operationId: string, options: Ran['options']): string {
+  return toCommand(['task', 'resume', operationId, ...routeWords(options)]);
+}
+
+function from(pts: number): string[] {
+  return pts === 0 ? [] : ['--pts', String(pts)];
+}
+
+/** The options that name the same service again. */
+function routeWords({ local, baseUrl, profile }: Ran['options']): string[] {
+  return [
+    ...(local ? ['--local'] : []),
+    ...(baseUrl === undefined ? [] : ['--base-url', baseUrl]),
+    ...(profile === undefined ? [] : ['--profile', profile]),
+  ];
+}
+
+/** A command line of leadpipe, to copy. */
+function toCommand(words: readonly string[]): string {
+  return ['leadpipe', ...words].map(shellWord).join(' ');
 }
 
 function flagOf(profile: string): string {

@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts';
 import { formats } from '../output/writer.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import type { InputNames } from '../requests/input-names.ts';
+import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import { checkFileName } from './inputs.ts';
 import { checkRecordOptions } from './record-output.ts';
 
@@ -90,7 +91,10 @@ export function addReportOptions(command: Command, group: string = groups.messag
 
 export function addPaidOptions(command: Command): Command {
   return add(command, groups.connection, [
-    new Option('--idempotency-key <key>', 'key of this purchase; a new one each time when not given'),
+    new Option(
+      '--idempotency-key <key>',
+      'key of this purchase; a new one each time when not given',
+    ).argParser((key) => checkIdempotencyKey(key, inputNames)),
     new Option('--dry-run', 'print the request that would be sent, and send nothing'),
     new Option('--no-history', 'keep no record on this machine: nothing can be shown again or continued'),
   ]);

@@ -4,6 +4,7 @@ import type { Outcome } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { addHelp, type CommandHelp, usualWidth } from './help.ts';
+import type { Ran } from './hints.ts';
 import { reportError } from './report.ts';
 import { toUsageError } from './usage-errors.ts';
 
@@ -113,20 +114,25 @@ const help: CommandHelp = {
 
 /** Runs a command line; returns the exit code. Never throws. */
 export async function runProgram(context: Context, argv: readonly string[]): Promise<number> {
+  let ran: Ran | undefined;
   try {
     const program = await createProgram(context, argv);
+    program.hook('preAction', (_, action) => {
+      ran = { options: action.opts(), has: (option) => action.options.some(({ long }) => long === option) };
+    });
     await program.parseAsync(toCommandLine(program, argv), { from: 'user' });
     return exitCodeOf('complete');
   } catch (error) {
-    if (!(error instanceof CommanderError)) return reportThrown(context, error, argv);
+    if (!(error instanceof CommanderError)) return reportThrown(context, error, argv, ran);
     if (error.exitCode === 0) return exitCodeOf('complete');
     return reportThrown(context, await toUsageError(error, () => createWholeProgram(context)), argv);
   }
 }
 
 /** Reports whatever was thrown, as the command line asks for it; returns the exit code. */
-export function reportThrown(context: Context, error: unknown, argv: readonly string[]): number {
+export function reportThrown(context: Context, error: unknown, argv: readonly string[], ran?: Ran): number {
   return reportError(context, error, {
+    ran,
     jsonErrors: argv.includes('--json-errors'),
     verbose: argv.includes('--verbose') || argv.includes('-v'),
   });

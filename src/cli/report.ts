@@ -3,11 +3,13 @@ import { LeadpipeError } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { foldFacts } from '../output/facts.ts';
 import { exitCodeOf } from './exit-codes.ts';
-import { toHint } from './hints.ts';
+import { type Ran, toHint } from './hints.ts';
 
 export interface ReportOptions {
   readonly jsonErrors: boolean;
   readonly verbose: boolean;
+  /** The command that ran; undefined when none came to that. */
+  readonly ran: Ran | undefined;
 }
 
 /**
@@ -18,14 +20,20 @@ export function reportError(context: Context, thrown: unknown, options: ReportOp
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
   const exit = exitCodeOf(error.outcome);
   if (error.outcome === 'reader_closed') return exit;
+  const hint = toHint(error, options.ran);
   const { stream } = context.stderr;
-  stream.write(options.jsonErrors ? `${toJson(error, exit)}\n` : toText(error, context.stderr.columns));
+  stream.write(
+    options.jsonErrors ? `${toJson(error, exit, hint)}\n` : toText(error, hint, context.stderr.columns),
+  );
   if (options.verbose) stream.write(`${stackOf(error)}\n`);
   return exit;
 }
 
-function toText(error: LeadpipeError, columns: number | undefined): string {
-  const { message, details } = error;
+function toText(
+  { message, details }: LeadpipeError,
+  hint: string | undefined,
+  columns: number | undefined,
+): string {
   const facts = [
     details.requestId === undefined ? undefined : `request ${details.requestId}`,
     details.operationId === undefined ? undefined : `operation ${details.operationId}`,
@@ -33,15 +41,18 @@ function toText(error: LeadpipeError, columns: number | undefined): string {
   ].filter((fact) => fact !== undefined);
   // The rest is wrapped by the terminal, and so can still be copied as the one line it is.
   const folded = foldFacts(toTerminalText(facts.join(' · ')), columns);
-  const lines = [`leadpipe: ${message}`, ...(toHint(error)?.split('\n') ?? []), ...folded];
+  const lines = [`leadpipe: ${message}`, ...(hint?.split('\n') ?? []), ...folded];
   return lines
     .filter((line) => line !== undefined && line !== '')
     .map((line) => `${toTerminalText(line as string)}\n`)
     .join('');
 }
 
-function toJson(thrown: LeadpipeError, exit: number): string {
-  const { message, outcome, details } = thrown;
+function toJson(
+  { message, outcome, details }: LeadpipeError,
+  exit: number,
+  hint: string | undefined,
+): string {
   const error = {
     type: toTerminalText(details.type ?? outcome),
     status: details.status ?? null,
@@ -52,7 +63,7 @@ function toJson(thrown: LeadpipeError, exit: number): string {
     idempotency_key: textOrNull(details.idempotencyKey),
     charged: details.charged ?? null,
     retryable: details.retryable ?? false,
-    hint: textOrNull(toHint(thrown)),
+    hint: textOrNull(hint),
   };
   return JSON.stringify({ error });
 }

@@ -1,6 +1,7 @@
 import { LeadpipeError } from '../errors.ts';
 import type { HistoryRecord } from '../operations/journal/history.ts';
 import { keptDays } from '../operations/journal/retention.ts';
+import { isTask, kindOf } from '../operations/kinds.ts';
 import { shellWord } from './shell-word.ts';
 
 /** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
@@ -14,14 +15,14 @@ export function toUnknownOperation(operationId: string, known: readonly string[]
 }
 
 /** Pure: the error of a purchase of which nothing can be shown, and where its leads are instead. */
-export function toNothingKept(record: HistoryRecord, hadAnswer: boolean): LeadpipeError {
+export function toNothingKept(record: HistoryRecord, kind: string, hadAnswer: boolean): LeadpipeError {
   const { operation_id, output, state } = record;
-  if (record.command?.startsWith('task ')) {
+  if (isTask(kind)) {
     const place = output === null ? '' : `Its output is ${output}. `;
     return notFound(
       `the leads of the task of ${operation_id} are at the service, not here`,
       'not_kept',
-      `${place}${toNextCommand(record) ?? 'See: leadpipe task list'}`,
+      `${place}${toNextCommand(record, kind) ?? 'See: leadpipe task list'}`,
     );
   }
   if (hadAnswer) {
@@ -34,22 +35,23 @@ export function toNothingKept(record: HistoryRecord, hadAnswer: boolean): Leadpi
   return notFound(
     `${operation_id} brought nothing that could be shown: ${state}`,
     'no_answer',
-    toNextCommand(record) ?? 'What it was is in: leadpipe history list',
+    toNextCommand(record, kind) ?? 'What it was is in: leadpipe history list',
   );
 }
 
 /** Pure: what makes sense after a look at a purchase; undefined when it is done. */
-export function toNextCommand(record: HistoryRecord): string | undefined {
-  const { operation_id, state, command, leads_search_id, leads } = record;
+export function toNextCommand(record: HistoryRecord, kind: string): string | undefined {
+  const { operation_id, state, leads_search_id, leads } = record;
   if (state === 'running') return 'It is still at work.';
-  if (command?.startsWith('task ')) {
+  if (isTask(kind)) {
     if (state === 'interrupted' || state === 'unknown') {
       return `To go on: leadpipe task resume ${operation_id}`;
     }
     if (leads_search_id === null) return undefined;
     return `To read them again, for nothing: leadpipe task fetch ${shellWord(leads_search_id)}`;
   }
-  const canGoOn = command?.startsWith('search ') && leads_search_id !== null && (leads ?? 0) > 0;
+  const goesOn = kindOf(kind)?.goesOn === 'continue';
+  const canGoOn = goesOn && leads_search_id !== null && (leads ?? 0) > 0;
   if (canGoOn && (state === 'partial' || state === 'interrupted')) {
     return `To search on for the rest: leadpipe search --continue ${operation_id}`;
   }

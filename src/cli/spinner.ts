@@ -1,15 +1,15 @@
 import type { Context } from '../context.ts';
 import type { JsonText } from '../json/text.ts';
+import type { Delivery } from '../operations/delivery.ts';
 import { createProgress, type Progress } from '../output/progress.ts';
 import { colorOf } from './color.ts';
 import type { ConnectionOptions } from './options.ts';
-import type { RecordOutput } from './record-output.ts';
 
 /** Runs `work` under a spinner that counts what it delivers. */
 export async function withSpinner<T>(
   context: Context,
   options: ConnectionOptions,
-  output: RecordOutput,
+  output: Delivery,
   label: string,
   work: (
     deliver: (records: readonly JsonText[]) => Promise<void>,
@@ -22,7 +22,7 @@ export async function withSpinner<T>(
     records === 0 ? shown : `${shown}: ${records} so far`,
   );
   const deliver = async (some: readonly JsonText[]): Promise<void> => {
-    if (output.onTerminal) spinner.pause();
+    if (output.file === undefined && context.stdout.isTerminal) spinner.pause();
     await output.write(some);
     records += some.length;
     spinner.update();

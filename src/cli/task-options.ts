@@ -1,13 +1,16 @@
 import { Argument, type Command, Option } from 'commander';
 import type { Settings } from '../config/settings.ts';
+import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
 import { UsageError } from '../errors.ts';
-import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
-import type { PollTimes } from '../operations/task/polling.ts';
+import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../operations/task/reading.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../output/columns.ts';
 import type { Format } from '../output/writer.ts';
 import { checkNumber, checkText } from '../requests/within-limits.ts';
-import { type RecordOptions, secondsOf } from './options.ts';
+import { toClosingLine } from './closing-line.ts';
+import { createNotes } from './notes.ts';
+import { type ConnectionOptions, type RecordOptions, secondsOf } from './options.ts';
+import { createListener } from './orders.ts';
 
 /** Options of every command that reads the leads of a task. */
 export interface TaskReadOptions {
@@ -72,15 +75,19 @@ export function addWaitingOptions(command: Command): Command {
 }
 
 /** Pure: option, then profile, then the default of the reference workflow. */
-export function toPollTimes(options: FollowOptions, settings: Settings): PollTimes {
+export function toReadTerms(
+  { pollInterval, waitTimeout, num = pageSize, positions }: FollowOptions,
+  settings: Settings,
+): ReadTerms {
   return {
-    firstMs: 1000 * (options.pollInterval ?? settings['poll.interval'] ?? pollSeconds.first),
-    maxMs: 1000 * (settings['poll.max'] ?? pollSeconds.max),
+    num,
+    positions: positions === true,
+    poll: {
+      firstMs: 1000 * (pollInterval ?? settings['poll.interval'] ?? pollSeconds.first),
+      maxMs: 1000 * (settings['poll.max'] ?? pollSeconds.max),
+    },
+    patienceMs: waitTimeout === undefined ? undefined : waitTimeout * 1000,
   };
-}
-
-export function toPageSize({ num }: TaskReadOptions): number {
-  return num ?? pageSize;
 }
 
 /** Throws UsageError: only a line of JSON can carry more than the columns it was given. */
@@ -88,20 +95,6 @@ export function checkPositions({ positions }: TaskReadOptions, format: Format): 
   if (positions && format !== 'jsonl') {
     throw new UsageError(`--positions goes with jsonl, not ${format}`, 'Add -f jsonl.');
   }
-}
-
-/** Pure: records that say where they stand, so that a consumer can drop repeats. */
-export function withPositions(records: readonly JsonText[], leadsSearchId: string, pts: number): JsonText[] {
-  const id = JSON.stringify(leadsSearchId);
-  return records.map((record, index) =>
-    withMembers(
-      [
-        ['leads_search_id', id],
-        ['position', String(pts + index)],
-      ],
-      record,
-    ),
-  );
 }
 
 /**
@@ -113,12 +106,15 @@ export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
   return (records) => entityLayout(enrichFieldsOf(records));
 }
 
-/** Pure: the names of the enrich fields that these records have. */
-export function enrichFieldsOf(records: readonly JsonText[]): string[] {
-  const names = records.flatMap((record) => [
-    ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),
-  ]);
-  return [...new Set(names)];
+/** Shows how the reading of a task goes, and says in one line what it came to. */
+export function createTaskListener(context: Context, options: ConnectionOptions): TaskListener {
+  const { say } = createNotes(context, options);
+  return {
+    ...createListener(context, options),
+    ended({ leads, leadsSearchId, requestId, operationId, summary: { state, stopReason } }) {
+      say(toClosingLine({ leads, state, stopReason, leadsSearchId, requestId, operationId }));
+    },
+  };
 }
 
 function add(command: Command, options: readonly Option[]): Command {

@@ -2,7 +2,6 @@ import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { type CreateTaskRequest, entityTypes } from '../contract/types.ts';
 import { checkTaskEntityType, toCreateTaskRequest } from '../requests/entity-search.ts';
-import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import {
   addEntitySearchOptions,
   type EntitySearchOptions,
@@ -48,13 +47,10 @@ export async function readTaskRequest(
   entityType: string,
   objective: string,
   options: TaskRequestOptions,
-): Promise<{ request: CreateTaskRequest; idempotencyKey: string }> {
+): Promise<CreateTaskRequest> {
   const enable_web_search = options.enableWebSearch === true;
   // Before standard input is read for a type that could not be used.
   checkTaskEntityType(entityType, enable_web_search, inputNames);
   const input = await readEntitySearchInput(context, objective, options);
-  return {
-    request: toCreateTaskRequest(entityType, { ...input, enable_web_search }, inputNames),
-    idempotencyKey: checkIdempotencyKey(options.idempotencyKey ?? context.ids.idempotencyKey(), inputNames),
-  };
+  return toCreateTaskRequest(entityType, { ...input, enable_web_search }, inputNames);
 }

@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
+import { createTurns } from '../turns.ts';
 import { enrichedContent, enrichedReference, scoreOf } from './entity-parts.ts';
 import { entityTable, type TableColumn } from './table-columns.ts';
-import { createTurns } from './turns.ts';
 
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {

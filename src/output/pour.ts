@@ -1,5 +1,5 @@
+import { createTurns } from '../turns.ts';
 import type { Sink } from './sink.ts';
-import { createTurns } from './turns.ts';
 
 /** Characters after which a write is due. A page of a search is nearly always one write, and no more than this waits. */
 const worthAWrite = 1 << 20;

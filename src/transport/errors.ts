@@ -1,5 +1,5 @@
 import type { Endpoint } from '../contract/endpoints.ts';
-import { type ErrorDetails, LeadpipeError } from '../errors.ts';
+import { type ErrorDetails, LeadpipeError, toAdvice } from '../errors.ts';
 import { type Fault, verdictOf } from './policy.ts';
 
 interface RequestErrorDetails extends ErrorDetails {
@@ -20,7 +20,7 @@ export class RequestError extends LeadpipeError {
     const { outcome, charged, hint } = verdictOf(fault, endpoint);
     super(outcome, message, {
       type: fault,
-      hint,
+      ...(rest.hint === undefined && rest.facts === undefined ? toAdvice(hint) : {}),
       charged,
       retryable: outcome === 'temporary',
       ...rest,

@@ -1,4 +1,4 @@
-import { stoppedBy } from '../errors.ts';
+import { stoppedBy, toAdvice } from '../errors.ts';
 import { ConnectFailure, notTls, ProxyRefusal } from './connect.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
@@ -41,7 +41,7 @@ export function toFailure(
   const what = cause instanceof Error ? cause.message : String(cause);
   return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {
     ...known(call, requestId),
-    ...(fault === 'certificate' ? { hint: certificateHint((cause as NodeJS.ErrnoException).code) } : {}),
+    ...(fault === 'certificate' ? toAdvice(certificateHint((cause as NodeJS.ErrnoException).code)) : {}),
     cause: error,
   });
 }

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../contract/endpoints.ts';
-import type { Charged, Outcome } from '../errors.ts';
+import type { Charged, Facts, Outcome } from '../errors.ts';
 
 /**
  * Everything that can go wrong between a request and its answer.
@@ -54,7 +54,7 @@ function groupOf(endpoint: Endpoint): Group {
 interface Verdict {
   readonly outcome: Outcome;
   readonly charged: Charged;
-  readonly hint: string;
+  readonly hint: string | Facts;
 }
 
 interface PolicyRow {
@@ -66,14 +66,12 @@ interface PolicyRow {
   readonly paid: Outcome;
   /** Whether a paid request may have cost credits. */
   readonly charged: Charged;
-  /** What to do, one line. */
-  readonly hint: string;
+  /** What to do, one line; facts where that needs the words of whoever prints it. */
+  readonly hint: string | Facts;
 }
 
 const notOurs = 'Check the address: whatever answers there is not the service.';
-const inDoubt =
-  'It may have been charged. Compare `leadpipe balance` before you run it again: a new run is a new purchase.';
-const newKey = 'a new purchase needs a new --idempotency-key.';
+const inDoubt: Facts = { is: 'in_doubt' };
 
 const never = again(0, 0, 0, 0, 0);
 /** Nothing was sent, so everything may be sent again. */
@@ -123,20 +121,10 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     'Ask whoever runs the service to enable it, or choose another type.',
   ),
   busy: row(again(6, 6, 6, 6, 6), 'temporary', 'no', 'Wait for running requests to end, then run it again.'),
-  already_exists: row(
-    again(0, untilCreated, 0, 5, 0),
-    'unknown',
-    'no',
-    `This key was used before; ${newKey}`,
-  ),
-  conflict: row(never, 'unknown', 'no', `This key belongs to another request; ${newKey}`),
-  no_credits: row(never, 'credits', 'no', 'See `leadpipe balance`; a smaller --limit reserves less.'),
-  unauthenticated: row(
-    never,
-    'authentication',
-    'no',
-    'Check the API key, and that it belongs to this address: leadpipe auth status.',
-  ),
+  already_exists: row(again(0, untilCreated, 0, 5, 0), 'unknown', 'no', { is: 'key_used' }),
+  conflict: row(never, 'unknown', 'no', { is: 'key_of_other_request' }),
+  no_credits: row(never, 'credits', 'no', { is: 'no_credits' }),
+  unauthenticated: row(never, 'authentication', 'no', { is: 'unauthenticated' }),
   forbidden: row(
     never,
     'authentication',
@@ -155,11 +143,10 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
 
 const clockOrRenewal =
   'If the clock of this machine is right, whoever runs the service has to renew its certificate.';
-const privateAuthority =
-  'For an authority of your own: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.';
+const privateAuthority: Facts = { is: 'private_authority' };
 
 /** What to do about a certificate, by the code that Node gives its refusal; other codes have the hint of the row. */
-const certificateHints: Readonly<Record<string, string>> = {
+const certificateHints: Readonly<Record<string, string | Facts>> = {
   CERT_HAS_EXPIRED: clockOrRenewal,
   CERT_NOT_YET_VALID: clockOrRenewal,
   ERR_TLS_CERT_ALTNAME_INVALID: 'Check the address: the service there has other names.',
@@ -171,7 +158,7 @@ const certificateHints: Readonly<Record<string, string>> = {
 };
 
 /** What to do about a certificate that was refused with this code. */
-export function certificateHint(code = ''): string {
+export function certificateHint(code = ''): string | Facts {
   return certificateHints[code] ?? policy.certificate.hint;
 }
 
@@ -194,7 +181,7 @@ export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
 }
 
 /** What is read costs nothing, and can be read again. */
-function readHint(fault: Fault, { read, hint }: PolicyRow): string {
+function readHint(fault: Fault, { read, hint }: PolicyRow): string | Facts {
   if (fault === 'garbled' || fault === 'unexplained') return notOurs;
   return read === 'temporary' && fault !== 'unsent' ? 'Nothing was charged; run it again.' : hint;
 }
@@ -207,7 +194,7 @@ function row(
   attempts: PolicyRow['again'],
   outcome: Outcome | readonly [read: Outcome, create: Outcome, paid: Outcome],
   charged: Charged,
-  hint: string,
+  hint: string | Facts,
 ): PolicyRow {
   const [read, create, paid] = typeof outcome === 'string' ? [outcome, outcome, outcome] : outcome;
   return { again: attempts, read, create, paid, charged, hint };

@@ -1,5 +1,6 @@
 import type { Clock } from '../context.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
+import { toAdvice } from '../errors.ts';
 import { RequestError } from './errors.ts';
 import { pause } from './pause.ts';
 import { attemptsOf, isDoubtful } from './policy.ts';
@@ -88,12 +89,14 @@ function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): R
     last.fault === 'already_exists'
       ? `${doubt.message}; asked again with the same key, the service has that request already: its answer is lost`
       : `${doubt.message}; asked again: ${last.message}`;
+  const { hint: _, facts: __, ...known } = last.details;
+  const { hint, facts, type = doubt.fault } = doubt.details;
   return new RequestError(doubt.fault, endpoint, message, {
-    ...last.details,
-    type: doubt.details.type ?? doubt.fault,
+    ...known,
+    ...toAdvice(hint ?? facts),
+    type,
     charged: 'maybe',
     retryable: false,
-    hint: doubt.details.hint ?? '',
     cause: last,
   });
 }

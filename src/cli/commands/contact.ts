@@ -1,10 +1,9 @@
 import { Argument, Command, Option } from 'commander';
-import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { contactTypes } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { JsonView } from '../../json/text.ts';
-import { contactLayout, isContactFound } from '../../output/columns.ts';
+import { isContactFound } from '../../output/columns.ts';
 import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
@@ -16,7 +15,7 @@ import {
   argumentOf,
   inputNames,
 } from '../options.ts';
-import { buy, type PurchaseOptions } from '../purchase.ts';
+import { buy, type PurchaseOptions } from '../orders.ts';
 
 interface ContactOptions extends PurchaseOptions {
   readonly exitStatus?: true;
@@ -59,15 +58,7 @@ async function runContact(
   checkContactType(contactType);
   const text = await readTextArgument(context, inputNames.objective, objective);
   const request = toContactSearchRequest(contactType, text, inputNames);
-  const bought = await buy(context, options, {
-    command: 'contact',
-    label: 'looking up',
-    shape: 'single',
-    layout: contactLayout,
-    request: (key) => requests.contactSearch(request, key),
-    send: (client, key) => client.contactSearch(request, key, context.signal),
-    recordsOf: async (answer) => [answer.text],
-  });
+  const bought = await buy(context, options, 'contact', request, 'looking up');
   if (bought === undefined) return;
   const found = isContactFound(new JsonView(bought.text));
   bought.close(`${request.contact_type} ${found ? 'found' : 'not found'}`);

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Context, Keychain } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
+import type { Delivery } from '../../operations/delivery.ts';
 import { type Layout, memberLayout } from '../../output/columns.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -22,7 +23,7 @@ import {
   type ConnectionOptions,
   type RecordOptions,
 } from '../options.ts';
-import { type RecordOutput, withOutput } from '../record-output.ts';
+import { withOutput } from '../record-output.ts';
 
 type DoctorOptions = ConnectionOptions & RecordOptions;
 
@@ -100,7 +101,7 @@ function askedOnce(keychain: Keychain): Keychain {
   };
 }
 
-async function write(output: RecordOutput, { check, result, found, fix }: Finding): Promise<void> {
+async function write(output: Delivery, { check, result, found, fix }: Finding): Promise<void> {
   await output.write([JSON.stringify({ check, result, found, fix })]);
 }
 

@@ -1,16 +1,14 @@
 import { Argument, Command, Option } from 'commander';
-import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { JsonView, kindOf } from '../../json/text.ts';
-import { enrichLayout } from '../../output/columns.ts';
 import { toEnrichRequest } from '../../requests/enrich.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readNamedFile, readTextOrInput } from '../inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, collect, inputNames } from '../options.ts';
-import { buy, noResultText, type PurchaseOptions } from '../purchase.ts';
+import { buy, type PurchaseOptions } from '../orders.ts';
 
 interface EnrichOptions extends PurchaseOptions {
   readonly schema?: string;
@@ -65,16 +63,7 @@ async function runEnrich(
   const text = await readTextOrInput(context, inputNames.entity_context, entityContext);
   const request = toEnrichRequest(text, schema, inputNames);
   const fields = Object.keys(schema.properties as object);
-  const bought = await buy(context, options, {
-    command: 'enrich',
-    label: 'enriching',
-    shape: 'single',
-    layout: enrichLayout(fields),
-    request: (key) => requests.enrich(request, key),
-    send: (client, key) => client.enrich(request, key, context.signal),
-    failureOf: noResultText,
-    recordsOf: async (answer) => [answer.text],
-  });
+  const bought = await buy(context, options, 'enrich', request, 'enriching');
   if (bought === undefined) return;
   const answer = new JsonView(bought.text).inner('answer');
   for (const deviation of check.deviations(JSON.parse(answer?.text ?? 'null'))) {

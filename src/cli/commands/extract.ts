@@ -1,16 +1,12 @@
 import { Argument, Command, Option } from 'commander';
-import { type Answer, requests, type Success } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
-import { objectMembers } from '../../json/text.ts';
-import { itemsLayout } from '../../output/columns.ts';
 import { checkExtractionType, toExtractRequest } from '../../requests/extract.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
-import { itemsOf } from '../kept-answer.ts';
 import { createNotes } from '../notes.ts';
 import {
   addConnectionOptions,
@@ -19,7 +15,7 @@ import {
   argumentOf,
   inputNames,
 } from '../options.ts';
-import { buy, type PurchaseOptions, toReason } from '../purchase.ts';
+import { buy, type PurchaseOptions } from '../orders.ts';
 
 interface ExtractOptions extends PurchaseOptions {
   readonly instruction?: string;
@@ -84,21 +80,7 @@ async function runExtract(
       `web2list ignores --limit: it always brings up to ${web2listLimit} items`,
     );
   }
-  const bought = await buy(context, options, {
-    command: 'extract',
-    label: 'extracting',
-    shape: 'list',
-    layout: itemsLayout,
-    request: (key) => requests.extract(request, key),
-    send: (client, key) => client.extract(request, key, context.signal),
-    failureOf,
-    recordsOf: (answer) => itemsOf(answer.text),
-  });
+  const bought = await buy(context, options, 'extract', request, 'extracting');
   if (bought === undefined) return;
   bought.close(`${bought.records} ${bought.records === 1 ? 'item' : 'items'}`);
-}
-
-/** The reason that stands in place of the items. */
-function failureOf({ value, text }: Answer<Success>): string | undefined {
-  return value.success ? undefined : toReason(objectMembers(text).get('data') ?? 'null');
 }

@@ -1,14 +1,12 @@
 import { Argument, Command } from 'commander';
-import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { arrayItems, JsonView } from '../../json/text.ts';
-import { researchLayout } from '../../output/columns.ts';
 import { toDeepSearchRequest } from '../../requests/deep-search.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options.ts';
-import { buy, noResultText, type PurchaseOptions } from '../purchase.ts';
+import { buy, type PurchaseOptions } from '../orders.ts';
 
 const help: CommandHelp = {
   examples: [
@@ -36,16 +34,7 @@ export function createResearchCommand(context: Context): Command {
 async function runResearch(context: Context, query: string, options: PurchaseOptions): Promise<void> {
   const text = await readTextArgument(context, inputNames.query, query);
   const request = toDeepSearchRequest(text, inputNames);
-  const bought = await buy(context, options, {
-    command: 'research',
-    label: 'researching',
-    shape: 'single',
-    layout: researchLayout,
-    request: (key) => requests.deepSearch(request, key),
-    send: (client, key) => client.deepSearch(request, key, context.signal),
-    failureOf: noResultText,
-    recordsOf: async (answer) => [answer.text],
-  });
+  const bought = await buy(context, options, 'research', request, 'researching');
   if (bought === undefined) return;
   const citations = arrayItems(
     new JsonView(bought.text).inner('answer')?.member('Citations') ?? 'null',

@@ -1,20 +1,26 @@
 import { Command, Option } from 'commander';
-import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
-import { entityLayout } from '../../output/columns.ts';
+import { buySearch, type SearchListener } from '../../operations/search/buy.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
-import { checkIdempotencyKey } from '../../requests/within-limits.ts';
+import { toClosingLine, toNothingFound } from '../closing-line.ts';
 import { withConnection } from '../connect.ts';
-import { addEntitySearchOptions, readEntitySearchInput } from '../entity-search-options.ts';
+import {
+  addEntitySearchOptions,
+  type EntitySearchOptions,
+  readEntitySearchInput,
+} from '../entity-search-options.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { withJournal } from '../journaled.ts';
+import { createNotes } from '../notes.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options.ts';
-import { printPreview } from '../preview.ts';
-import { withOutput } from '../record-output.ts';
-import { type SearchOptions, searchInto } from '../search-into.ts';
+import { createListener, type PurchaseOptions, toOrder } from '../orders.ts';
+
+export interface SearchOptions extends PurchaseOptions, EntitySearchOptions {
+  readonly exitStatus?: true;
+  readonly continue?: string;
+}
 
 const help: CommandHelp = {
   examples: [
@@ -57,7 +63,7 @@ async function runSearch(
 ): Promise<void> {
   if (options.continue !== undefined) {
     checkAlone(entityType, options);
-    const { continueSearch } = await import('../search-continuing.ts');
+    const { continueSearch } = await import('./search/continue.ts');
     return await continueSearch(context, options.continue, options);
   }
   if (entityType === undefined || objective === undefined) {
@@ -70,21 +76,20 @@ async function runSearch(
   checkStreamEntityType(entityType);
   const input = await readEntitySearchInput(context, objective, options);
   const request = toEntitySearchRequest(entityType, input, inputNames);
-  const idempotencyKey = checkIdempotencyKey(
-    options.idempotencyKey ?? context.ids.idempotencyKey(),
-    inputNames,
+  const end = await withConnection(context, options, (connection) =>
+    buySearch(
+      { connection, context },
+      toOrder(context, options, connection, 'search', request),
+      createSearchListener(context, options),
+    ),
   );
+  if (end?.leads === 0 && options.exitStatus) throw toNothingFound(end);
+}
 
-  await withConnection(context, options, async (connection) => {
-    const { settings, preview } = connection;
-    if (options.dryRun) return printPreview(context, preview(requests.search(request, idempotencyKey)));
-    const kind = { shape: 'list', layout: entityLayout(request.enrich_fields), settings } as const;
-    await withOutput(context, options, kind, (output) =>
-      withJournal(context, options, (journal) =>
-        searchInto({ context, options, connection, output, journal }, request, idempotencyKey),
-      ),
-    );
-  });
+/** Says in one line what a search came to. */
+export function createSearchListener(context: Context, options: SearchOptions): SearchListener {
+  const { say } = createNotes(context, options);
+  return { ...createListener(context, options), ended: (end) => say(toClosingLine(end)) };
 }
 
 /** Throws UsageError: what is searched for is the earlier search's. */

@@ -87,8 +87,6 @@ export type JournalEntry =
       /** Leads, items or answers delivered by the operation, over all its runs. */
       readonly leads?: number;
       readonly stop_reason?: string | null;
-      readonly credits_before?: number;
-      readonly credits_after?: number;
     };
 
 /** Pure: a line with its checksum. */

@@ -1,6 +1,6 @@
-import type { CreateTaskRequest } from '../../contract/types.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
+import { isTask, kindOf } from '../kinds.ts';
 import {
   folderOf,
   type JournalEntry,
@@ -35,8 +35,6 @@ export interface HistoryRecord {
   readonly request_id: string | null;
   readonly idempotency_key: string | null;
   readonly charged: Charged | null;
-  readonly credits_before: number | null;
-  readonly credits_after: number | null;
   readonly output: string | null;
 }
 
@@ -105,13 +103,12 @@ function toHistoryRecord(
       null,
     idempotency_key: intent.idempotency_key ?? null,
     charged: terminal?.charged ?? failed?.charged ?? toCharged(entries, brought),
-    credits_before: terminal?.credits_before ?? null,
-    credits_after: terminal?.credits_after ?? null,
     output: intent.output,
   };
 }
 
-function toState(entries: readonly JournalEntry[], brought: number): PurchaseState {
+function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {
+  const [{ command }] = entries;
   const terminal = lastOf(entries, 'terminal');
   switch (terminal?.outcome) {
     case 'complete':
@@ -124,16 +121,17 @@ function toState(entries: readonly JournalEntry[], brought: number): PurchaseSta
       return 'interrupted';
     case undefined:
       if (lastOf(entries, 'created') !== undefined || brought > 0) return 'interrupted';
-      return lastOf(entries, 'sent') === undefined && !isTask(entries) ? 'interrupted' : 'unknown';
+      return lastOf(entries, 'sent') === undefined && !isTask(command) ? 'interrupted' : 'unknown';
     default:
       return brought > 0 ? 'partial' : 'failed';
   }
 }
 
 /** What is known of the money where nothing was said of it. */
-function toCharged(entries: readonly JournalEntry[], brought: number): Charged | null {
+function toCharged(entries: StoredOperation['entries'], brought: number): Charged | null {
+  const [{ command }] = entries;
   const terminal = lastOf(entries, 'terminal');
-  if (isTask(entries))
+  if (isTask(command))
     return terminal !== undefined && lastOf(entries, 'created') === undefined ? 'no' : null;
   if (brought > 0) return 'yes';
   return lastOf(entries, 'sent') === undefined ? 'no' : 'maybe';
@@ -144,18 +142,12 @@ function toPageCount(entries: readonly JournalEntry[]): number | null {
   return pages.length === 0 ? null : pages.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** The type stands beside the command, as the user gave it. */
-function toCommandWords(command: string, body: string | undefined): string {
-  const { entity_type, contact_type, type } = JSON.parse(body ?? '{}') as Partial<CreateTaskRequest> & {
-    contact_type?: string;
-    type?: string;
-  };
-  const kind = entity_type ?? contact_type ?? type;
-  return kind === undefined ? command : `${command} ${kind}`;
-}
-
-function isTask([intent]: readonly JournalEntry[]): boolean {
-  return intent?.type === 'intent' && intent.command.startsWith('task ');
+/** What it is about stands beside the name, as the user gave it. */
+function toCommandWords(command: string, body = '{}'): string {
+  const subject = kindOf(command)?.subject;
+  const words = JSON.parse(body) as Record<string, unknown>;
+  const about = subject === null || subject === undefined ? undefined : words[subject];
+  return about === undefined ? command : `${command} ${about}`;
 }
 
 function lastOf<Type extends JournalEntry['type']>(
@@ -176,8 +168,6 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     request_id: null,
     idempotency_key: null,
     charged: null,
-    credits_before: null,
-    credits_after: null,
     output: null,
   };
 }

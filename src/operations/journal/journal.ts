@@ -1,5 +1,5 @@
 import { constants, writeSync } from 'node:fs';
-import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
 import { type FolderLock, lockFolder } from '../../files/folder-lock.ts';
@@ -17,6 +17,8 @@ export interface Journal {
   /** Returns when the line is with the system: it survives this process, and is on the disk with the next `append`. Throws LocalIoError. */
   note(entry: JournalEntry): void;
   close(): Promise<void>;
+  /** Removes all of it, where nothing was sent and nothing is to be said of it; it has no ID any more. */
+  discard(): Promise<void>;
 }
 
 export interface StoredOperation {
@@ -43,6 +45,7 @@ export const noJournal: Journal = {
   append: async () => {},
   note() {},
   close: async () => {},
+  discard: async () => {},
 };
 
 /**
@@ -105,8 +108,16 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
     failure = notKept(path, error);
     throw failure;
   };
+  let isThere = true;
+  const close = async (): Promise<void> => {
+    if (!isThere) return;
+    await handle.close();
+    await lock.release();
+  };
   return {
-    operationId,
+    get operationId() {
+      return isThere ? operationId : undefined;
+    },
     async append(...entries) {
       if (failure !== undefined) throw failure;
       try {
@@ -125,9 +136,12 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
         fail(error);
       }
     },
-    async close() {
-      await handle.close();
-      await lock.release();
+    close,
+    async discard() {
+      await close();
+      isThere = false;
+      // What is left behind was never sent, and is removed when it is old.
+      await rm(dirname(path), { recursive: true, force: true }).catch(() => undefined);
     },
   };
 }

@@ -6,6 +6,7 @@ import { checkBody } from '../../requests/entity-search.ts';
 import { wireNames } from '../../requests/input-names.ts';
 import { checkList } from '../../requests/within-limits.ts';
 import type { Intent, StoredOperation } from '../journal/journal.ts';
+import { kindOf } from '../kinds.ts';
 
 /** A search that did not end well, as its journal has it. */
 export interface EarlierSearch {
@@ -22,21 +23,18 @@ export interface EarlierSearch {
 /** Pure. Throws UsageError for what can't be continued: another command, or a search that is whole or was continued. */
 export function toEarlierSearch({ operationId, entries }: StoredOperation): EarlierSearch {
   const [intent] = entries;
-  if (intent.command !== 'search' || intent.body === undefined) {
-    throw new UsageError(`${operationId} is not a search`, `See \`leadpipe history show ${operationId}\`.`);
+  if (kindOf(intent.command)?.goesOn !== 'continue' || intent.body === undefined) {
+    throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
   }
   const next = entries.find((entry) => entry.type === 'continued');
   if (next !== undefined) {
-    throw new UsageError(
-      `${operationId} was continued already, by ${next.operation_id}`,
-      `Continue that one: leadpipe search --continue ${next.operation_id}`,
-    );
+    throw new UsageError(`${operationId} was continued already, by ${next.operation_id}`, {
+      is: 'continued',
+      by: next.operation_id,
+    });
   }
   if (entries.some((entry) => entry.type === 'terminal' && entry.outcome === 'complete')) {
-    throw new UsageError(
-      `${operationId} is complete`,
-      `Print it again: leadpipe history show ${operationId}`,
-    );
+    throw new UsageError(`${operationId} is complete`, { is: 'search_complete', operationId });
   }
   const places = entries.filter((entry) => entry.type === 'opened' || entry.type === 'batch');
   // Where a length could not be had, an earlier one holds.

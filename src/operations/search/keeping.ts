@@ -1,15 +1,17 @@
-import type { Clock } from '../../context.ts';
 import type { LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
+import type { Delivery } from '../delivery.ts';
 import { toFailedEntries } from '../journal/failed.ts';
 import { folderOf, type Journal } from '../journal/journal.ts';
 import { createStoredLeads } from '../journal/leads.ts';
+import type { Shop } from '../purchase.ts';
 import type { SearchIds, SearchSummary } from './stream.ts';
 
 /** fsyncs are dear, and a stream can bring a hundred batches in a second. */
 const syncMs = 1000;
 
-export interface SearchJournal {
+/** What is kept of a search while it goes on. */
+export interface Keeping {
   /** Before leads are printed: resolves when they, and the search's ID, would survive this process. Throws nothing: what is paid for is printed all the same. */
   keep(leads: readonly JsonText[], ids: SearchIds): Promise<void>;
   /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */
@@ -22,18 +24,17 @@ export interface SearchJournal {
 }
 
 /**
- * Keeps what a search brings. `syncOutput` puts the output on the disk and returns its length; `unkept` is told, once,
- * why nothing more is kept: a full disk must not end a search that is paid for. Throws LocalIoError.
+ * Keeps what a search brings, and counts what is in the output for certain. `unkept` is told, once, why nothing more is
+ * kept: a full disk must not end a search that is paid for. Throws LocalIoError.
  */
-export async function createSearchJournal(
+export async function createKeeping(
+  { context: { clock, directories } }: Shop,
   journal: Journal,
-  stateDir: string,
-  clock: Clock,
-  syncOutput: () => Promise<number | undefined>,
+  delivery: Delivery,
   unkept: (why: string) => void,
-): Promise<SearchJournal> {
+): Promise<Keeping> {
   if (journal.operationId === undefined) return nothingKept;
-  const stored = await createStoredLeads(folderOf(stateDir, journal.operationId));
+  const stored = await createStoredLeads(folderOf(directories.state, journal.operationId));
   let kept = true;
   let named = false;
   /** Stored, and so paid for: of the last batch perhaps not all was printed. */
@@ -78,7 +79,7 @@ export async function createSearchJournal(
       if (now - synced < syncMs) return;
       synced = now;
       // The length belongs to this count; the rest may take its time beside the stream.
-      const batch = toBatch(ids, await syncOutput());
+      const batch = toBatch(ids, await delivery.sync());
       syncing = syncing.then(() =>
         whileKept(async () => {
           await stored.sync();
@@ -114,7 +115,7 @@ export async function createSearchJournal(
   };
 }
 
-const nothingKept: SearchJournal = {
+const nothingKept: Keeping = {
   keep: async () => {},
   delivered: async () => {},
   end: async () => {},

@@ -1,16 +1,49 @@
-import { type Answer, type Client, requests } from '../../client.ts';
+import type { Answer, Client } from '../../client.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import type { Intent, Journal } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
+import { type Order, purchase, type Shop } from '../purchase.ts';
 
-/** Pure: what the intent says of a purchase, and every repetition sends. */
-export function toPurchase(
-  request: CreateTaskRequest,
-  idempotencyKey: string,
-): Required<Pick<Intent, 'idempotency_key' | 'body'>> {
-  const { body = '' } = requests.createTask(request, idempotencyKey);
-  return { idempotency_key: idempotencyKey, body };
+/** A task that was bought, and runs at the service. */
+export interface BoughtTask {
+  readonly leadsSearchId: string;
+  readonly idempotencyKey: string;
+  readonly requestId: string | undefined;
+  readonly operationId: string | undefined;
+}
+
+/**
+ * Buys a task and leaves it to run; undefined after a preview. `created` is told of it first of all, so that an output that
+ * fails does not take the ID with it. Throws as `createTask`.
+ */
+export async function buyTask(
+  shop: Shop,
+  order: Order<'task create'>,
+  created: (task: BoughtTask) => void,
+): Promise<BoughtTask | undefined> {
+  return await purchase(shop, order, {}, async ({ begin, idempotencyKey, journal, delivery }) => {
+    const client = await begin();
+    const { value, requestId } = await createTask(
+      client,
+      order.body,
+      idempotencyKey,
+      journal,
+      shop.context.signal,
+    );
+    const leadsSearchId = value.leads_search_id;
+    const task = { leadsSearchId, idempotencyKey, requestId, operationId: journal.operationId };
+    created(task);
+    await journal.append({ type: 'terminal', outcome: 'complete', state: null, ready_count: null });
+    await delivery.write([
+      JSON.stringify({
+        leads_search_id: leadsSearchId,
+        idempotency_key: idempotencyKey,
+        request_id: requestId ?? null,
+      }),
+    ]);
+    return task;
+  });
 }
 
 /**
@@ -57,7 +90,7 @@ export async function createTask(
       charged: 'maybe',
       idempotencyKey,
       ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
-      hint: `It goes on at the service; read it with: leadpipe task wait ${leads_search_id}`,
+      facts: { is: 'task_created', leadsSearchId: leads_search_id },
       cause,
     });
   }

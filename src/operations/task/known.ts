@@ -1,5 +1,6 @@
 import type { CreateTaskRequest, TaskState } from '../../contract/types.ts';
 import type { StoredOperation } from '../journal/journal.ts';
+import { isTask } from '../kinds.ts';
 
 /** A task as this machine knows it; `null` is what it does not know. */
 export interface KnownTask {
@@ -41,7 +42,7 @@ export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[
 /** Undefined for an operation that knows of no task: it was refused, saw nothing, or is of another kind. */
 function toKnownTask({ operationId, entries }: StoredOperation): KnownTask | undefined {
   const [intent, ...rest] = entries;
-  if (!intent.command.startsWith('task ')) return undefined;
+  if (!isTask(intent.command)) return undefined;
   const body = intent.body === undefined ? undefined : (JSON.parse(intent.body) as CreateTaskRequest);
   const task: KnownTask = {
     operation_id: operationId,

@@ -1,5 +1,6 @@
 import type { CreateTaskRequest } from '../../contract/types.ts';
 import type { Intent, JournalEntry, StoredOperation } from '../journal/journal.ts';
+import { kindOf } from '../kinds.ts';
 
 type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
 
@@ -66,7 +67,7 @@ export function unfinishedTasks(operations: readonly StoredOperation[]): StoredO
 }
 
 export function isResumable({ command }: Intent): boolean {
-  return command === 'task run' || command === 'task wait';
+  return kindOf(command)?.goesOn === 'resume';
 }
 
 /** Pure: the creation to send again, with the same key and the same bytes; undefined when nothing was bought. */
@@ -85,22 +86,4 @@ export function mayReplay({ time }: Intent, now: Date): boolean {
   const age = now.getTime() - Date.parse(time);
   // A clock that was set back says nothing.
   return age >= 0 && age < dayMs;
-}
-
-/** Pure: a later operation that put rows into the same file: they may stand behind ours, or in their place. */
-export function laterOn(
-  operations: readonly StoredOperation[],
-  { operationId, entries: [{ output }] }: StoredOperation,
-): StoredOperation | undefined {
-  return operations.find(
-    (other) =>
-      other.operationId > operationId &&
-      other.entries[0].output === output &&
-      other.entries.some(
-        (entry) =>
-          entry.type === 'page' ||
-          entry.type === 'answered' ||
-          (entry.type === 'batch' && entry.delivered > 0),
-      ),
-  );
 }

@@ -4,7 +4,7 @@ import { endpoints } from '../../../src/contract/endpoints.ts';
 import type { CreateTaskRequest } from '../../../src/contract/types.ts';
 import { LocalIoError } from '../../../src/errors.ts';
 import type { Intent, Journal, JournalEntry } from '../../../src/operations/journal/journal.ts';
-import { createTask, toPurchase } from '../../../src/operations/task/create.ts';
+import { createTask } from '../../../src/operations/task/create.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 import type { Fault } from '../../../src/transport/policy.ts';
 
@@ -32,12 +32,13 @@ function createMemory(fullAt = Number.POSITIVE_INFINITY): Journal & { readonly t
     },
     note() {},
     close: async () => {},
+    discard: async () => {},
   };
 }
 
 async function create(journal: Journal, answer: () => Promise<unknown>, again = false) {
   const client = { createTask: answer } as unknown as Client;
-  await journal.append({ ...intent, ...toPurchase(request, 'key') });
+  await journal.append({ ...intent, idempotency_key: 'key', body: JSON.stringify(request) });
   return await createTask(client, request, 'key', journal, new AbortController().signal, again);
 }
 

@@ -22,8 +22,6 @@ const members: readonly (keyof HistoryRecord)[] = [
   'request_id',
   'idempotency_key',
   'charged',
-  'credits_before',
-  'credits_after',
   'output',
 ];
 
@@ -55,11 +53,9 @@ const help: CommandHelp = {
     'an object per purchase, newest first; null is what this machine does not know:',
     '{"operation_id":"op_…","time":"…","command":"search company",',
     ' "state":"complete","leads":20,"leads_search_id":"…","request_id":"…",',
-    ' "idempotency_key":"…","charged":"yes","credits_before":null,',
-    ' "credits_after":null,"output":null}',
+    ' "idempotency_key":"…","charged":"yes","output":null}',
     'state: complete, partial, failed, running, interrupted, damaged, or',
     '       unknown (sent, and no answer seen)',
-    'credits: known only where a command had asked for the balance anyway',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
 };

@@ -7,10 +7,11 @@ import { readAnswer } from '../../../operations/journal/answers.ts';
 import { type HistoryRecord, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { folderOf, listOperations, readOperation } from '../../../operations/journal/journal.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
+import { isKept, kinds, recordsOf } from '../../../operations/kinds.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { keptOf } from '../../kept-answer.ts';
 import { createNotes } from '../../notes.ts';
 import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
+import { printedAs } from '../../printed-as.ts';
 import { withOutput } from '../../record-output.ts';
 import { toNextCommand, toNothingKept, toUnknownOperation } from '../../shown-purchase.ts';
 
@@ -59,25 +60,27 @@ async function runHistoryShow(
   if (operation === undefined) throw toUnknownOperation(operationId, known);
   const folder = folderOf(state, operationId);
   const record = await readHistoryRecord(state, operation);
-  const [intent] = operation.entries;
-  const kept = keptOf(intent);
-  const answer = kept?.shape === 'leads' ? undefined : await readAnswer(folder);
-  const stored = kept?.shape === 'leads' ? await sizeOfStoredLeads(folder) : undefined;
+  const [{ command, body = '{}' }] = operation.entries;
+  const kind = isKept(command) ? command : undefined;
+  const keeps = kind === undefined ? 'nothing' : kinds[kind].keeps;
+  const answer = keeps === 'answer' ? await readAnswer(folder) : undefined;
+  const stored = keeps === 'leads' ? await sizeOfStoredLeads(folder) : undefined;
   // No leads are the answer of a search that is complete, and of no other.
   const isThere =
     answer !== undefined || (stored !== undefined && (stored > 0 || record.state === 'complete'));
-  if (kept === undefined || !isThere) {
+  if (kind === undefined || !isThere) {
     throw toNothingKept(
       record,
+      command,
       operation.entries.some(({ type }) => type === 'answered' || type === 'batch'),
     );
   }
   const { settings } = await readProfile(context, undefined);
-  const shape = kept.shape === 'single' ? 'single' : 'list';
+  const printed = { ...printedAs(kind, JSON.parse(body)), settings };
   let shown = 0;
   let damaged = 0;
-  await withOutput(context, options, { shape, layout: kept.layout, settings }, async (output) => {
-    if (answer !== undefined) return await output.write(await kept.recordsOf(answer, context.signal));
+  await withOutput(context, options, printed, async (output) => {
+    if (answer !== undefined) return await output.write(await recordsOf(kind, answer, context.signal));
     for await (const leads of readStoredLeads(folder, () => damaged++)) {
       shown += leads.length;
       await output.write(leads);
@@ -90,7 +93,7 @@ async function runHistoryShow(
     `operation ${operationId}`,
   ];
   notes.say([record.state, ...ids.filter((id) => id !== undefined)].join(' · '));
-  const next = toNextCommand(record);
+  const next = toNextCommand(record, command);
   if (next !== undefined) notes.say(next);
   if (stored !== undefined && (damaged > 0 || shown < (record.leads ?? 0))) {
     throw toDamagedLeads(record, shown, folder);

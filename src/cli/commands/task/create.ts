@@ -1,23 +1,17 @@
 import { Command } from 'commander';
-import { requests } from '../../../client.ts';
 import type { Context } from '../../../context.ts';
-import { createTask, toPurchase } from '../../../operations/task/create.ts';
-import { memberLayout } from '../../../output/columns.ts';
+import { buyTask } from '../../../operations/task/create.ts';
 import { toClosingLine } from '../../closing-line.ts';
 import { withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { toIntent, withJournal } from '../../journaled.ts';
 import { createNotes } from '../../notes.ts';
-import { printPreview } from '../../preview.ts';
-import { withOutput } from '../../record-output.ts';
+import { toOrder } from '../../orders.ts';
 import {
   addTaskCallOptions,
   addTaskSearchOptions,
   readTaskRequest,
   type TaskRequestOptions,
 } from '../../task-request.ts';
-
-const createdLayout = memberLayout(['leads_search_id', 'idempotency_key', 'request_id']);
 
 const help: CommandHelp = {
   examples: [
@@ -57,34 +51,13 @@ async function runTaskCreate(
   objective: string,
   options: TaskRequestOptions,
 ): Promise<void> {
-  const { request, idempotencyKey } = await readTaskRequest(context, entityType, objective, options);
-  await withConnection(context, options, async (connection) => {
-    const { client, settings, preview } = connection;
-    if (options.dryRun) return printPreview(context, preview(requests.createTask(request, idempotencyKey)));
-    await withOutput(context, options, { shape: 'single', layout: createdLayout, settings }, (output) =>
-      withJournal(context, options, async (journal) => {
-        const { operationId } = journal;
-        const intent = toIntent(context, connection, journal, 'task create', options, {});
-        await journal.append({ ...intent, ...toPurchase(request, idempotencyKey) });
-        const { value, requestId } = await createTask(
-          client,
-          request,
-          idempotencyKey,
-          journal,
-          context.signal,
-        );
-        const leadsSearchId = value.leads_search_id;
-        // First of all, so that an output that fails does not take the ID with it.
-        createNotes(context, options).say(toClosingLine({ leadsSearchId, requestId, operationId }));
-        await journal.append({ type: 'terminal', outcome: 'complete', state: null, ready_count: null });
-        await output.write([
-          JSON.stringify({
-            leads_search_id: leadsSearchId,
-            idempotency_key: idempotencyKey,
-            request_id: requestId ?? null,
-          }),
-        ]);
-      }),
-    );
-  });
+  const request = await readTaskRequest(context, entityType, objective, options);
+  await withConnection(context, options, (connection) =>
+    buyTask(
+      { connection, context },
+      toOrder(context, options, connection, 'task create', request),
+      ({ leadsSearchId, requestId, operationId }) =>
+        createNotes(context, options).say(toClosingLine({ leadsSearchId, requestId, operationId })),
+    ),
+  );
 }

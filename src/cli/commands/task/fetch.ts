@@ -1,10 +1,14 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { noJournal } from '../../../operations/journal/journal.ts';
+import { readReadyInto } from '../../../operations/task/reading.ts';
+import { toNothingFound } from '../../closing-line.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
+import { toContinuation } from '../../hints.ts';
 import { withMissingExplained } from '../../missing-task.ts';
+import { createNotes } from '../../notes.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
@@ -18,10 +22,11 @@ import {
   addTaskReadOptions,
   checkPositions,
   createdTaskExample,
+  createTaskListener,
   foundLayout,
   type TaskReadOptions,
+  toReadTerms,
 } from '../../task-options.ts';
-import { readReadyInto } from '../../task-reading.ts';
 
 interface TaskFetchOptions extends ConnectionOptions, RecordOptions, TaskReadOptions {
   readonly pts: number;
@@ -53,16 +58,30 @@ export function createTaskFetchCommand(context: Context): Command {
 }
 
 async function runTaskFetch(context: Context, id: string, options: TaskFetchOptions): Promise<void> {
+  const { say } = createNotes(context, options);
   await withConnection(context, options, async (connection) => {
-    const { settings } = connection;
+    const { client, settings } = connection;
     checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
-    await withOutput(context, options, { shape: 'list', layout: foundLayout(options), settings }, (output) =>
+    const printed = { shape: 'list', layout: foundLayout(options), settings } as const;
+    const reading = await withOutput(context, options, printed, (delivery) =>
       withMissingExplained(context, connection, id, () =>
         readReadyInto(
-          { context, options, connection, output, journal: noJournal },
+          {
+            shop: { connection, context },
+            client,
+            delivery,
+            journal: noJournal,
+            terms: toReadTerms(options, settings),
+            listener: createTaskListener(context, options),
+          },
           { leadsSearchId: id, start: options.pts, from: options.pts },
         ),
       ),
     );
+    const { state, position: pts } = reading.summary;
+    if (state === 'created' || state === 'running') {
+      say(`There may be more later, from position ${pts}: ${toContinuation({ ...reading, pts }, options)}`);
+    }
+    if (reading.leads === 0 && options.exitStatus) throw toNothingFound(reading);
   });
 }

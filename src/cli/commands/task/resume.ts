@@ -1,14 +1,43 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { type Outcome, UsageError } from '../../../errors.ts';
-import { readOperations, type StoredOperation, toDamageLine } from '../../../operations/journal/journal.ts';
-import { isResumable, unfinishedTasks } from '../../../operations/task/progress.ts';
+import {
+  type Journal,
+  readOperations,
+  type StoredOperation,
+  toDamageLine,
+} from '../../../operations/journal/journal.ts';
+import { withOperation } from '../../../operations/journal/with-journal.ts';
+import { kindOf } from '../../../operations/kinds.ts';
+import type { Shop } from '../../../operations/purchase.ts';
+import {
+  isResumable,
+  purchaseOf,
+  type TaskProgress,
+  unfinishedTasks,
+} from '../../../operations/task/progress.ts';
+import { finishWritten, resumeTask } from '../../../operations/task/resume.ts';
+import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import { withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../notes.ts';
-import { addConnectionOptions } from '../../options.ts';
-import { addWaitingOptions } from '../../task-options.ts';
-import { finishWritten, goOn, type ResumeOptions, withOperation } from '../../task-resuming.ts';
+import { addConnectionOptions, type ConnectionOptions, type RecordOptions } from '../../options.ts';
+import { fromTerms, openOutput } from '../../orders.ts';
+import { printedAs } from '../../printed-as.ts';
+import {
+  addWaitingOptions,
+  createTaskListener,
+  type FollowOptions,
+  foundLayout,
+  toReadTerms,
+} from '../../task-options.ts';
+
+/** Options of a command that goes on with an operation. */
+export interface ResumeOptions
+  extends ConnectionOptions,
+    Pick<FollowOptions, 'pollInterval' | 'waitTimeout'> {
+  readonly replayCreate?: true;
+}
 
 const outcomes: readonly Outcome[] = [
   'complete',
@@ -67,11 +96,89 @@ async function runTaskResume(
   if (operationId === undefined) return;
   await withOperation(context, operationId, async (journal, operation) => {
     checkResumable(operation);
-    if (await finishWritten(context, options, journal, operation)) return;
+    if (await isFinished(context, options, journal, operation)) return;
     await withConnection(context, withRouteOf(operation, options), (connection) =>
-      goOn(context, options, connection, journal, operation),
+      goOn({ connection, context }, context, options, journal, operation),
     );
   });
+}
+
+/** Goes on with an operation in place of the command that was given. */
+export async function goOnInstead(
+  shop: Shop,
+  context: Context,
+  options: ResumeOptions,
+  { operationId, entries: [intent] }: StoredOperation,
+): Promise<void> {
+  createNotes(context, options).say(
+    `Going on with the operation ${operationId} of ${toMinutes(intent.time)}, which bought the same; nothing is bought again.`,
+  );
+  await withOperation(context, operationId, async (journal, operation) => {
+    if (await isFinished(context, options, journal, operation)) return;
+    await goOn(shop, context, options, journal, operation);
+  });
+}
+
+/** Ends an operation of which only the name of its file was missing, and says so. */
+async function isFinished(
+  context: Context,
+  options: ResumeOptions,
+  journal: Journal,
+  operation: StoredOperation,
+): Promise<boolean> {
+  const { say, warn } = createNotes(context, options);
+  const intent = await finishWritten(
+    context.directories.state,
+    journal,
+    operation,
+    async (output, length) => {
+      const { placeWritten } = await import('../../../output/file-sink.ts');
+      await placeWritten(output, length, warn);
+    },
+  );
+  if (intent === undefined) return false;
+  const place = intent.output === null ? '' : `; its leads are in ${intent.output}`;
+  say(`The operation ${operation.operationId} is finished${place}.`);
+  return true;
+}
+
+async function goOn(
+  shop: Shop,
+  context: Context,
+  options: ResumeOptions,
+  journal: Journal,
+  operation: StoredOperation,
+): Promise<void> {
+  const { settings } = shop.connection;
+  const { say, warn } = createNotes(context, options);
+  const read = { ...options, ...fromTerms(operation.entries[0]) };
+  await resumeTask(
+    shop,
+    journal,
+    operation,
+    { ...toReadTerms(options, settings), replay: options.replayCreate === true },
+    (progress, { at }) => {
+      const layout = layoutOf(progress, read);
+      return openOutput(context, read, { shape: 'list', layout, settings, resumed: { at, warn } });
+    },
+    {
+      ...createTaskListener(context, options),
+      goingOn: (from) =>
+        say(
+          `Going on from position ${from}: the last page is printed again, since it may not have been read.`,
+        ),
+    },
+  );
+}
+
+/** The columns that the rows before have. */
+function layoutOf(
+  { intent, start, position, enrichFields }: TaskProgress,
+  options: RecordOptions,
+): Layout | LayoutOf {
+  const purchase = purchaseOf(intent);
+  if (purchase !== undefined) return printedAs('task run', purchase.request).layout;
+  return position === start || options.append ? foundLayout(options) : entityLayout(enrichFields);
 }
 
 async function findLatest(context: Context, options: ResumeOptions): Promise<string | undefined> {
@@ -85,7 +192,7 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<str
   }
   const { command, time, output } = latest.entries[0];
   const place = output === null ? '' : `, into ${output}`;
-  say(`Resuming ${latest.operationId}: ${command} of ${time.slice(0, 16).replace('T', ' ')}${place}`);
+  say(`Resuming ${latest.operationId}: ${command} of ${toMinutes(time)}${place}`);
   return latest.operationId;
 }
 
@@ -105,8 +212,12 @@ function checkResumable({ operationId, entries: [intent] }: StoredOperation): vo
   const key = intent.idempotency_key;
   throw new UsageError(
     `the operation ${operationId} is a \`${intent.command}\`, which has nothing to resume`,
-    intent.command === 'task create' && key !== undefined
+    kindOf(intent.command)?.goesOn === 'repeat' && key !== undefined
       ? `The same command with --idempotency-key ${key} brings its task, and buys no other.`
       : undefined,
   );
+}
+
+function toMinutes(time: string): string {
+  return time.slice(0, 16).replace('T', ' ');
 }

@@ -1,24 +1,29 @@
 import { Command } from 'commander';
-import { requests } from '../../../client.ts';
 import type { Context } from '../../../context.ts';
-import { createTask, toPurchase } from '../../../operations/task/create.ts';
-import { entityLayout } from '../../../output/columns.ts';
+import { toDamageLine } from '../../../operations/journal/journal.ts';
+import { findEarlierRun } from '../../../operations/task/earlier.ts';
+import { runTask } from '../../../operations/task/run.ts';
+import { toNothingFound } from '../../closing-line.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { toIntent, withJournal } from '../../journaled.ts';
-import { printPreview } from '../../preview.ts';
+import { createNotes } from '../../notes.ts';
+import { toOrder } from '../../orders.ts';
 import { toFormat } from '../../record-output.ts';
-import { findEarlierRun, goOnWith } from '../../task-earlier.ts';
-import { addFollowOptions, checkPositions, type FollowOptions } from '../../task-options.ts';
-import { toTaskIntentOptions, withFirstOutput } from '../../task-output.ts';
-import { followInto } from '../../task-reading.ts';
+import {
+  addFollowOptions,
+  checkPositions,
+  createTaskListener,
+  type FollowOptions,
+  toReadTerms,
+} from '../../task-options.ts';
 import {
   addTaskCallOptions,
   addTaskSearchOptions,
   readTaskRequest,
   type TaskRequestOptions,
 } from '../../task-request.ts';
+import { goOnInstead } from './resume.ts';
 
 interface TaskRunOptions extends TaskRequestOptions, FollowOptions {}
 
@@ -53,31 +58,21 @@ async function runTaskRun(
   objective: string,
   options: TaskRunOptions,
 ): Promise<void> {
-  const { request, idempotencyKey } = await readTaskRequest(context, entityType, objective, options);
-  const layout = entityLayout(request.enrich_fields);
+  const request = await readTaskRequest(context, entityType, objective, options);
+  const { dryRun, exitStatus, num, output = '-', positions } = options;
+  const notes = createNotes(context, options);
   await withConnection(context, options, async (connection) => {
-    const { client, settings, preview } = connection;
-    if (options.dryRun) return printPreview(context, preview(requests.createTask(request, idempotencyKey)));
-    const format = toFormat(options, context.stdout.isTerminal, settings.format);
-    checkPositions(options, format);
-    const purchase = toPurchase(request, idempotencyKey);
-    const more = toTaskIntentOptions(options, format);
-    const earlier = await findEarlierRun(context, options, connection, purchase, more);
-    if (earlier !== undefined) return await goOnWith(context, options, connection, earlier);
-    await withJournal(context, options, async (journal) => {
-      const intent = toIntent(context, connection, journal, 'task run', options, more);
-      await journal.append({ ...intent, ...purchase });
-      await withFirstOutput(context, options, layout, connection, journal, (output) =>
-        followInto({ context, options, connection, output, journal }, 'creating the task', async () => {
-          const created = await createTask(client, request, idempotencyKey, journal, context.signal);
-          return {
-            leadsSearchId: created.value.leads_search_id,
-            start: 0,
-            from: 0,
-            created: { requestId: created.requestId, idempotencyKey, at: context.clock.monotonic() },
-          };
-        }),
-      );
+    const shop = { connection, context };
+    if (!dryRun)
+      checkPositions(options, toFormat(options, context.stdout.isTerminal, connection.settings.format));
+    const order = toOrder(context, options, connection, 'task run', request, { positions, num });
+    const earlier = await findEarlierRun(shop, order, output, {
+      hasPart: async () => (await import('../../../output/file-sink.ts')).hasPart(output),
+      damaged: (error) => notes.warn(toDamageLine(error)),
     });
+    if (earlier !== undefined) return await goOnInstead(shop, context, options, earlier);
+    const listener = createTaskListener(context, options);
+    const reading = await runTask(shop, order, toReadTerms(options, connection.settings), listener);
+    if (reading?.leads === 0 && exitStatus) throw toNothingFound(reading);
   });
 }

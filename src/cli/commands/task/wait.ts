@@ -1,17 +1,18 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
+import { waitForTask } from '../../../operations/task/run.ts';
+import { toNothingFound } from '../../closing-line.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { toIntent, withJournal } from '../../journaled.ts';
 import { withMissingExplained } from '../../missing-task.ts';
-import { createNotes } from '../../notes.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
   type ConnectionOptions,
   type RecordOptions,
 } from '../../options.ts';
+import { openOutput, toTerms } from '../../orders.ts';
 import { toFormat } from '../../record-output.ts';
 import {
   addFollowOptions,
@@ -19,11 +20,11 @@ import {
   addTaskArgument,
   checkPositions,
   createdTaskExample,
+  createTaskListener,
   type FollowOptions,
   foundLayout,
+  toReadTerms,
 } from '../../task-options.ts';
-import { toTaskIntentOptions, withFirstOutput } from '../../task-output.ts';
-import { followInto } from '../../task-reading.ts';
 
 interface TaskWaitOptions extends ConnectionOptions, RecordOptions, FollowOptions {
   readonly pts: number;
@@ -54,25 +55,23 @@ export function createTaskWaitCommand(context: Context): Command {
 }
 
 async function runTaskWait(context: Context, id: string, options: TaskWaitOptions): Promise<void> {
-  const { pts } = options;
+  const { exitStatus, num, positions, pts } = options;
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const format = toFormat(options, context.stdout.isTerminal, settings.format);
     checkPositions(options, format);
-    const unkept = createNotes(context, options).warn;
-    await withJournal(context, { unkept }, async (journal) => {
-      const more = { ...toTaskIntentOptions(options, format), pts };
-      const intent = toIntent(context, connection, journal, 'task wait', options, more);
-      await journal.append({ ...intent, leads_search_id: id });
-      await withFirstOutput(context, options, foundLayout(options), connection, journal, (output) =>
-        withMissingExplained(context, connection, id, () =>
-          followInto({ context, options, connection, output, journal }, 'waiting', async () => ({
-            leadsSearchId: id,
-            start: pts,
-            from: pts,
-          })),
-        ),
-      );
-    });
+    const reading = await withMissingExplained(context, connection, id, () =>
+      waitForTask(
+        { connection, context },
+        { leadsSearchId: id, pts },
+        {
+          terms: toTerms(options, format, { positions, num, pts }),
+          open: openOutput(context, options, { shape: 'list', layout: foundLayout(options), settings }),
+        },
+        toReadTerms(options, settings),
+        createTaskListener(context, options),
+      ),
+    );
+    if (reading.leads === 0 && exitStatus) throw toNothingFound(reading);
   });
 }

@@ -1,4 +1,4 @@
-import { stopped } from './sink.ts';
+import { LeadpipeError, stoppedBy } from './errors.ts';
 
 /** Milliseconds of work after which everything else has its turn. */
 const workMs = 50;
@@ -16,7 +16,7 @@ export function createTurns(signal: AbortSignal | undefined): Turns {
     isDue: () => performance.now() >= due,
     async take() {
       await new Promise((resolve) => setImmediate(resolve));
-      if (signal?.aborted) throw stopped(signal);
+      if (signal?.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped while writing the output');
       due = performance.now() + workMs;
     },
   };

@@ -1,0 +1,143 @@
+import { resolve } from 'node:path';
+import type { Connection } from '../connection/connection.ts';
+import type { Context } from '../context.ts';
+import { type Bought, buyAnswer } from '../operations/answer.ts';
+import type { Delivery, Listener, OpenDelivery, Stage } from '../operations/delivery.ts';
+import type { AnswerKind, BodyOf, PaidKind } from '../operations/kinds.ts';
+import type { Order, OutputTerms } from '../operations/purchase.ts';
+import type { Format } from '../output/writer.ts';
+import { withConnection } from './connect.ts';
+import { createNotes, type Notes } from './notes.ts';
+import type { ConnectionOptions, PaidOptions, RecordOptions } from './options.ts';
+import { printPreview } from './preview.ts';
+import { printedAs } from './printed-as.ts';
+import { fileOf, type Printed, toFormat, withOutput } from './record-output.ts';
+import { withSpinner, withWaiting } from './spinner.ts';
+
+export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
+
+/** What a command orders, as its options say; `more` of them shape the output too. */
+export function toOrder<Kind extends PaidKind>(
+  context: Context,
+  options: PurchaseOptions,
+  { settings }: Connection,
+  kind: Kind,
+  body: BodyOf<Kind>,
+  more: OutputTerms['options'] = {},
+): Order<Kind> {
+  const { dryRun, history, idempotencyKey } = options;
+  if (!history && !dryRun) {
+    createNotes(context, options).say('No record is kept: this can not be shown again or continued.');
+  }
+  return {
+    kind,
+    body,
+    idempotencyKey,
+    preview: dryRun ? (request) => printPreview(context, request) : undefined,
+    keep: history,
+    terms: toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), more),
+    open: openOutput(context, options, { ...printedAs(kind, body), settings }),
+  };
+}
+
+/** Pure: what shapes the output, so that it can be gone on with as it was begun. */
+export function toTerms(options: RecordOptions, format: Format, more: OutputTerms['options']): OutputTerms {
+  const { append, columns, csvRaw } = options;
+  const file = fileOf(options);
+  return {
+    output: file === undefined ? null : resolve(file),
+    // What a profile or an extension decided may be decided otherwise later; standard output may be another one.
+    options: {
+      format: file === undefined ? options.format : format,
+      append,
+      columns,
+      csv_raw: csvRaw,
+      ...more,
+    },
+  };
+}
+
+/** Pure: the options that an output was begun with. */
+export function fromTerms({ output, options }: OutputTerms): RecordOptions {
+  const { format, append, columns, csv_raw: csvRaw } = options;
+  const given = { format, append, columns, csvRaw, output };
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined && value !== null),
+  ) as RecordOptions;
+}
+
+export function openOutput(
+  context: Context,
+  options: RecordOptions & Pick<ConnectionOptions, 'color'>,
+  printed: Printed,
+): OpenDelivery {
+  return (work) => withOutput(context, options, printed, work);
+}
+
+const labels: Readonly<Record<Exclude<Stage, 'asking'>, string>> = {
+  searching: 'searching',
+  creating: 'creating the task',
+  waiting: 'waiting',
+  fetching: 'fetching',
+};
+
+/** Shows on stderr how it goes; `asking` is what is done while the user waits for one answer. */
+export function createListener(context: Context, options: ConnectionOptions, asking = ''): Listener {
+  const { warn } = createNotes(context, options);
+  return {
+    warn,
+    during(stage, delivery, work) {
+      if (stage === 'asking') {
+        return withWaiting(context, options, asking, () => work(watchOf(delivery, () => {}, warn)));
+      }
+      return withSpinner(context, options, delivery, labels[stage], (write, relabel) =>
+        // The spinner's line is not to be torn by another.
+        work({ ...watchOf(delivery, relabel, context.stderr.isTerminal ? relabel : warn), write }),
+      );
+    },
+  };
+}
+
+function watchOf({ write }: Delivery, relabel: (label: string) => void, stumbled: (line: string) => void) {
+  return {
+    write,
+    progress: (state: string, readyCount: number) => relabel(`task ${state}, ${readyCount} ready`),
+    stumbled: ({ message }: Error) => stumbled(`trying again: ${message}`),
+  };
+}
+
+/** What was bought, and what is left to say about it. */
+export interface Shown extends Bought {
+  readonly notes: Notes;
+  /** The last line on stderr: what it came to, and the IDs to ask about it with. */
+  close(summary: string): void;
+}
+
+/** Buys one answer and prints it; undefined after `--dry-run`. Throws as `buyAnswer`. */
+export async function buy<Kind extends AnswerKind>(
+  context: Context,
+  options: PurchaseOptions,
+  kind: Kind,
+  body: BodyOf<Kind>,
+  asking: string,
+): Promise<Shown | undefined> {
+  const bought = await withConnection(context, options, (connection) =>
+    buyAnswer(
+      { connection, context },
+      toOrder(context, options, connection, kind, body),
+      createListener(context, options, asking),
+    ),
+  );
+  if (bought === undefined) return undefined;
+  const notes = createNotes(context, options);
+  return {
+    ...bought,
+    notes,
+    close(summary) {
+      const { requestId, idempotencyKey, operationId } = bought.ids;
+      const request = requestId === undefined ? [] : [`request ${requestId}`];
+      const operation = operationId === undefined ? [] : [`operation ${operationId}`];
+      notes.say([summary, ...request, `idempotency key ${idempotencyKey}`, ...operation].join(' · '));
+    },
+  };
+}

@@ -1,0 +1,174 @@
+import type { Answer, Client } from '../client.ts';
+import { LeadpipeError, type Outcome } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
+import { RequestError } from '../transport/errors.ts';
+import type { Listener } from './delivery.ts';
+import { storeAnswer, storeGarbled } from './journal/answers.ts';
+import { toFailedEntries } from './journal/failed.ts';
+import { folderOf, type Journal } from './journal/journal.ts';
+import { type AnswerKind, failureOf, kinds } from './kinds.ts';
+import { type Deal, type Order, purchase, type Shop } from './purchase.ts';
+
+/** What was bought, once it is delivered. */
+export interface Bought {
+  /** As the service sent it. */
+  readonly text: JsonText;
+  /** How many records were delivered. */
+  readonly records: number;
+  readonly ids: {
+    readonly requestId?: string;
+    readonly idempotencyKey: string;
+    readonly operationId?: string;
+  };
+}
+
+/** An answer that has come, and is paid for. */
+interface Arrived {
+  readonly deal: Deal;
+  readonly answer: Answer<object>;
+  readonly ids: Bought['ids'];
+  stored: boolean;
+  records: number;
+}
+
+/**
+ * Buys what comes as one whole answer; undefined after a preview. The answer is on the disk before it is delivered. Throws
+ * what the request throws; `no_result`, with nothing delivered, when the service finished without a result; and where the
+ * answer came and could not be delivered, an error that says that it is charged.
+ */
+export async function buyAnswer<Kind extends AnswerKind>(
+  shop: Shop,
+  order: Order<Kind>,
+  listener: Listener,
+): Promise<Bought | undefined> {
+  let arrived: Arrived | undefined;
+  try {
+    await purchase(shop, order, listener, async (deal) => {
+      arrived = await ask(shop, order, deal, listener);
+      await deliver(shop, order.kind, arrived, listener);
+    });
+  } catch (error) {
+    throw arrived === undefined ? error : toUndelivered(error, arrived);
+  }
+  return arrived && { text: arrived.answer.text, records: arrived.records, ids: arrived.ids };
+}
+
+async function ask<Kind extends AnswerKind>(
+  { context }: Shop,
+  { kind, body }: Order<Kind>,
+  deal: Deal,
+  listener: Listener,
+): Promise<Arrived> {
+  const { idempotencyKey, journal, delivery } = deal;
+  const client = await deal.begin();
+  const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
+  const sent = listener.during('asking', delivery, () => send(body, idempotencyKey, context.signal));
+  const answer = await sent.catch(async (error: unknown) => {
+    // What the service said matters more than a journal that can't be written.
+    await journal.append(...toFailedEntries(error)).catch(() => undefined);
+    throw await keepGarbled(context.directories.state, journal, error);
+  });
+  const { requestId } = answer;
+  const { operationId } = journal;
+  const ids = {
+    idempotencyKey,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(operationId === undefined ? {} : { operationId }),
+  };
+  return { deal, answer, ids, stored: false, records: 0 };
+}
+
+async function deliver(
+  { context }: Shop,
+  kind: AnswerKind,
+  arrived: Arrived,
+  { warn }: Listener,
+): Promise<void> {
+  const { answer, deal } = arrived;
+  const { journal, delivery } = deal;
+  const warnUnkept = (error: unknown): false => {
+    warn(`${(error as Error).message}; it can not be shown again`);
+    return false;
+  };
+  // On the disk before anything is made of it, which may take a while.
+  arrived.stored = await store(context.directories.state, journal, answer).catch(warnUnkept);
+  const failure = failureOf(kind, answer);
+  const records = failure === undefined ? await kinds[kind].recordsOf(answer.text) : [];
+  arrived.records = records.length;
+  const noResult = failure === undefined ? undefined : toNoResult(failure);
+  if (arrived.stored) {
+    const outcome = noResult?.outcome ?? 'complete';
+    const leads = kinds[kind].prints === 'list' ? records.length : undefined;
+    arrived.stored = await close(journal, answer, outcome, leads).catch(warnUnkept);
+  }
+  if (noResult !== undefined) throw noResult;
+  await delivery.write(records);
+  await delivery.finish();
+}
+
+function toNoResult(failure: string): LeadpipeError {
+  return new LeadpipeError('no_result', failure || 'finished without a result', {
+    type: 'no_result',
+    charged: 'maybe',
+    retryable: false,
+    facts: { is: 'no_result' },
+  });
+}
+
+/** Keeps the answer: false where none is kept. Throws LocalIoError. */
+async function store(
+  stateDir: string,
+  { operationId }: Journal,
+  { text }: Answer<unknown>,
+): Promise<boolean> {
+  if (operationId === undefined) return false;
+  await storeAnswer(folderOf(stateDir, operationId), text);
+  return true;
+}
+
+/** The journal knows that it is kept, and what came of it. Throws LocalIoError. */
+async function close(
+  journal: Journal,
+  { requestId }: Answer<unknown>,
+  outcome: Outcome,
+  leads: number | undefined,
+): Promise<true> {
+  const charged = outcome === 'complete' ? 'yes' : 'maybe';
+  await journal.append(
+    { type: 'answered', request_id: requestId ?? null },
+    {
+      type: 'terminal',
+      state: null,
+      ready_count: null,
+      outcome,
+      charged,
+      ...(leads === undefined ? {} : { leads }),
+    },
+  );
+  return true;
+}
+
+/** An error after the answer came: it is paid for, unless the error itself says otherwise. */
+function toUndelivered(error: unknown, { deal, ids, stored }: Arrived): unknown {
+  if (!(error instanceof LeadpipeError)) return error;
+  return error.with({
+    charged: 'yes',
+    facts: {
+      is: 'answer_undelivered',
+      stored,
+      replays: deal.request.endpoint.repetition === 'may-replay',
+      ...ids,
+    },
+    ...ids,
+    ...error.details,
+  });
+}
+
+/** An answer that can't be understood is paid for, and can not be had again: what came is kept, and the error says where. */
+async function keepGarbled(stateDir: string, { operationId }: Journal, error: unknown): Promise<unknown> {
+  if (!(error instanceof RequestError) || !error.body || operationId === undefined) return error;
+  const path = await storeGarbled(folderOf(stateDir, operationId), error.body).catch(() => undefined);
+  return path === undefined
+    ? error
+    : error.with({ hint: `What came is kept in ${path}. Report the request ID.` });
+}

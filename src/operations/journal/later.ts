@@ -1,0 +1,36 @@
+import { type ErrorDetails, LocalIoError } from '../../errors.ts';
+import { readOperations, type StoredOperation } from './journal.ts';
+
+/** Throws LocalIoError, with these details: to go on would change or replace rows of a later operation. */
+export async function checkLast(
+  stateDir: string,
+  operation: StoredOperation,
+  details: ErrorDetails,
+): Promise<void> {
+  const { operations } = await readOperations(stateDir);
+  const later = laterOn(operations, operation);
+  if (later === undefined) return;
+  const { output } = operation.entries[0];
+  throw new LocalIoError(`${output} has rows of the later operation ${later.operationId}`, {
+    charged: 'no',
+    ...details,
+  });
+}
+
+/** Pure: a later operation that put rows into the same file: they may stand behind ours, or in their place. */
+function laterOn(
+  operations: readonly StoredOperation[],
+  { operationId, entries: [{ output }] }: StoredOperation,
+): StoredOperation | undefined {
+  return operations.find(
+    (other) =>
+      other.operationId > operationId &&
+      other.entries[0].output === output &&
+      other.entries.some(
+        (entry) =>
+          entry.type === 'page' ||
+          entry.type === 'answered' ||
+          (entry.type === 'batch' && entry.delivered > 0),
+      ),
+  );
+}

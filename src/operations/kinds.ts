@@ -1,0 +1,151 @@
+import type { Answer, Client } from '../client.ts';
+import { eachItem, type JsonText, objectMembers, stringOf } from '../json/text.ts';
+import { createTurns } from '../turns.ts';
+
+/** What a kind of operation is, once for all who ask. */
+interface Kind {
+  /** Which request is paid for; null where nothing is. */
+  readonly endpoint: 'search' | 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract' | null;
+  /** What of the answer stays on this machine: the leads of a task are at the service. */
+  readonly keeps: 'leads' | 'answer' | 'nothing';
+  /** How an interrupted one can go on: as itself, as another purchase for the rest, or by its key alone. */
+  readonly goesOn: 'resume' | 'continue' | 'repeat' | 'never';
+  /** The member of the request that stands beside the name in the history: `search company`. */
+  readonly subject: 'entity_type' | 'contact_type' | 'type' | null;
+  /** Whether it brings one record or a list of them. */
+  readonly prints: 'single' | 'list';
+  /** Cuts the records out of an answer. Throws when `signal` aborts. */
+  readonly recordsOf?: (answer: JsonText, signal?: AbortSignal) => Promise<readonly JsonText[]>;
+  /** What the service says in place of a result, where it finished without one. */
+  readonly reasonIn?: (answer: JsonText) => JsonText;
+}
+
+const wholeAnswer = async (answer: JsonText): Promise<readonly JsonText[]> => [answer];
+
+/**
+ * Every kind of operation that this machine keeps a record of, by its name in the journal and the history. Names stay:
+ * journals of earlier versions have them.
+ */
+export const kinds = {
+  search: { endpoint: 'search', prints: 'list', keeps: 'leads', goesOn: 'continue', subject: 'entity_type' },
+  'task create': {
+    endpoint: 'createTask',
+    prints: 'single',
+    keeps: 'nothing',
+    goesOn: 'repeat',
+    subject: 'entity_type',
+  },
+  'task run': {
+    endpoint: 'createTask',
+    prints: 'list',
+    keeps: 'nothing',
+    goesOn: 'resume',
+    subject: 'entity_type',
+  },
+  'task wait': { endpoint: null, prints: 'list', keeps: 'nothing', goesOn: 'resume', subject: null },
+  contact: {
+    endpoint: 'contactSearch',
+    keeps: 'answer',
+    goesOn: 'never',
+    subject: 'contact_type',
+    prints: 'single',
+    recordsOf: wholeAnswer,
+  },
+  research: {
+    endpoint: 'deepSearch',
+    keeps: 'answer',
+    goesOn: 'never',
+    subject: null,
+    prints: 'single',
+    recordsOf: wholeAnswer,
+    reasonIn: answerInAnswer,
+  },
+  enrich: {
+    endpoint: 'enrich',
+    keeps: 'answer',
+    goesOn: 'never',
+    subject: null,
+    prints: 'single',
+    recordsOf: wholeAnswer,
+    reasonIn: answerInAnswer,
+  },
+  extract: {
+    endpoint: 'extract',
+    keeps: 'answer',
+    goesOn: 'never',
+    subject: 'type',
+    prints: 'list',
+    recordsOf: itemsOf,
+    reasonIn: (answer) => objectMembers(answer).get('data') ?? 'null',
+  },
+} as const satisfies Readonly<Record<string, Kind>>;
+
+type Kinds = typeof kinds;
+export type KindName = keyof Kinds;
+type KindsWith<Trait> = { [Name in KindName]: Kinds[Name] extends Trait ? Name : never }[KindName];
+
+/** Those that are paid for. */
+export type PaidKind = Exclude<KindName, KindsWith<{ endpoint: null }>>;
+/** Those that bring one whole answer. */
+export type AnswerKind = KindsWith<{ keeps: 'answer' }>;
+/** Those whose records stay on this machine. */
+export type KeptKind = Exclude<KindName, KindsWith<{ keeps: 'nothing' }>>;
+
+/** The request of each paid kind. */
+export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
+
+/** Pure: what is known of the kind of this name; undefined for one of a later version. */
+export function kindOf(name: string): Kind | undefined {
+  return isKind(name) ? kinds[name] : undefined;
+}
+
+export function isKind(name: string): name is KindName {
+  return Object.hasOwn(kinds, name);
+}
+
+/** Pure: whether the records of this kind stay on this machine. */
+export function isKept(name: string): name is KeptKind {
+  return isKind(name) && kinds[name].keeps !== 'nothing';
+}
+
+/** The records of an answer. Throws when `signal` aborts. */
+export async function recordsOf(
+  name: KeptKind,
+  answer: JsonText,
+  signal: AbortSignal,
+): Promise<readonly JsonText[]> {
+  const { recordsOf: cut = wholeAnswer }: Kind = kinds[name];
+  return await cut(answer, signal);
+}
+
+/** Pure: whether the leads of this kind are those of a task. */
+export function isTask(name: string): boolean {
+  return kindOf(name)?.keeps === 'nothing';
+}
+
+const longestReason = 500;
+
+/** Pure: what the service says instead of a result; undefined when there is one. */
+export function failureOf(name: AnswerKind, { value, text }: Answer<object>): string | undefined {
+  const { reasonIn }: Kind = kinds[name];
+  if (reasonIn === undefined || !('success' in value) || value.success) return undefined;
+  const said = reasonIn(text);
+  return (stringOf(said) ?? said).slice(0, longestReason);
+}
+
+/** Of `{ "success": false, "answer": { "answer": "…" } }`. */
+function answerInAnswer(text: JsonText): JsonText {
+  const answer = objectMembers(text).get('answer') ?? 'null';
+  return objectMembers(answer).get('answer') ?? answer;
+}
+
+/** The items of an extraction, each as the service wrote it. Throws when `signal` aborts. */
+async function itemsOf(answer: JsonText, signal?: AbortSignal): Promise<JsonText[]> {
+  const items: JsonText[] = [];
+  const turns = createTurns(signal);
+  for (const item of eachItem(objectMembers(answer).get('data') ?? '[]')) {
+    items.push(item);
+    if (turns.isDue()) await turns.take();
+  }
+  return items;
+}

@@ -1,0 +1,187 @@
+import { type Client, requests } from '../client.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { Context } from '../context.ts';
+import { ConfigurationError } from '../errors.ts';
+import { wireNames } from '../requests/input-names.ts';
+import { checkIdempotencyKey } from '../requests/within-limits.ts';
+import type { Preview, Request } from '../transport/request.ts';
+import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
+import type { Intent, Journal, JournalEntry, StoredOperation } from './journal/journal.ts';
+import { withNewJournal } from './journal/with-journal.ts';
+import { type BodyOf, type KindName, kinds, type PaidKind } from './kinds.ts';
+
+/** What buying takes, however many purchases share it: nothing of a purchase is kept anywhere else. */
+export interface Shop {
+  readonly connection: Connection;
+  readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal'>;
+}
+
+/** What shapes the output, so that it can be gone on with as it was begun. */
+export interface OutputTerms {
+  /** Absolute path of the file. */
+  readonly output: string | null;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** What is to be bought, and where it goes. */
+export interface Order<Kind extends PaidKind = PaidKind> {
+  readonly kind: Kind;
+  readonly body: BodyOf<Kind>;
+  /** A new one when it is not given. */
+  readonly idempotencyKey?: string | undefined;
+  /** Is shown the request in place of the service; nothing is bought then. */
+  readonly preview?: ((request: Preview) => void) | undefined;
+  /** Whether this machine keeps a record: without one, nothing can be shown again or gone on with. */
+  readonly keep: boolean;
+  readonly terms: OutputTerms;
+  readonly open: OpenDelivery;
+}
+
+/** A purchase that is about to be made. */
+export interface Deal {
+  readonly idempotencyKey: string;
+  readonly request: Request;
+  readonly journal: Journal;
+  readonly delivery: Delivery;
+  /** The one way to a client that can buy: it is given when what will be sent, and where its rows begin, is on the disk. */
+  begin(): Promise<Client>;
+}
+
+/**
+ * The one door that everything paid goes through. `way` does what is particular to a kind of purchase: it prepares what it
+ * needs, begins, sends, keeps what comes before it is delivered, and writes down how it ended. Returns undefined after a
+ * preview. Whatever is thrown names the operation. Throws UsageError and LocalIoError before anything is sent, and what
+ * `way` throws.
+ */
+export async function purchase<T>(
+  shop: Shop,
+  order: Order,
+  { waits }: Pick<Listener, 'waits'>,
+  way: (deal: Deal) => Promise<T>,
+): Promise<T | undefined> {
+  const { connection, context } = shop;
+  const idempotencyKey = checkIdempotencyKey(order.idempotencyKey ?? context.ids.idempotencyKey(), wireNames);
+  const toRequest = requests[kinds[order.kind].endpoint] as (body: object, key: string) => Request;
+  const request = toRequest(order.body, idempotencyKey);
+  if (order.preview !== undefined) return void order.preview(connection.preview(request));
+  return await withNewJournal(context, order.keep ? 'needed' : 'none', (journal) => {
+    const { body = '' } = request;
+    const intent = {
+      ...toIntent(shop, journal, order.kind, order.terms),
+      idempotency_key: idempotencyKey,
+      body,
+    };
+    return withIntent(shop, journal, intent, order.open, (delivery, begun) =>
+      way({
+        idempotencyKey,
+        request,
+        journal,
+        delivery,
+        async begin() {
+          await begun();
+          return connection.newClient(waits);
+        },
+      }),
+    );
+  });
+}
+
+/**
+ * The door for an operation whose intent is on the disk already, with the key and the body of its purchase: what is sent
+ * again is sent with these. `open` opens its output as it was begun.
+ */
+export async function goOnWith<T>(
+  { connection }: Shop,
+  journal: Journal,
+  open: OpenDelivery,
+  { waits }: Pick<Listener, 'waits'>,
+  way: (deal: Pick<Deal, 'delivery' | 'begin'>) => Promise<T>,
+): Promise<T> {
+  return await open((delivery) =>
+    way({
+      delivery,
+      async begin() {
+        await journal.append(...toOpened(delivery));
+        return connection.newClient(waits);
+      },
+    }),
+  );
+}
+
+/** Throws ConfigurationError: what an operation bought is known only to the key and at the address that bought it. */
+export function checkSameBuyer(
+  { connection }: Shop,
+  { operationId, entries: [intent] }: StoredOperation,
+): void {
+  const { origin, key_fingerprint, profile } = intent;
+  const made = profile === null ? '' : ` (profile ${profile})`;
+  if (origin !== connection.origin) {
+    throw new ConfigurationError(
+      `this operation was begun at ${origin}${made}, not at ${connection.origin}`,
+      {
+        is: 'begun_elsewhere',
+        origin,
+      },
+    );
+  }
+  if (key_fingerprint !== connection.fingerprint(operationId)) {
+    throw new ConfigurationError(
+      `this operation was begun with another API key${made}, and no other key can go on with it`,
+      'Set LEADPIPE_API_KEY to that key.',
+    );
+  }
+}
+
+/** Pure: what the journal says of an operation before it acts. */
+export function toIntent(
+  { connection, context }: Shop,
+  { operationId = '' }: Journal,
+  kind: KindName,
+  terms: OutputTerms,
+): Intent {
+  return {
+    type: 'intent',
+    time: context.clock.now().toISOString(),
+    command: kind,
+    profile: connection.profile,
+    origin: connection.origin,
+    key_fingerprint: connection.fingerprint(operationId),
+    ...terms,
+  };
+}
+
+/**
+ * Runs `work` with the output open. The intent is on the disk before a file is touched: whoever finds the file knows whose
+ * it is. `begun` writes down where its rows begin, and that the request goes out. An output that can't be opened leaves
+ * nothing: nothing was sent.
+ */
+export async function withIntent<T>(
+  { context }: Shop,
+  journal: Journal,
+  intent: Intent,
+  open: OpenDelivery,
+  work: (delivery: Delivery, begun: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const inFile = intent.output !== null;
+  if (inFile) await journal.append(intent);
+  let isOpen = false;
+  try {
+    return await open((delivery) => {
+      isOpen = true;
+      return work(delivery, () =>
+        journal.append(...(inFile ? [] : [intent]), ...toOpened(delivery), {
+          type: 'sent',
+          time: context.clock.now().toISOString(),
+        }),
+      );
+    });
+  } catch (error) {
+    if (!isOpen) await journal.discard();
+    throw error;
+  }
+}
+
+/** Where the rows begin, in what has a length. */
+function toOpened({ length }: Delivery): JournalEntry[] {
+  return length === undefined ? [] : [{ type: 'opened', output_length: length }];
+}

@@ -1,0 +1,90 @@
+import { terminalTaskStates } from '../../contract/types.ts';
+import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import { RequestError } from '../../transport/errors.ts';
+import { countOf } from '../search/buy.ts';
+import type { TaskSummary } from './follow.ts';
+
+/** How a task was read. */
+export interface TaskReading {
+  readonly leadsSearchId: string;
+  /** Of this run. */
+  readonly summary: TaskSummary;
+  /** Leads that were delivered, with those that earlier runs put into the same file. */
+  readonly leads: number;
+  /** Where no operation can be resumed: whether to go on is to wait for its end, or to fetch once more. */
+  readonly goOn: 'wait' | 'fetch';
+  /** The operation to resume; undefined without a journal. */
+  readonly operationId: string | undefined;
+  /** The key that this run bought the task with; undefined for a task that was there before. */
+  readonly bought: string | undefined;
+  /** Of the request to quote to support. */
+  readonly requestId: string | undefined;
+}
+
+/** Pure: the error of a reading that was left before its end; `kept` is the file that holds its rows. */
+export function toLeftError(
+  failure: LeadpipeError,
+  reading: TaskReading,
+  kept: string | undefined,
+): LeadpipeError {
+  const { summary, leads, leadsSearchId, bought, goOn, operationId } = reading;
+  const requestId = failure.details.requestId ?? reading.requestId;
+  const ids = {
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(bought === undefined ? {} : { idempotencyKey: bought }),
+  };
+  if (isRefused(failure, reading)) return failure.with(ids);
+  const { position, state } = summary;
+  const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
+  const written =
+    leads === 0 ? 'nothing was written' : `${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${place}`;
+  const ended = terminalTaskStates.some((one) => one === state);
+  const { hint: _, ...details } = failure.details;
+  return new LeadpipeError(
+    failure.outcome,
+    `the task ${leadsSearchId} was left at position ${position}: ${failure.message}; ${written}`,
+    {
+      ...details,
+      type: failure.details.type ?? failure.outcome,
+      charged: bought === undefined ? 'no' : 'maybe',
+      retryable: bought === undefined && failure.outcome === 'temporary',
+      facts:
+        failure.details.type === 'output_changed'
+          ? { is: 'read_elsewhere', leadsSearchId, pts: position }
+          : { is: 'task_left', leadsSearchId, pts: position, ended, goOn, operationId },
+      cause: failure,
+      ...ids,
+    },
+  );
+}
+
+/** Pure: whether there is nothing to go on with: no task, no access. */
+export function isRefused(failure: LeadpipeError, { bought, leads }: TaskReading): boolean {
+  const refused = failure instanceof RequestError && !['temporary', 'interface'].includes(failure.outcome);
+  return refused && bought === undefined && leads === 0;
+}
+
+/** Pure: the error of a task that ended in `error`, once everything it will ever have is written. */
+export function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
+  const { position, stopReason } = summary;
+  const why = stopReason === undefined ? '' : ` (${stopReason})`;
+  const rest =
+    position === 0
+      ? 'it has no leads'
+      : `all of its ${countOf(position)} can be read, and more will not come`;
+  return new LeadpipeError('partial', `the task ${leadsSearchId} ended in error${why}; ${rest}`, {
+    type: 'task_error',
+    charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',
+    retryable: false,
+    hint: 'Its leads are billed as any others. A new run is a new purchase.',
+    ...(requestId === undefined ? {} : { requestId }),
+  });
+}
+
+/** Pure: the error of a task whose creation was left in doubt: the operation knows its key and its bytes. */
+export function toUnbegunError(error: unknown, operationId: string | undefined): unknown {
+  if (!(error instanceof LeadpipeError) || operationId === undefined) return error;
+  const { charged } = error.details;
+  if (error instanceof LocalIoError || charged === undefined || charged === 'no') return error;
+  return error.with({ facts: { is: 'task_unbegun', operationId } });
+}

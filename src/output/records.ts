@@ -1,0 +1,112 @@
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
+import type { Layout, LayoutOf } from './columns.ts';
+import type { FileSink, Resumed } from './open-file.ts';
+import { createStreamSink, type Sink } from './sink.ts';
+import { arrayEnd, createWriter, type Format, type RecordWriter } from './writer.ts';
+
+/** Where records go, and how they look there. */
+export interface RecordOptions {
+  readonly format: Format;
+  readonly shape: 'list' | 'single';
+  /** A function where the columns are known only with the first records. */
+  readonly layout: Layout | LayoutOf;
+  /** Undefined for standard output. */
+  readonly file: string | undefined;
+  /** Whether rows are added to those that the file has. */
+  readonly append: boolean;
+  /** The file of an earlier run that this one goes on with. */
+  readonly resumed: Resumed | undefined;
+  /** CSV as it came: formulas and control characters too. */
+  readonly csvRaw: boolean;
+  /** Columns of the terminal; undefined where there is none. */
+  readonly width: number | undefined;
+  readonly color: boolean;
+}
+
+/**
+ * Opens what records are written to: the port of operations/delivery.ts, which says what each member does. Throws
+ * LocalIoError and UsageError.
+ */
+export async function openRecords(
+  context: Pick<Context, 'stdout' | 'signal' | 'clock' | 'random'>,
+  options: RecordOptions,
+) {
+  const { file, layout } = options;
+  const fileSink = file === undefined ? undefined : await openFile(context, file, options);
+  const sink: Sink = fileSink ?? createStreamSink(context.stdout.stream, context.signal);
+  const writerOf = (known: Layout): Promise<RecordWriter> =>
+    createWriter(options.format, sink, {
+      ...options,
+      layout: known,
+      signal: context.signal,
+      ...(fileSink === undefined ? {} : { continued: fileSink.continued, lineEnd: fileSink.lineEnd }),
+    });
+  let writer = typeof layout === 'function' ? undefined : await writerOf(layout);
+  const writerFor = async (records: readonly JsonText[]): Promise<RecordWriter> => {
+    writer ??= await writerOf(typeof layout === 'function' ? await layout(records, context.signal) : layout);
+    return writer;
+  };
+  let isOpen = true;
+  let written = false;
+  // Of whole writes. The rows of one that was stopped half-way are not counted: whoever goes on with the file writes them again.
+  let length = fileSink?.length;
+  const sync = async (): Promise<number | undefined> => {
+    await fileSink?.sync();
+    return length;
+  };
+  return {
+    file,
+    get length() {
+      return length;
+    },
+    async write(records: readonly JsonText[]): Promise<void> {
+      written = true;
+      await (await writerFor(records)).write(records);
+      length = fileSink?.length;
+    },
+    async settle(): Promise<void> {
+      await fileSink?.settle();
+      length = fileSink?.length;
+    },
+    sync,
+    async finish(counted?: (length: number | undefined) => Promise<void>): Promise<void> {
+      if (!isOpen) return;
+      await (await writerFor([])).end();
+      length = fileSink?.length;
+      await counted?.(await sync());
+      isOpen = false;
+      await fileSink?.commit();
+    },
+    async cut(): Promise<string | undefined> {
+      if (!isOpen) return undefined;
+      isOpen = false;
+      // What arrived should be a valid file, and nothing should leave none; a disk that is full or a reader that is gone is reported already.
+      if (written) await writer?.end().catch(() => undefined);
+      return await fileSink?.abandon();
+    },
+  };
+}
+
+async function openFile(
+  waiting: Pick<Context, 'signal' | 'clock' | 'random'>,
+  file: string,
+  { append, csvRaw, format, layout, resumed }: RecordOptions,
+): Promise<FileSink> {
+  const { createFileSink } = await import('./file-sink.ts');
+  const options = { resumed, waiting };
+  if (!append)
+    return await createFileSink(file, { ...options, ...(format === 'json' ? { closing: arrayEnd } : {}) });
+  if (typeof layout === 'function') {
+    if (format !== 'csv') return await createFileSink(file, { ...options, append: { format } });
+    // Found out after the answer, another header would mean that rows which are paid for have no place.
+    throw new UsageError(
+      'the columns of these rows are known only when they arrive: to append them to CSV, name the columns',
+      { is: 'columns_unknown' },
+    );
+  }
+  const { csvHeader } = await import('./csv-cell.ts');
+  const header = csvHeader(layout.columns, csvRaw);
+  return await createFileSink(file, { ...options, append: { format, header } });
+}
