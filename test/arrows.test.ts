@@ -8,7 +8,8 @@ const root = join(import.meta.dirname, '..');
 const allowed: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   json: [],
-  errors: [],
+  errors: ['contract'],
+  turns: ['errors'],
   context: [],
   requests: ['contract', 'json', 'errors'],
   files: ['errors', 'context'],
@@ -26,7 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'errors',
     'context',
   ],
-  output: ['contract', 'json', 'errors', 'context'],
+  output: ['turns', 'contract', 'json', 'errors', 'context'],
   config: ['requests', 'contract', 'errors', 'context', 'files'],
   'local-service': ['contract', 'json'],
   conformance: ['contract', 'context', 'errors', 'json'],

@@ -186,8 +186,9 @@ describe('the journal of a task', () => {
         output: file,
       },
       { type: 'opened', output_length: 0 },
+      { type: 'sent', time: expect.any(String) },
     ]);
-    expect(entriesOf(env).slice(2)).toEqual([
+    expect(entriesOf(env).slice(3)).toEqual([
       { type: 'created', leads_search_id: 'ls_task', request_id: 'req_create' },
       {
         type: 'page',
