@@ -1,20 +1,22 @@
 /** Bundles the command into dist/: split, so that a command loads what it needs and no more. */
 import { execFile } from 'node:child_process';
-import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire, isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 
 const require = createRequire(import.meta.url);
+const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 const out = join(root, 'dist');
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
 
 await rm(out, { recursive: true, force: true });
-const { metafile } = await build({
+/** @type {import('esbuild').BuildOptions} */
+const shared = {
   absWorkingDir: root,
-  entryPoints: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts' },
   // A native package, which npm installs for the machine that it is on.
   external: ['@napi-rs/keyring'],
   outdir: out,
@@ -30,16 +32,59 @@ const { metafile } = await build({
   legalComments: 'none',
   chunkNames: 'chunks/[name]-[hash]',
   define: { LEADPIPE_VERSION: JSON.stringify(version) },
+};
+const { metafile } = await build({
+  ...shared,
+  entryPoints: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts' },
   // CommonJS packages in an ES module: their require, and the folder they read files from.
   banner: {
     js: "import{createRequire as _cr}from'node:module';const require=_cr(import.meta.url),__dirname=import.meta.dirname,__filename=import.meta.filename;",
   },
 });
+// Apart from the command, which would otherwise load its parts in more pieces.
+await build({
+  ...shared,
+  entryPoints: { index: 'src/index.ts' },
+  plugins: [{ name: 'node', setup: nodeModules }],
+});
+await writeTypes();
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 await cp(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
-const page = await promisify(execFile)(process.execPath, [join(root, 'bin', 'leadpipe.js'), 'man']);
+const page = await run(process.execPath, [join(root, 'bin', 'leadpipe.js'), 'man']);
 await writeFile(join(out, 'leadpipe.1'), page.stdout);
 await writeFile(join(out, 'THIRD-PARTY-LICENSES.txt'), await licences(metafile));
+
+/**
+ * What is imported by other programs may be put anywhere by their bundlers: CommonJS packages in it can't have the
+ * `require` of a banner, and ask Node itself for its modules.
+ */
+function nodeModules({ onResolve, onLoad }) {
+  onResolve({ filter: /^[a-z_:/]+$/ }, ({ path, kind }) =>
+    kind === 'require-call' && isBuiltin(path) ? { path, namespace: 'node' } : undefined,
+  );
+  onLoad({ filter: /./, namespace: 'node' }, ({ path }) => ({
+    contents: `module.exports = process.getBuiltinModule('${path}');`,
+  }));
+}
+
+/** The declarations that are reached from those of `index.ts`, and no others. */
+async function writeTypes() {
+  const made = await mkdtemp(join(tmpdir(), 'leadpipe-types-'));
+  const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
+  await run(process.execPath, [tsc, '-p', join(root, 'tsconfig.types.json'), '--outDir', made]);
+  const reached = new Set(['index.ts']);
+  for (const file of reached) {
+    const declarations = await readFile(join(made, file.replace(/\.ts$/, '.d.ts')), 'utf8');
+    const text = declarations.replace(/(\sfrom ')(\.[^']*)\.ts'/g, (_, from, path) => {
+      reached.add(posix.join(posix.dirname(file), `${path}.ts`));
+      return `${from}${path}.js'`;
+    });
+    const target = join(out, 'types', file.replace(/\.ts$/, '.d.ts'));
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, text);
+  }
+  await rm(made, { recursive: true });
+}
 
 /** The licence texts of every package that the bundle holds. */
 async function licences({ outputs }) {

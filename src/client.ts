@@ -11,10 +11,12 @@ import type {
 } from './contract/types.ts';
 import { type JsonText, kindOf, objectMembers } from './json/text.ts';
 import {
+  type Answer,
   Lack,
   type Members,
-  type PageFacts,
+  type Page,
   type SearchEvent,
+  type SearchStream,
   type Status,
   type Success,
   toBalance,
@@ -30,29 +32,7 @@ import type { Request, Transport } from './transport/request.ts';
 import type { Frame } from './transport/sse.ts';
 import type { TimeLimits } from './transport/watch.ts';
 
-export type { SearchEvent, Status, Success } from './received.ts';
-
-export interface SearchStream {
-  readonly requestId: string | undefined;
-  /** Gathered per piece of the network. Throws a RequestError where the stream is cut. */
-  readonly events: AsyncIterable<readonly SearchEvent[]>;
-}
-
-/** A body as the service sent it, beside what of it can be used. */
-export interface Answer<T> {
-  readonly text: JsonText;
-  readonly value: T;
-  readonly requestId: string | undefined;
-  /** As the service returned it: supplied or generated. */
-  readonly idempotencyKey: string | undefined;
-  /** The `Date` header. */
-  readonly serverTime: string | undefined;
-}
-
-/** A fetch page with its entities as the service wrote them. */
-export interface Page extends Answer<PageFacts> {
-  readonly entities: readonly JsonText[];
-}
+export type { Answer, Page, SearchEvent, SearchStream, Status, Success } from './received.ts';
 
 /** The request of each endpoint, before it is sent: what `--dry-run` shows is what would go out. */
 export const requests = {

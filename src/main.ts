@@ -1,4 +1,5 @@
-import type { Clock, Context, Directories, Keychain, OutputStream } from './context.ts';
+import { createClock } from './clock.ts';
+import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
 
 declare const LEADPIPE_VERSION: string;
@@ -71,17 +72,6 @@ function createContext(env: Context['env'], keychain: Keychain, directories: Dir
 function operationId(): string {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
-}
-
-function createClock(): Clock {
-  return {
-    now: () => new Date(),
-    monotonic: () => performance.now(),
-    after(ms, callback) {
-      const timer = setTimeout(callback, ms);
-      return () => clearTimeout(timer);
-    },
-  };
 }
 
 /** What ends the run: gently the first time, at once the second time, and never later than `stopMs`. */

@@ -37,6 +37,13 @@ export type SearchEvent =
   /** An error frame, or one that can't be understood: the stream is over. */
   | { readonly kind: 'error'; readonly message: string };
 
+/** What came as a stream. */
+export interface SearchStream {
+  readonly requestId: string | undefined;
+  /** Gathered per piece of the network. Throws a RequestError where the stream is cut. */
+  readonly events: AsyncIterable<readonly SearchEvent[]>;
+}
+
 /** The status of a task. */
 export type Status = Pick<EntitySearchStatus, 'status' | 'ready_count'> & {
   readonly stop_reason?: string | undefined;
@@ -49,6 +56,22 @@ export type PageFacts = Pick<EntitySearchItems, 'pts' | 'num' | 'count' | 'ready
 /** Whether the service finished with a result. */
 export interface Success {
   readonly success: boolean;
+}
+
+/** A body as the service sent it, beside what of it can be used. */
+export interface Answer<T> {
+  readonly text: JsonText;
+  readonly value: T;
+  readonly requestId: string | undefined;
+  /** As the service returned it: supplied or generated. */
+  readonly idempotencyKey: string | undefined;
+  /** The `Date` header. */
+  readonly serverTime: string | undefined;
+}
+
+/** A fetch page with its entities as the service wrote them. */
+export interface Page extends Answer<PageFacts> {
+  readonly entities: readonly JsonText[];
 }
 
 /** What the interface promises of an answer and did not come. */

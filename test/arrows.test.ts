@@ -48,7 +48,21 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'local-service',
     'conformance',
   ],
-  main: ['cli', 'config', 'context', 'errors'],
+  clock: ['context'],
+  library: ['operations', 'received', 'requests', 'transport', 'contract', 'json', 'errors'],
+  index: [
+    'library',
+    'operations',
+    'client',
+    'received',
+    'requests',
+    'clock',
+    'transport',
+    'contract',
+    'json',
+    'errors',
+  ],
+  main: ['clock', 'cli', 'config', 'context', 'errors'],
   'keychain-main': ['config'],
 };
 
@@ -109,6 +123,19 @@ describe('import arrows', () => {
   it('only the mains of the two processes touch process and console', () => {
     const touching = files.filter((file) => /\b(?:process|console)\.\w/.test(withoutComments(file)));
     expect(touching.sort()).toEqual(['src/keychain-main.ts', 'src/main.ts']);
+  });
+
+  it('a program that imports leadpipe reaches no command, no settings, no journal and no local service', () => {
+    const reached = new Set(['src/index.ts']);
+    for (const file of reached) {
+      for (const { target, typeOnly } of importsOf(file)) {
+        if (target.startsWith('.') && !typeOnly) reached.add(resolved(file, target));
+      }
+    }
+    const rooms =
+      /^src\/(?:cli|config|connection|files|output|local-service|conformance|operations\/journal)\b/;
+    expect([...reached].filter((file) => rooms.test(file))).toEqual([]);
+    expect(reached.size).toBeGreaterThan(30);
   });
 
   it('what one command needs is loaded by that command', () => {

@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
 import type { Preview, Request, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
+import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
 import type { LocalOptions } from './local-service.ts';
@@ -75,7 +76,7 @@ export function withConnection<T>(
     options,
     listener,
     async ({ baseUrl, apiKey, settings, profile, keyHeader, dispatcher }) => {
-      const [{ createTransport }, { createClient }, { timeLimits }] = await Promise.all([
+      const [{ createTransport }, { createClient }, { toTimeLimits }] = await Promise.all([
         import('../transport/request.ts'),
         import('../client.ts'),
         import('../transport/time-limits.ts'),
@@ -96,7 +97,7 @@ export function withConnection<T>(
           retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaultBudget),
         });
       const limitsOf = (endpoint: EndpointName): TimeLimits =>
-        toTimeLimits(timeLimits[endpoint], settings, options.timeout);
+        toTimeLimits(endpoint, toAskedLimits(settings, options.timeout));
       const transport = toTransport();
       return await work({
         client: createClient(transport, limitsOf),
@@ -193,15 +194,11 @@ function keyHeaderOf(settings: Settings): KeyHeader | undefined {
   return settings.auth_header === 'auto' ? undefined : settings.auth_header;
 }
 
-function toTimeLimits(limits: TimeLimits, settings: Settings, timeout: number | undefined): TimeLimits {
-  const event = timeout ?? settings['timeout.event'] ?? limits.event;
-  const headers = timeout ?? settings['timeout.headers'] ?? limits.headers;
-  const idle = timeout ?? settings['timeout.idle'] ?? limits.idle;
+function toAskedLimits(settings: Settings, timeout: number | undefined): AskedLimits {
   return {
-    headers,
-    idle,
-    ...(limits.event === undefined || event === undefined ? {} : { event }),
-    // A longer silence that was asked for must fit into the whole.
-    total: Math.max(settings['timeout.total'] ?? limits.total, headers + idle),
+    headers: timeout ?? settings['timeout.headers'],
+    idle: timeout ?? settings['timeout.idle'],
+    event: timeout ?? settings['timeout.event'],
+    total: settings['timeout.total'],
   };
 }

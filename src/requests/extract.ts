@@ -20,11 +20,11 @@ export function toExtractRequest(
   names: InputNames,
 ): ExtractRequest {
   const type = checkExtractionType(extractionType);
-  const target = checkText(limits.extractTarget, names.target, input.target.trim());
+  const target = checkText({ ...limits.extractTarget, trimmed: true }, names.target, input.target);
   const instruction =
     input.instruction === undefined || input.instruction === null
       ? undefined
-      : checkText(limits.extractInstruction, names.instruction, input.instruction.trim());
+      : checkText({ ...limits.extractInstruction, trimmed: true }, names.instruction, input.instruction);
   const limit = checkNumber(limits.extractLimit, names.limit, input.limit ?? limits.extractLimit.default);
   const said = instruction === undefined ? {} : { instruction };
   if (type !== 'web2list') return { type, target, ...said, limit };

@@ -11,6 +11,8 @@ import type { InputNames } from './input-names.ts';
 
 /** Checks a text against its limit; returns it as it will be sent (trimmed where the limit says so). */
 export function checkText(limit: Limit, name: string, text: string): string {
+  // From a program, which may not know of types.
+  if (typeof text !== 'string') throw new UsageError(`${name} is no text: it takes ${rangeOf(limit)}`);
   const sent = limit.trimmed ? text.trim() : text;
   const size = limit.unit === 'bytes' ? Buffer.byteLength(sent) : [...sent].length;
   if (size < limit.min) {
@@ -24,7 +26,7 @@ export function checkText(limit: Limit, name: string, text: string): string {
 
 /** Checks a whole number; from a command line it comes as a text, such as `50`. */
 export function checkNumber(limit: Limit, name: string, given: string | number): number {
-  const text = String(given);
+  const text = typeof given === 'object' ? 'an object' : String(given);
   const value = /^-?\d{1,17}$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (Number.isNaN(value)) throw new UsageError(`${name} takes ${rangeOf(limit)}, not "${clip(text)}"`);
   if (value < limit.min || value > limit.max) {
@@ -35,6 +37,9 @@ export function checkNumber(limit: Limit, name: string, given: string | number):
 
 /** Checks the number of items of a list. */
 export function checkList(limit: Limit, name: string, items: readonly string[]): string[] {
+  if (!Array.isArray(items) || items.some((item) => typeof item !== 'string')) {
+    throw new UsageError(`${name} is no list of texts: it takes up to ${limit.max} items`);
+  }
   if (items.length > limit.max) {
     throw new UsageError(`${name} has ${items.length} items: it takes up to ${limit.max} items`);
   }

@@ -15,3 +15,20 @@ export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
 };
 
 export const connectSeconds = 10;
+
+/** Those that somebody asked for, for every endpoint alike. */
+export type AskedLimits = { readonly [Name in keyof TimeLimits]?: number | undefined };
+
+/** Pure: the limits of an endpoint, with those that were asked for in place of its own. */
+export function toTimeLimits(endpoint: EndpointName, asked: AskedLimits): TimeLimits {
+  const usual = timeLimits[endpoint];
+  const headers = asked.headers ?? usual.headers;
+  const idle = asked.idle ?? usual.idle;
+  return {
+    headers,
+    idle,
+    ...(usual.event === undefined ? {} : { event: asked.event ?? usual.event }),
+    // A longer silence that was asked for must fit into the whole.
+    total: Math.max(asked.total ?? usual.total, headers + idle),
+  };
+}

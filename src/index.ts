@@ -1,0 +1,242 @@
+/**
+ * leadpipe for programs: a method per endpoint of the service, with the checks, the repetitions and the masking of the
+ * API key that the command has. Nothing is read from the environment and nothing is written to disk, so an answer that
+ * the program loses is lost: only the command keeps what it bought.
+ */
+import { createClient as createWireClient, type Client as WireClient } from './client.ts';
+import { createClock } from './clock.ts';
+import { limits } from './contract/limits.ts';
+import type {
+  ContactSearchRequest,
+  CreatedTask,
+  CreateTaskRequest,
+  CreditBalance,
+  DeepSearchRequest,
+  EnrichRequest,
+  EntitySearchRequest,
+  ExtractRequest,
+} from './contract/types.ts';
+import { UsageError } from './errors.ts';
+import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
+import { type ClientOptions, checkNames, checkOptions } from './library/options.ts';
+import { type Search, toSearch } from './library/search.ts';
+import { checkPage } from './operations/task/pages.ts';
+import type { Answer, Page, Status, Success } from './received.ts';
+import { toBaseUrl } from './requests/address.ts';
+import { checkKey } from './requests/api-key.ts';
+import { toContactSearchRequest } from './requests/contact.ts';
+import { toDeepSearchRequest } from './requests/deep-search.ts';
+import { toEnrichRequest } from './requests/enrich.ts';
+import { toCreateTaskRequest, toEntitySearchRequest } from './requests/entity-search.ts';
+import { toExtractRequest } from './requests/extract.ts';
+import { type InputNames, wireNames } from './requests/input-names.ts';
+import { checkIdempotencyKey, checkNumber, checkText } from './requests/within-limits.ts';
+import { createTransport } from './transport/request.ts';
+import { connectSeconds, toTimeLimits } from './transport/time-limits.ts';
+
+export type { KeyHeader } from './contract/endpoints.ts';
+export type * from './contract/types.ts';
+export {
+  type Charged,
+  ConfigurationError,
+  type ErrorDetails,
+  type Facts,
+  LeadpipeError,
+  type Outcome,
+  UsageError,
+} from './errors.ts';
+export { type JsonText, JsonView } from './json/text.ts';
+export type { ClientOptions, Dispatcher, Retry, Timeouts } from './library/options.ts';
+export type { Search } from './library/search.ts';
+export type { Answer, Page, PageFacts, Status, Success } from './received.ts';
+export { RequestError, ServiceError, StoppedError } from './transport/errors.ts';
+export type { Fault } from './transport/policy.ts';
+
+declare const LEADPIPE_VERSION: string;
+
+/** Of one call. */
+export interface CallOptions {
+  /** Stops this request. A paid one that was sent is `charged: 'maybe'` then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Of one call that can cost credits. */
+export interface PurchaseOptions extends CallOptions {
+  /** The key of this purchase: the service charges a key once. A new one each time when not given. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** An extraction with its items as the service wrote them; none when it says that it has no `success`. */
+export interface Extraction extends Answer<Success> {
+  readonly items: readonly JsonText[];
+}
+
+/**
+ * A method per endpoint. Each takes its request in the names of the interface and checks it before anything is sent
+ * (UsageError). Where the answer does not come it throws a RequestError, which is a ServiceError where the service
+ * itself refused, or a StoppedError where a signal stopped it; `details.charged` says whether it may have cost credits.
+ */
+export interface Client {
+  /** Starts a search; resolves when its stream has begun. It goes on only while it is read. */
+  search(request: EntitySearchRequest, options?: PurchaseOptions): Promise<Search>;
+  /** Creates a task, which the service runs on its own. */
+  createTask(request: CreateTaskRequest, options?: PurchaseOptions): Promise<Answer<CreatedTask>>;
+  /** How far a task is. Free. */
+  status(
+    request: { readonly leads_search_id: string },
+    options?: CallOptions,
+  ): Promise<Answer<{ readonly status: Status }>>;
+  /** The leads of a task that are ready, from position `pts` (0 by default): `num` at most (1 to 500, 5 by default). Free. */
+  fetch(
+    request: {
+      readonly leads_search_id: string;
+      readonly pts?: number | undefined;
+      readonly num?: number | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<Page>;
+  /** Looks up one email address or phone number. The text is a ContactSearchResult. */
+  contactSearch(request: ContactSearchRequest, options?: PurchaseOptions): Promise<Answer<object>>;
+  /** Answers a question. The text is a DeepSearchResponse. */
+  deepSearch(request: DeepSearchRequest, options?: PurchaseOptions): Promise<Answer<Success>>;
+  /** Fills the fields of a JSON Schema. The text is an EnrichResponse. */
+  enrich(request: EnrichRequest, options?: PurchaseOptions): Promise<Answer<Success>>;
+  /** Extracts a list. The text is an ExtractResponse. */
+  extract(request: ExtractRequest, options?: PurchaseOptions): Promise<Extraction>;
+  /** The credits that are available. Free. The text is a CreditBalance. */
+  balance(options?: CallOptions): Promise<Answer<Pick<CreditBalance, 'available_credits'>>>;
+}
+
+const names: InputNames = { ...wireNames, idempotency_key: 'idempotencyKey' };
+
+const searchInputs = ['objective', 'limit', 'enrich_fields', 'dedup_service_leads', 'dedup_custom_leads'];
+/** What each request may hold. Anything else is refused: a misspelt `limit` would cost what it was to save. */
+const inputs = {
+  search: ['entity_type', ...searchInputs],
+  createTask: ['entity_type', ...searchInputs, 'enable_web_search'],
+  status: ['leads_search_id'],
+  fetch: ['leads_search_id', 'pts', 'num'],
+  contactSearch: ['contact_type', 'objective'],
+  deepSearch: ['query'],
+  enrich: ['entity_context', 'enrich_fields'],
+  extract: ['type', 'target', 'instruction', 'limit'],
+};
+
+/** A client of one service. Sends nothing. Throws UsageError, and ConfigurationError for a refused address or key. */
+export function createClient(options: ClientOptions): Client {
+  checkOptions(options);
+  const { dispatcher, keyHeader, timeouts = {}, retry = {}, signal } = options;
+  const baseUrl = toBaseUrl(String(options.baseUrl), 'baseUrl');
+  const apiKey = checkKey(String(options.apiKey ?? ''), 'apiKey');
+  const clock = createClock();
+  let agent: Promise<object> | undefined;
+
+  /** The client's own connections, from the first request on. They hold no process up. */
+  const ownAgent = (): Promise<object> => {
+    agent ??= import('./transport/agent.ts').then(({ createAgent }) =>
+      createAgent({
+        service: baseUrl,
+        proxies: false,
+        connectTimeoutMs: 1000 * (timeouts.connect ?? connectSeconds),
+        env: {},
+      }),
+    );
+    return agent;
+  };
+
+  /** For one request: a client whose waits between attempts are its own, the key and the signal. */
+  async function begin(
+    call: PurchaseOptions,
+  ): Promise<{ client: WireClient; key: string; stop: AbortSignal }> {
+    checkNames('option', call, ['signal', 'idempotencyKey']);
+    const key = checkIdempotencyKey(call.idempotencyKey ?? `lp-${crypto.randomUUID()}`, names);
+    const transport = createTransport({
+      fetch: globalThis.fetch,
+      // Of the one method that it needs, undici's type says more.
+      dispatcher: (dispatcher ?? (await ownAgent())) as never,
+      clock,
+      baseUrl,
+      apiKey,
+      keyHeader,
+      userAgent: `leadpipe/${LEADPIPE_VERSION}`,
+      random: Math.random,
+      retryAttempts: retry.attempts ?? 20,
+      retryBudgetMs: 1000 * (retry.budget ?? 60),
+    });
+    return {
+      client: createWireClient(transport, (endpoint) => toTimeLimits(endpoint, timeouts)),
+      key,
+      stop: AbortSignal.any([signal, call.signal].filter((one) => one !== undefined)),
+    };
+  }
+
+  return {
+    async search(request, call = {}) {
+      checkNames('input', request, inputs.search);
+      const body = toEntitySearchRequest(String(request.entity_type), request, names);
+      const { client, key, stop } = await begin(call);
+      return toSearch(await client.search(body, key, stop), key);
+    },
+    async createTask(request, call = {}) {
+      checkNames('input', request, inputs.createTask);
+      const body = toCreateTaskRequest(String(request.entity_type), request, names);
+      const { client, key, stop } = await begin(call);
+      return client.createTask(body, key, stop);
+    },
+    async status(request, call = {}) {
+      checkNames('input', request, inputs.status);
+      const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
+      const { client, stop } = await begin(call);
+      return client.status(id, stop);
+    },
+    async fetch(request, call = {}) {
+      checkNames('input', request, inputs.fetch);
+      const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
+      const pts = checkNumber(limits.fetchPts, 'pts', request.pts ?? limits.fetchPts.default);
+      const num = checkNumber(limits.fetchNum, 'num', request.num ?? limits.fetchNum.default);
+      const { client, stop } = await begin(call);
+      return checkPage(await client.fetch(id, pts, num, stop), id, pts, num);
+    },
+    async contactSearch(request, call = {}) {
+      checkNames('input', request, inputs.contactSearch);
+      const body = toContactSearchRequest(String(request.contact_type), request.objective, names);
+      const { client, key, stop } = await begin(call);
+      return client.contactSearch(body, key, stop);
+    },
+    async deepSearch(request, call = {}) {
+      checkNames('input', request, inputs.deepSearch);
+      const body = toDeepSearchRequest(request.query, names);
+      const { client, key, stop } = await begin(call);
+      return client.deepSearch(body, key, stop);
+    },
+    async enrich(request, call = {}) {
+      checkNames('input', request, inputs.enrich);
+      const body = toEnrichRequest(request.entity_context, toJsonValue(request.enrich_fields), names);
+      const { checkJsonSchema } = await import('./requests/json-schema.ts');
+      await checkJsonSchema(body.enrich_fields);
+      const { client, key, stop } = await begin(call);
+      return client.enrich(body, key, stop);
+    },
+    async extract(request, call = {}) {
+      checkNames('input', request, inputs.extract);
+      const body = toExtractRequest(String(request.type), request, names);
+      const { client, key, stop } = await begin(call);
+      const answer = await client.extract(body, key, stop);
+      const items = answer.value.success ? arrayItems(objectMembers(answer.text).get('data') ?? '[]') : [];
+      return { ...answer, items };
+    },
+    async balance(call = {}) {
+      const { client, stop } = await begin(call);
+      return client.balance(stop);
+    },
+  };
+}
+
+/** A schema of a program can hold what JSON has not: it is sent, and so checked, as JSON. Throws UsageError. */
+function toJsonValue(value: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value) ?? 'null');
+  } catch (error) {
+    throw new UsageError(`${names.enrich_fields} is not JSON: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,74 @@
+import type { KeyHeader } from '../contract/endpoints.ts';
+import { UsageError } from '../errors.ts';
+import { checkOneOf } from '../requests/closed-list.ts';
+
+/** What undici's `Agent`, `Pool` and `ProxyAgent` are, of any version that Node's own fetch takes. */
+export interface Dispatcher {
+  dispatch(options: object, handler: object): boolean;
+}
+
+/** Seconds, for every endpoint alike; what is left out is as each endpoint needs it. */
+export interface Timeouts {
+  /** Until there is a connection; for connections of the client's own. */
+  readonly connect?: number | undefined;
+  /** From the request to the head of the answer. */
+  readonly headers?: number | undefined;
+  /** Between two pieces of an answer. */
+  readonly idle?: number | undefined;
+  /** Between two events of a stream. */
+  readonly event?: number | undefined;
+  /** All waiting for one answer. */
+  readonly total?: number | undefined;
+}
+
+/** How often a request is sent again, with the same Idempotency-Key and the same bytes. */
+export interface Retry {
+  /** Further attempts at most, where a fault deserves any: 0 to 20, and 20 by default. */
+  readonly attempts?: number | undefined;
+  /** Seconds that the waits between the attempts of one request may take together; 60 by default. */
+  readonly budget?: number | undefined;
+}
+
+/** The service, the key for it, and how to reach it. */
+export interface ClientOptions {
+  /** Address of the service: https, or http on this machine. */
+  readonly baseUrl: string | URL;
+  readonly apiKey: string;
+  /** The header that carries the key; without it, the one that the interface lists for each endpoint. */
+  readonly keyHeader?: KeyHeader | undefined;
+  /** The way to the service, where it is not a direct one. It is never closed; its own time limits should be off. */
+  readonly dispatcher?: Dispatcher | undefined;
+  readonly timeouts?: Timeouts | undefined;
+  readonly retry?: Retry | undefined;
+  /** Stops every request of this client. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const optionNames = ['baseUrl', 'apiKey', 'keyHeader', 'dispatcher', 'timeouts', 'retry', 'signal'];
+const keyHeaders: readonly KeyHeader[] = ['x-api-key', 'bearer'];
+const timeoutNames = ['connect', 'headers', 'idle', 'event', 'total'] as const;
+
+/** Checks what the types say too, for those who have none, and the ranges. Throws UsageError. */
+export function checkOptions(options: ClientOptions): void {
+  checkNames('option', options, optionNames);
+  const { keyHeader, timeouts = {}, retry = {} } = options;
+  if (keyHeader !== undefined) checkOneOf('keyHeader', keyHeader, keyHeaders);
+  checkNames('timeout', timeouts, timeoutNames);
+  for (const name of timeoutNames) checkAmount(`timeouts.${name}`, timeouts[name], 0.001, 86_400);
+  checkNames('option of retry', retry, ['attempts', 'budget']);
+  checkAmount('retry.attempts', retry.attempts, 0, 20);
+  checkAmount('retry.budget', retry.budget, 0, 86_400);
+}
+
+/** Throws UsageError for a name that means nothing. */
+export function checkNames(what: string, given: object, allowed: readonly string[]): void {
+  if (typeof given !== 'object' || given === null) throw new UsageError(`no ${what} is given`);
+  for (const name of Object.keys(given)) checkOneOf(what, name, allowed);
+}
+
+/** Throws UsageError. */
+function checkAmount(name: string, amount: number | undefined, min: number, max: number): void {
+  if (amount !== undefined && !(amount >= min && amount <= max)) {
+    throw new UsageError(`${name} takes a number from ${min} to ${max}`);
+  }
+}
