@@ -43,6 +43,12 @@ export type Facts =
   | { readonly is: 'key_of_other_origin'; readonly profile: string; readonly origin: string }
   /** `keyOrigin` is what a stored key is for. */
   | { readonly is: 'no_address'; readonly keyOrigin: string | undefined }
+  | { readonly is: 'no_profile'; readonly name: string; readonly known: readonly string[] }
+  | { readonly is: 'bad_setting'; readonly setting: string }
+  | { readonly is: 'no_keychain' }
+  | { readonly is: 'keys_damaged' }
+  | { readonly is: 'key_lost'; readonly profile: string }
+  | { readonly is: 'bad_authorities' }
   | { readonly is: 'bad_switch' }
   | { readonly is: 'port_in_use' }
   /** It may have been charged, and only the balance can tell. */
@@ -76,6 +82,7 @@ export type Facts =
   | { readonly is: 'continue_elsewhere'; readonly operationId: string }
   | { readonly is: 'damaged_leads' }
   | { readonly is: 'columns_unknown' }
+  | { readonly is: 'other_columns' }
   | { readonly is: 'begun_elsewhere'; readonly origin: string }
   | { readonly is: 'task_created'; readonly leadsSearchId: string }
   | { readonly is: 'task_unbegun'; readonly operationId: string }
@@ -151,6 +158,9 @@ export class ConfigurationError extends LeadpipeError {
     });
   }
 }
+
+/** The `type` of an error: an output file is not as the earlier run left it. */
+export const outputChanged = 'output_changed';
 
 /** A file of this machine that can't be read or written. */
 export class LocalIoError extends LeadpipeError {

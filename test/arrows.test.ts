@@ -17,6 +17,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   received: ['transport', 'contract', 'json'],
   client: ['received', 'transport', 'contract', 'json', 'errors'],
   operations: [
+    'turns',
     'connection',
     'requests',
     'files',

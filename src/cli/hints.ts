@@ -35,6 +35,16 @@ const hints: Hints = {
     `Store one (leadpipe auth login${flagOf(profile)}), set LEADPIPE_API_KEY, or try it out with --local.`,
   key_of_other_origin: ({ profile, origin }) =>
     `Store the key of that address (leadpipe auth login${flagOf(profile)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
+  no_profile: ({ name, known }) =>
+    `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} Make it: leadpipe auth login --profile ${name}`,
+  bad_setting: ({ setting }) =>
+    `Set it anew (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
+  no_keychain: () =>
+    'Set LEADPIPE_API_KEY, or keep the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
+  keys_damaged: () => 'Mend or remove it, then run `leadpipe auth login`; leadpipe has changed nothing.',
+  key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
+  bad_authorities: () =>
+    'Name a PEM file with `leadpipe config set ca_file <file>`, or go without: `leadpipe config unset ca_file`.',
   bad_switch: () => '`leadpipe serve --help` lists them.',
   port_in_use: () => 'Choose another with --port, or 0 for any free one.',
   in_doubt: () => inDoubt,
@@ -70,6 +80,7 @@ const hints: Hints = {
   continue_elsewhere: ({ operationId }) =>
     `Nothing was sent. To go on in another file, with all of its leads: leadpipe search --continue ${operationId} -o <file>`,
   damaged_leads: () => 'What can be read of it: leadpipe history show; leadpipe has changed nothing.',
+  other_columns: () => 'choose the columns with --columns, or write to another file',
   columns_unknown: () => 'Name them with --columns.',
   begun_elsewhere: ({ origin }) =>
     origin === 'local' ? 'Give --local.' : `Give --base-url ${origin}, and its key in LEADPIPE_API_KEY.`,

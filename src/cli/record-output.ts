@@ -60,9 +60,13 @@ export async function withOutput<T>(
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
   const file = fileOf(options);
+  const format = toFormat(options, context.stdout.isTerminal, settings.format);
+  if (options.append && format !== 'csv' && format !== 'jsonl') {
+    throw new UsageError('--append goes with jsonl and csv', 'give -f jsonl or -f csv');
+  }
   const onTerminal = file === undefined && context.stdout.isTerminal;
   const output: Delivery = await openRecords(context, {
-    format: toFormat(options, context.stdout.isTerminal, settings.format),
+    format,
     shape,
     layout: toChosenLayout(options) ?? layout,
     file,
@@ -96,7 +100,13 @@ export async function printRecords(
 
 /** Of --columns. Throws UsageError. */
 function toChosenLayout({ columns }: RecordOptions): Layout | undefined {
-  return columns === undefined ? undefined : pathLayout(columns.flatMap((one) => one.split(',')));
+  if (columns === undefined) return undefined;
+  const paths = columns.flatMap((one) => one.split(',')).map((path) => path.trim());
+  if (!paths.includes('')) return pathLayout(paths);
+  throw new UsageError(
+    '--columns has an empty name',
+    'give dot paths, as in --columns name,score.score,links.website',
+  );
 }
 
 /** The file of `-o`; `-o -` is standard output, as everywhere. */

@@ -1,5 +1,5 @@
 import type { Keychain } from '../context.ts';
-import { ConfigurationError, LeadpipeError, stoppedBy } from '../errors.ts';
+import { ConfigurationError, type Facts, LeadpipeError, stoppedBy } from '../errors.ts';
 
 export interface KeychainRequest {
   readonly action: 'get' | 'set' | 'delete';
@@ -34,10 +34,10 @@ export class KeychainError extends ConfigurationError {
   }
 }
 
-const faults: Readonly<Record<KeychainFault, { readonly cause: string; readonly hint: string }>> = {
+const faults: Readonly<Record<KeychainFault, { readonly cause: string; readonly hint: string | Facts }>> = {
   absent: {
     cause: 'there is no keychain here',
-    hint: 'Set LEADPIPE_API_KEY, or keep the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
+    hint: { is: 'no_keychain' },
   },
   locked: {
     cause: 'the keychain is locked',

@@ -137,11 +137,11 @@ export async function readProfile(
   const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (settings === undefined) {
     if (name === defaultProfile || absent === 'may be new') return { name, settings: {} };
-    const known = Object.keys(profiles).sort().join(', ');
-    throw new ConfigurationError(
-      `there is no profile "${name}" in ${path}`,
-      `${known === '' ? 'There are no profiles yet.' : `The profiles are ${known}.`} Make it: leadpipe auth login --profile ${name}`,
-    );
+    throw new ConfigurationError(`there is no profile "${name}" in ${path}`, {
+      is: 'no_profile',
+      name,
+      known: Object.keys(profiles).sort(),
+    });
   }
   return { name, settings: toSettings(settings, name, path) };
 }
@@ -220,7 +220,7 @@ function toSettings(settings: unknown, name: string, path: string): Settings {
     if (value !== undefined && !settingTable[setting].accepts(value)) {
       throw new ConfigurationError(
         `${path}: ${setting} of the profile "${name}" takes ${settingTable[setting].takes}`,
-        `Set it anew (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
+        { is: 'bad_setting', setting },
       );
     }
   }

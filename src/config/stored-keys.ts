@@ -24,10 +24,9 @@ export async function readKeyRecords(configDir: string): Promise<Readonly<Record
   const path = join(configDir, credentialsFile);
   const { keys = {} } = await readJsonObject(path);
   if (!isRecord(keys) || !Object.values(keys).every(isKeyRecord)) {
-    throw new ConfigurationError(
-      `${path} is damaged: "keys" is not what leadpipe writes there`,
-      'Mend or remove it, then run `leadpipe auth login`; leadpipe has changed nothing.',
-    );
+    throw new ConfigurationError(`${path} is damaged: "keys" is not what leadpipe writes there`, {
+      is: 'keys_damaged',
+    });
   }
   return keys as Record<string, KeyRecord>;
 }
@@ -46,10 +45,10 @@ export async function readStoredKey(
 ): Promise<string> {
   const key = record.store === 'file' ? record.key : await keychain.get(accountOf(profile, record.origin));
   if (key !== undefined) return key;
-  throw new ConfigurationError(
-    `the ${record.store} has no key of the profile "${profile}" any more`,
-    `Store it again: leadpipe auth login --profile ${profile}`,
-  );
+  throw new ConfigurationError(`the ${record.store} has no key of the profile "${profile}" any more`, {
+    is: 'key_lost',
+    profile,
+  });
 }
 
 /** Whether the keychain answers. Throws KeychainError when it doesn't. */

@@ -53,3 +53,8 @@ export interface Listener {
   warn(line: string): void;
   readonly waits?: WaitListener;
 }
+
+/** Pure: `1 lead`, `2 leads`. */
+export function countOf(leads: number): string {
+  return `${leads} ${leads === 1 ? 'lead' : 'leads'}`;
+}

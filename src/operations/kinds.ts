@@ -99,7 +99,7 @@ export function kindOf(name: string): Kind | undefined {
   return isKind(name) ? kinds[name] : undefined;
 }
 
-export function isKind(name: string): name is KindName {
+function isKind(name: string): name is KindName {
   return Object.hasOwn(kinds, name);
 }
 

@@ -75,7 +75,7 @@ async function checkCsv(
   if (JSON.stringify(found) !== JSON.stringify(header)) {
     throw new UsageError(
       `${path} has the columns ${found.join(', ')}; these rows have ${header.join(', ')}`,
-      'choose the columns with --columns, or write to another file',
+      { is: 'other_columns' },
     );
   }
   const lineEnd = headerEnd === -1 || headerText.endsWith('\r') ? '\r\n' : '\n';

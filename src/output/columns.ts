@@ -1,4 +1,3 @@
-import { UsageError } from '../errors.ts';
 import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
 import { createTurns } from '../turns.ts';
 import { enrichedContent, enrichedReference, scoreOf } from './entity-parts.ts';
@@ -31,17 +30,10 @@ export function entityLayout(enrichFields: readonly string[] = []): Layout {
   return { columns: entityColumns(enrichFields), chosen: false, table: entityTable(enrichFields) };
 }
 
-/** --columns: dot paths, which are the headers too. */
+/** Dot paths, which are the headers too; each once. */
 export function pathLayout(paths: readonly string[]): Layout {
-  const chosen = [...new Set(paths.map((path) => path.trim()))];
-  if (chosen.length === 0 || chosen.includes('')) {
-    throw new UsageError(
-      '--columns has an empty name',
-      'give dot paths, as in --columns name,score.score,links.website',
-    );
-  }
   return {
-    columns: chosen.map((path) => ({ header: path, value: (record) => record.at(path) })),
+    columns: [...new Set(paths)].map((path) => ({ header: path, value: (record) => record.at(path) })),
     chosen: true,
   };
 }

@@ -35,9 +35,6 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   if (existing?.isDirectory()) {
     throw new UsageError(`cannot write ${path}: it is a directory`, 'Name a file.');
   }
-  if (append !== undefined && append.format !== 'csv' && append.format !== 'jsonl') {
-    throw new UsageError('--append goes with jsonl and csv', 'give -f jsonl or -f csv');
-  }
   if (existing?.isFIFO()) return await (await import('./fifo.ts')).openFifo(path, options.waiting);
   if (existing !== undefined && !existing.isFile()) return openDirectly(path);
   if (append !== undefined) return openForAppend(path, append, resumed);

@@ -1,6 +1,6 @@
 import { type FileHandle, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { LocalIoError } from '../errors.ts';
+import { LocalIoError, outputChanged } from '../errors.ts';
 import { type AppendTo, checkAppend, readAt } from './append.ts';
 import type { Sink } from './sink.ts';
 import { syncDirectory } from './target.ts';
@@ -36,9 +36,6 @@ export interface Resumed {
   /** Told what was moved, and where it is now. */
   readonly warn: (line: string) => void;
 }
-
-/** The `type` of an error: the file is not as the earlier run left it. */
-export const outputChanged = 'output_changed';
 
 interface OpenFileOptions {
   readonly path: string;

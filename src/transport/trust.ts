@@ -39,7 +39,7 @@ async function readAuthorities(caFile: string): Promise<readonly string[]> {
   } catch (error) {
     throw new ConfigurationError(
       `the ca_file ${caFile} is of no use: ${(error as Error).message}`,
-      'Name a PEM file with `leadpipe config set ca_file <file>`, or go without: `leadpipe config unset ca_file`.',
+      { is: 'bad_authorities' },
       error,
     );
   }

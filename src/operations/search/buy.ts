@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import type { Listener } from '../delivery.ts';
+import { countOf, type Listener } from '../delivery.ts';
 import { type Deal, type Order, purchase, type Shop } from '../purchase.ts';
 import { createKeeping, type Keeping } from './keeping.ts';
 import { type SearchSummary, searchEntities } from './stream.ts';
@@ -114,8 +114,4 @@ function toCutError(
     cause,
     ...(requestId === undefined ? {} : { requestId }),
   });
-}
-
-export function countOf(leads: number): string {
-  return `${leads} ${leads === 1 ? 'lead' : 'leads'}`;
 }

@@ -1,5 +1,5 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { ConfigurationError, LeadpipeError, LocalIoError } from '../../errors.ts';
+import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { OpenDelivery } from '../delivery.ts';
 import { folderOf, type Journal, readOperation, type StoredOperation } from '../journal/journal.ts';
@@ -68,7 +68,7 @@ export async function buyRest(
       if (by !== undefined) await earlierJournal.append({ type: 'continued', operation_id: by });
     });
   } catch (error) {
-    if (!(error instanceof LeadpipeError) || error.details.type !== 'output_changed') throw error;
+    if (!(error instanceof LeadpipeError) || error.details.type !== outputChanged) throw error;
     throw error.with({ charged: 'no', facts: { is: 'continue_elsewhere', operationId } });
   }
 }

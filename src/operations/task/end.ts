@@ -1,7 +1,7 @@
 import { terminalTaskStates } from '../../contract/types.ts';
-import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import { LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { countOf } from '../search/buy.ts';
+import { countOf } from '../delivery.ts';
 import type { TaskSummary } from './follow.ts';
 
 /** How a task was read. */
@@ -49,7 +49,7 @@ export function toLeftError(
       charged: bought === undefined ? 'no' : 'maybe',
       retryable: bought === undefined && failure.outcome === 'temporary',
       facts:
-        failure.details.type === 'output_changed'
+        failure.details.type === outputChanged
           ? { is: 'read_elsewhere', leadsSearchId, pts: position }
           : { is: 'task_left', leadsSearchId, pts: position, ended, goOn, operationId },
       cause: failure,
