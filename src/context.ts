@@ -1,4 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Clock } from './clock.ts';
+
+export type { Clock };
 
 /** Where text goes. `columns` is known on a terminal only. */
 export interface OutputStream {
@@ -10,15 +13,6 @@ export interface OutputStream {
 export interface InputStream {
   readonly stream: Readable;
   readonly isTerminal: boolean;
-}
-
-export interface Clock {
-  /** The wall clock. */
-  now(): Date;
-  /** Milliseconds that never jump. */
-  monotonic(): number;
-  /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
-  after(ms: number, callback: () => void): () => void;
 }
 
 export interface Ids {

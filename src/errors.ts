@@ -31,11 +31,6 @@ export function stoppedBy({ reason }: AbortSignal): Outcome {
   return outcomes.find((one) => one === reason) ?? 'interrupted';
 }
 
-/** Pure: how a run ends that its signal has stopped; a plain `abort()` interrupts it. */
-export function stoppedBy({ reason }: AbortSignal): Outcome {
-  return reason === 'terminated' || reason === 'reader_closed' ? reason : 'interrupted';
-}
-
 /** Whether a failed request may have cost credits. */
 export type Charged = 'no' | 'maybe' | 'yes';
 

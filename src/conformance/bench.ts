@@ -1,8 +1,10 @@
+import { wait } from '../clock.ts';
 import type { Clock } from '../context.ts';
 import { taskStates, terminalTaskStates } from '../contract/types.ts';
+import { isObject } from '../json/object.ts';
 import { type Answer, type Bench, NotJudged, type Request, type Step } from './row.ts';
 import { companies, getTask } from './samples.ts';
-import { isObject, numberOf, quoted } from './shapes.ts';
+import { numberOf, quoted } from './shapes.ts';
 
 export interface BenchOptions {
   readonly send: (request: Request) => Promise<Answer>;
@@ -44,13 +46,13 @@ export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOption
         const ended = terminalTaskStates.some((state) => state === status.status);
         if (ended || wanted(status.ready)) return answer;
         if (clock.monotonic() - start > taskMs) throw new NotJudged('the task did not end in time');
-        await pause();
+        await wait(clock, pollMs, signal);
       }
     },
     async steadyBalance() {
       let before = await send({ endpoint: 'balance' });
       for (let reads = 0; reads < 30; reads++) {
-        await pause();
+        await wait(clock, pollMs, signal);
         const now = await send({ endpoint: 'balance' });
         if (creditsOf(now) === creditsOf(before)) return now;
         before = now;
@@ -62,18 +64,6 @@ export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOption
   async function createTask(): Promise<string> {
     const answer = await send({ endpoint: 'createTask', body: companies({ limit: 7 }) });
     return searchIdOf(answer);
-  }
-
-  function pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        cancel();
-        signal.removeEventListener('abort', finish);
-        resolve();
-      };
-      const cancel = clock.after(signal.aborted ? 0 : pollMs, finish);
-      signal.addEventListener('abort', finish);
-    });
   }
 
   return bench;

@@ -1,9 +1,10 @@
 import { limits } from '../../contract/limits.ts';
+import { isObject } from '../../json/object.ts';
 import { accepted, allowed, bodyLike, noStore, refused, requestId } from '../expectations.ts';
 import { contactResult } from '../resources.ts';
 import type { Answer, Expectation, Row, Step } from '../row.ts';
 import { contact, post, sentence } from '../samples.ts';
-import { isObject, quoted } from '../shapes.ts';
+import { quoted } from '../shapes.ts';
 
 const { max } = limits.contactObjective;
 const send = (change: object) => post('contactSearch', { body: { ...contact, ...change } });

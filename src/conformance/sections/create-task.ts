@@ -1,9 +1,10 @@
 import { webSearchEntityTypes } from '../../contract/types.ts';
+import { isObject } from '../../json/object.ts';
 import { searchIdOf } from '../bench.ts';
 import { accepted, allowed, bodyLike, noStore, refused, requestId, suppliedKey } from '../expectations.ts';
 import type { Answer, Expectation, Row, Step } from '../row.ts';
 import { companies, getTask, post, rareObjective } from '../samples.ts';
-import { filledText, isObject, objectWith, quoted } from '../shapes.ts';
+import { filledText, objectWith, quoted } from '../shapes.ts';
 import { exclusionRows } from './exclusions.ts';
 import { searchFieldRows, typeRow, webTypeRows } from './search-fields.ts';
 

@@ -1,9 +1,10 @@
 import { streamSentinel } from '../../contract/types.ts';
+import { isObject } from '../../json/object.ts';
 import { accepted, header, requestId } from '../expectations.ts';
 import { batch, done, enrichedFields, entity } from '../resources.ts';
 import { type Answer, type Check, NotJudged, type Row, type Step } from '../row.ts';
 import { companies, post, rareObjective } from '../samples.ts';
-import { isObject, listOf, quoted } from '../shapes.ts';
+import { listOf, quoted } from '../shapes.ts';
 import { eventsOf, oddFrames, payloadsOf } from '../stream.ts';
 
 const limit = 12;

@@ -1,10 +1,11 @@
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
+import { isObject } from '../../json/object.ts';
 import { accepted, allowed, bodyLike, conflicting, refusal, refused, suppliedKey } from '../expectations.ts';
 import { extraction as shape } from '../resources.ts';
 import type { Answer, Expectation, Row, Step } from '../row.ts';
 import { extraction, pageExtraction, post, sentence, targetOf } from '../samples.ts';
-import { isObject, quoted } from '../shapes.ts';
+import { quoted } from '../shapes.ts';
 
 const { extractTarget, extractInstruction, extractLimit } = limits;
 const send = (change: object) => post('extract', { body: { ...extraction, ...change } });

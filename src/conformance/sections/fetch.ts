@@ -1,10 +1,11 @@
 import { limits } from '../../contract/limits.ts';
+import { isObject } from '../../json/object.ts';
 import { searchIdOf, statusOf } from '../bench.ts';
 import { accepted, bodyLike, refusal, refused } from '../expectations.ts';
 import { entity, page } from '../resources.ts';
 import { type Answer, type Bench, type Check, NotJudged, type Row, type Step } from '../row.ts';
 import { companies, getTask, post, unknownTask } from '../samples.ts';
-import { isObject, listOf, numberOf, quoted } from '../shapes.ts';
+import { listOf, numberOf, quoted } from '../shapes.ts';
 import { entityTexts, identityOf } from '../stream.ts';
 
 const { fetchNum } = limits;
