@@ -58,7 +58,6 @@ const lazyPackages = [
   'undici',
   'ora',
   'csv-',
-  'conf',
   '@napi-rs/keyring',
   'hono',
   'node-sqlite3-wasm',

@@ -98,7 +98,7 @@ async function changeRecord(
   profile: string,
   record: KeyRecord | undefined,
 ): Promise<void> {
-  await changePrivateStore(context, 'credentials', (content) => {
+  await changePrivateStore(context, credentialsFile, (content) => {
     const { [profile]: _, ...others } = isObject(content.keys) ? content.keys : {};
     return { ...content, keys: record === undefined ? others : { ...others, [profile]: record } };
   });
