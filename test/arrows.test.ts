@@ -56,7 +56,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const lazyPackages = [
   'ajv',
   'undici',
-  'ora',
   'csv-',
   '@napi-rs/keyring',
   'hono',
