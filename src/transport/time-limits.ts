@@ -13,5 +13,3 @@ export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   extract: { headers: 900, idle: 60, total: 960 },
   search: { headers: 120, idle: 90, event: 300, total: 3600 },
 };
-
-export const connectSeconds = 10;
