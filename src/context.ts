@@ -36,7 +36,11 @@ export interface Keychain {
   delete(account: string): Promise<boolean>;
 }
 
-/** The complete list of what leadpipe does to the world outside; only main.ts makes a real one. */
+/**
+ * What leadpipe takes from the process and the machine; only main.ts makes a real one. Past it goes what a test can give
+ * a place of its own: files, in the directories that stand here or where the user named one, the connections of
+ * transport and of the local service, and `doctor`. test/arrows.test.ts has the list of those files.
+ */
 export interface Context {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
