@@ -8,7 +8,7 @@ import { quoted } from '../shapes.ts';
 
 const { max } = limits.contactObjective;
 const send = (change: object) => post('contactSearch', { body: { ...contact, ...change } });
-const email: Step = (bench) => bench.once('contact', post('contactSearch'));
+const email: Step = (service) => service.once('contact', post('contactSearch'));
 
 function row(name: string, rule: string, expect: Expectation, request: Step = email): Row {
   return { id: `contact/${name}`, rule, costs: true, request, expect };

@@ -10,9 +10,9 @@ import { eventsOf, oddFrames, payloadsOf } from '../stream.ts';
 const limit = 12;
 
 /** One stream that most rows look at: twelve leads are mostly more than a batch. */
-const stream: Step = (bench) => bench.once('stream', post('search', { body: companies({ limit }) }));
-const enriched: Step = (bench) =>
-  bench.once('enriched stream', post('search', { body: companies({ limit: 2, enrich_fields: [field] }) }));
+const stream: Step = (service) => service.once('stream', post('search', { body: companies({ limit }) }));
+const enriched: Step = (service) =>
+  service.once('enriched stream', post('search', { body: companies({ limit: 2, enrich_fields: [field] }) }));
 const field = 'headcount';
 
 function row(name: string, rule: string, says: string, check: Check): Row {

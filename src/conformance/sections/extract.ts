@@ -17,8 +17,8 @@ const wrongPage = (name: string, rule: string, change: object): Row =>
 const right = (name: string, rule: string, change: object): Row =>
   allowed(`extract/${name}`, rule, send(change));
 
-const few: Step = (bench) => bench.once('extraction', send({ limit: 3 }));
-const fromPage: Step = (bench) => bench.once('page extraction', ofPage({ limit: 5 }));
+const few: Step = (service) => service.once('extraction', send({ limit: 3 }));
+const fromPage: Step = (service) => service.once('page extraction', ofPage({ limit: 5 }));
 
 function row(name: string, rule: string, expect: Expectation, request: Step = few): Row {
   return { id: `extract/${name}`, rule, costs: true, request, expect };
