@@ -1,4 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Clock } from './clock.ts';
+
+export type { Clock };
 
 /** Where text goes. `columns` is known on a terminal only. */
 export interface OutputStream {
@@ -10,15 +13,6 @@ export interface OutputStream {
 export interface InputStream {
   readonly stream: Readable;
   readonly isTerminal: boolean;
-}
-
-export interface Clock {
-  /** The wall clock. */
-  now(): Date;
-  /** Milliseconds that never jump. */
-  monotonic(): number;
-  /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
-  after(ms: number, callback: () => void): () => void;
 }
 
 export interface Ids {
@@ -42,7 +36,11 @@ export interface Keychain {
   delete(account: string): Promise<boolean>;
 }
 
-/** The complete list of what leadpipe does to the world outside; only main.ts makes a real one. */
+/**
+ * What leadpipe takes from the process and the machine; only main.ts makes a real one. Past it goes what a test can give
+ * a place of its own: files, in the directories that stand here or where the user named one, the connections of
+ * transport and of the local service, and `doctor`. test/arrows.test.ts has the list of those files.
+ */
 export interface Context {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;

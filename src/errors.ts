@@ -4,28 +4,31 @@ import type { EntitySearchRequest } from './contract/types.ts';
  * How a run can end. Every error names one, and one table (cli/exit-codes.ts) turns it into the exit code,
  * so that nothing below the command line knows a number.
  */
-export type Outcome =
-  | 'complete'
-  | 'bug'
-  | 'usage'
-  | 'partial'
-  | 'authentication'
-  | 'credits'
-  | 'not_found'
-  | 'no_result'
-  | 'unknown'
-  | 'not_enabled'
-  | 'local_io'
-  | 'temporary'
-  | 'interface'
-  | 'configuration'
-  | 'interrupted'
-  | 'reader_closed'
-  | 'terminated';
+const outcomes = [
+  'complete',
+  'bug',
+  'usage',
+  'partial',
+  'authentication',
+  'credits',
+  'not_found',
+  'no_result',
+  'unknown',
+  'not_enabled',
+  'local_io',
+  'temporary',
+  'interface',
+  'configuration',
+  'interrupted',
+  'reader_closed',
+  'terminated',
+] as const;
+
+export type Outcome = (typeof outcomes)[number];
 
 /** Pure: how a run ends that its signal has stopped; a plain `abort()` interrupts it. */
 export function stoppedBy({ reason }: AbortSignal): Outcome {
-  return reason === 'terminated' || reason === 'reader_closed' ? reason : 'interrupted';
+  return outcomes.find((one) => one === reason) ?? 'interrupted';
 }
 
 /** Whether a failed request may have cost credits. */

@@ -5,6 +5,7 @@
  */
 import { createClient as createWireClient, type Client as WireClient } from './client.ts';
 import { createClock } from './clock.ts';
+import { defaults } from './config/defaults.ts';
 import { limits } from './contract/limits.ts';
 import type {
   ContactSearchRequest,
@@ -32,7 +33,7 @@ import { toExtractRequest } from './requests/extract.ts';
 import { type InputNames, wireNames } from './requests/input-names.ts';
 import { checkIdempotencyKey, checkNumber, checkText } from './requests/within-limits.ts';
 import { createTransport } from './transport/request.ts';
-import { connectSeconds, toTimeLimits } from './transport/time-limits.ts';
+import { toTimeLimits } from './transport/time-limits.ts';
 
 export type { KeyHeader } from './contract/endpoints.ts';
 export type * from './contract/types.ts';
@@ -137,7 +138,7 @@ export function createClient(options: ClientOptions): Client {
       createAgent({
         service: baseUrl,
         proxies: false,
-        connectTimeoutMs: 1000 * (timeouts.connect ?? connectSeconds),
+        connectTimeoutMs: 1000 * (timeouts.connect ?? defaults['timeout.connect']),
         env: {},
       }),
     );
@@ -160,8 +161,8 @@ export function createClient(options: ClientOptions): Client {
       keyHeader,
       userAgent: `leadpipe/${LEADPIPE_VERSION}`,
       random: Math.random,
-      retryAttempts: retry.attempts ?? 20,
-      retryBudgetMs: 1000 * (retry.budget ?? 60),
+      retryAttempts: retry.attempts ?? defaults['retry.attempts'],
+      retryBudgetMs: 1000 * (retry.budget ?? defaults['retry.budget']),
     });
     return {
       client: createWireClient(transport, (endpoint) => toTimeLimits(endpoint, timeouts)),

@@ -8,12 +8,13 @@ const root = join(import.meta.dirname, '..');
 const allowed: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   json: [],
+  clock: [],
   errors: ['contract'],
   turns: ['errors'],
-  context: [],
+  context: ['clock'],
   requests: ['contract', 'json', 'errors'],
-  files: ['errors', 'context'],
-  transport: ['contract', 'json', 'errors', 'context'],
+  files: ['clock', 'errors', 'context'],
+  transport: ['contract', 'json', 'clock', 'errors', 'context'],
   received: ['transport', 'contract', 'json'],
   client: ['received', 'transport', 'contract', 'json', 'errors'],
   operations: [
@@ -25,13 +26,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'transport',
     'contract',
     'json',
+    'turns',
     'errors',
     'context',
   ],
-  output: ['turns', 'contract', 'json', 'errors', 'context'],
-  config: ['requests', 'contract', 'errors', 'context', 'files'],
-  'local-service': ['contract', 'json'],
-  conformance: ['contract', 'context', 'errors', 'json'],
+  output: ['contract', 'json', 'files', 'clock', 'turns', 'errors', 'context'],
+  config: ['requests', 'contract', 'json', 'files', 'errors', 'context'],
+  'local-service': ['contract', 'json', 'files', 'clock'],
+  conformance: ['contract', 'json', 'clock', 'errors', 'context'],
   connection: ['requests', 'config', 'client', 'transport', 'contract', 'errors', 'context', 'local-service'],
   cli: [
     'connection',
@@ -49,10 +51,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'local-service',
     'conformance',
   ],
-  clock: ['context'],
   library: ['operations', 'received', 'requests', 'transport', 'contract', 'json', 'errors'],
   index: [
     'library',
+    'config',
     'operations',
     'client',
     'received',
@@ -67,13 +69,90 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'keychain-main': ['config'],
 };
 
+/** What the folders inside a part may import of each other, and of what stands in the part itself. */
+const allowedInside: Readonly<Record<string, readonly string[]>> = {
+  cli: ['cli/commands'],
+  'cli/commands': [
+    'cli',
+    'cli/commands/auth',
+    'cli/commands/config',
+    'cli/commands/history',
+    'cli/commands/search',
+    'cli/commands/task',
+    'cli/completion',
+    'cli/doctor',
+    'cli/manual',
+  ],
+  'cli/commands/auth': ['cli'],
+  'cli/commands/config': ['cli'],
+  'cli/commands/history': ['cli'],
+  'cli/commands/search': ['cli', 'cli/commands'],
+  'cli/commands/task': ['cli'],
+  'cli/completion': [],
+  'cli/doctor': ['cli'],
+  'cli/manual': ['cli'],
+  conformance: ['conformance/sections'],
+  'conformance/sections': ['conformance'],
+  'local-service': ['local-service/demonstration', 'local-service/routes'],
+  'local-service/demonstration': ['local-service'],
+  'local-service/routes': ['local-service'],
+};
+
+/** The files that reach out of the process past the context, by what of Node they do it with. */
+const reaching: Readonly<Record<string, readonly string[]>> = {
+  child_process: ['config/keychain.ts'],
+  'dns/promises': ['cli/doctor/service-checks.ts'],
+  fs: [
+    'cli/doctor/machine-checks.ts',
+    'files/folder-lock.ts',
+    'local-service/catalogue-file.ts',
+    'local-service/catalogue-store.ts',
+    'local-service/database.ts',
+    'local-service/scenario.ts',
+    'local-service/store.ts',
+    'operations/journal/journal.ts',
+    'operations/journal/leads.ts',
+    'output/fifo.ts',
+    'output/file-sink.ts',
+  ],
+  'fs/promises': [
+    'cli/doctor/machine-checks.ts',
+    'cli/inputs.ts',
+    'config/private-store.ts',
+    'config/settings.ts',
+    'connection/local-service.ts',
+    'files/private-folder.ts',
+    'files/whole-file.ts',
+    'operations/journal/answers.ts',
+    'operations/journal/journal.ts',
+    'operations/journal/leads.ts',
+    'operations/journal/retention.ts',
+    'output/file-sink.ts',
+    'output/open-file.ts',
+    'output/target.ts',
+    'transport/trust.ts',
+  ],
+  http: ['local-service/scenario.ts', 'local-service/server.ts', 'transport/tunnel.ts'],
+  net: [
+    'cli/doctor/service-checks.ts',
+    'local-service/routes/extract.ts',
+    'output/fifo.ts',
+    'requests/public-url.ts',
+  ],
+  os: ['connection/local-service.ts', 'files/folder-lock.ts'],
+  readline: ['cli/prompt.ts'],
+  tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
+  v8: ['connection/local-service.ts'],
+};
+
+/** What computes and tells nothing of the machine. */
+const harmless = ['crypto', 'events', 'path', 'stream', 'timers/promises', 'url', 'util', 'vm'];
+
 /** Loaded when used: these must not be reached by static imports from the command line's start. */
 const lazyPackages = [
   'ajv',
   'undici',
-  'ora',
   'csv-',
-  'conf',
   '@napi-rs/keyring',
   'hono',
   'node-sqlite3-wasm',
@@ -99,6 +178,16 @@ function partOf(file: string): string {
   return file.split('/')[1]?.replace(/\.ts$/, '') ?? '';
 }
 
+/** The folder that a file stands in, below src. */
+function roomOf(file: string): string {
+  return file.includes('/', 'src/'.length) ? dirname(file).replace('src/', '') : partOf(file);
+}
+
+/** Whether the arrows inside the part are held. */
+function insideKnown(file: string): boolean {
+  return partOf(file) in allowedInside;
+}
+
 function resolved(file: string, target: string): string {
   return relative(root, normalize(join(root, dirname(file), target)));
 }
@@ -119,6 +208,45 @@ describe('import arrows', () => {
         .map((target) => `${file} -> ${target}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('point one way inside a part too', () => {
+    const wrong = files.flatMap((file) => {
+      const room = roomOf(file);
+      if (room !== partOf(file) && insideKnown(file) && !(room in allowedInside))
+        return [`${room} is not known`];
+      return importsOf(file)
+        .filter(({ target }) => target.startsWith('.'))
+        .map(({ target }) => resolved(file, target))
+        .filter((target) => partOf(target) === partOf(file) && roomOf(target) !== room && insideKnown(file))
+        .filter((target) => !allowedInside[room]?.includes(roomOf(target)))
+        .map((target) => `${file} -> ${target}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('only these files reach the machine past the context', () => {
+    const found: Record<string, string[]> = {};
+    for (const file of files.toSorted()) {
+      for (const { target, typeOnly } of importsOf(file)) {
+        const name = target.replace(/^node:/, '');
+        if (name === target || typeOnly || harmless.includes(name)) continue;
+        found[name] = [...(found[name] ?? []), file.replace('src/', '')];
+      }
+    }
+    expect(found).toEqual(reaching);
+  });
+
+  it('time and chance come through the context', () => {
+    const taking = files.filter((file) =>
+      /(?<![.\w])set(?:Timeout|Interval)\(|Date\.now|performance\.now|new Date\(\)|Math\.random/.test(
+        withoutComments(file),
+      ),
+    );
+    // What a program imports makes its own; how long work keeps the event loop is no time of anybody's.
+    expect(taking.filter((file) => !['src/main.ts', 'src/index.ts', 'src/turns.ts'].includes(file))).toEqual(
+      [],
+    );
   });
 
   it('only the mains of the two processes touch process and console', () => {

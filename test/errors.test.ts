@@ -54,7 +54,8 @@ describe('a stop', () => {
     ['Ctrl-C', 'interrupted', 'interrupted'],
     ['SIGTERM', 'terminated', 'terminated'],
     ['a reader that went away', 'reader_closed', 'reader_closed'],
-    ['what is no way to stop', 'complete', 'interrupted'],
+    ['patience that has run out', 'temporary', 'temporary'],
+    ['what is no way to end', 'enough', 'interrupted'],
     ['any error', new Error('enough'), 'interrupted'],
   ])('by %s', (_, reason, outcome) => {
     expect(stoppedBy(AbortSignal.abort(reason))).toBe(outcome);

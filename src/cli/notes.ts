@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { toTerminalText } from '../output/clean.ts';
-import { foldFacts } from '../output/facts.ts';
+import { foldParts } from '../output/folded-parts.ts';
 import type { ConnectionOptions } from './options.ts';
 
 /** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
@@ -19,7 +19,7 @@ export function createNotes(
 ): Notes {
   const print = (line: string): void => {
     const { stream, columns } = context.stderr;
-    stream.write(`${foldFacts(toTerminalText(line), columns).join('\n')}\n`);
+    stream.write(`${foldParts(toTerminalText(line), columns).join('\n')}\n`);
   };
   const nothing = (): void => {};
   return {

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
-import { foldFacts } from '../output/facts.ts';
+import { foldParts } from '../output/folded-parts.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { type Ran, toHint } from './hints.ts';
 
@@ -40,7 +40,7 @@ function toText(
     details.charged === undefined ? undefined : `charged: ${details.charged}`,
   ].filter((fact) => fact !== undefined);
   // The rest is wrapped by the terminal, and so can still be copied as the one line it is.
-  const folded = foldFacts(toTerminalText(facts.join(' · ')), columns);
+  const folded = foldParts(toTerminalText(facts.join(' · ')), columns);
   const lines = [`leadpipe: ${message}`, ...(hint?.split('\n') ?? []), ...folded];
   return lines
     .filter((line) => line !== undefined && line !== '')

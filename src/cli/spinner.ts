@@ -74,10 +74,13 @@ function waitedFor(seconds: number): string {
 function openSpinner(context: Context, options: ConnectionOptions, text: () => string) {
   let progress: Progress | undefined;
   let ended = false;
-  const loading = createProgress(context.stderr, {
+  const { clock, env, stderr } = context;
+  const loading = createProgress(stderr, clock, {
     // A dumb terminal can't take back what it shows.
-    quiet: options.quiet === true || options.jsonErrors === true || context.env.TERM === 'dumb',
-    color: colorOf(context, context.stderr, options.color),
+    quiet: options.quiet === true || options.jsonErrors === true || env.TERM === 'dumb',
+    // The consoles of Linux and of the older Windows.
+    plain: env.TERM === 'linux' || (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
+    color: colorOf(context, stderr, options.color),
   }).then((loaded) => {
     progress = loaded;
     if (!ended) loaded.update(text());

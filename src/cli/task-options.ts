@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
+import { defaults } from '../config/defaults.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
@@ -27,7 +28,6 @@ export interface FollowOptions extends TaskReadOptions {
 
 /** The most that the interface allows: the fewest requests. */
 const pageSize = limits.fetchNum.max;
-const pollSeconds = { first: 5, max: 30 };
 
 const group = 'The task:';
 
@@ -66,7 +66,7 @@ export function addWaitingOptions(command: Command): Command {
   return add(command, [
     new Option(
       '--poll-interval <seconds>',
-      `between two looks at the task, growing to ${pollSeconds.max} while nothing happens (default ${pollSeconds.first})`,
+      `between two looks at the task, growing to ${defaults['poll.max']} while nothing happens (default ${defaults['poll.interval']})`,
     ).argParser(secondsOf('--poll-interval')),
     new Option('--wait-timeout <seconds>', 'exit 75 when it has not ended after this time').argParser(
       secondsOf('--wait-timeout'),
@@ -83,8 +83,8 @@ export function toReadTerms(
     num,
     positions: positions === true,
     poll: {
-      firstMs: 1000 * (pollInterval ?? settings['poll.interval'] ?? pollSeconds.first),
-      maxMs: 1000 * (settings['poll.max'] ?? pollSeconds.max),
+      firstMs: 1000 * (pollInterval ?? settings['poll.interval'] ?? defaults['poll.interval']),
+      maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
     },
     patienceMs: waitTimeout === undefined ? undefined : waitTimeout * 1000,
   };

@@ -1,5 +1,6 @@
+import { isObject } from '../json/object.ts';
 import { changePrivateStore, type StoreContext } from './private-store.ts';
-import { isRecord, type SettingName, type SettingValue } from './settings.ts';
+import { type SettingName, type SettingValue, settingsFile } from './settings.ts';
 
 /** Sets a setting of a profile, which is made when it isn't there; undefined removes it. Throws as `changePrivateStore`. */
 export async function changeSetting(
@@ -8,11 +9,11 @@ export async function changeSetting(
   setting: SettingName,
   value: SettingValue | undefined,
 ): Promise<void> {
-  await changePrivateStore(context, 'config', (content) => {
-    const profiles = isRecord(content.profiles) ? content.profiles : {};
+  await changePrivateStore(context, settingsFile, (content) => {
+    const profiles = isObject(content.profiles) ? content.profiles : {};
     const own = Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
     if (own === undefined && value === undefined) return content;
-    const { [setting]: _, ...others } = isRecord(own) ? own : {};
+    const { [setting]: _, ...others } = isObject(own) ? own : {};
     const settings = value === undefined ? others : { ...others, [setting]: value };
     return { ...content, profiles: { ...profiles, [profile]: settings } };
   });
@@ -20,5 +21,5 @@ export async function changeSetting(
 
 /** Makes a profile the one that is used where none is named. Throws as `changePrivateStore`. */
 export async function switchProfile(context: StoreContext, profile: string): Promise<void> {
-  await changePrivateStore(context, 'config', (content) => ({ ...content, profile }));
+  await changePrivateStore(context, settingsFile, (content) => ({ ...content, profile }));
 }

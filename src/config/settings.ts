@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 import { toBaseUrl } from '../requests/address.ts';
 import { checkOneOf, clip } from '../requests/closed-list.ts';
 
@@ -165,7 +166,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
   const content = await readJsonObject(path);
   const { profile = defaultProfile, profiles = {} } = content;
   if (typeof profile !== 'string') throw new ConfigurationError(`${path}: "profile" is not a text`);
-  if (!isRecord(profiles)) throw new ConfigurationError(`${path}: "profiles" is not an object`);
+  if (!isObject(profiles)) throw new ConfigurationError(`${path}: "profiles" is not an object`);
   return { profile, profiles };
 }
 
@@ -187,7 +188,7 @@ export async function readJsonObject(path: string): Promise<Record<string, unkno
     // The cause would repeat a part of the file, which can hold a key.
     throw new ConfigurationError(`${path} is not valid JSON`, hint);
   }
-  if (!isRecord(content)) throw new ConfigurationError(`${path} is not a JSON object`, hint);
+  if (!isObject(content)) throw new ConfigurationError(`${path} is not a JSON object`, hint);
   return content;
 }
 
@@ -214,7 +215,7 @@ export function checkProfileName(name: string): string {
 }
 
 function toSettings(settings: unknown, name: string, path: string): Settings {
-  if (!isRecord(settings)) throw new ConfigurationError(`${path}: the profile "${name}" is not an object`);
+  if (!isObject(settings)) throw new ConfigurationError(`${path}: the profile "${name}" is not an object`);
   for (const setting of settingNames) {
     const value = settings[setting];
     if (value !== undefined && !settingTable[setting].accepts(value)) {
@@ -225,8 +226,4 @@ function toSettings(settings: unknown, name: string, path: string): Settings {
     }
   }
   return settings;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 import { KeychainError } from './keychain.ts';
 import { changePrivateStore, type StoreContext } from './private-store.ts';
-import { isRecord, readJsonObject } from './settings.ts';
+import { readJsonObject } from './settings.ts';
 
 export type CredentialStore = 'keychain' | 'file';
 
@@ -23,7 +24,7 @@ export const credentialsFile = 'credentials.json';
 export async function readKeyRecords(configDir: string): Promise<Readonly<Record<string, KeyRecord>>> {
   const path = join(configDir, credentialsFile);
   const { keys = {} } = await readJsonObject(path);
-  if (!isRecord(keys) || !Object.values(keys).every(isKeyRecord)) {
+  if (!isObject(keys) || !Object.values(keys).every(isKeyRecord)) {
     throw new ConfigurationError(`${path} is damaged: "keys" is not what leadpipe writes there`, {
       is: 'keys_damaged',
     });
@@ -96,8 +97,8 @@ async function changeRecord(
   profile: string,
   record: KeyRecord | undefined,
 ): Promise<void> {
-  await changePrivateStore(context, 'credentials', (content) => {
-    const { [profile]: _, ...others } = isRecord(content.keys) ? content.keys : {};
+  await changePrivateStore(context, credentialsFile, (content) => {
+    const { [profile]: _, ...others } = isObject(content.keys) ? content.keys : {};
     return { ...content, keys: record === undefined ? others : { ...others, [profile]: record } };
   });
 }
@@ -108,6 +109,6 @@ function accountOf(profile: string, origin: string): string {
 }
 
 function isKeyRecord(value: unknown): value is KeyRecord {
-  if (!isRecord(value) || typeof value.origin !== 'string') return false;
+  if (!isObject(value) || typeof value.origin !== 'string') return false;
   return value.store === 'keychain' || (value.store === 'file' && typeof value.key === 'string');
 }

@@ -1,7 +1,8 @@
 import { type ErrorType, errorRows } from '../contract/errors.ts';
+import { isObject } from '../json/object.ts';
 import { envelope } from './resources.ts';
 import type { Answer, Check, Expectation, Request, Row, Step } from './row.ts';
-import { isObject, quoted, type Shape } from './shapes.ts';
+import { quoted, type Shape } from './shapes.ts';
 
 /** A request that the service accepts; `check` is the rule, where it is more than that. */
 export function accepted(says?: string, check?: Check): Expectation {

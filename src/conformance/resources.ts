@@ -1,10 +1,10 @@
 import { contactTypes, extractionTypes, noResultTexts, taskStates } from '../contract/types.ts';
+import { isObject } from '../json/object.ts';
 import {
   among,
   count,
   filledText,
   integer,
-  isObject,
   listOf,
   mapOf,
   matching,

@@ -47,7 +47,7 @@ export interface Answer {
 }
 
 /** What rows can ask for beside their own request. */
-export interface Bench {
+export interface TestedService {
   send(request: Request): Promise<Answer>;
   /** Sent once in a run, however many rows look at the answer. */
   once(name: string, step: Step): Promise<Answer>;
@@ -60,7 +60,7 @@ export interface Bench {
 }
 
 /** One request, or whatever else ends with an answer. */
-export type Step = Request | ((bench: Bench, earlier: readonly Answer[]) => Promise<Answer>);
+export type Step = Request | ((service: TestedService, earlier: readonly Answer[]) => Promise<Answer>);
 
 /** What an answer breaks, one line each; empty when nothing. */
 export type Check = (answer: Answer, earlier: readonly Answer[]) => readonly string[];

@@ -1,7 +1,6 @@
 import type { Row } from './row.ts';
 import { authenticationRows } from './sections/authentication.ts';
 import { balanceRows } from './sections/balance.ts';
-import { commonRows } from './sections/common.ts';
 import { contactRows } from './sections/contact.ts';
 import { createTaskRows } from './sections/create-task.ts';
 import { deepSearchRows } from './sections/deep-search.ts';
@@ -10,6 +9,7 @@ import { errorRows } from './sections/errors.ts';
 import { eventRows } from './sections/events.ts';
 import { extractRows } from './sections/extract.ts';
 import { fetchRows } from './sections/fetch.ts';
+import { postRows } from './sections/posts.ts';
 import { searchRows } from './sections/search.ts';
 import { settlementRows } from './sections/settlement.ts';
 import { statusRows } from './sections/status.ts';
@@ -19,7 +19,7 @@ export const rows: readonly Row[] = [
   ...balanceRows,
   ...settlementRows,
   ...authenticationRows,
-  ...commonRows,
+  ...postRows,
   ...searchRows,
   ...eventRows,
   ...createTaskRows,

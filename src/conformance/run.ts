@@ -1,8 +1,8 @@
 import { LeadpipeError } from '../errors.ts';
-import { createBench, take } from './bench.ts';
 import { documentedType, problemsOf, toSummary, toText } from './expectations.ts';
 import { envelope } from './resources.ts';
-import { type Answer, type Bench, type KeyName, NotJudged, type Row, sectionOf } from './row.ts';
+import { type Answer, type KeyName, NotJudged, type Row, sectionOf, type TestedService } from './row.ts';
+import { createTestedService, take } from './tested-service.ts';
 import { createWire, NoAnswer, throwIfStopped, type WireOptions } from './wire.ts';
 
 export type Verdict = 'passed' | 'failed' | 'skipped';
@@ -36,10 +36,10 @@ const maxGot = 400;
 export async function* runRows(rows: readonly Row[], options: ConformanceOptions): AsyncGenerator<RowResult> {
   const { clock, signal, pollMs, free, keys, mask } = options;
   const send = createWire(options);
-  const bench = createBench({ send, clock, signal, pollMs, taskMs });
-  await greet(bench);
+  const service = createTestedService({ send, clock, signal, pollMs, taskMs });
+  await greet(service);
   for (const row of rows) {
-    const { result, got, requestId } = await judge(bench, row, keys, free);
+    const { result, got, requestId } = await judge(service, row, keys, free);
     throwIfStopped(signal);
     yield {
       row: row.id,
@@ -54,9 +54,9 @@ export async function* runRows(rows: readonly Row[], options: ConformanceOptions
 }
 
 /** Whether there is anybody to check, before hundreds of rows fail. */
-async function greet(bench: Bench): Promise<void> {
+async function greet(service: TestedService): Promise<void> {
   try {
-    const { status } = await bench.send({ endpoint: 'balance' });
+    const { status } = await service.send({ endpoint: 'balance' });
     if (status === 401 || status === 403) {
       throw new LeadpipeError('authentication', `the service refuses the main API key: ${status}`, {
         hint: 'Set LEADPIPE_API_KEY to an active key with access to everything.',
@@ -81,7 +81,7 @@ interface Judgement {
 }
 
 async function judge(
-  bench: Bench,
+  service: TestedService,
   row: Row,
   keys: Readonly<Partial<Record<KeyName, string>>>,
   free: boolean,
@@ -92,7 +92,7 @@ async function judge(
   const earlier: Answer[] = [];
   try {
     for (const step of row.before ?? []) {
-      const answer = await take(bench, step, earlier);
+      const answer = await take(service, step, earlier);
       earlier.push(answer);
       const away = unavailable(answer, row);
       if (away !== undefined) return away;
@@ -103,7 +103,7 @@ async function judge(
         ]);
       }
     }
-    const answer = await take(bench, row.request, earlier);
+    const answer = await take(service, row.request, earlier);
     const away = unavailable(answer, row);
     if (away !== undefined) return away;
     const problems = problemsOf(row.expect, answer, earlier);

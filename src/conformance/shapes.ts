@@ -1,3 +1,4 @@
+import { isObject } from '../json/object.ts';
 /**
  * What a JSON value looks like. Each shape returns what is wrong, one line each, with the place as a path from `$`.
  */
@@ -47,10 +48,6 @@ export const notNull = shape(
   (value) => value !== undefined && value !== null,
 );
 export const object = shape('an object', isObject);
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 export function matching(name: string, pattern: RegExp): Shape {
   return shape(name, (value) => typeof value === 'string' && pattern.test(value));

@@ -1,7 +1,7 @@
 import { streamSentinel } from '../contract/types.ts';
+import { isObject } from '../json/object.ts';
 import { arrayItems, type JsonText, objectMembers } from '../json/text.ts';
 import type { Answer } from './row.ts';
-import { isObject } from './shapes.ts';
 
 export interface Events {
   readonly batches: readonly Record<string, unknown>[];

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { Client } from '../client.ts';
+import { defaults } from '../config/defaults.ts';
 import { type Profile, readProfile, type Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
@@ -10,10 +11,6 @@ import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
 import type { LocalOptions } from './local-service.ts';
-
-/** `retry.attempts` and `retry.budget`, the latter in seconds. */
-const defaultAttempts = 20;
-const defaultBudget = 60;
 
 /** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
 export interface RouteOptions {
@@ -93,8 +90,8 @@ export function withConnection<T>(
           trace: listener.trace,
           waits,
           random: context.random,
-          retryAttempts: settings['retry.attempts'] ?? defaultAttempts,
-          retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaultBudget),
+          retryAttempts: settings['retry.attempts'] ?? defaults['retry.attempts'],
+          retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
         });
       const limitsOf = (endpoint: EndpointName): TimeLimits =>
         toTimeLimits(endpoint, toAskedLimits(settings, options.timeout));
@@ -124,17 +121,16 @@ export async function withRoute<T>(
   const profile = start.known?.profile ?? (await readProfile(context, options.profile));
   const { settings } = profile;
   // The keychain and the loading of what speaks to the network take their time side by side.
-  const [target, { createAgent }, { connectSeconds }] = await Promise.all([
+  const [target, { createAgent }] = await Promise.all([
     findStart(context, options, listener, profile, start),
     import('../transport/agent.ts'),
-    import('../transport/time-limits.ts'),
   ]);
   const { baseUrl, apiKey } = target;
   try {
     const dispatcher = await createAgent({
       service: baseUrl,
       proxies: takesProxy(baseUrl),
-      connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? connectSeconds),
+      connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? defaults['timeout.connect']),
       env: context.env,
       caFile: settings.ca_file,
     });

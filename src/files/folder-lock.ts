@@ -1,13 +1,36 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
+import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
+import { codeOf } from './error-code.ts';
 
 /** The right to change what is in a folder; a process that dies loses it. */
 export interface FolderLock {
-  release(): Promise<void>;
+  release(): void;
+}
+
+/** What a process asks for the lock with, as often as it needs it. */
+export interface LockClaim {
+  /** Names this process to others; see `isAlive`. */
+  readonly owner: string;
+  /** Takes the lock and returns undefined, or returns the owner's name that has it. */
+  take(): string | undefined;
+  /** To be called by whoever has taken it. It can be taken again. */
+  giveBack(): void;
+  /** Ends the claim of one who has given the lock back, or never had it. */
+  close(): void;
 }
 
 /** How long a short change may be kept waiting by others, in milliseconds. */
@@ -30,50 +53,66 @@ export async function awaitLock(
       const taken = error instanceof LeadpipeError && error.outcome === 'temporary';
       if (!taken || clock.monotonic() > deadline) throw error;
     }
-    await new Promise<void>((resolve) => clock.after(5 + 20 * random(), resolve));
+    await wait(clock, 5 + 20 * random());
   }
 }
 
+/** Takes the lock of a folder, or throws `temporary` at once, naming the process that has it; `what` is what that is at work on. */
+export async function lockFolder(folder: string, pid: number, what: string): Promise<FolderLock> {
+  const claim = claimLock(folder, pid);
+  const other = claim.take();
+  if (other !== undefined) {
+    claim.close();
+    throw isTaken(other, what);
+  }
+  return {
+    release() {
+      const held = join(folder, 'lock');
+      ignoreMissing(() => unlinkSync(join(held, claim.owner)));
+      ignoreMissing(() => rmdirSync(held));
+    },
+  };
+}
+
 /**
- * Takes the lock of a folder, or throws `temporary` at once, naming the process that has it; `what` is what that
- * process is at work on.
+ * Mutual exclusion between processes that survives kill -9, which Node has nothing for.
  *
  * The lock is the folder `lock` with one file in it, named after its owner. It is taken by renaming a prepared folder
  * onto it, which the system refuses unless it is absent or empty; so of any number of processes one wins. A dead
  * owner's file is removed by its own, never repeated name: nobody who saw the dead one can remove a living one's.
  */
-export async function lockFolder(folder: string, pid: number, what: string): Promise<FolderLock> {
-  const owner = `${pid}.${(await startOf(pid)) ?? ''}.${randomUUID()}`;
+export function claimLock(folder: string, pid: number): LockClaim {
+  const owner = `${pid}.${startOf(pid) ?? ''}.${randomUUID()}`;
   const held = join(folder, 'lock');
   const ready = join(folder, `lock-${owner}`);
-  await clearDeadOwners(folder);
-  await mkdir(ready, 0o700);
-  await writeFile(join(ready, owner), '', { mode: 0o600 });
-  while (!(await moved(ready, held))) {
-    const others = await entriesOf(held);
-    for (const other of others) {
-      if (await isAlive(other)) {
-        await rm(ready, { recursive: true, force: true });
-        throw isTaken(other, what);
-      }
-      await unlink(join(held, other)).catch(ignoreMissing);
-    }
-    // Windows does not rename onto an empty folder. It is left alone when someone has moved in.
-    await rmdir(held).catch(ignoreMissing);
-  }
+  clearDeadOwners(folder);
+  mkdirSync(ready, { mode: 0o700 });
+  writeFileSync(join(ready, owner), '', { mode: 0o600 });
   return {
-    async release() {
-      await unlink(join(held, owner)).catch(ignoreMissing);
-      await rmdir(held).catch(ignoreMissing);
+    owner,
+    take() {
+      while (!moved(ready, held)) {
+        for (const other of entriesOf(held)) {
+          if (isAlive(other)) return other;
+          ignoreMissing(() => unlinkSync(join(held, other)));
+        }
+        // Windows does not rename onto an empty folder. It is left alone when someone has moved in.
+        ignoreMissing(() => rmdirSync(held));
+      }
+      return undefined;
     },
+    giveBack: () => renameSync(held, ready),
+    close: () => rmSync(ready, { recursive: true, force: true }),
   };
 }
 
 /** Whether a living process has the lock. */
-export async function isLocked(folder: string): Promise<boolean> {
-  for (const owner of await entriesOf(join(folder, 'lock')).catch(() => []))
-    if (await isAlive(owner)) return true;
-  return false;
+export function isLocked(folder: string): boolean {
+  try {
+    return entriesOf(join(folder, 'lock')).some(isAlive);
+  } catch {
+    return false;
+  }
 }
 
 function isTaken(owner: string, what: string): LeadpipeError {
@@ -87,7 +126,7 @@ function isTaken(owner: string, what: string): LeadpipeError {
 }
 
 /** Whether the process that made an owner's name is still there. A later process with the same pid is not it. */
-export async function isAlive(owner: string): Promise<boolean> {
+export function isAlive(owner: string): boolean {
   const [pidText, start] = owner.split('.');
   const pid = Number(pidText);
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;
@@ -96,49 +135,55 @@ export async function isAlive(owner: string): Promise<boolean> {
   } catch (error) {
     if ((error as { info?: { code?: string } }).info?.code === 'ESRCH') return false;
   }
-  const startNow = await startOf(pid);
+  const startNow = startOf(pid);
   return startNow === undefined || start === undefined || start === '' || start === startNow;
 }
 
 /** When a process began, where the system tells it (Linux); a zombie is as good as gone. */
-async function startOf(pid: number): Promise<string | undefined> {
-  const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
-  // The second field is the name, in brackets, and may hold spaces and brackets.
-  const fields = text?.replace(/^.*\) /s, '').split(' ');
-  return fields?.[0] === 'Z' ? 'gone' : fields?.[19];
+function startOf(pid: number): string | undefined {
+  try {
+    // The second field is the name, in brackets, and may hold spaces and brackets.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return fields[0] === 'Z' ? 'gone' : fields[19];
+  } catch {
+    return undefined;
+  }
 }
 
-async function clearDeadOwners(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith('lock-')) continue;
-    if (!(await isAlive(name.slice('lock-'.length)))) {
-      await rm(join(folder, name), { recursive: true, force: true });
+function clearDeadOwners(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith('lock-') && !isAlive(name.slice('lock-'.length))) {
+      rmSync(join(folder, name), { recursive: true, force: true });
     }
   }
 }
 
-async function moved(from: string, to: string): Promise<boolean> {
+function moved(from: string, to: string): boolean {
   try {
-    await rename(from, to);
+    renameSync(from, to);
     return true;
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'].includes(code)) return false;
+    if (['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'].includes(codeOf(error) ?? '')) return false;
     throw error;
   }
 }
 
-async function entriesOf(folder: string): Promise<string[]> {
+function entriesOf(folder: string): string[] {
   try {
-    return await readdir(folder);
+    return readdirSync(folder);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return [];
     // Taken for an empty one, it would be waited for without end.
     throw error;
   }
 }
 
-function ignoreMissing(error: unknown): void {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(code)) throw error;
+function ignoreMissing(action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error;
+  }
 }

@@ -1,5 +1,6 @@
 import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { codeOf } from './error-code.ts';
 
 /** Makes a folder and those above it, 0700: a umask can take rights from what `mkdir` makes, and from nothing else. */
 export async function makePrivateFolder(folder: string): Promise<void> {
@@ -27,8 +28,4 @@ async function makeOne(folder: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
 }

@@ -1,3 +1,5 @@
+import { isObject } from './object.ts';
+
 /** A JSON Schema that is an object; one that is `true` or `false` holds nothing. */
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -35,18 +37,14 @@ export function sizeOfSchema(root: Schema): { readonly levels: number; readonly 
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const parts = partsOf(next.schema);
     if (parts.length > 0) levels = Math.max(levels, next.level);
-    if (isSchema(next.schema.properties)) properties += Object.keys(next.schema.properties).length;
+    if (isObject(next.schema.properties)) properties += Object.keys(next.schema.properties).length;
     for (const schema of parts) open.push({ schema, level: next.level + 1 });
   }
   return { levels, properties };
 }
 
 function partsOf(schema: Schema): Schema[] {
-  const named = maps.map((keyword) => schema[keyword]).filter(isSchema);
+  const named = maps.map((keyword) => schema[keyword]).filter(isObject);
   const parts = [...named.map(Object.values), ...schemas.map((keyword) => schema[keyword])];
-  return parts.flat(1).filter(isSchema);
-}
-
-export function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return parts.flat(1).filter(isObject);
 }

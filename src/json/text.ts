@@ -34,7 +34,12 @@ export function kindOf(text: JsonText): JsonKind {
 
 /** The members of an object, each value as it was written; of a repeated key the last counts. Empty for any other kind. */
 export function objectMembers(text: JsonText): Map<string, JsonText> {
-  const members = new Map<string, JsonText>();
+  return new Map(allMembers(text));
+}
+
+/** The same in their order, a repeated key as often as it is there. */
+export function allMembers(text: JsonText): [key: string, value: JsonText][] {
+  const members: [string, JsonText][] = [];
   let at = skipSpace(text, 0);
   if (text.charCodeAt(at) !== 0x7b) return members;
   at = skipSpace(text, at + 1);
@@ -43,7 +48,7 @@ export function objectMembers(text: JsonText): Map<string, JsonText> {
     const key = unquoted(text.slice(at, keyEnd));
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = endOfValue(text, start);
-    members.set(key, text.slice(start, end));
+    members.push([key, text.slice(start, end)]);
     at = skipSpace(text, end);
     if (text.charCodeAt(at) !== 0x2c) break;
     at = skipSpace(text, at + 1);

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type Endpoint, endpoints, responseHeaders } from '../contract/endpoints.ts';
+import { isAlive } from '../files/folder-lock.ts';
 import { type Body, checkMediaType, idempotencyKeyOf, readBody } from './body.ts';
 import type { Rows } from './database.ts';
 import { findKey, fingerprintOf, type LocalKey } from './keys.ts';
-import { isAlive } from './lock.ts';
 import { Refusal } from './refusal.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 import { forgetOld, fundsOf, release, settle } from './store.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Endpoint, requestHeaders } from '../contract/endpoints.ts';
 import { limits } from '../contract/limits.ts';
-import { rawMembers } from './raw-json.ts';
+import { allMembers } from '../json/text.ts';
 import { invalid } from './refusal.ts';
 
 /** A request body that is one JSON object. `text` is the exact body, `fields` what it holds. */
@@ -52,7 +52,7 @@ export async function readBody(incoming: IncomingMessage): Promise<Body> {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     throw invalid('the request body must be a JSON object');
   const seen = new Set<string>();
-  for (const [name] of rawMembers(text)) {
+  for (const [name] of allMembers(text)) {
     if (seen.has(name)) throw invalid(`the field ${name} is there twice`);
     seen.add(name);
   }

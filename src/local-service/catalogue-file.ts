@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { type EntityType, entityTypes } from '../contract/types.ts';
+import { isObject } from '../json/object.ts';
+import { allMembers, objectOf } from '../json/text.ts';
 import type { CatalogueEntity } from './catalogue-entity.ts';
-import { rawMembers, rawObject } from './raw-json.ts';
 
 /** A lead as the catalogue keeps it: `record` is what a search returns, as it was written, without its score. */
 export interface CatalogueRecord {
@@ -111,18 +112,18 @@ function fromJson(line: string, where: string): CatalogueRecord {
   if (links !== undefined && links !== null && !isObject(links))
     throw new CatalogueError(`${where}: links is not an object`);
 
-  const members = rawMembers(line);
+  const members = allMembers(line);
   const facts = new Map<string, string>();
   const sources = new Map<string, string>();
   for (const [member, raw] of members) {
     if (member === 'enrich_fields')
-      for (const [field, answer] of nestedMembers(raw)) {
-        const parts = new Map(nestedMembers(answer));
+      for (const [field, answer] of allMembers(raw)) {
+        const parts = new Map(allMembers(answer));
         addFact(facts, field, parts.get('content') ?? 'null');
         const source = JSON.parse(parts.get('reference') ?? 'null');
         if (typeof source === 'string') sources.set(field, source);
       }
-    else if (member === 'facts') for (const [field, fact] of nestedMembers(raw)) addFact(facts, field, fact);
+    else if (member === 'facts') for (const [field, fact] of allMembers(raw)) addFact(facts, field, fact);
     else if (!withheld.has(member) && !['name', 'description', 'links'].includes(member))
       addFact(facts, member, raw);
   }
@@ -133,16 +134,12 @@ function fromJson(line: string, where: string): CatalogueRecord {
     description: description ?? '',
     links: textsOf((links as Record<string, unknown> | null) ?? {}),
     // A carriage return between two values of it would end a line of the event stream.
-    record: rawObject(members.filter(([member]) => !withheld.has(member))).replaceAll('\r', ''),
+    record: objectOf(members.filter(([member]) => !withheld.has(member))).replaceAll('\r', ''),
     facts,
     sources,
     email: textOrNull(contact.email),
     phone: textOrNull(contact.phone),
   };
-}
-
-function nestedMembers(raw: string): [string, string][] {
-  return raw.startsWith('{') ? rawMembers(raw) : [];
 }
 
 /** Texts and numbers are facts, the latter as they were written; nested values are not. */
@@ -208,7 +205,7 @@ function fromCsvRow(
   if (name === '') throw new CatalogueError(`${where}: the name is empty`);
   // All links as one JSON object; `website` and `linkedin_url` beside it are there for reading.
   const written = jsonObjectOf(row.get('links') ?? '');
-  const rawLinks = new Map(written === undefined ? [] : rawMembers(written));
+  const rawLinks = new Map(written === undefined ? [] : allMembers(written));
   const facts = new Map<string, string>();
   const sources = new Map<string, string>();
   const done = new Set([...otherColumns, ...[...enriched.values()].map(({ reference }) => reference)]);
@@ -223,13 +220,13 @@ function fromCsvRow(
     else if (!rawLinks.has(column)) rawLinks.set(column, JSON.stringify(value));
   }
   const description = row.get('description') ?? '';
-  const links = rawObject(rawLinks).replaceAll('\r', '');
+  const links = objectOf(rawLinks).replaceAll('\r', '');
   return {
     entityType: toEntityType(row.get('entity_type') || undefined, where),
     name,
     description,
     links: textsOf(JSON.parse(links)),
-    record: rawObject([
+    record: objectOf([
       ['name', JSON.stringify(name)],
       ['links', links],
       ['description', JSON.stringify(description)],
@@ -274,8 +271,4 @@ function textsOf(values: Readonly<Record<string, unknown>>): Map<string, string>
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,15 +1,16 @@
 import { limits } from '../contract/limits.ts';
-import { isSchema, type Schema, sizeOfSchema } from '../json/schema-size.ts';
+import { isObject } from '../json/object.ts';
+import { type Schema, sizeOfSchema } from '../json/schema-size.ts';
 import { invalid } from './refusal.ts';
 
 /** The rules for `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
 export function toSchema(value: unknown, source: string): Schema {
-  if (!isSchema(value)) throw invalid('enrich_fields is required and must be a JSON Schema object');
+  if (!isObject(value)) throw invalid('enrich_fields is required and must be a JSON Schema object');
   const bytes = Buffer.byteLength(source);
   if (bytes > limits.enrichSchema.max)
     throw invalid(`enrich_fields must have at most ${limits.enrichSchema.max} bytes, not ${bytes}`);
   if (value.type !== 'object') throw invalid('the root of enrich_fields must have "type": "object"');
-  if (!isSchema(value.properties) || Object.keys(value.properties).length === 0)
+  if (!isObject(value.properties) || Object.keys(value.properties).length === 0)
     throw invalid('the root of enrich_fields must have at least one entry in "properties"');
   const { levels, properties } = sizeOfSchema(value);
   if (levels > limits.enrichSchemaDepth.max)

@@ -1,7 +1,8 @@
-import { isSchema, type Schema } from '../json/schema-size.ts';
+import { isObject } from '../json/object.ts';
+import type { Schema } from '../json/schema-size.ts';
 import { numberIn } from './conditions.ts';
-import { answersOf } from './facts.ts';
 import type { Lead } from './lead.ts';
+import { answersOf } from './lead-answers.ts';
 
 /** What may be known under the name of a property. */
 type Source = (property: string) => string | undefined;
@@ -22,7 +23,7 @@ export function fillSchema(
 /** Every property of the schema is there, null where nothing is known. */
 function fillObject(schema: Schema, source: Source): Record<string, unknown> {
   const filled: Record<string, unknown> = {};
-  if (!isSchema(schema.properties)) return filled;
+  if (!isObject(schema.properties)) return filled;
   // A property may be called anything, `__proto__` too.
   for (const [property, part] of Object.entries(schema.properties))
     Object.defineProperty(filled, property, { value: fill(property, part, source), enumerable: true });
@@ -30,7 +31,7 @@ function fillObject(schema: Schema, source: Source): Record<string, unknown> {
 }
 
 function fill(property: string, schema: unknown, source: Source): unknown {
-  if (!isSchema(schema)) return source(property) ?? null;
+  if (!isObject(schema)) return source(property) ?? null;
   const types = [schema.type].flat();
   if (types.includes('object')) {
     const nested = fillObject(schema, source);
@@ -42,7 +43,7 @@ function fill(property: string, schema: unknown, source: Source): unknown {
     const items = known.split(/[;|]|,(?=\s)/).map((item) => item.trim());
     return items
       .filter(Boolean)
-      .map((item) => toType(item, isSchema(schema.items) ? schema.items : {}))
+      .map((item) => toType(item, isObject(schema.items) ? schema.items : {}))
       .filter((item) => item !== null);
   }
   return toType(known, schema);
@@ -80,7 +81,7 @@ function readContext(context: string): Map<string, string> {
       typeof value === 'boolean'
     )
       said.set(plain(name), String(value));
-    else if (isSchema(value)) for (const [inner, part] of Object.entries(value)) note(inner, part);
+    else if (isObject(value)) for (const [inner, part] of Object.entries(value)) note(inner, part);
   };
   try {
     note('', JSON.parse(context));

@@ -6,8 +6,8 @@ import type { Cost } from './admission.ts';
 import type { Match } from './catalogue.ts';
 import type { Rows } from './database.ts';
 import { whatIsKnown } from './demonstration/knowledge.ts';
-import { answersOf } from './facts.ts';
 import { flag, integer, oneOf, onlyFields, text, texts } from './fields.ts';
+import { answersOf } from './lead-answers.ts';
 import { invalid } from './refusal.ts';
 import type { Caller, Service } from './service.ts';
 

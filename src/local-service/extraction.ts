@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { EntityType, ExtractionType } from '../contract/types.ts';
+import { objectOf } from '../json/text.ts';
 import { type Catalogue, firstOf } from './catalogue.ts';
 import { bareAddress } from './catalogue-index.ts';
 import type { Lead } from './lead.ts';
-import { rawObject } from './raw-json.ts';
 
 /** Extracted items as JSON texts (some of their numbers are larger than JavaScript's), or why there are none. */
 export type Extraction = readonly string[] | { readonly failure: string };
@@ -68,7 +68,7 @@ function toMember(type: ExtractionType, { site, idDigits }: Platform, lead: Lead
     members.push(['contributions', String(1 + (hashOf(lead.name) % 900))]);
   const followers = lead.facts.get('followers') ?? lead.facts.get('subscribers');
   if (followers !== undefined && /^\d+$/.test(followers)) members.push(['followers_count', followers]);
-  return rawObject(members);
+  return objectOf(members);
 }
 
 function handleOf({ name, id }: Lead): string {
@@ -106,7 +106,7 @@ function toPageItem({ name, record, links, facts }: Lead): string {
   const { description } = JSON.parse(record) as { description?: unknown };
   const item = new Map<string, unknown>([['name', name], ...facts, ...links]);
   if (typeof description === 'string') item.set('description', description);
-  return rawObject([...item].map(([member, value]) => [member, JSON.stringify(value)] as const));
+  return objectOf([...item].map(([member, value]) => [member, JSON.stringify(value)] as const));
 }
 
 function strideFor(length: number, seed: number): number {

@@ -4,11 +4,12 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
+import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
 import { answer, answerFault, reset } from './answer.ts';
 import { FaultAnswer, Refusal, toEnvelope } from './refusal.ts';
 import { routes } from './routes.ts';
-import { type Exchange, type Service, wait } from './service.ts';
+import type { Exchange, Service } from './service.ts';
 
 export interface Listener {
   readonly listen: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
@@ -117,7 +118,7 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
   const { operation, requestId, outgoing, fault, gone } = exchange;
   service.answering.add(requestId);
   try {
-    await wait(service.clock, fault?.delayMs ?? 0, gone);
+    if (fault?.delayMs) await wait(service.clock, fault.delayMs, gone);
     if (fault?.fault === 'status' && !fault.admitted) throw new FaultAnswer(fault);
     if (fault?.fault === 'reset' && operation !== 'search') reset(outgoing);
     else await routes[operation](service, exchange);

@@ -1,10 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Clock } from '../clock.ts';
 import { endOrphans } from './admission.ts';
 import { openCatalogueOf } from './catalogue-store.ts';
 import { createListener } from './listener.ts';
 import { readScenario } from './scenario.ts';
-import type { Clock, Service } from './service.ts';
+import type { Service } from './service.ts';
 import { openStore } from './store.ts';
 import { createSwitches, type Switches } from './switches.ts';
 import { advanceTasks, createTaskClock } from './tasks.ts';

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
 import type { EndpointName } from '../contract/endpoints.ts';
 import type { OpenedCatalogue } from './catalogue-store.ts';
 import type { LocalKey } from './keys.ts';
@@ -6,15 +7,6 @@ import type { Fault, Scenario } from './scenario.ts';
 import type { Store } from './store.ts';
 import type { Switches } from './switches.ts';
 import type { TaskClock } from './tasks.ts';
-
-/** Time, as in the context of the command line. */
-export interface Clock {
-  now(): Date;
-  /** Milliseconds that never jump. */
-  monotonic(): number;
-  /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
-  after(ms: number, callback: () => void): () => void;
-}
 
 /** What every route works with. */
 export interface Service {
@@ -49,18 +41,4 @@ export interface Exchange {
 export interface Caller {
   readonly key: LocalKey;
   readonly fingerprint: string;
-}
-
-/** Waits, or less when the signal is aborted first. */
-export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const finish = () => {
-      cancel();
-      signal.removeEventListener('abort', finish);
-      resolve();
-    };
-    const cancel = clock.after(ms, finish);
-    signal.addEventListener('abort', finish);
-  });
 }

@@ -1,6 +1,7 @@
+import type { Clock } from '../clock.ts';
 import type { TaskState } from '../contract/types.ts';
 import type { Rows } from './database.ts';
-import type { Clock, Service } from './service.ts';
+import type { Service } from './service.ts';
 import { type Store, settle } from './store.ts';
 import type { Switches } from './switches.ts';
 

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from 'chalk';
 import type { JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
-import { foldFacts } from './facts.ts';
+import { foldParts } from './folded-parts.ts';
 import type { TableColumn } from './table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 
@@ -31,7 +31,7 @@ export function cardLines(
     if (column.role === undefined) {
       lines.push(...wrapWords(`${toTerminalText(column.header)}: ${text}`, width, otherLines));
     } else if (column.role === 'link') {
-      for (const line of foldFacts(text, width, textWidth)) lines.push(...wrapWords(line, width, otherLines));
+      for (const line of foldParts(text, width, textWidth)) lines.push(...wrapWords(line, width, otherLines));
     } else {
       lines.push(...wrapTo(text, width, bodyLines));
     }

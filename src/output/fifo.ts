@@ -1,9 +1,11 @@
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
+import { codeOf } from '../files/error-code.ts';
 import type { FileSink } from './open-file.ts';
 import { createStreamSink, stopped } from './sink.ts';
-import { codeOf, writeFailure } from './write-failure.ts';
+import { writeFailure } from './write-failure.ts';
 
 /** Between two looks for a reader, in milliseconds. */
 const lookMs = 50;
@@ -20,7 +22,7 @@ export async function openFifo(path: string, waiting?: Pick<Context, 'clock' | '
   while (fd === undefined) {
     if (waiting === undefined) throw writeFailure(path, new Error('nobody reads from it'));
     if (signal.aborted) throw stopped(signal, `stopped while waiting for a reader of ${path}`);
-    await new Promise<void>((resolve) => waiting.clock.after(lookMs, resolve));
+    await wait(waiting.clock, lookMs, signal);
     fd = open(path);
   }
   const stream = new Socket({ fd, readable: false, writable: true });

@@ -3,10 +3,11 @@ import { access, type FileHandle, open, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { LocalIoError, UsageError } from '../errors.ts';
+import { codeOf } from '../files/error-code.ts';
 import { type AppendTo, checkAppend } from './append.ts';
 import { changed, type FileSink, OpenFile, type Resumed } from './open-file.ts';
 import { statOrNothing, targetOf } from './target.ts';
-import { codeOf, writeFailure } from './write-failure.ts';
+import { writeFailure } from './write-failure.ts';
 
 export interface FileSinkOptions {
   /** Adds rows to the file itself, under the same header. */

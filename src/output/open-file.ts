@@ -1,10 +1,11 @@
 import { type FileHandle, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LocalIoError, outputChanged } from '../errors.ts';
+import { codeOf } from '../files/error-code.ts';
+import { syncFolder } from '../files/private-folder.ts';
 import { type AppendTo, checkAppend, readAt } from './append.ts';
 import type { Sink } from './sink.ts';
-import { syncDirectory } from './target.ts';
-import { codeOf, writeFailure } from './write-failure.ts';
+import { writeFailure } from './write-failure.ts';
 
 export interface FileSink extends Sink {
   /** Bytes of whole writes in the file so far: where a resumed run goes on. Undefined for what has no length. */
@@ -130,7 +131,7 @@ export class OpenFile implements FileSink {
       const failure = writeFailure(path, error);
       throw new LocalIoError(failure.message, { hint: `the rows are in ${part.named}`, cause: error });
     }
-    await syncDirectory(dirname(part.target));
+    await syncFolder(dirname(part.target));
   }
 
   async abandon(): Promise<string | undefined> {

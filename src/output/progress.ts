@@ -1,4 +1,4 @@
-import type { OutputStream } from '../context.ts';
+import type { Clock, OutputStream } from '../context.ts';
 import { toTerminalText } from './clean.ts';
 
 /** One line on stderr that says how far a run is. */
@@ -13,43 +13,44 @@ export interface Progress {
 export interface ProgressOptions {
   readonly quiet?: boolean;
   readonly color?: boolean;
+  /** Only ASCII: not every console has the characters of the usual frames. */
+  readonly plain?: boolean;
 }
 
 const frameMs = 80;
+const frames = { usual: [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'], plain: [...'-\\|/'] } as const;
 const eraseToEnd = '\u001b[K';
 const silent: Progress = { update() {}, pause() {}, stop() {} };
 
-/**
- * A spinner where stderr is a terminal, else nothing at all. ora only makes the frames, and they are written here:
- * its own `start` would hook the process's streams, hide the cursor through signal hooks and keep the process alive,
- * and its `clear` never ends on a terminal that says it has 0 columns, as pseudo-terminals do.
- */
-export async function createProgress(stderr: OutputStream, options: ProgressOptions = {}): Promise<Progress> {
+/** A spinner where stderr is a terminal, else nothing at all. It hooks no stream and no signal, and hides no cursor. */
+export async function createProgress(
+  stderr: OutputStream,
+  clock: Clock,
+  options: ProgressOptions = {},
+): Promise<Progress> {
   if (!stderr.isTerminal || options.quiet) return silent;
-  const [{ default: ora }, { cutTo }] = await Promise.all([import('ora'), import('./text-width.ts')]);
+  const { cutTo } = await import('./text-width.ts');
   const { stream } = stderr;
-  const spinner = ora({
-    stream,
-    isEnabled: true,
-    hideCursor: false,
-    discardStdin: false,
-    color: options.color ? 'cyan' : false,
-  });
-  let timer: NodeJS.Timeout | undefined;
+  const [begin, end] = options.color ? ['\u001b[36m', '\u001b[39m'] : ['', ''];
+  const shown = options.plain ? frames.plain : frames.usual;
+  let count = 0;
+  let cancel: (() => void) | undefined;
   let stopped = false;
   let line = '';
 
   function draw(): void {
     // Always one line, also when the terminal has been made narrower: a second one could not be taken away again.
-    spinner.text = cutTo(line, (stderr.columns || 80) - 4);
+    const text = cutTo(line, (stderr.columns || 80) - 4);
+    const frame = shown[count++ % shown.length];
     // A terminal that is held (Ctrl-S) or slow misses frames instead of gathering them.
-    if (!stream.writableNeedDrain) stream.write(`\r${spinner.frame()}${eraseToEnd}`);
+    if (!stream.writableNeedDrain) stream.write(`\r${begin}${frame}${end} ${text}${eraseToEnd}`);
+    cancel = clock.after(frameMs, draw);
   }
 
   function pause(): void {
-    if (timer === undefined) return;
-    clearInterval(timer);
-    timer = undefined;
+    if (cancel === undefined) return;
+    cancel();
+    cancel = undefined;
     stream.write(`\r${eraseToEnd}`);
   }
 
@@ -57,9 +58,7 @@ export async function createProgress(stderr: OutputStream, options: ProgressOpti
     update(text) {
       if (stopped) return;
       line = toTerminalText(text);
-      if (timer !== undefined) return;
-      draw();
-      timer = setInterval(draw, frameMs).unref();
+      if (cancel === undefined) draw();
     },
     pause,
     stop() {

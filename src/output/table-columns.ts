@@ -1,7 +1,7 @@
 import { type JsonText, type JsonView, kindOf, objectMembers } from '../json/text.ts';
 import type { Column } from './columns.ts';
 import { enrichedContent, scoreOf } from './entity-parts.ts';
-import { betweenFacts } from './facts.ts';
+import { betweenParts } from './folded-parts.ts';
 import { readable, shortLinks } from './readable.ts';
 
 const cardLinks = 4;
@@ -32,7 +32,7 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
       min: 18,
       max: 48,
       text: (record) => firstOf(linksOf(record), 1)[0] ?? '',
-      long: (record) => someOf(firstOf(linksOf(record), cardLinks + 1)).join(betweenFacts),
+      long: (record) => someOf(firstOf(linksOf(record), cardLinks + 1)).join(betweenParts),
     },
     ...[...new Set(enrichFields)].map((field) => ({
       header: field,

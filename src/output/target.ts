@@ -1,7 +1,8 @@
 import type { Stats } from 'node:fs';
-import { lstat, open, readlink, realpath, stat } from 'node:fs/promises';
+import { lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { codeOf, writeFailure } from './write-failure.ts';
+import { codeOf } from '../files/error-code.ts';
+import { writeFailure } from './write-failure.ts';
 
 /** The file that a symbolic link means, also when that does not exist yet: it is replaced, not the link. */
 export async function targetOf(path: string): Promise<string> {
@@ -21,11 +22,4 @@ export async function statOrNothing(path: string): Promise<Stats | undefined> {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw writeFailure(path, error);
   }
-}
-
-/** The new name survives a power cut. Not every system can do that, and then it is no error. */
-export async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => undefined);
-  await handle?.close();
 }

@@ -1,4 +1,5 @@
 import { LeadpipeError, LocalIoError } from '../errors.ts';
+import { codeOf } from '../files/error-code.ts';
 
 const causes: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on the device',
@@ -30,11 +31,6 @@ export function writeFailure(name: string, error: unknown): LeadpipeError {
 
 export function readFailure(name: string, error: unknown): LocalIoError {
   return new LocalIoError(`cannot read ${name}: ${reasonOf(error)}`, { cause: error });
-}
-
-export function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
 }
 
 function reasonOf(error: unknown): string {

@@ -1,7 +1,8 @@
 import { limits } from '../contract/limits.ts';
 import type { EnrichRequest } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
-import { isSchema, sizeOfSchema } from '../json/schema-size.ts';
+import { isObject } from '../json/object.ts';
+import { sizeOfSchema } from '../json/schema-size.ts';
 
 /** What Enrich takes as `enrich_fields`: a JSON Schema whose root is an object with properties. */
 export type EnrichSchema = EnrichRequest['enrich_fields'];
@@ -52,10 +53,10 @@ export function parseSchema(text: string, source: string): unknown {
 
 /** Checks a schema against the limits of the interface. Throws UsageError. */
 export function checkSchemaLimits(value: unknown): EnrichSchema {
-  if (!isSchema(value) || value.type !== 'object') {
+  if (!isObject(value) || value.type !== 'object') {
     throw new UsageError('the root of the schema is not an object schema: it takes "type": "object"');
   }
-  if (!isSchema(value.properties) || Object.keys(value.properties).length === 0) {
+  if (!isObject(value.properties) || Object.keys(value.properties).length === 0) {
     throw new UsageError('the schema has no properties: its root takes at least one');
   }
   const { levels, properties } = sizeOfSchema(value);

@@ -1,4 +1,4 @@
-import type { Clock } from '../context.ts';
+import { type Clock, wait } from '../clock.ts';
 import { type Charged, stoppedBy } from '../errors.ts';
 import { StoppedError } from './errors.ts';
 
@@ -9,17 +9,6 @@ export async function pause(
   signal: AbortSignal,
   charged: Charged = 'no',
 ): Promise<void> {
-  let cancel = (): void => {};
-  let stop = (): void => {};
-  try {
-    await new Promise<void>((resolve, reject) => {
-      stop = () => reject(new StoppedError(stoppedBy(signal), 'stopped', { charged }));
-      if (signal.aborted) return stop();
-      signal.addEventListener('abort', stop, { once: true });
-      cancel = clock.after(ms, resolve);
-    });
-  } finally {
-    cancel();
-    signal.removeEventListener('abort', stop);
-  }
+  await wait(clock, ms, signal);
+  if (signal.aborted) throw new StoppedError(stoppedBy(signal), 'stopped', { charged });
 }

@@ -14,8 +14,6 @@ export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   search: { headers: 120, idle: 90, event: 300, total: 3600 },
 };
 
-export const connectSeconds = 10;
-
 /** Those that somebody asked for, for every endpoint alike. */
 export type AskedLimits = { readonly [Name in keyof TimeLimits]?: number | undefined };
 

@@ -31,10 +31,42 @@ describe('config', () => {
       value: 60,
       from: 'profile',
     });
-    expect(rows.find(({ setting }) => setting === 'format')).toMatchObject({ value: null, from: null });
+    expect(rows.find(({ setting }) => setting === 'format')).toMatchObject({
+      value: 'table on a terminal, else jsonl',
+      from: 'default',
+    });
+    expect(rows.find(({ setting }) => setting === 'base_url')).toMatchObject({ value: null, from: null });
 
     expect((await config(env, 'unset', 'timeout.idle')).code).toBe(0);
-    expect(await config(env, 'get', 'timeout.idle')).toMatchObject({ stdout: '', code: 6 });
+    expect((await config(env, 'get', 'timeout.idle')).stdout).not.toBe('60\n');
+    expect(await config(env, 'get', 'base_url')).toMatchObject({ stdout: '', code: 6 });
+  });
+
+  it('lists and gets what holds where nothing is set', async () => {
+    const env = bareEnvironment();
+    const { stdout } = await config(env, 'list', '--columns', 'setting,value,from', '-f', 'jsonl');
+    const rows = stdout.trimEnd().split('\n');
+    const wanted = {
+      auth_header: 'auto',
+      format: 'table on a terminal, else jsonl',
+      credential_store: 'keychain',
+      'timeout.connect': 10,
+      'timeout.headers': '15 to 900, by endpoint',
+      'timeout.idle': '15 to 90, by endpoint',
+      'timeout.event': 300,
+      'timeout.total': '30 to 3600, by endpoint',
+      'retry.attempts': 20,
+      'retry.budget': 60,
+      'poll.interval': 5,
+      'poll.max': 30,
+    };
+    const listed = rows.map((row) => JSON.parse(row)).filter(({ value }) => value !== null);
+    expect(listed).toEqual(
+      Object.entries(wanted).map(([setting, value]) => ({ setting, value, from: 'default' })),
+    );
+    for (const [name, value] of Object.entries(wanted)) {
+      expect(await config(env, 'get', name)).toEqual({ stdout: `${value}\n`, stderr: '', code: 0 });
+    }
   });
 
   it('has a profile of its own for each name, and keeps what it does not know', async () => {

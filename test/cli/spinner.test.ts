@@ -11,26 +11,26 @@ function createWaiting(env: Context['env'] = {}) {
     text += piece;
   });
   let now = 0;
-  let pending: (() => void) | undefined;
+  const pending = new Set<() => void>();
   const context = {
     stderr: { stream, isTerminal: true, columns: 80 },
     clock: {
       monotonic: () => now,
       after(_ms: number, callback: () => void) {
-        pending = callback;
-        return () => {
-          pending = undefined;
-        };
+        pending.add(callback);
+        return () => pending.delete(callback);
       },
     },
     env,
   } as unknown as Context;
   return {
     context,
-    waitsFor: () => pending,
+    waiting: () => pending.size,
     moveTo(ms: number) {
       now = ms;
-      pending?.();
+      const due = [...pending];
+      pending.clear();
+      for (const callback of due) callback();
     },
     async shows(words: string) {
       while (!text.includes(words)) await new Promise((resolve) => setImmediate(resolve));
@@ -56,7 +56,7 @@ describe('waiting for an answer', () => {
     answer('x');
     expect(await done).toBe('x');
     expect(waiting.text().endsWith('\r\u001b[K')).toBe(true);
-    expect(waiting.waitsFor()).toBeUndefined();
+    expect(waiting.waiting()).toBe(0);
   });
 
   it('shows nothing on a dumb terminal, which could not take it back', async () => {
@@ -71,7 +71,7 @@ describe('waiting for an answer', () => {
       Promise.reject(new Error('no')),
     );
     await expect(failing).rejects.toThrow('no');
-    expect(waiting.waitsFor()).toBeUndefined();
+    expect(waiting.waiting()).toBe(0);
     expect(waiting.text()).toBe('');
   });
 });

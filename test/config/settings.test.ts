@@ -148,7 +148,7 @@ describe('processes that write at once', () => {
       JSON.parse(readConfig(config));
     }
     // As a killed write of a key would leave it.
-    writeFileSync(join(config, 'config.json.tmp-1234'), 'half');
+    writeFileSync(join(config, 'config.json.part'), 'half');
     chmodSync(join(config, 'config.json'), 0o644);
     expect((await once(write(config, 'last', 1), 'exit'))[0]).toBe(0);
     expect(Object.keys(JSON.parse(readConfig(config)).profiles)).toContain('last-0');

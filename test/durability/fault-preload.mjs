@@ -95,6 +95,17 @@ for (const name of ['open', 'rename', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFi
     return result;
   };
 }
+
+for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'rmdirSync', 'unlinkSync', 'writeFileSync']) {
+  const original = fs[name];
+  fs[name] = (...args) => {
+    boundary();
+    if ((name === 'renameSync' || name === 'mkdirSync') && failing()) throw failure();
+    const result = original(...args);
+    boundary();
+    return result;
+  };
+}
 syncBuiltinESMExports();
 
 const { fetch } = globalThis;

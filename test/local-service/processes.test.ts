@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isAlive } from '../../src/local-service/lock.ts';
+import { isAlive } from '../../src/files/folder-lock.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { admitForTest } from './ledger-steps.ts';

@@ -45,8 +45,11 @@ function form(endpoint: 'fetch' | 'contactSearch', keyHeader: KeyHeader): Row {
     costs: true,
     request:
       endpoint === 'fetch'
-        ? async (bench) =>
-            bench.send({ ...getTask('fetch', { leads_search_id: await bench.finishedTask() }), keyHeader })
+        ? async (service) =>
+            service.send({
+              ...getTask('fetch', { leads_search_id: await service.finishedTask() }),
+              keyHeader,
+            })
         : post(endpoint, { keyHeader }),
     expect: accepted(),
   };

@@ -1,9 +1,9 @@
-import { creditsOf } from '../bench.ts';
 import { accepted, bodyLike, noStore } from '../expectations.ts';
 import { balance } from '../resources.ts';
 import type { Answer, Row, Step } from '../row.ts';
+import { creditsOf } from '../tested-service.ts';
 
-const read: Step = (bench) => bench.once('balance', { endpoint: 'balance' });
+const read: Step = (service) => service.once('balance', { endpoint: 'balance' });
 
 export const balanceRows: readonly Row[] = [
   {

@@ -1,13 +1,14 @@
 import { limits } from '../../contract/limits.ts';
+import { isObject } from '../../json/object.ts';
 import { accepted, allowed, bodyLike, noStore, refused, requestId } from '../expectations.ts';
 import { contactResult } from '../resources.ts';
 import type { Answer, Expectation, Row, Step } from '../row.ts';
 import { contact, post, sentence } from '../samples.ts';
-import { isObject, quoted } from '../shapes.ts';
+import { quoted } from '../shapes.ts';
 
 const { max } = limits.contactObjective;
 const send = (change: object) => post('contactSearch', { body: { ...contact, ...change } });
-const email: Step = (bench) => bench.once('contact', post('contactSearch'));
+const email: Step = (service) => service.once('contact', post('contactSearch'));
 
 function row(name: string, rule: string, expect: Expectation, request: Step = email): Row {
   return { id: `contact/${name}`, rule, costs: true, request, expect };

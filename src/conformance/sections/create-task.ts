@@ -1,13 +1,14 @@
 import { webSearchEntityTypes } from '../../contract/types.ts';
-import { searchIdOf } from '../bench.ts';
+import { isObject } from '../../json/object.ts';
 import { accepted, allowed, bodyLike, noStore, refused, requestId, suppliedKey } from '../expectations.ts';
 import type { Answer, Expectation, Row, Step } from '../row.ts';
 import { companies, getTask, post, rareObjective } from '../samples.ts';
-import { filledText, isObject, objectWith, quoted } from '../shapes.ts';
+import { filledText, objectWith, quoted } from '../shapes.ts';
+import { searchIdOf } from '../tested-service.ts';
 import { exclusionRows } from './exclusions.ts';
 import { searchFieldRows, typeRow, webTypeRows } from './search-fields.ts';
 
-const created: Step = (bench) => bench.once('created task', post('createTask'));
+const created: Step = (service) => service.once('created task', post('createTask'));
 
 function row(name: string, rule: string, expect: Expectation): Row {
   return { id: `create_task/${name}`, rule, costs: true, request: created, expect };
@@ -64,7 +65,7 @@ export const createTaskRows: readonly Row[] = [
     costs: true,
     before: [
       post('createTask', { idempotencyKey: `${label}-when-ended` }),
-      (bench, [task]) => bench.statusWhen(searchIdOf(task as Answer), () => false),
+      (service, [task]) => service.statusWhen(searchIdOf(task as Answer), () => false),
     ],
     request: post('createTask', { idempotencyKey: `${label}-when-ended` }),
     expect: sameTask,
@@ -88,7 +89,8 @@ export const createTaskRows: readonly Row[] = [
       // So that the default is not spent.
       post('createTask', { body: { entity_type: 'company', objective: rareObjective } }),
     ],
-    request: (bench, [task]) => bench.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
+    request: (service, [task]) =>
+      service.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
     expect: accepted('limit 100', ({ json }) =>
       isObject(json) && json.limit === 100
         ? []

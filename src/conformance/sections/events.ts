@@ -1,17 +1,18 @@
 import { streamSentinel } from '../../contract/types.ts';
+import { isObject } from '../../json/object.ts';
 import { accepted, header, requestId } from '../expectations.ts';
 import { batch, done, enrichedFields, entity } from '../resources.ts';
 import { type Answer, type Check, NotJudged, type Row, type Step } from '../row.ts';
 import { companies, post, rareObjective } from '../samples.ts';
-import { isObject, listOf, quoted } from '../shapes.ts';
+import { listOf, quoted } from '../shapes.ts';
 import { eventsOf, oddFrames, payloadsOf } from '../stream.ts';
 
 const limit = 12;
 
 /** One stream that most rows look at: twelve leads are mostly more than a batch. */
-const stream: Step = (bench) => bench.once('stream', post('search', { body: companies({ limit }) }));
-const enriched: Step = (bench) =>
-  bench.once('enriched stream', post('search', { body: companies({ limit: 2, enrich_fields: [field] }) }));
+const stream: Step = (service) => service.once('stream', post('search', { body: companies({ limit }) }));
+const enriched: Step = (service) =>
+  service.once('enriched stream', post('search', { body: companies({ limit: 2, enrich_fields: [field] }) }));
 const field = 'headcount';
 
 function row(name: string, rule: string, says: string, check: Check): Row {

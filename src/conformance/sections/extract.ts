@@ -1,10 +1,11 @@
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
+import { isObject } from '../../json/object.ts';
 import { accepted, allowed, bodyLike, conflicting, refusal, refused, suppliedKey } from '../expectations.ts';
 import { extraction as shape } from '../resources.ts';
 import type { Answer, Expectation, Row, Step } from '../row.ts';
 import { extraction, pageExtraction, post, sentence, targetOf } from '../samples.ts';
-import { isObject, quoted } from '../shapes.ts';
+import { quoted } from '../shapes.ts';
 
 const { extractTarget, extractInstruction, extractLimit } = limits;
 const send = (change: object) => post('extract', { body: { ...extraction, ...change } });
@@ -16,8 +17,8 @@ const wrongPage = (name: string, rule: string, change: object): Row =>
 const right = (name: string, rule: string, change: object): Row =>
   allowed(`extract/${name}`, rule, send(change));
 
-const few: Step = (bench) => bench.once('extraction', send({ limit: 3 }));
-const fromPage: Step = (bench) => bench.once('page extraction', ofPage({ limit: 5 }));
+const few: Step = (service) => service.once('extraction', send({ limit: 3 }));
+const fromPage: Step = (service) => service.once('page extraction', ofPage({ limit: 5 }));
 
 function row(name: string, rule: string, expect: Expectation, request: Step = few): Row {
   return { id: `extract/${name}`, rule, costs: true, request, expect };

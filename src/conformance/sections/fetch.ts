@@ -1,19 +1,20 @@
 import { limits } from '../../contract/limits.ts';
-import { searchIdOf, statusOf } from '../bench.ts';
+import { isObject } from '../../json/object.ts';
 import { accepted, bodyLike, refusal, refused } from '../expectations.ts';
 import { entity, page } from '../resources.ts';
-import { type Answer, type Bench, type Check, NotJudged, type Row, type Step } from '../row.ts';
+import { type Answer, type Check, NotJudged, type Row, type Step, type TestedService } from '../row.ts';
 import { companies, getTask, post, unknownTask } from '../samples.ts';
-import { isObject, listOf, numberOf, quoted } from '../shapes.ts';
+import { listOf, numberOf, quoted } from '../shapes.ts';
 import { entityTexts, identityOf } from '../stream.ts';
+import { searchIdOf, statusOf } from '../tested-service.ts';
 
 const { fetchNum } = limits;
 const notFound = refusal(404);
 
 /** A page of the task that has ended. */
-function ofTask(query: Readonly<Record<string, string>>): (bench: Bench) => Promise<Answer> {
-  return async (bench) =>
-    bench.send(getTask('fetch', { leads_search_id: await bench.finishedTask(), ...query }));
+function ofTask(query: Readonly<Record<string, string>>): (service: TestedService) => Promise<Answer> {
+  return async (service) =>
+    service.send(getTask('fetch', { leads_search_id: await service.finishedTask(), ...query }));
 }
 
 function wrong(name: string, rule: string, query: Readonly<Record<string, string>>): Row {
@@ -25,20 +26,20 @@ function row(name: string, rule: string, request: Step, says: string, check: Che
   return { id: `fetch/${name}`, rule, costs: true, request, expect: accepted(says, check) };
 }
 
-const plain: Step = (bench) => bench.once('plain page', ofTask({}));
-const whole: Step = (bench) => bench.once('whole page', ofTask({ pts: '0', num: String(fetchNum.max) }));
-const beyond: Step = (bench) => bench.once('page beyond', ofTask({ pts: '100000', num: '3' }));
+const plain: Step = (service) => service.once('plain page', ofTask({}));
+const whole: Step = (service) => service.once('whole page', ofTask({ pts: '0', num: String(fetchNum.max) }));
+const beyond: Step = (service) => service.once('page beyond', ofTask({ pts: '100000', num: '3' }));
 
 /** As many pages as the task has leads at most: a page may be as short as one. */
 const mostPages = 7;
 
 /** The page after the last one; that one again, where everything was read. */
 function next(num: number): Step {
-  return (bench, earlier) => {
+  return (service, earlier) => {
     const last = earlier.at(-1) as Answer;
     const [end, ready] = [endOf(last), numberOf(memberOf(last, 'ready_count'))];
     if (Number.isNaN(end + ready)) throw new NotJudged('the page has no count, or no ready_count');
-    return end >= ready ? Promise.resolve(last) : ofTask({ pts: String(end), num: String(num) })(bench);
+    return end >= ready ? Promise.resolve(last) : ofTask({ pts: String(end), num: String(num) })(service);
   };
 }
 
@@ -108,8 +109,11 @@ export const fetchRows: readonly Row[] = [
     rule: 'a task that belongs to another key gives 404',
     costs: true,
     needs: ['other'],
-    request: async (bench) =>
-      bench.send({ ...getTask('fetch', { leads_search_id: await bench.finishedTask() }), apiKey: 'other' }),
+    request: async (service) =>
+      service.send({
+        ...getTask('fetch', { leads_search_id: await service.finishedTask() }),
+        apiKey: 'other',
+      }),
     expect: notFound,
   },
   {
@@ -119,7 +123,9 @@ export const fetchRows: readonly Row[] = [
         ? []
         : [`$.leads_search_id is ${quoted(memberOf(answer, 'leads_search_id'))}`];
     }),
-    before: [async (bench) => bench.send(getTask('status', { leads_search_id: await bench.finishedTask() }))],
+    before: [
+      async (service) => service.send(getTask('status', { leads_search_id: await service.finishedTask() })),
+    ],
   },
   {
     ...row(
@@ -132,7 +138,9 @@ export const fetchRows: readonly Row[] = [
         return holds({ status: status?.status, ready_count: status?.ready })(answer, []);
       },
     ),
-    before: [async (bench) => bench.send(getTask('status', { leads_search_id: await bench.finishedTask() }))],
+    before: [
+      async (service) => service.send(getTask('status', { leads_search_id: await service.finishedTask() })),
+    ],
   },
   row('limit', 'limit is the limit of the task', whole, 'limit 7', holds({ limit: 7 })),
   row('count', 'count is the number of entities in the page', whole, 'count = entities', (answer) =>
@@ -193,9 +201,10 @@ export const fetchRows: readonly Row[] = [
     costs: true,
     before: [
       post('createTask', { body: companies({ limit: 3 }) }),
-      (bench, [task]) => bench.statusWhen(searchIdOf(task as Answer), (ready) => ready > 0),
+      (service, [task]) => service.statusWhen(searchIdOf(task as Answer), (ready) => ready > 0),
     ],
-    request: (bench, [task]) => bench.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
+    request: (service, [task]) =>
+      service.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
     expect: accepted('an entity, where one is ready', (answer, [, status]) => {
       const ready = statusOf(status as Answer)?.ready ?? 0;
       return entitiesOf(answer).length > 0 || !(ready > 0) ? [] : [`no entities of ${ready} ready`];
@@ -206,7 +215,8 @@ export const fetchRows: readonly Row[] = [
     rule: 'a task can be fetched from the moment it was created',
     costs: true,
     before: [post('createTask', { body: companies({ limit: 3 }) })],
-    request: (bench, [task]) => bench.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
+    request: (service, [task]) =>
+      service.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
     expect: bodyLike('an entity_search_items', page),
   },
 ];

@@ -1,10 +1,10 @@
-import { creditsOf, searchIdOf, statusOf } from '../bench.ts';
 import { accepted } from '../expectations.ts';
-import { type Answer, type Bench, type Expectation, NotJudged, type Row, type Step } from '../row.ts';
+import { type Answer, type Expectation, NotJudged, type Row, type Step, type TestedService } from '../row.ts';
 import { companies, getTask, names, type PostEndpoint, post, rareObjective } from '../samples.ts';
 import { eventsOf } from '../stream.ts';
+import { creditsOf, searchIdOf, statusOf } from '../tested-service.ts';
 
-const steady: Step = (bench) => bench.steadyBalance();
+const steady: Step = (service) => service.steadyBalance();
 
 /** What the requests between two balances cost. Nobody else may spend from the account meanwhile. */
 function spent(before: Answer | undefined, after: Answer): number {
@@ -30,7 +30,7 @@ const manyLeads = 10;
 function unused(
   form: 'search' | 'createTask',
   name: string,
-  ended: (bench: Bench, answer: Answer) => Promise<Answer>,
+  ended: (service: TestedService, answer: Answer) => Promise<Answer>,
 ): Row {
   return {
     id: `settlement/${name}-unused`,
@@ -39,7 +39,7 @@ function unused(
     before: [
       steady,
       post(form, { body: companies({ objective: rareObjective, limit: manyLeads }) }),
-      (bench, [, answer]) => ended(bench, answer as Answer),
+      (service, [, answer]) => ended(service, answer as Answer),
     ],
     request: steady,
     expect: accepted('no more credits than leads', (after, [before, , last]) => {
@@ -126,7 +126,7 @@ export const settlementRows: readonly Row[] = [
     before: [
       steady,
       post('createTask', { body: companies({ limit: 3 }) }),
-      (bench, [, created]) => bench.statusWhen(searchIdOf(created as Answer), () => false),
+      (service, [, created]) => service.statusWhen(searchIdOf(created as Answer), () => false),
     ],
     request: steady,
     expect: accepted('at most 3 credits, and none for no leads', (after, [before, , ended]) => {
@@ -135,14 +135,14 @@ export const settlementRows: readonly Row[] = [
       return withinLimit(ready, 3, spent(before, after));
     }),
   },
-  unused('createTask', 'task', (bench, answer) => bench.statusWhen(searchIdOf(answer), () => false)),
+  unused('createTask', 'task', (service, answer) => service.statusWhen(searchIdOf(answer), () => false)),
   {
     id: 'settlement/task-replay',
     rule: 'a replay of create_task returns the existing task without duplicate billing',
     costs: true,
     before: [
       post('createTask', { idempotencyKey: 'settlement/task-replay' }),
-      (bench, [created]) => bench.statusWhen(searchIdOf(created as Answer), () => false),
+      (service, [created]) => service.statusWhen(searchIdOf(created as Answer), () => false),
       steady,
       post('createTask', { idempotencyKey: 'settlement/task-replay' }),
     ],
@@ -174,11 +174,11 @@ export const settlementRows: readonly Row[] = [
     rule: 'status, fetch and balance are not charged',
     costs: true,
     before: [
-      async (bench) => bench.send(getTask('status', { leads_search_id: await bench.finishedTask() })),
+      async (service) => service.send(getTask('status', { leads_search_id: await service.finishedTask() })),
       steady,
-      async (bench) => bench.send(getTask('status', { leads_search_id: await bench.finishedTask() })),
-      async (bench) => bench.send(getTask('fetch', { leads_search_id: await bench.finishedTask() })),
-      async (bench) => bench.send(getTask('fetch', { leads_search_id: await bench.finishedTask() })),
+      async (service) => service.send(getTask('status', { leads_search_id: await service.finishedTask() })),
+      async (service) => service.send(getTask('fetch', { leads_search_id: await service.finishedTask() })),
+      async (service) => service.send(getTask('fetch', { leads_search_id: await service.finishedTask() })),
     ],
     request: steady,
     expect: unchangedSince(1),

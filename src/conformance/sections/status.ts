@@ -1,13 +1,13 @@
 import { terminalTaskStates } from '../../contract/types.ts';
-import { searchIdOf, statusOf } from '../bench.ts';
 import { accepted, bodyLike, refusal, refused } from '../expectations.ts';
 import { taskStatus } from '../resources.ts';
 import type { Answer, Row, Step } from '../row.ts';
 import { companies, getTask, post, unknownTask } from '../samples.ts';
 import { quoted } from '../shapes.ts';
+import { searchIdOf, statusOf } from '../tested-service.ts';
 
-const ended: Step = async (bench) =>
-  bench.send(getTask('status', { leads_search_id: await bench.finishedTask() }));
+const ended: Step = async (service) =>
+  service.send(getTask('status', { leads_search_id: await service.finishedTask() }));
 const notFound = refusal(404);
 
 export const statusRows: readonly Row[] = [
@@ -16,8 +16,8 @@ export const statusRows: readonly Row[] = [
     rule: 'status holds status, ready_count, verified_count and stop_reason, from the beginning',
     costs: true,
     before: [post('createTask', { body: companies({ limit: 3 }) })],
-    request: (bench, [task]) =>
-      bench.send(getTask('status', { leads_search_id: searchIdOf(task as Answer) })),
+    request: (service, [task]) =>
+      service.send(getTask('status', { leads_search_id: searchIdOf(task as Answer) })),
     expect: bodyLike('a task status', taskStatus),
   },
   {
@@ -43,7 +43,7 @@ export const statusRows: readonly Row[] = [
     costs: true,
     before: [
       post('createTask', { body: companies({ limit: 3 }) }),
-      (bench, [task]) => bench.statusWhen(searchIdOf(task as Answer), (ready) => ready > 0),
+      (service, [task]) => service.statusWhen(searchIdOf(task as Answer), (ready) => ready > 0),
     ],
     request: ended,
     expect: accepted('verified_count >= ready_count', (answer, [, running]) =>
@@ -76,8 +76,11 @@ export const statusRows: readonly Row[] = [
     rule: 'a task is readable only by the key that created it',
     costs: true,
     needs: ['other'],
-    request: async (bench) =>
-      bench.send({ ...getTask('status', { leads_search_id: await bench.finishedTask() }), apiKey: 'other' }),
+    request: async (service) =>
+      service.send({
+        ...getTask('status', { leads_search_id: await service.finishedTask() }),
+        apiKey: 'other',
+      }),
     expect: notFound,
   },
 ];

@@ -3,8 +3,8 @@ import { type ContactSearchRequest, type ContactSearchResult, contactTypes } fro
 import { authenticate, checkEnabled, receive } from '../admission.ts';
 import { answer, noStore } from '../answer.ts';
 import { type Outcome, runBilled } from '../billed.ts';
-import { referenceOf } from '../facts.ts';
 import { oneOf, onlyFields, text } from '../fields.ts';
+import { referenceOf } from '../lead-answers.ts';
 import { findLead } from '../lead-finder.ts';
 import type { Exchange, Service } from '../service.ts';
 

@@ -4,9 +4,9 @@ import { authenticate, receive } from '../admission.ts';
 import { answer } from '../answer.ts';
 import { type Outcome, runBilled } from '../billed.ts';
 import { type Catalogue, firstOf } from '../catalogue.ts';
-import { referenceOf } from '../facts.ts';
 import { text } from '../fields.ts';
 import type { Lead } from '../lead.ts';
+import { referenceOf } from '../lead-answers.ts';
 import { findLead } from '../lead-finder.ts';
 import type { Exchange, Service } from '../service.ts';
 

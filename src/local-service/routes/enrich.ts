@@ -1,6 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import { type EnrichResponse, noResultTexts } from '../../contract/types.ts';
 import type { Schema } from '../../json/schema-size.ts';
+import { allMembers } from '../../json/text.ts';
 import { authenticate, receive } from '../admission.ts';
 import { answer } from '../answer.ts';
 import { runBilled } from '../billed.ts';
@@ -8,7 +9,6 @@ import { toSchema } from '../enrich-schema.ts';
 import { fillSchema } from '../enrichment.ts';
 import { text } from '../fields.ts';
 import { findLead } from '../lead-finder.ts';
-import { rawMembers } from '../raw-json.ts';
 import type { Exchange, Service } from '../service.ts';
 
 /** POST /v1/enrich */
@@ -17,7 +17,7 @@ export async function enrich(service: Service, exchange: Exchange): Promise<void
   const received = await receive(exchange);
   const { fields, text: source } = received.body;
   const context = text(fields, 'entity_context', limits.enrichContext);
-  const schemaSource = rawMembers(source).find(([name]) => name === 'enrich_fields')?.[1] ?? '';
+  const schemaSource = allMembers(source).find(([name]) => name === 'enrich_fields')?.[1] ?? '';
   const schema = toSchema(fields.enrich_fields, schemaSource);
   const filled = await runBilled(service, exchange, caller, received, {
     cost: { price: service.switches.price_enrich, units: 1 },

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { wait } from '../../clock.ts';
 import { type EntitySearchDone, streamSentinel } from '../../contract/types.ts';
 import { admit, alreadyExists, authenticate, checkEnabled, endStream, receive } from '../admission.ts';
 import { reset } from '../answer.ts';
@@ -6,7 +7,7 @@ import { failWhenRehearsed } from '../billed.ts';
 import type { Rows } from '../database.ts';
 import { costOf, type Found, findLeads, recordSearch, toStreamSearch } from '../entity-search.ts';
 import type { Fault } from '../scenario.ts';
-import { type Exchange, type Service, wait } from '../service.ts';
+import type { Exchange, Service } from '../service.ts';
 
 /** POST /v1/entity-search */
 export async function search(service: Service, exchange: Exchange): Promise<void> {
@@ -53,7 +54,7 @@ async function sendBatches(
   const lastBatch = breaksOff(fault) ? fault.afterBatches : Number.POSITIVE_INFINITY;
   let sent = 0;
   for (let index = 1; sent < leads.length && index <= lastBatch; index += 1) {
-    if (index > 1) await wait(clock, switches.batch_pause_ms, gone);
+    if (index > 1 && switches.batch_pause_ms > 0) await wait(clock, switches.batch_pause_ms, gone);
     if (gone.aborted) break;
     const batch = leads.slice(sent, sent + size);
     const head = {

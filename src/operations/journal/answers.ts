@@ -1,7 +1,7 @@
-import { open, readFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ConfigurationError, LocalIoError } from '../../errors.ts';
-import { syncFolder } from '../../files/private-folder.ts';
+import { writeWhole } from '../../files/whole-file.ts';
 import type { JsonText } from '../../json/text.ts';
 import { fromCheckedLine, toCheckedLine } from './checked-lines.ts';
 
@@ -23,18 +23,8 @@ export async function storeGarbled(folder: string, text: string): Promise<string
 }
 
 async function store(path: string, text: string): Promise<void> {
-  const part = `${path}.part`;
   try {
-    const handle = await open(part, 'wx', 0o600);
-    try {
-      await handle.chmod(0o600);
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(part, path);
-    await syncFolder(dirname(path));
+    await writeWhole(path, text);
   } catch (error) {
     throw new LocalIoError(`cannot store the answer in ${path}: ${(error as Error).message}`, {
       cause: error,

@@ -1,7 +1,8 @@
-import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
+import { writeWhole } from '../../files/whole-file.ts';
 import { answerFile, garbledFile } from './answers.ts';
 import { folderOf, listOperations, readOperation, toOwnHint } from './journal.ts';
 import { leadsFile } from './leads.ts';
@@ -72,10 +73,7 @@ export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
   try {
     const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
     if (Math.abs(now.getTime() - last) < dayMs) return;
-    // Made anew: a link in its place would lead the writing to another file.
-    await rm(stamp, { force: true });
-    await writeFile(stamp, now.toISOString(), { flag: 'wx', mode: 0o600 });
-    await chmod(stamp, 0o600);
+    await writeWhole(stamp, now.toISOString());
     // Nothing is old on the first day.
     if (!Number.isNaN(last)) await prune(stateDir, now, () => {});
   } catch {

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { isRecord, readProfile, readSettingsFile, settingsFile } from '../../../config/settings.ts';
+import { readProfile, readSettingsFile, settingsFile } from '../../../config/settings.ts';
 import { type KeyRecord, readKeyRecords } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
+import { isObject } from '../../../json/object.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
@@ -80,7 +81,7 @@ function toRecords(
   const names = [...new Set([...Object.keys(profiles), ...Object.keys(keys)])].sort();
   return names.map((profile) => {
     const settings = profiles[profile];
-    const base_url = isRecord(settings) && typeof settings.base_url === 'string' ? settings.base_url : null;
+    const base_url = isObject(settings) && typeof settings.base_url === 'string' ? settings.base_url : null;
     const { store = null, origin = null } = keys[profile] ?? {};
     return { profile, in_use: profile === inUse, base_url, key_in: store, key_for: origin };
   });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { changeSetting } from '../../../config/change-settings.ts';
+import { defaults } from '../../../config/defaults.ts';
 import { KeychainError } from '../../../config/keychain.ts';
 import { checkProfileName, type Profile, readProfile } from '../../../config/settings.ts';
 import {
@@ -113,7 +114,7 @@ async function chooseStore(context: Context, profile: Profile, origin: string): 
     throw new ConfigurationError(`LEADPIPE_CREDENTIAL_STORE takes keychain or file, not "${chosen}"`);
   }
   const before = await readKeyRecord(config, profile.name);
-  const store = chosen ?? before?.store ?? 'keychain';
+  const store = chosen ?? before?.store ?? defaults.credential_store;
   if (store === 'file') return store;
   try {
     await probeKeychain(context, profile.name, origin);

@@ -5,19 +5,23 @@ import { LeadpipeError } from '../../../errors.ts';
 import { toTerminalText } from '../../../output/clean.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { addProfileOption, addReportOptions, argumentOf, type ConnectionOptions } from '../../options.ts';
+import { defaultOf } from './default-of.ts';
 
 type GetOptions = Pick<ConnectionOptions, 'profile'>;
 
 const help: CommandHelp = {
   examples: ['leadpipe config get base_url', 'leadpipe config get timeout.idle --profile work'],
-  output: ['the value alone, on a line; nothing, and 6, when the profile does not set it'],
+  output: [
+    'the value alone, on a line: of the profile, else the default; nothing, and 6,',
+    'where there is neither',
+  ],
   outcomes: ['complete', 'usage', 'not_found', 'configuration'],
 };
 
 export function createConfigGetCommand(context: Context): Command {
   const command = new Command('get')
     .summary('the value of one setting')
-    .description('Prints the value that the profile gives a setting.')
+    .description('Prints the value that holds for the profile: its own, or else the default.')
     .addArgument(
       argumentOf('<setting>', settingNames, 'such as base_url; `leadpipe config --help` lists them'),
     );
@@ -29,7 +33,7 @@ export function createConfigGetCommand(context: Context): Command {
 async function runConfigGet(context: Context, setting: string, options: GetOptions): Promise<void> {
   const name = checkSettingName(setting);
   const profile = await readProfile(context, options.profile);
-  const value = profile.settings[name];
+  const value = profile.settings[name] ?? defaultOf(name);
   if (value === undefined) {
     throw new LeadpipeError('not_found', `the profile "${profile.name}" does not set ${name}`, {
       type: 'not_set',

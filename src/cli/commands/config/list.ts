@@ -19,6 +19,7 @@ import {
   type RecordOptions,
 } from '../../options.ts';
 import { printRecords } from '../../record-output.ts';
+import { defaultOf } from './default-of.ts';
 
 type ListOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'> & RecordOptions;
 
@@ -26,7 +27,7 @@ type ListOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'> & Re
 interface SettingRecord {
   readonly setting: SettingName;
   readonly value: SettingValue | null;
-  /** Where the value is from: a variable of the environment, the profile, or null. */
+  /** Where the value is from: a variable of the environment, `profile`, `default`, or null. */
   readonly from: string | null;
   readonly meaning: string;
 }
@@ -52,7 +53,7 @@ const settingsLayout: Layout = {
 const help: CommandHelp = {
   examples: ['leadpipe config list', 'leadpipe config list --profile work -f jsonl'],
   output: [
-    'an object per setting; value is null where the built-in default holds:',
+    'an object per setting; from is a variable, profile or default:',
     '{"setting":"timeout.idle","value":60,"from":"profile",',
     ' "meaning":"longest silence inside an answer"}',
   ],
@@ -81,6 +82,8 @@ function toRecord(setting: SettingName, settings: Settings, env: Context['env'])
   const fromEnvironment = variable === undefined ? undefined : env[variable];
   if (variable !== undefined && fromEnvironment)
     return { setting, value: fromEnvironment, from: variable, meaning };
-  const value = settings[setting] ?? null;
-  return { setting, value, from: value === null ? null : 'profile', meaning };
+  const own = settings[setting];
+  if (own !== undefined) return { setting, value: own, from: 'profile', meaning };
+  const value = defaultOf(setting) ?? null;
+  return { setting, value, from: value === null ? null : 'default', meaning };
 }

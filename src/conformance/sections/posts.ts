@@ -46,7 +46,7 @@ const other: Readonly<Record<PostEndpoint, object>> = {
   extract: { ...postBodies.extract, limit: 2 },
 };
 
-export const commonRows: readonly Row[] = [
+export const postRows: readonly Row[] = [
   ...each(postEndpoints, 'text-plain', 'any media type but application/json gives 422', () => ({
     contentType: 'text/plain',
   })),

@@ -1,10 +1,12 @@
+import { wait } from '../clock.ts';
 import type { Clock } from '../context.ts';
 import { taskStates, terminalTaskStates } from '../contract/types.ts';
-import { type Answer, type Bench, NotJudged, type Request, type Step } from './row.ts';
+import { isObject } from '../json/object.ts';
+import { type Answer, NotJudged, type Request, type Step, type TestedService } from './row.ts';
 import { companies, getTask } from './samples.ts';
-import { isObject, numberOf, quoted } from './shapes.ts';
+import { numberOf, quoted } from './shapes.ts';
 
-export interface BenchOptions {
+export interface TestedServiceOptions {
   readonly send: (request: Request) => Promise<Answer>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -15,20 +17,26 @@ export interface BenchOptions {
 }
 
 /** What rows share: answers that are asked for once, and a task that has ended. */
-export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOptions): Bench {
+export function createTestedService({
+  send,
+  clock,
+  signal,
+  pollMs,
+  taskMs,
+}: TestedServiceOptions): TestedService {
   const shared = new Map<string, Promise<Answer>>();
   let task: Promise<string> | undefined;
 
-  const bench: Bench = {
+  const service: TestedService = {
     send,
     once(name, step) {
-      const answer = shared.get(name) ?? take(bench, step, []);
+      const answer = shared.get(name) ?? take(service, step, []);
       shared.set(name, answer);
       return answer;
     },
     finishedTask() {
       task ??= createTask().then(async (searchId) => {
-        await bench.statusWhen(searchId, () => false);
+        await service.statusWhen(searchId, () => false);
         return searchId;
       });
       return task;
@@ -44,13 +52,13 @@ export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOption
         const ended = terminalTaskStates.some((state) => state === status.status);
         if (ended || wanted(status.ready)) return answer;
         if (clock.monotonic() - start > taskMs) throw new NotJudged('the task did not end in time');
-        await pause();
+        await wait(clock, pollMs, signal);
       }
     },
     async steadyBalance() {
       let before = await send({ endpoint: 'balance' });
       for (let reads = 0; reads < 30; reads++) {
-        await pause();
+        await wait(clock, pollMs, signal);
         const now = await send({ endpoint: 'balance' });
         if (creditsOf(now) === creditsOf(before)) return now;
         before = now;
@@ -64,23 +72,11 @@ export function createBench({ send, clock, signal, pollMs, taskMs }: BenchOption
     return searchIdOf(answer);
   }
 
-  function pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        cancel();
-        signal.removeEventListener('abort', finish);
-        resolve();
-      };
-      const cancel = clock.after(signal.aborted ? 0 : pollMs, finish);
-      signal.addEventListener('abort', finish);
-    });
-  }
-
-  return bench;
+  return service;
 }
 
-export function take(bench: Bench, step: Step, earlier: readonly Answer[]): Promise<Answer> {
-  return typeof step === 'function' ? step(bench, earlier) : bench.send(step);
+export function take(service: TestedService, step: Step, earlier: readonly Answer[]): Promise<Answer> {
+  return typeof step === 'function' ? step(service, earlier) : service.send(step);
 }
 
 /** The task that an answer of create_task names. */

@@ -1,0 +1,12 @@
+import type { Settings } from './settings.ts';
+
+/** What holds where a profile sets nothing, for settings whose default is one value. Time limits differ by endpoint. */
+export const defaults = {
+  auth_header: 'auto',
+  credential_store: 'keychain',
+  'timeout.connect': 10,
+  'retry.attempts': 20,
+  'retry.budget': 60,
+  'poll.interval': 5,
+  'poll.max': 30,
+} as const satisfies Settings;
