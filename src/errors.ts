@@ -35,7 +35,7 @@ export function stoppedBy({ reason }: AbortSignal): Outcome {
 export type Charged = 'no' | 'maybe' | 'yes';
 
 /**
- * What is known of a failure beyond its message. What to type about it is the command line's to say (cli/hints.ts), by
+ * What is known of a failure beyond its message. What to type about it is the command line's to say (cli/messages/hints.ts), by
  * these facts: nothing below it knows the name of an option or of a command.
  */
 export type Facts =

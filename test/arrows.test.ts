@@ -71,11 +71,18 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /** What the folders inside a part may import of each other, and of what stands in the part itself. */
 const allowedInside: Readonly<Record<string, readonly string[]>> = {
-  cli: ['cli/commands'],
+  cli: ['cli/commands', 'cli/messages', 'cli/options'],
+  'cli/options': ['cli/records', 'cli/messages'],
+  'cli/messages': ['cli', 'cli/options'],
+  'cli/records': ['cli', 'cli/messages', 'cli/options'],
   'cli/commands': [
     'cli',
+    'cli/options',
+    'cli/messages',
+    'cli/records',
     'cli/commands/auth',
     'cli/commands/config',
+    'cli/commands/conformance',
     'cli/commands/history',
     'cli/commands/search',
     'cli/commands/task',
@@ -83,14 +90,19 @@ const allowedInside: Readonly<Record<string, readonly string[]>> = {
     'cli/doctor',
     'cli/manual',
   ],
-  'cli/commands/auth': ['cli'],
-  'cli/commands/config': ['cli'],
-  'cli/commands/history': ['cli'],
-  'cli/commands/search': ['cli', 'cli/commands'],
-  'cli/commands/task': ['cli'],
+  'cli/commands/auth': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
+  'cli/commands/config': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
+  'cli/commands/conformance': ['cli/options'],
+  'cli/commands/history': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
+  'cli/commands/search': ['cli', 'cli/messages', 'cli/records', 'cli/commands'],
+  'cli/commands/task': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
   'cli/completion': [],
-  'cli/doctor': ['cli'],
-  'cli/manual': ['cli'],
+  'cli/doctor': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
+  'cli/manual': ['cli', 'cli/options'],
+  operations: ['operations/journal'],
+  'operations/journal': ['operations'],
+  'operations/search': ['operations', 'operations/journal', 'operations/task'],
+  'operations/task': ['operations', 'operations/journal'],
   conformance: ['conformance/sections'],
   'conformance/sections': ['conformance'],
   'local-service': ['local-service/demonstration', 'local-service/routes'],
@@ -117,7 +129,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   ],
   'fs/promises': [
     'cli/doctor/machine-checks.ts',
-    'cli/inputs.ts',
+    'cli/options/inputs.ts',
     'config/private-store.ts',
     'config/settings.ts',
     'connection/local-service.ts',
@@ -140,7 +152,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'requests/public-url.ts',
   ],
   os: ['connection/local-service.ts', 'files/folder-lock.ts'],
-  readline: ['cli/prompt.ts'],
+  readline: ['cli/commands/auth/prompt.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
   v8: ['connection/local-service.ts'],
 };
@@ -244,9 +256,11 @@ describe('import arrows', () => {
       ),
     );
     // What a program imports makes its own; how long work keeps the event loop is no time of anybody's.
-    expect(taking.filter((file) => !['src/main.ts', 'src/index.ts', 'src/turns.ts'].includes(file))).toEqual(
-      [],
-    );
+    expect(
+      taking.filter(
+        (file) => !['src/clock.ts', 'src/index.ts', 'src/main.ts', 'src/turns.ts'].includes(file),
+      ),
+    ).toEqual([]);
   });
 
   it('only the mains of the two processes touch process and console', () => {
@@ -263,8 +277,32 @@ describe('import arrows', () => {
     }
     const rooms =
       /^src\/(?:cli|config|connection|files|output|local-service|conformance|operations\/journal)\b/;
+    // The defaults are those of the settings, and a table of plain values.
+    reached.delete('src/config/defaults.ts');
     expect([...reached].filter((file) => rooms.test(file))).toEqual([]);
     expect(reached.size).toBeGreaterThan(30);
+  });
+
+  it('no name of an option or a command stands below the command line', () => {
+    const naming = files
+      .filter((file) => !/^src\/(?:cli|local-service)\//.test(file))
+      .flatMap((file) => {
+        const texts = withoutComments(file).match(/'[^'\n]*'|`[^`]*`/g) ?? [];
+        return texts
+          .filter((text) =>
+            /(?:^|[^\w-])--[a-z]|\bleadpipe (?:search|task|contact|research|enrich|extract|balance|auth|config|history|doctor|serve)\b/.test(
+              text,
+            ),
+          )
+          .map((text) => `${file}: ${text}`);
+      });
+    expect(naming.sort()).toEqual([
+      // Node's own options, and the ones that cost no loading of anything.
+      "src/connection/local-service.ts: '--liftoff-only'",
+      "src/connection/local-service.ts: '--no-wasm-dynamic-tiering'",
+      "src/connection/local-service.ts: '--no-wasm-tier-up'",
+      "src/main.ts: '--version'",
+    ]);
   });
 
   it('what one command needs is loaded by that command', () => {

@@ -8,8 +8,8 @@ import {
   withRoute as route,
 } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
-import { createNotes } from './notes.ts';
-import type { ConnectionOptions } from './options.ts';
+import { createNotes } from './messages/notes.ts';
+import type { ConnectionOptions } from './options/options.ts';
 
 /** As in connection/connection.ts, by the options of a command. */
 export function withConnection<T>(

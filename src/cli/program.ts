@@ -4,9 +4,9 @@ import type { Outcome } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { addHelp, type CommandHelp, usualWidth } from './help.ts';
-import type { Ran } from './hints.ts';
-import { reportError } from './report.ts';
-import { toUsageError } from './usage-errors.ts';
+import type { Ran } from './messages/hints.ts';
+import { reportError } from './messages/report.ts';
+import { toUsageError } from './messages/usage-errors.ts';
 
 interface CommandRow {
   readonly name: string;

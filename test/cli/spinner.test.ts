@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { withWaiting } from '../../src/cli/spinner.ts';
+import { withWaiting } from '../../src/cli/records/spinner.ts';
 import type { Context } from '../../src/context.ts';
 
 /** A context with a terminal, and a clock that only the test moves. */

@@ -10,8 +10,8 @@ import {
   addRecordOptions,
   type ConnectionOptions,
   type RecordOptions,
-} from '../options.ts';
-import { withOutput } from '../record-output.ts';
+} from '../options/options.ts';
+import { withOutput } from '../records/record-output.ts';
 
 interface BalanceOptions extends ConnectionOptions, RecordOptions {
   readonly require?: number;

@@ -5,7 +5,7 @@ import { toCompletion } from '../completion/completion.ts';
 import { type Shell, shellForms, shells, toReplies } from '../completion/shells.ts';
 import { readCandidates } from '../completion/sources.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { argumentOf } from '../options.ts';
+import { argumentOf } from '../options/options.ts';
 
 type CreateProgram = (context: Context, words: readonly string[]) => Promise<Command>;
 

@@ -6,18 +6,18 @@ import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { type Layout, memberLayout } from '../../output/columns.ts';
 import { memberColumn } from '../../output/table-columns.ts';
-import { furtherKeysOfLocalService, readFurtherKeys } from '../conformance-keys.ts';
 import { withRoute } from '../connect.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../notes.ts';
+import { createNotes } from '../messages/notes.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
   type ConnectionOptions,
   type RecordOptions,
-} from '../options.ts';
-import { withOutput } from '../record-output.ts';
-import { withSpinner } from '../spinner.ts';
+} from '../options/options.ts';
+import { withOutput } from '../records/record-output.ts';
+import { withSpinner } from '../records/spinner.ts';
+import { furtherKeysOfLocalService, readFurtherKeys } from './conformance/further-keys.ts';
 
 interface ConformanceOptions extends ConnectionOptions, RecordOptions {
   readonly keys?: string;

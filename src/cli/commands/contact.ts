@@ -7,15 +7,15 @@ import { isContactFound } from '../../output/columns.ts';
 import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { readTextArgument } from '../inputs.ts';
+import { readTextArgument } from '../options/inputs.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
   addRecordOptions,
   argumentOf,
   inputNames,
-} from '../options.ts';
-import { buy, type PurchaseOptions } from '../orders.ts';
+} from '../options/options.ts';
+import { buy, type PurchaseOptions } from '../records/orders.ts';
 
 interface ContactOptions extends PurchaseOptions {
   readonly exitStatus?: true;

@@ -16,14 +16,14 @@ import {
 import { checkService } from '../doctor/service-checks.ts';
 import { readOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../notes.ts';
+import { createNotes } from '../messages/notes.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
   type ConnectionOptions,
   type RecordOptions,
-} from '../options.ts';
-import { withOutput } from '../record-output.ts';
+} from '../options/options.ts';
+import { withOutput } from '../records/record-output.ts';
 
 type DoctorOptions = ConnectionOptions & RecordOptions;
 

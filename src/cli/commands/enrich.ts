@@ -6,9 +6,15 @@ import { toEnrichRequest } from '../../requests/enrich.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { readNamedFile, readTextOrInput } from '../inputs.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions, collect, inputNames } from '../options.ts';
-import { buy, type PurchaseOptions } from '../orders.ts';
+import { readNamedFile, readTextOrInput } from '../options/inputs.ts';
+import {
+  addConnectionOptions,
+  addPaidOptions,
+  addRecordOptions,
+  collect,
+  inputNames,
+} from '../options/options.ts';
+import { buy, type PurchaseOptions } from '../records/orders.ts';
 
 interface EnrichOptions extends PurchaseOptions {
   readonly schema?: string;

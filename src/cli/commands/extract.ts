@@ -6,16 +6,16 @@ import { checkExtractionType, toExtractRequest } from '../../requests/extract.ts
 import { checkNumber } from '../../requests/within-limits.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { readTextArgument } from '../inputs.ts';
-import { createNotes } from '../notes.ts';
+import { createNotes } from '../messages/notes.ts';
+import { readTextArgument } from '../options/inputs.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
   addRecordOptions,
   argumentOf,
   inputNames,
-} from '../options.ts';
-import { buy, type PurchaseOptions } from '../orders.ts';
+} from '../options/options.ts';
+import { buy, type PurchaseOptions } from '../records/orders.ts';
 
 interface ExtractOptions extends PurchaseOptions {
   readonly instruction?: string;

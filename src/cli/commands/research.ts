@@ -4,9 +4,9 @@ import { arrayItems, JsonView } from '../../json/text.ts';
 import { toDeepSearchRequest } from '../../requests/deep-search.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { readTextArgument } from '../inputs.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options.ts';
-import { buy, type PurchaseOptions } from '../orders.ts';
+import { readTextArgument } from '../options/inputs.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
+import { buy, type PurchaseOptions } from '../records/orders.ts';
 
 const help: CommandHelp = {
   examples: [

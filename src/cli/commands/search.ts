@@ -4,18 +4,18 @@ import { streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { buySearch, type SearchListener } from '../../operations/search/buy.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
-import { toClosingLine, toNothingFound } from '../closing-line.ts';
 import { withConnection } from '../connect.ts';
+import { paidOutcomes } from '../exit-codes.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
+import { toClosingLine, toNothingFound } from '../messages/closing-line.ts';
+import { createNotes } from '../messages/notes.ts';
 import {
   addEntitySearchOptions,
   type EntitySearchOptions,
   readEntitySearchInput,
-} from '../entity-search-options.ts';
-import { paidOutcomes } from '../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../notes.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options.ts';
-import { createListener, type PurchaseOptions, toOrder } from '../orders.ts';
+} from '../options/entity-search.ts';
+import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
+import { createListener, type PurchaseOptions, toOrder } from '../records/orders.ts';
 
 export interface SearchOptions extends PurchaseOptions, EntitySearchOptions {
   readonly exitStatus?: true;

@@ -5,9 +5,9 @@ import { localKeys } from '../../local-service/keys.ts';
 import { switchTable } from '../../local-service/switches.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { checkFileName } from '../inputs.ts';
-import { createNotes } from '../notes.ts';
-import { collect } from '../options.ts';
+import { createNotes } from '../messages/notes.ts';
+import { checkFileName } from '../options/inputs.ts';
+import { collect } from '../options/options.ts';
 
 interface ServeOptions {
   readonly port: number;

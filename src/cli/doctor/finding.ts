@@ -1,5 +1,5 @@
 import { LeadpipeError, type Outcome } from '../../errors.ts';
-import { toHint } from '../hints.ts';
+import { toHint } from '../messages/hints.ts';
 
 /** What one check came to. */
 export interface Finding {

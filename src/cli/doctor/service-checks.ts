@@ -17,8 +17,8 @@ import { toAddressText } from '../../requests/address.ts';
 import { StoppedError } from '../../transport/errors.ts';
 import { proxyFor } from '../../transport/proxy.ts';
 import { addressOf, withConnection } from '../connect.ts';
-import { toMaskedKey } from '../masked-key.ts';
-import type { ConnectionOptions } from '../options.ts';
+import { toMaskedKey } from '../messages/masked-key.ts';
+import type { ConnectionOptions } from '../options/options.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
 const answered = ['connection', 'clock', 'key', 'access', 'credit'] as const;

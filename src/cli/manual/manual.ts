@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
 import { exitCodes, toExitCodes } from '../exit-codes.ts';
 import { helpOf, outcomesOf } from '../help.ts';
-import { groups } from '../options.ts';
+import { groups } from '../options/options.ts';
 
 /** The manual page before it has a form. */
 export interface Manual {

@@ -7,9 +7,14 @@ import { isObject } from '../../../json/object.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { printRecords } from '../../record-output.ts';
+import { createNotes } from '../../messages/notes.ts';
+import {
+  addRecordOptions,
+  addReportOptions,
+  type RecordOptions,
+  type ReportOptions,
+} from '../../options/options.ts';
+import { printRecords } from '../../records/record-output.ts';
 
 type ListOptions = RecordOptions & ReportOptions;
 

@@ -18,11 +18,11 @@ import { toAddressText, toBaseUrl } from '../../../requests/address.ts';
 import { checkKey } from '../../../requests/api-key.ts';
 import { addressOf, withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { readInput } from '../../inputs.ts';
-import { toMaskedKey } from '../../masked-key.ts';
-import { createNotes } from '../../notes.ts';
-import { addServiceOptions, type ConnectionOptions } from '../../options.ts';
-import { ask } from '../../prompt.ts';
+import { toMaskedKey } from '../../messages/masked-key.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { readInput } from '../../options/inputs.ts';
+import { addServiceOptions, type ConnectionOptions } from '../../options/options.ts';
+import { ask } from './prompt.ts';
 
 type LoginOptions = Omit<ConnectionOptions, 'local'>;
 

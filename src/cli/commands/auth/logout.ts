@@ -3,8 +3,8 @@ import { profileInUse } from '../../../config/settings.ts';
 import { forgetKey } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { addProfileOption, addReportOptions, type ConnectionOptions } from '../../options.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { addProfileOption, addReportOptions, type ConnectionOptions } from '../../options/options.ts';
 
 type LogoutOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'>;
 

@@ -8,14 +8,14 @@ import { toAddressText } from '../../../requests/address.ts';
 import { StoppedError } from '../../../transport/errors.ts';
 import { addressOf, withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { toMaskedKey } from '../../masked-key.ts';
+import { toMaskedKey } from '../../messages/masked-key.ts';
 import {
   addRecordOptions,
   addServiceOptions,
   type ConnectionOptions,
   type RecordOptions,
-} from '../../options.ts';
-import { printRecords } from '../../record-output.ts';
+} from '../../options/options.ts';
+import { printRecords } from '../../records/record-output.ts';
 
 type StatusOptions = Omit<ConnectionOptions, 'local'> & RecordOptions;
 

@@ -5,8 +5,8 @@ import { readKeyRecords } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { addReportOptions, type ReportOptions } from '../../options.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { addReportOptions, type ReportOptions } from '../../options/options.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe auth switch work', 'leadpipe auth switch default'],

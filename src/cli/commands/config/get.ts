@@ -4,7 +4,12 @@ import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { toTerminalText } from '../../../output/clean.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { addProfileOption, addReportOptions, argumentOf, type ConnectionOptions } from '../../options.ts';
+import {
+  addProfileOption,
+  addReportOptions,
+  argumentOf,
+  type ConnectionOptions,
+} from '../../options/options.ts';
 import { defaultOf } from './default-of.ts';
 
 type GetOptions = Pick<ConnectionOptions, 'profile'>;

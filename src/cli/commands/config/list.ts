@@ -17,8 +17,8 @@ import {
   addReportOptions,
   type ConnectionOptions,
   type RecordOptions,
-} from '../../options.ts';
-import { printRecords } from '../../record-output.ts';
+} from '../../options/options.ts';
+import { printRecords } from '../../records/record-output.ts';
 import { defaultOf } from './default-of.ts';
 
 type ListOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'> & RecordOptions;

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { settingsFile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { addReportOptions } from '../../options.ts';
+import { addReportOptions } from '../../options/options.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe config path', 'less "$(leadpipe config path)"'],

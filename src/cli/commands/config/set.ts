@@ -5,9 +5,14 @@ import { readKeyRecord } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { toBaseUrl } from '../../../requests/address.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { readNamedFile } from '../../inputs.ts';
-import { createNotes } from '../../notes.ts';
-import { addProfileOption, addReportOptions, argumentOf, type ConnectionOptions } from '../../options.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { readNamedFile } from '../../options/inputs.ts';
+import {
+  addProfileOption,
+  addReportOptions,
+  argumentOf,
+  type ConnectionOptions,
+} from '../../options/options.ts';
 
 type SetOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'>;
 

@@ -3,7 +3,12 @@ import { changeSetting } from '../../../config/change-settings.ts';
 import { checkSettingName, profileInUse, settingNames } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { addProfileOption, addReportOptions, argumentOf, type ConnectionOptions } from '../../options.ts';
+import {
+  addProfileOption,
+  addReportOptions,
+  argumentOf,
+  type ConnectionOptions,
+} from '../../options/options.ts';
 
 type UnsetOptions = Pick<ConnectionOptions, 'profile'>;
 

@@ -5,9 +5,14 @@ import type { LocalIoError } from '../../../errors.ts';
 import { keptDays, prune } from '../../../operations/journal/retention.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { withOutput } from '../../record-output.ts';
+import { createNotes } from '../../messages/notes.ts';
+import {
+  addRecordOptions,
+  addReportOptions,
+  type RecordOptions,
+  type ReportOptions,
+} from '../../options/options.ts';
+import { withOutput } from '../../records/record-output.ts';
 
 type HistoryPruneOptions = RecordOptions & ReportOptions;
 

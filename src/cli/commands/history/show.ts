@@ -9,11 +9,16 @@ import { folderOf, listOperations, readOperation } from '../../../operations/jou
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { isKept, kinds, recordsOf } from '../../../operations/kinds.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { printedAs } from '../../printed-as.ts';
-import { withOutput } from '../../record-output.ts';
-import { toNextCommand, toNothingKept, toUnknownOperation } from '../../shown-purchase.ts';
+import { createNotes } from '../../messages/notes.ts';
+import {
+  addRecordOptions,
+  addReportOptions,
+  type RecordOptions,
+  type ReportOptions,
+} from '../../options/options.ts';
+import { printedAs } from '../../records/printed-as.ts';
+import { withOutput } from '../../records/record-output.ts';
+import { toNextCommand, toNothingKept, toUnknownOperation } from './next-step.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions;
 

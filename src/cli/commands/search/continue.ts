@@ -5,9 +5,9 @@ import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { checkSameBuyer } from '../../../operations/purchase.ts';
 import { buyRest, checkSameOutput, readRest } from '../../../operations/search/continue.ts';
 import { withConnection } from '../../connect.ts';
-import { createNotes } from '../../notes.ts';
-import { fromTerms, openOutput, toOrder } from '../../orders.ts';
-import { printedAs } from '../../printed-as.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { fromTerms, openOutput, toOrder } from '../../records/orders.ts';
+import { printedAs } from '../../records/printed-as.ts';
 import { createSearchListener, type SearchOptions } from '../search.ts';
 
 /**

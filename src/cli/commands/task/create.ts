@@ -1,17 +1,17 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { buyTask } from '../../../operations/task/create.ts';
-import { toClosingLine } from '../../closing-line.ts';
 import { withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { toOrder } from '../../orders.ts';
+import { toClosingLine } from '../../messages/closing-line.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { toOrder } from '../../records/orders.ts';
 import {
   addTaskCallOptions,
   addTaskSearchOptions,
   readTaskRequest,
   type TaskRequestOptions,
-} from '../../task-request.ts';
+} from './request.ts';
 
 const help: CommandHelp = {
   examples: [

@@ -2,20 +2,20 @@ import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { noJournal } from '../../../operations/journal/journal.ts';
 import { readReadyInto } from '../../../operations/task/reading.ts';
-import { toNothingFound } from '../../closing-line.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { toContinuation } from '../../hints.ts';
-import { withMissingExplained } from '../../missing-task.ts';
-import { createNotes } from '../../notes.ts';
+import { toNothingFound } from '../../messages/closing-line.ts';
+import { toContinuation } from '../../messages/hints.ts';
+import { createNotes } from '../../messages/notes.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
   type ConnectionOptions,
   type RecordOptions,
-} from '../../options.ts';
-import { toFormat, withOutput } from '../../record-output.ts';
+} from '../../options/options.ts';
+import { toFormat, withOutput } from '../../records/record-output.ts';
+import { withMissingExplained } from './missing.ts';
 import {
   addPositionOption,
   addTaskArgument,
@@ -26,7 +26,7 @@ import {
   foundLayout,
   type TaskReadOptions,
   toReadTerms,
-} from '../../task-options.ts';
+} from './options.ts';
 
 interface TaskFetchOptions extends ConnectionOptions, RecordOptions, TaskReadOptions {
   readonly pts: number;

@@ -7,9 +7,14 @@ import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import type { TableColumn } from '../../../output/table-columns.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { addRecordOptions, addReportOptions, type RecordOptions, type ReportOptions } from '../../options.ts';
-import { printRecords } from '../../record-output.ts';
+import { createNotes } from '../../messages/notes.ts';
+import {
+  addRecordOptions,
+  addReportOptions,
+  type RecordOptions,
+  type ReportOptions,
+} from '../../options/options.ts';
+import { printRecords } from '../../records/record-output.ts';
 
 type TaskListOptions = RecordOptions & ReportOptions;
 

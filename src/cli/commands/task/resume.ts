@@ -20,17 +20,17 @@ import { finishWritten, resumeTask } from '../../../operations/task/resume.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import { withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { addConnectionOptions, type ConnectionOptions, type RecordOptions } from '../../options.ts';
-import { fromTerms, openOutput } from '../../orders.ts';
-import { printedAs } from '../../printed-as.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { addConnectionOptions, type ConnectionOptions, type RecordOptions } from '../../options/options.ts';
+import { fromTerms, openOutput } from '../../records/orders.ts';
+import { printedAs } from '../../records/printed-as.ts';
 import {
   addWaitingOptions,
   createTaskListener,
   type FollowOptions,
   foundLayout,
   toReadTerms,
-} from '../../task-options.ts';
+} from './options.ts';
 
 /** Options of a command that goes on with an operation. */
 export interface ResumeOptions

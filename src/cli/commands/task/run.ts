@@ -3,26 +3,26 @@ import type { Context } from '../../../context.ts';
 import { toDamageLine } from '../../../operations/journal/journal.ts';
 import { findEarlierRun } from '../../../operations/task/earlier.ts';
 import { runTask } from '../../../operations/task/run.ts';
-import { toNothingFound } from '../../closing-line.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../notes.ts';
-import { toOrder } from '../../orders.ts';
-import { toFormat } from '../../record-output.ts';
+import { toNothingFound } from '../../messages/closing-line.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { toOrder } from '../../records/orders.ts';
+import { toFormat } from '../../records/record-output.ts';
 import {
   addFollowOptions,
   checkPositions,
   createTaskListener,
   type FollowOptions,
   toReadTerms,
-} from '../../task-options.ts';
+} from './options.ts';
 import {
   addTaskCallOptions,
   addTaskSearchOptions,
   readTaskRequest,
   type TaskRequestOptions,
-} from '../../task-request.ts';
+} from './request.ts';
 import { goOnInstead } from './resume.ts';
 
 interface TaskRunOptions extends TaskRequestOptions, FollowOptions {}

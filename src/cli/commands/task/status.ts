@@ -4,15 +4,15 @@ import { objectMembers, withMembers } from '../../../json/text.ts';
 import { taskStatusLayout } from '../../../output/columns.ts';
 import { withConnection } from '../../connect.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { withMissingExplained } from '../../missing-task.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
   type ConnectionOptions,
   type RecordOptions,
-} from '../../options.ts';
-import { withOutput } from '../../record-output.ts';
-import { addTaskArgument, createdTaskExample } from '../../task-options.ts';
+} from '../../options/options.ts';
+import { withOutput } from '../../records/record-output.ts';
+import { withMissingExplained } from './missing.ts';
+import { addTaskArgument, createdTaskExample } from './options.ts';
 
 type TaskStatusOptions = ConnectionOptions & RecordOptions;
 

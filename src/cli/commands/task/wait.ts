@@ -1,19 +1,19 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { waitForTask } from '../../../operations/task/run.ts';
-import { toNothingFound } from '../../closing-line.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { withMissingExplained } from '../../missing-task.ts';
+import { toNothingFound } from '../../messages/closing-line.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
   type ConnectionOptions,
   type RecordOptions,
-} from '../../options.ts';
-import { openOutput, toTerms } from '../../orders.ts';
-import { toFormat } from '../../record-output.ts';
+} from '../../options/options.ts';
+import { openOutput, toTerms } from '../../records/orders.ts';
+import { toFormat } from '../../records/record-output.ts';
+import { withMissingExplained } from './missing.ts';
 import {
   addFollowOptions,
   addPositionOption,
@@ -24,7 +24,7 @@ import {
   type FollowOptions,
   foundLayout,
   toReadTerms,
-} from '../../task-options.ts';
+} from './options.ts';
 
 interface TaskWaitOptions extends ConnectionOptions, RecordOptions, FollowOptions {
   readonly pts: number;

@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts';
-import { indented } from '../json/indent.ts';
-import { objectOf, toLine } from '../json/text.ts';
-import type { Preview } from '../transport/request.ts';
+import type { Context } from '../../context.ts';
+import { indented } from '../../json/indent.ts';
+import { objectOf, toLine } from '../../json/text.ts';
+import type { Preview } from '../../transport/request.ts';
 
 /** Prints the request of a dry run as one JSON object: indented on a terminal, on one line otherwise. */
 export function printPreview(context: Context, { body, ...head }: Preview): void {

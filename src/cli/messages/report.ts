@@ -1,8 +1,8 @@
-import type { Context } from '../context.ts';
-import { LeadpipeError } from '../errors.ts';
-import { toTerminalText } from '../output/clean.ts';
-import { foldParts } from '../output/folded-parts.ts';
-import { exitCodeOf } from './exit-codes.ts';
+import type { Context } from '../../context.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { toTerminalText } from '../../output/clean.ts';
+import { foldParts } from '../../output/folded-parts.ts';
+import { exitCodeOf } from '../exit-codes.ts';
 import { type Ran, toHint } from './hints.ts';
 
 export interface ReportOptions {

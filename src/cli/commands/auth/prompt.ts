@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { Context } from '../context.ts';
-import { LeadpipeError, type Outcome, stoppedBy } from '../errors.ts';
-import { toTerminalText } from '../output/clean.ts';
+import type { Context } from '../../../context.ts';
+import { LeadpipeError, type Outcome, stoppedBy } from '../../../errors.ts';
+import { toTerminalText } from '../../../output/clean.ts';
 
 /**
  * Asks on stderr for one line; for use only where standard input is a terminal. Hidden, what is typed does not appear.

@@ -1,8 +1,8 @@
-import { LeadpipeError } from '../errors.ts';
-import type { HistoryRecord } from '../operations/journal/history.ts';
-import { keptDays } from '../operations/journal/retention.ts';
-import { isTask, kindOf } from '../operations/kinds.ts';
-import { shellWord } from './shell-word.ts';
+import { LeadpipeError } from '../../../errors.ts';
+import type { HistoryRecord } from '../../../operations/journal/history.ts';
+import { keptDays } from '../../../operations/journal/retention.ts';
+import { isTask, kindOf } from '../../../operations/kinds.ts';
+import { shellWord } from '../../messages/shell-word.ts';
 
 /** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
 export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {

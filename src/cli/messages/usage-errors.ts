@@ -1,5 +1,5 @@
 import type { Command, CommanderError } from 'commander';
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../../errors.ts';
 
 /**
  * What commander found wrong, said as every other error is. An option that stands in the wrong place names the

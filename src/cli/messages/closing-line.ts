@@ -1,5 +1,5 @@
-import { LeadpipeError } from '../errors.ts';
-import { countOf } from '../operations/delivery.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { countOf } from '../../operations/delivery.ts';
 
 export interface ClosingFacts {
   readonly leads?: number;

@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from 'commander';
-import type { Context } from '../context.ts';
-import { limits } from '../contract/limits.ts';
-import type { EntityType } from '../contract/types.ts';
-import type { EntitySearchInput } from '../requests/entity-search.ts';
-import { checkNumber } from '../requests/within-limits.ts';
+import type { Context } from '../../context.ts';
+import { limits } from '../../contract/limits.ts';
+import type { EntityType } from '../../contract/types.ts';
+import type { EntitySearchInput } from '../../requests/entity-search.ts';
+import { checkNumber } from '../../requests/within-limits.ts';
 import { readList, readTextArgument } from './inputs.ts';
 import { argumentOf, collect, inputNames } from './options.ts';
 

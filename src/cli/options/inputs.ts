@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname, sep } from 'node:path';
-import type { Context, InputStream } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import type { Context, InputStream } from '../../context.ts';
+import { UsageError } from '../../errors.ts';
 
 /** An argument that is a text, `-` for standard input, or `@file`. */
 export async function readTextArgument(context: Context, name: string, argument: string): Promise<string> {

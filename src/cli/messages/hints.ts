@@ -1,5 +1,5 @@
-import type { Facts, LeadpipeError } from '../errors.ts';
-import type { ConnectionOptions, RecordOptions } from './options.ts';
+import type { Facts, LeadpipeError } from '../../errors.ts';
+import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { shellWord } from './shell-word.ts';
 
 /** The command that ran, which a hint has to fit. */

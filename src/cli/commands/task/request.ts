@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
-import type { Context } from '../context.ts';
-import { type CreateTaskRequest, entityTypes } from '../contract/types.ts';
-import { checkTaskEntityType, toCreateTaskRequest } from '../requests/entity-search.ts';
+import type { Context } from '../../../context.ts';
+import { type CreateTaskRequest, entityTypes } from '../../../contract/types.ts';
+import { checkTaskEntityType, toCreateTaskRequest } from '../../../requests/entity-search.ts';
 import {
   addEntitySearchOptions,
   type EntitySearchOptions,
   readEntitySearchInput,
-} from './entity-search-options.ts';
+} from '../../options/entity-search.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
@@ -15,7 +15,7 @@ import {
   inputNames,
   type PaidOptions,
   type RecordOptions,
-} from './options.ts';
+} from '../../options/options.ts';
 
 /** Options of both commands that create a task. */
 export interface TaskRequestOptions

@@ -1,4 +1,4 @@
-import type { Context, OutputStream } from '../context.ts';
+import type { Context, OutputStream } from '../../context.ts';
 
 /** Whether this stream gets colours: --no-color, then FORCE_COLOR and NO_COLOR, then whether it is a terminal. */
 export function colorOf(context: Context, stream: OutputStream, wanted: boolean): boolean {

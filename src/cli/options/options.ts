@@ -1,11 +1,11 @@
 import { Argument, type Command, Option } from 'commander';
-import { UsageError } from '../errors.ts';
-import { formats } from '../output/writer.ts';
-import { checkOneOf } from '../requests/closed-list.ts';
-import type { InputNames } from '../requests/input-names.ts';
-import { checkIdempotencyKey } from '../requests/within-limits.ts';
+import { UsageError } from '../../errors.ts';
+import { formats } from '../../output/writer.ts';
+import { checkOneOf } from '../../requests/closed-list.ts';
+import type { InputNames } from '../../requests/input-names.ts';
+import { checkIdempotencyKey } from '../../requests/within-limits.ts';
+import { checkRecordOptions } from '../records/record-output.ts';
 import { checkFileName } from './inputs.ts';
-import { checkRecordOptions } from './record-output.ts';
 
 /** Options of every command: what it says on stderr. */
 export interface ReportOptions {

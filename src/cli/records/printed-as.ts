@@ -1,4 +1,4 @@
-import { type BodyOf, kinds, type PaidKind } from '../operations/kinds.ts';
+import { type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
 import {
   contactLayout,
   enrichLayout,
@@ -6,7 +6,7 @@ import {
   itemsLayout,
   memberLayout,
   researchLayout,
-} from '../output/columns.ts';
+} from '../../output/columns.ts';
 import type { Printed } from './record-output.ts';
 
 type Looks = Pick<Printed, 'shape' | 'layout'>;

@@ -1,7 +1,7 @@
-import type { Connection } from '../connection/connection.ts';
-import type { Context } from '../context.ts';
-import { LeadpipeError } from '../errors.ts';
-import { type Intent, readOperations } from '../operations/journal/journal.ts';
+import type { Connection } from '../../../connection/connection.ts';
+import type { Context } from '../../../context.ts';
+import { LeadpipeError } from '../../../errors.ts';
+import { type Intent, readOperations } from '../../../operations/journal/journal.ts';
 
 /**
  * Runs `work`, which reads a task. Where the service does not know the task and this machine does, the hint says

@@ -1,8 +1,8 @@
-import { furtherKeys, type KeyName } from '../conformance/row.ts';
-import { UsageError } from '../errors.ts';
-import type { localKeys } from '../local-service/keys.ts';
-import { flawOfKey } from '../requests/api-key.ts';
-import { readNamedFile } from './inputs.ts';
+import { furtherKeys, type KeyName } from '../../../conformance/row.ts';
+import { UsageError } from '../../../errors.ts';
+import type { localKeys } from '../../../local-service/keys.ts';
+import { flawOfKey } from '../../../requests/api-key.ts';
+import { readNamedFile } from '../../options/inputs.ts';
 
 type FurtherKeys = Partial<Record<KeyName, string>>;
 

@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts';
-import { toTerminalText } from '../output/clean.ts';
-import { foldParts } from '../output/folded-parts.ts';
-import type { ConnectionOptions } from './options.ts';
+import type { Context } from '../../context.ts';
+import { toTerminalText } from '../../output/clean.ts';
+import { foldParts } from '../../output/folded-parts.ts';
+import type { ConnectionOptions } from '../options/options.ts';
 
 /** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
 export interface Notes {

@@ -1,17 +1,17 @@
 import { Argument, type Command, Option } from 'commander';
-import { defaults } from '../config/defaults.ts';
-import type { Settings } from '../config/settings.ts';
-import type { Context } from '../context.ts';
-import { limits } from '../contract/limits.ts';
-import { UsageError } from '../errors.ts';
-import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../operations/task/reading.ts';
-import { entityLayout, type Layout, type LayoutOf } from '../output/columns.ts';
-import type { Format } from '../output/writer.ts';
-import { checkNumber, checkText } from '../requests/within-limits.ts';
-import { toClosingLine } from './closing-line.ts';
-import { createNotes } from './notes.ts';
-import { type ConnectionOptions, type RecordOptions, secondsOf } from './options.ts';
-import { createListener } from './orders.ts';
+import { defaults } from '../../../config/defaults.ts';
+import type { Settings } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { limits } from '../../../contract/limits.ts';
+import { UsageError } from '../../../errors.ts';
+import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../../../operations/task/reading.ts';
+import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
+import type { Format } from '../../../output/writer.ts';
+import { checkNumber, checkText } from '../../../requests/within-limits.ts';
+import { toClosingLine } from '../../messages/closing-line.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { type ConnectionOptions, type RecordOptions, secondsOf } from '../../options/options.ts';
+import { createListener } from '../../records/orders.ts';
 
 /** Options of every command that reads the leads of a task. */
 export interface TaskReadOptions {

@@ -1,13 +1,13 @@
 import { extname } from 'node:path';
-import type { Context } from '../context.ts';
-import { UsageError } from '../errors.ts';
-import type { Delivery } from '../operations/delivery.ts';
-import { type Layout, type LayoutOf, pathLayout } from '../output/columns.ts';
-import type { Resumed } from '../output/open-file.ts';
-import { openRecords } from '../output/records.ts';
-import type { Format } from '../output/writer.ts';
+import type { Context } from '../../context.ts';
+import { UsageError } from '../../errors.ts';
+import type { Delivery } from '../../operations/delivery.ts';
+import { type Layout, type LayoutOf, pathLayout } from '../../output/columns.ts';
+import type { Resumed } from '../../output/open-file.ts';
+import { openRecords } from '../../output/records.ts';
+import type { Format } from '../../output/writer.ts';
+import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { colorOf } from './color.ts';
-import type { ConnectionOptions, RecordOptions } from './options.ts';
 
 /** What a command prints: records in rows or one answer, and how they are laid out where --columns does not say. */
 export interface Printed {

@@ -1,9 +1,9 @@
-import type { Context } from '../context.ts';
-import type { JsonText } from '../json/text.ts';
-import type { Delivery } from '../operations/delivery.ts';
-import { createProgress, type Progress } from '../output/progress.ts';
+import type { Context } from '../../context.ts';
+import type { JsonText } from '../../json/text.ts';
+import type { Delivery } from '../../operations/delivery.ts';
+import { createProgress, type Progress } from '../../output/progress.ts';
+import type { ConnectionOptions } from '../options/options.ts';
 import { colorOf } from './color.ts';
-import type { ConnectionOptions } from './options.ts';
 
 /** Runs `work` under a spinner that counts what it delivers. */
 export async function withSpinner<T>(
