@@ -159,11 +159,11 @@ const cases: readonly [
   ],
   ['an unknown format', () => [...company, '-f', 'xml'], ['xml', 'table, jsonl, json, csv']],
   ['append without a file', () => [...company, '--append'], ['--append needs the file of -o']],
-  [
-    'append to json',
-    () => [...company, '-o', file('new.json'), '--append'],
+  ...['json', 'table'].map((format): (typeof cases)[number] => [
+    `append to ${format}`,
+    () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
     ['--append goes with jsonl and csv'],
-  ],
+  ]),
   ...['', ' ', '.', '..', 'folder/', './', 'new/..'].flatMap((name): (typeof cases)[number][] => [
     [`-o ${JSON.stringify(name)}`, () => [...company, '-o', name], ['-o:', 'Name a file.']],
     [`--schema ${JSON.stringify(name)}`, () => ['enrich', 'x', '--schema', name], ['--schema:']],

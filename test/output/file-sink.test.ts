@@ -430,14 +430,6 @@ describe('appending', () => {
     expect(read()).toBe(before);
   });
 
-  it.each(['json', 'table'] as const)('does not go with %s', async (format) => {
-    await expect(createFileSink(file, { append: { format } })).rejects.toMatchObject({
-      outcome: 'usage',
-      message: '--append goes with jsonl and csv',
-    });
-    expect(existsSync(file)).toBe(false);
-  });
-
   it('finds the last line and the header of a large file', async () => {
     writeFileSync(file, `${'{"a":1}\n'.repeat(20_000)}{"a":"${'x'.repeat(200_000)}"}`);
     const lines = await createFileSink(file, { append: { format: 'jsonl' } });
