@@ -1,5 +1,5 @@
 import { stoppedBy, toAdvice } from '../errors.ts';
-import { ConnectFailure, notTls, ProxyRefusal } from './connect.ts';
+import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
 import type { Call } from './request.ts';
