@@ -37,6 +37,8 @@ export function toFailure(
     });
   }
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+  // Bytes that came and are no HTTP: they are not masked, and a program may print all that its error holds.
+  if (cause instanceof Error && 'data' in cause) cause.data = undefined;
   const fault = head === undefined ? faultOf(cause, sent) : 'lost';
   const what = cause instanceof Error ? cause.message : String(cause);
   return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {
