@@ -45,7 +45,13 @@ const { metafile } = await build({
 await build({
   ...shared,
   entryPoints: { index: 'src/index.ts' },
-  plugins: [{ name: 'node', setup: nodeModules }],
+  plugins: [{ name: 'node-modules', setup: nodeModules }],
+  // undici looks at these two, and nothing is read from the environment of a program.
+  define: {
+    ...shared.define,
+    'process.env.JEST_WORKER_ID': 'undefined',
+    'process.env.UNDICI_NO_WASM_SIMD': 'undefined',
+  },
 });
 await writeTypes();
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
@@ -59,7 +65,7 @@ await writeFile(join(out, 'THIRD-PARTY-LICENSES.txt'), await licences(metafile))
  * `require` of a banner, and ask Node itself for its modules.
  */
 function nodeModules({ onResolve, onLoad }) {
-  onResolve({ filter: /^[a-z_:/]+$/ }, ({ path, kind }) =>
+  onResolve({ filter: /^\w/ }, ({ path, kind }) =>
     kind === 'require-call' && isBuiltin(path) ? { path, namespace: 'node' } : undefined,
   );
   onLoad({ filter: /./, namespace: 'node' }, ({ path }) => ({

@@ -176,7 +176,7 @@ export function createClient(options: ClientOptions): Client {
       checkNames('input', request, inputs.search);
       const body = toEntitySearchRequest(String(request.entity_type), request, names);
       const { client, key, stop } = await begin(call);
-      return toSearch(await client.search(body, key, stop), key);
+      return toSearch(await client.search(body, key, stop), body, key);
     },
     async createTask(request, call = {}) {
       checkNames('input', request, inputs.createTask);

@@ -4,9 +4,16 @@ import { isObject } from './object.ts';
 export type Schema = Readonly<Record<string, unknown>>;
 
 /** Keywords whose value is an object of schemas by name. */
-const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'];
+const maps = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependencies',
+]);
 /** Keywords whose value is a schema, or a list of them. */
-const schemas = [
+const schemas = new Set([
   'items',
   'prefixItems',
   'additionalItems',
@@ -22,7 +29,7 @@ const schemas = [
   'if',
   'then',
   'else',
-];
+]);
 
 /**
  * The document says "12 levels of nesting" and "200 cumulative properties" and not what counts. Taken here is the
@@ -44,7 +51,9 @@ export function sizeOfSchema(root: Schema): { readonly levels: number; readonly 
 }
 
 function partsOf(schema: Schema): Schema[] {
-  const named = maps.map((keyword) => schema[keyword]).filter(isObject);
-  const parts = [...named.map(Object.values), ...schemas.map((keyword) => schema[keyword])];
-  return parts.flat(1).filter(isObject);
+  const parts = Object.entries(schema).flatMap(([keyword, value]): unknown => {
+    if (maps.has(keyword)) return isObject(value) ? Object.values(value) : [];
+    return schemas.has(keyword) ? value : [];
+  });
+  return parts.filter(isObject);
 }

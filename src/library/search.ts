@@ -1,6 +1,8 @@
-import { type ErrorDetails, LeadpipeError } from '../errors.ts';
+import type { EntitySearchRequest } from '../contract/types.ts';
+import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
-import { createSearchReading, type SearchReading } from '../operations/search/reading.ts';
+import { toCutError } from '../operations/search/cut.ts';
+import { createSearchReading } from '../operations/search/reading.ts';
 import type { SearchStream } from '../received.ts';
 import { RequestError } from '../transport/errors.ts';
 
@@ -20,40 +22,35 @@ export interface Search extends AsyncIterable<JsonText> {
   };
 }
 
-export function toSearch({ requestId, events }: SearchStream, idempotencyKey: string): Search {
+export function toSearch(
+  { requestId, events }: SearchStream,
+  request: EntitySearchRequest,
+  idempotencyKey: string,
+): Search {
   const reading = createSearchReading();
-  const leads = readLeads(events, reading, {
-    idempotencyKey,
-    ...(requestId === undefined ? {} : { requestId }),
-  });
-  return { requestId, idempotencyKey, told: reading.told, [Symbol.asyncIterator]: () => leads };
-}
-
-async function* readLeads(
-  events: SearchStream['events'],
-  reading: SearchReading,
-  ids: ErrorDetails,
-): AsyncGenerator<JsonText, void> {
   let leads = 0;
-  const toCutError = (why: string, cause?: unknown): LeadpipeError =>
-    new LeadpipeError(leads > 0 ? 'partial' : 'unknown', `the search was cut short: ${why}`, {
-      type: 'cut',
-      charged: leads > 0 ? 'yes' : 'maybe',
-      retryable: false,
-      cause,
-      ...ids,
-    });
-  try {
-    for await (const some of events) {
-      for (const lead of reading.take(some)) {
-        leads++;
-        yield lead;
+  const toError = (cut: string, cause?: unknown): LeadpipeError => {
+    const end = { ...reading.told(), cut, cause, leads, requestId, operationId: undefined };
+    return toCutError(end, request, idempotencyKey, undefined);
+  };
+
+  async function* read(): AsyncGenerator<JsonText, void> {
+    try {
+      for await (const some of events) {
+        for (const lead of reading.take(some)) {
+          leads++;
+          yield lead;
+        }
+        if (reading.isOver()) break;
       }
-      if (reading.isOver()) break;
+    } catch (error) {
+      if (error instanceof RequestError) throw toError(error.message, error);
+      throw error instanceof LeadpipeError && leads > 0 ? error.with({ charged: 'yes' }) : error;
     }
-  } catch (error) {
-    throw error instanceof RequestError ? toCutError(error.message, error) : error;
+    const cut = reading.verdict();
+    if (cut !== undefined) throw toError(cut);
   }
-  const cut = reading.verdict();
-  if (cut !== undefined) throw toCutError(cut);
+
+  const all = read();
+  return { requestId, idempotencyKey, told: reading.told, [Symbol.asyncIterator]: () => all };
 }

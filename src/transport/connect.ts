@@ -2,42 +2,10 @@ import type { Socket } from 'node:net';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
-import type { Fault } from './policy.ts';
-
-/** A connection that was never made: nothing of the request left this machine. */
-export class ConnectFailure extends Error {
-  readonly code: string | undefined;
-
-  constructor(cause: Error, message = messageOf(cause)) {
-    super(message, { cause });
-    this.name = 'ConnectFailure';
-    this.code = (cause as NodeJS.ErrnoException).code;
-  }
-}
-
-/** Connection errors of several addresses at once have no message of their own. */
-function messageOf(cause: Error): string {
-  return cause instanceof AggregateError && cause.message === ''
-    ? cause.errors.map((one: Error) => one.message).join(', ')
-    : cause.message;
-}
-
-/** A proxy that answers and does not let us through: nothing of the request left this machine. */
-export class ProxyRefusal extends ConnectFailure {
-  readonly fault: Fault;
-
-  constructor(fault: Fault, message: string, cause?: Error) {
-    super(cause ?? new Error(message), message);
-    this.name = 'ProxyRefusal';
-    this.fault = fault;
-  }
-}
+import { ConnectFailure, messageOf } from './connect-failure.ts';
 
 /** Characters: some certificates have hundreds of names. */
 const maxNames = 300;
-
-/** Codes of a connection whose other end does not speak TLS, or none that we speak. */
-export const notTls = /^(?:EPROTO$|ERR_SSL_)/;
 
 /** Opens TCP, and TLS over it (or over `httpSocket`) for https. Rejects with ConnectFailure. */
 export type Connect = (target: buildConnector.Options) => Promise<Socket>;

@@ -1,5 +1,5 @@
 import { stoppedBy, toAdvice } from '../errors.ts';
-import { ConnectFailure, notTls, ProxyRefusal } from './connect.ts';
+import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
 import type { Call } from './request.ts';
@@ -37,6 +37,8 @@ export function toFailure(
     });
   }
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+  // Bytes that came and are no HTTP: they are not masked, and a program may print all that its error holds.
+  if (cause instanceof Error && 'data' in cause) cause.data = undefined;
   const fault = head === undefined ? faultOf(cause, sent) : 'lost';
   const what = cause instanceof Error ? cause.message : String(cause);
   return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Connect, ConnectFailure, notTls, ProxyRefusal } from './connect.ts';
+import type { Connect } from './connect.ts';
+import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
 import type { HttpProxy } from './proxy.ts';
 
 /**

@@ -131,7 +131,8 @@ describe('limits', () => {
   ];
   it.each<readonly [name: string, schema: unknown]>([
     ...within,
-    ...beyond.map(([name, schema]) => [name, schema] as const),
+    // (The million levels are the same, and take a while.)
+    ...beyond.filter(([name]) => !name.includes('million')).map(([name, schema]) => [name, schema] as const),
     ...single.map((keyword) => [keyword, through(keyword, object({ a: text }))] as const),
     ['dependencies', through('dependencies', { a: object({ a: text }) })],
     ['names of dependencies', through('dependencies', { a: ['b'] })],

@@ -6,7 +6,8 @@ import { folderOf, type Journal, readOperation, type StoredOperation } from '../
 import { checkLast } from '../journal/later.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../journal/leads.ts';
 import type { Shop } from '../purchase.ts';
-import { buySearch, type SearchEnd, type SearchListener, type SearchOrder } from './buy.ts';
+import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
+import type { SearchEnd } from './cut.ts';
 import { type EarlierSearch, toContinuedRequest, toEarlierSearch } from './earlier.ts';
 
 /** What is left of a search that was cut. */

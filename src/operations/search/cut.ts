@@ -1,0 +1,40 @@
+import { limits } from '../../contract/limits.ts';
+import type { EntitySearchRequest } from '../../contract/types.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { RequestError } from '../../transport/errors.ts';
+import { countOf } from '../delivery.ts';
+import type { SearchSummary } from './stream.ts';
+
+/** What a search came to. */
+export interface SearchEnd extends SearchSummary {
+  readonly operationId: string | undefined;
+}
+
+/**
+ * The error of a search that was not whole: how it ends is the cause's business when the run was stopped or the output
+ * failed, else it is partial, or unknown when nothing came. `kept` is the file that holds what arrived.
+ */
+export function toCutError(
+  { cause, leads, cut, leadsSearchId, operationId, requestId }: SearchEnd,
+  request: EntitySearchRequest,
+  idempotencyKey: string,
+  kept: string | undefined,
+): LeadpipeError {
+  const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
+  const outcome = ownEnd?.outcome ?? (leads > 0 ? 'partial' : 'unknown');
+  const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
+  const arrived = leads === 0 ? 'nothing arrived' : `${countOf(leads)} arrived${place}`;
+  const rest = (request.limit ?? limits.entityLimit.default) - leads;
+  return new LeadpipeError(outcome, `the search was cut short: ${cut}; ${arrived}`, {
+    type: ownEnd === undefined ? 'cut' : (ownEnd.details.type ?? ownEnd.outcome),
+    charged: leads > 0 ? 'yes' : 'maybe',
+    retryable: false,
+    idempotencyKey,
+    facts:
+      leadsSearchId === undefined || leads === 0
+        ? { is: 'in_doubt' }
+        : { is: 'search_cut', rest, leadsSearchId, operationId, request },
+    cause,
+    ...(requestId === undefined ? {} : { requestId }),
+  });
+}

@@ -1,0 +1,420 @@
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  chunk,
+  errorAnswer,
+  type FaultServer,
+  frame,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
+import { root } from './installed.ts';
+
+/** As it is built. */
+const leadpipe = (await import(join(root, 'dist/index.js'))) as typeof import('../../src/index.ts');
+const { createClient, LeadpipeError, RequestError, ServiceError, StoppedError, UsageError } = leadpipe;
+type Client = ReturnType<typeof createClient>;
+type Options = Parameters<typeof createClient>[0];
+
+const apiKey = 'test-key-0123456789';
+let server: FaultServer | undefined;
+afterEach(() => server?.close());
+
+async function clientOf(answer: Answer, options: Partial<Options> = {}): Promise<Client> {
+  server = await startFaultServer(answer);
+  return createClient({ baseUrl: server.url, apiKey, ...options });
+}
+
+/** A service that answers the first request with the first of these, and so on; the last one again and again. */
+const inTurn =
+  (...answers: readonly string[]): Answer =>
+  (socket) => {
+    socket.write(answers[Math.min(server?.requests.length ?? 1, answers.length) - 1] ?? '');
+  };
+
+const stream = (...frames: readonly string[]): string =>
+  streamHead + frames.map((one) => chunk(one)).join('');
+const odd = '{"name":"a","id":12345678901234567890,"x":1.10}';
+const whole = stream(...searchFrames([[odd, '{"name":"b"}'], ['{"name":"c"}']])) + lastChunk;
+const contact = wholeAnswer('200 OK', 'application/json', '{"result":{"content":null}}', [
+  'X-Request-Id: req_1',
+]);
+const balance = wholeAnswer(
+  '200 OK',
+  'application/json',
+  '{"object":"credit_balance","available_credits":7,"id":12345678901234567890}',
+);
+const search = { entity_type: 'company', objective: 'fintech', limit: 5 } as const;
+const lookUp = { contact_type: 'email', objective: 'Nordlicht Pay' } as const;
+
+async function thrownBy(work: Promise<unknown>): Promise<InstanceType<typeof LeadpipeError>> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof LeadpipeError) return error;
+  throw new Error('no LeadpipeError was thrown', { cause: error });
+}
+
+async function readAll(leads: AsyncIterable<string>, into: string[] = []): Promise<string[]> {
+  for await (const lead of leads) into.push(lead);
+  return into;
+}
+
+describe('requests', () => {
+  it('are those of the interface, with the key that the interface lists and a new Idempotency-Key for each purchase', async () => {
+    const client = await clientOf(inTurn(contact, contact, balance));
+    await client.contactSearch({ ...lookUp, objective: '  Nordlicht Pay ' });
+    await client.contactSearch(lookUp, { idempotencyKey: 'mine' });
+    const { text, value } = await client.balance();
+    expect(text).toContain('12345678901234567890');
+    expect(value).toEqual({ available_credits: 7 });
+    const [first, second, third] = server?.requests ?? [];
+    expect(first).toMatchObject({ method: 'POST', path: '/v1/contact-search', body: JSON.stringify(lookUp) });
+    expect(first?.headers).toMatchObject({
+      authorization: `Bearer ${apiKey}`,
+      'idempotency-key': expect.stringMatching(/^lp-[0-9a-f-]{36}$/),
+      'user-agent': expect.stringMatching(/^leadpipe\/\d/),
+    });
+    expect(second?.headers['idempotency-key']).toBe('mine');
+    expect(third).toMatchObject({ method: 'GET', path: '/v1/credit/balance' });
+    expect(third?.headers).toMatchObject({ 'x-api-key': apiKey });
+    expect(third?.headers).not.toHaveProperty('idempotency-key');
+  });
+
+  it('carry the key in the header that was chosen', async () => {
+    const client = await clientOf(inTurn(balance), { keyHeader: 'bearer' });
+    await client.balance();
+    expect(server?.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${apiKey}` });
+    expect(server?.requests[0]?.headers).not.toHaveProperty('x-api-key');
+  });
+
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const cyclic: Record<string, unknown> = { ...schema };
+  cyclic.self = cyclic;
+  it.each<[string, (client: Client) => Promise<unknown>, string]>([
+    [
+      'an unknown input',
+      (one) => one.search({ ...search, limits: 3 } as never),
+      'unknown input "limits": did you mean limit?',
+    ],
+    ['no request', (one) => one.search(undefined as never), 'no input is given'],
+    ['an unknown option', (one) => one.search(search, { key: 'x' } as never), 'unknown option "key"'],
+    ['no entity type', (one) => one.search({ objective: 'x' } as never), 'unknown entity type "undefined"'],
+    [
+      'an objective that is no text',
+      (one) => one.search({ ...search, objective: 7 } as never),
+      'objective is no text',
+    ],
+    ['an empty objective', (one) => one.search({ ...search, objective: '  ' }), 'objective is empty'],
+    ['a limit over it', (one) => one.search({ ...search, limit: 1001 }), 'limit is 1001: it takes 1 to 1000'],
+    [
+      'a limit that is no number',
+      (one) => one.search({ ...search, limit: {} as never }),
+      'limit takes 1 to 1000',
+    ],
+    [
+      'half a lead',
+      (one) => one.search({ ...search, limit: 1.5 }),
+      'limit takes 1 to 1000 entities, not "1.5"',
+    ],
+    [
+      'a list that is none',
+      (one) => one.search({ ...search, enrich_fields: 'a' as never }),
+      'enrich_fields is no list',
+    ],
+    [
+      'too long a list',
+      (one) => one.search({ ...search, enrich_fields: Array(21).fill('a') }),
+      'enrich_fields has 21',
+    ],
+    [
+      'a task that needs open web search',
+      (one) => one.createTask({ entity_type: 'wechat', objective: 'x' }),
+      'open web',
+    ],
+    [
+      'a bad key',
+      (one) => one.contactSearch(lookUp, { idempotencyKey: 'ü' }),
+      'idempotencyKey takes visible ASCII',
+    ],
+    ['a query that is none', (one) => one.deepSearch({ query: null as never }), 'query is no text'],
+    [
+      'a page of nothing',
+      (one) => one.fetch({ leads_search_id: 'ls_1', num: 0 }),
+      'num is 0: it takes 1 to 500',
+    ],
+    ['no task', (one) => one.status({ leads_search_id: '' }), 'leads_search_id is empty'],
+    [
+      'a private page',
+      (one) => one.extract({ type: 'web2list', target: 'http://10.0.0.1', instruction: 'x' }),
+      'not public',
+    ],
+    [
+      'no instruction',
+      (one) => one.extract({ type: 'web2list', target: 'https://a.example' }),
+      'web2list needs instruction',
+    ],
+    [
+      'no schema',
+      (one) => one.enrich({ entity_context: 'x' } as never),
+      'the root of the schema is not an object',
+    ],
+    [
+      'a schema without an end',
+      (one) => one.enrich({ entity_context: 'x', enrich_fields: cyclic }),
+      'is not JSON',
+    ],
+    [
+      'a schema that is not JSON Schema',
+      (one) => one.enrich({ entity_context: 'x', enrich_fields: { ...schema, required: 'a' } }),
+      'not valid JSON Schema',
+    ],
+  ])('%s is refused before anything is sent', async (_, call, says) => {
+    const client = await clientOf(inTurn(contact));
+    const error = await thrownBy(call(client));
+    expect(error).toBeInstanceOf(UsageError);
+    expect(error.message).toContain(says);
+    expect(error.details).toMatchObject({ type: 'usage', charged: 'no' });
+    expect(`${error.message} ${error.details.hint}`).not.toMatch(/(?:^|\s)--\w|leadpipe /);
+    expect(server?.connections()).toBe(0);
+  });
+
+  it.each<[string, object, string]>([
+    ['plain http elsewhere', { baseUrl: 'http://leads.example' }, 'the address from baseUrl is refused'],
+    ['user-info', { baseUrl: 'https://me:secret@leads.example' }, 'user name or password'],
+    ['no key', { apiKey: undefined }, 'the key in apiKey'],
+    ['a short key', { apiKey: 'short' }, 'has 5 characters'],
+    ['an unknown option', { timeout: 3 }, 'unknown option "timeout": did you mean timeouts?'],
+    ['an unknown time limit', { timeouts: { header: 1 } }, 'unknown timeout "header": did you mean headers?'],
+    ['no time at all', { timeouts: { idle: 0 } }, 'timeouts.idle takes a number from'],
+    ['too many attempts', { retry: { attempts: 21 } }, 'retry.attempts takes a number from 0 to 20'],
+    ['a key header of its own', { keyHeader: 'cookie' }, 'unknown keyHeader "cookie"'],
+  ])('%s: no client', (_, options, says) => {
+    const make = () => createClient({ baseUrl: 'https://leads.example', apiKey, ...options } as Options);
+    expect(make).toThrow(LeadpipeError);
+    expect(make).toThrow(says);
+    expect(make).not.toThrow(/secret|short/);
+  });
+});
+
+describe('answers that do not come', () => {
+  it('a refusal is a ServiceError, with what it cost, and without the key that it repeats', async () => {
+    const client = await clientOf(
+      inTurn(
+        errorAnswer('402 x', 'insufficient_credits', `no credit for ${apiKey}`, ['X-Request-Id: req_9']),
+      ),
+    );
+    const error = await thrownBy(client.contactSearch(lookUp, { idempotencyKey: 'mine' }));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toBeInstanceOf(RequestError);
+    expect(error).toMatchObject({
+      name: 'ServiceError',
+      fault: 'no_credits',
+      outcome: 'credits',
+      details: {
+        type: 'insufficient_credits',
+        status: 402,
+        charged: 'no',
+        requestId: 'req_9',
+        idempotencyKey: 'mine',
+        facts: { is: 'no_credits' },
+      },
+    });
+    expect(error.message).toContain('no credit for [API key]');
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(apiKey);
+  });
+
+  it('a busy service is asked again, with the same key and the same bytes', async () => {
+    const busy = errorAnswer('429 x', 'concurrency_limit', 'busy', ['Retry-After: 0']);
+    const client = await clientOf(inTurn(busy, busy, contact));
+    await client.contactSearch(lookUp);
+    expect(server?.requests.map(({ body }) => body)).toEqual(Array(3).fill(JSON.stringify(lookUp)));
+    expect(new Set(server?.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+  });
+
+  it('each request has a budget of its own for its waits, and attempts can be fewer', async () => {
+    const busy = errorAnswer('429 x', 'concurrency_limit', 'busy', ['Retry-After: 1']);
+    const client = await clientOf(inTurn(busy, contact, busy, contact, busy), {
+      retry: { budget: 1, attempts: 1 },
+    });
+    await client.contactSearch(lookUp);
+    await client.contactSearch(lookUp);
+    expect(await thrownBy(client.contactSearch(lookUp))).toMatchObject({
+      fault: 'busy',
+      outcome: 'temporary',
+    });
+    expect(server?.requests).toHaveLength(6);
+  });
+
+  it('a lost answer of a purchase is sent once more, and is in doubt', async () => {
+    const client = await clientOf((socket) => void socket.destroy(), { retry: { budget: 60 } });
+    const error = await thrownBy(client.deepSearch({ query: 'who?' }));
+    expect(error).toMatchObject({ fault: 'lost', outcome: 'unknown', details: { charged: 'maybe' } });
+    expect(server?.requests).toHaveLength(2);
+  });
+
+  it('what breaks HTTP itself repeats no key either, wherever the error is looked at', async () => {
+    const client = await clientOf(
+      inTurn(`HTTP/1.1 200 OK\r\nContent-Type application/json\r\n\r\n${apiKey}`),
+      {
+        retry: { attempts: 0 },
+      },
+    );
+    const error = await thrownBy(client.contactSearch(lookUp));
+    expect(error).toMatchObject({ fault: 'lost', outcome: 'unknown', details: { charged: 'maybe' } });
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(apiKey);
+  });
+
+  it('nobody there: nothing was sent, and nothing charged', async () => {
+    const client = await clientOf(inTurn(contact), { retry: { attempts: 0 } });
+    await server?.close();
+    const error = await thrownBy(client.contactSearch(lookUp));
+    expect(error).toMatchObject({ fault: 'unsent', outcome: 'temporary', details: { charged: 'no' } });
+  });
+
+  it.each<[string, string, string]>([
+    ['what is not JSON', wholeAnswer('200 OK', 'application/json', '{"result":'), 'not JSON'],
+    ['a page of HTML', wholeAnswer('200 OK', 'text/html', '<p>hello'), 'the content type text/html'],
+    [
+      'a redirect',
+      wholeAnswer('302 x', 'text/html', '', ['Location: https://evil.example']),
+      'was redirected (302)',
+    ],
+    ['no result', wholeAnswer('200 OK', 'application/json', '{}'), 'without `result`'],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', 'failed'],
+  ])('%s is a RequestError', async (_, answer, says) => {
+    const client = await clientOf(inTurn(answer), { retry: { attempts: 0 } });
+    const error = await thrownBy(client.contactSearch(lookUp));
+    expect(error).toBeInstanceOf(RequestError);
+    expect(error.message).toContain(says);
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  it('silence has an end', async () => {
+    const client = await clientOf(() => {}, { timeouts: { headers: 0.05 }, retry: { attempts: 0 } });
+    expect((await thrownBy(client.balance())).message).toContain('no answer for 0.05 s');
+  });
+
+  it('a page that was not asked for is refused', async () => {
+    const page = {
+      leads_search_id: 'ls_1',
+      status: 'done',
+      pts: 5,
+      num: 2,
+      count: 1,
+      ready_count: 9,
+      limit: 9,
+      entities: [{}],
+    };
+    const client = await clientOf(inTurn(wholeAnswer('200 OK', 'application/json', JSON.stringify(page))));
+    const error = await thrownBy(client.fetch({ leads_search_id: 'ls_1', num: 2 }));
+    expect(error).toMatchObject({
+      outcome: 'interface',
+      details: { type: 'page_impossible', charged: 'no' },
+    });
+    expect(server?.requests[0]?.path).toBe('/v1/entity-search/fetch?leads_search_id=ls_1&pts=0&num=2');
+  });
+});
+
+describe('a search', () => {
+  it('brings each lead as the service wrote it, and then says why it stopped', async () => {
+    const client = await clientOf(inTurn(whole));
+    const leads = await client.search(search, { idempotencyKey: 'mine' });
+    expect(leads).toMatchObject({ requestId: 'req_test', idempotencyKey: 'mine' });
+    expect(await readAll(leads)).toEqual([odd, '{"name":"b"}', '{"name":"c"}']);
+    expect(leads.told()).toEqual({ leadsSearchId: 'ls_test', stopReason: 'limit', warnings: [] });
+    expect(await readAll(leads)).toEqual([]);
+  });
+
+  const [first = '', second = ''] = searchFrames([['{"name":"a"}'], ['{"name":"b"}']]);
+  it.each<[string, string, number]>([
+    ['ends without being done', stream(first) + lastChunk, 1],
+    ['ends in the middle of a frame', stream(first, second.slice(0, -9)) + lastChunk, 1],
+    [
+      'has fewer leads than it counted',
+      stream(
+        first,
+        ...searchFrames([[], []])
+          .slice(-2)
+          .map((one) => one.replace('"cum_count":0', '"cum_count":2')),
+      ) + lastChunk,
+      1,
+    ],
+    ['brings an error', stream(first, frame({ error: { message: `broken ${apiKey}` } })) + lastChunk, 1],
+    ['brings nothing', stream() + lastChunk, 0],
+  ])('that %s is never taken for whole', async (_, answer, arrived) => {
+    const client = await clientOf(inTurn(answer));
+    const leads: string[] = [];
+    const error = await thrownBy(readAll(await client.search(search), leads));
+    expect(leads).toHaveLength(arrived);
+    expect(error).toMatchObject({
+      outcome: arrived > 0 ? 'partial' : 'unknown',
+      details: {
+        type: 'cut',
+        charged: arrived > 0 ? 'yes' : 'maybe',
+        requestId: 'req_test',
+        facts: arrived > 0 ? { is: 'search_cut', rest: 4, leadsSearchId: 'ls_test' } : { is: 'in_doubt' },
+      },
+    });
+    expect(error.message).toContain('the search was cut short');
+    expect(error.message).not.toContain(apiKey);
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  it('that is left early is left at once', async () => {
+    let gone = false;
+    const client = await clientOf((socket) => {
+      socket.on('close', () => {
+        gone = true;
+      });
+      socket.write(stream(first));
+    });
+    for await (const lead of await client.search(search)) {
+      expect(lead).toBe('{"name":"a"}');
+      break;
+    }
+    await expect.poll(() => gone).toBe(true);
+  });
+
+  it('stops when its signal says so, with what it may have cost', async () => {
+    const stop = new AbortController();
+    const client = await clientOf((socket) => {
+      socket.write(stream(first));
+    });
+    const leads: string[] = [];
+    const reading = thrownBy(readAll(await client.search(search, { signal: stop.signal }), leads));
+    await expect.poll(() => leads).toHaveLength(1);
+    stop.abort();
+    const error = await reading;
+    expect(error).toBeInstanceOf(StoppedError);
+    expect(error).toMatchObject({
+      outcome: 'interrupted',
+      details: { charged: 'yes', requestId: 'req_test' },
+    });
+  });
+});
+
+describe('signals', () => {
+  it('the one of the client stops whatever runs, also a wait before another attempt', async () => {
+    const stop = new AbortController();
+    const busy = errorAnswer('429 x', 'concurrency_limit', 'busy', ['Retry-After: 50']);
+    const client = await clientOf(inTurn(busy), { signal: stop.signal });
+    const waiting = thrownBy(client.contactSearch(lookUp));
+    await expect.poll(() => server?.requests.length).toBe(1);
+    stop.abort(new Error('enough'));
+    expect(await waiting).toMatchObject({ name: 'StoppedError', outcome: 'interrupted' });
+  });
+
+  it('one that was aborted before lets nothing out', async () => {
+    const client = await clientOf(inTurn(contact));
+    const error = await thrownBy(client.contactSearch(lookUp, { signal: AbortSignal.abort() }));
+    expect(error).toMatchObject({ name: 'StoppedError', details: { charged: 'no' } });
+    expect(server?.requests).toHaveLength(0);
+  });
+});
