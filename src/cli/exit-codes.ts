@@ -29,30 +29,37 @@ export const exitCodes = {
   terminated: { code: 143, meaning: 'terminated' },
 } as const satisfies Record<Outcome, ExitCode>;
 
-/** How every paid request can end; some commands know further ends. */
-export const paidOutcomes: readonly Outcome[] = [
+/** How a command can end that is about this machine alone, and prints. */
+export const localOutcomes: readonly Outcome[] = [
   'complete',
   'usage',
-  'authentication',
-  'credits',
-  'no_result',
-  'unknown',
-  'not_enabled',
   'local_io',
-  'temporary',
-  'interface',
   'configuration',
   'interrupted',
   'reader_closed',
   'terminated',
 ];
 
-/** How reading a task can end: it costs nothing, and can be done again. */
-export const readOutcomes: readonly Outcome[] = [
-  ...paidOutcomes.filter((outcome) => outcome !== 'credits' && outcome !== 'unknown'),
-  'partial',
-  'not_found',
+/** How a change of the settings or keys can end: another process may be at it. */
+export const changeOutcomes: readonly Outcome[] = [
+  ...localOutcomes.filter((outcome) => outcome !== 'reader_closed'),
+  'temporary',
 ];
+
+/** How every free request can end; some commands know further ends. */
+export const freeOutcomes: readonly Outcome[] = [
+  ...localOutcomes,
+  'authentication',
+  'not_enabled',
+  'temporary',
+  'interface',
+];
+
+/** How reading a task can end: it costs nothing, and can be done again. */
+export const readOutcomes: readonly Outcome[] = [...freeOutcomes, 'no_result', 'partial', 'not_found'];
+
+/** How every paid request can end; some commands know further ends. */
+export const paidOutcomes: readonly Outcome[] = [...freeOutcomes, 'credits', 'no_result', 'unknown'];
 
 export function exitCodeOf(outcome: Outcome): number {
   return exitCodes[outcome].code;

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
 import { bareEnvironment, command, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
 
@@ -93,6 +93,98 @@ describe('the help of every command', () => {
     }
     for (const args of [['help'], [], ['-h']]) expect((await runInProcess(args)).stdout).toBe(helps.get(''));
     expect((await runInProcess(['task'])).stdout).toBe(helps.get('task'));
+  });
+});
+
+/** Ends that nobody provokes here: the signals, and what needs more than one answer. */
+const signals = [130, 141, 143];
+const call = [2, 4, 9, 74, 75, 76, 78];
+const kinds: readonly [
+  kind: string,
+  commands: readonly (readonly string[])[],
+  provoked: readonly number[],
+  others: readonly number[],
+][] = [
+  ['a free request', [['auth', 'status']], call, [0]],
+  ['the balance', [['balance', '--require', '50']], [...call, 5], [0]],
+  ['the status of a task', [['task', 'status', 'ls_1']], [...call, 6], [0]],
+  ['reading a task', [['task', 'fetch', 'ls_1']], [...call, 6], [0, 3, 7]],
+  [
+    'a purchase',
+    [
+      ['contact', 'email', 'CTO of Nordlicht Pay'],
+      ['research', 'fintech'],
+      ['enrich', 'Nordlicht Pay', '--field', 'city'],
+      ['extract', 'github_repo_stargazers', 'acme/rocket'],
+    ],
+    [...call, 5, 8],
+    [0, 7],
+  ],
+  ['a search', [['search', 'company', 'fintech']], [...call, 5, 8], [0, 3, 6, 7]],
+  ['a task that is created', [['task', 'create', 'company', 'fintech']], [...call, 5, 8], [0]],
+  ['a task that is run', [['task', 'run', 'company', 'fintech']], [...call, 5, 8], [0, 3, 7]],
+  [
+    'what this machine knows',
+    ['config list', 'auth list', 'history list', 'history prune', 'task list'].map((words) =>
+      words.split(' '),
+    ),
+    [0, 2, 74, 78],
+    [],
+  ],
+  ['a change', [['config', 'set', 'format', 'csv']], [0, 2, 78], [74, 75]],
+];
+
+describe.each(kinds)('the exit codes in the help of %s', (_, commands, provoked, others) => {
+  const statuses: readonly (readonly [status: string, type: string])[] = [
+    ['401 Unauthorized', 'authentication_error'],
+    ['403 Forbidden', 'authentication_error'],
+    ['422 Unprocessable Entity', 'invalid_request_error'],
+    ['429 Too Many Requests', 'concurrency_limit'],
+    ['500 Internal Server Error', 'internal_error'],
+    ['503 Service Unavailable', 'service_unavailable'],
+  ];
+  /** Those that the document has for some requests only. */
+  const furtherStatuses: readonly (readonly [exit: number, status: string, type: string])[] = [
+    [5, '402 Payment Required', 'insufficient_credits'],
+    [6, '404 Not Found', 'not_found'],
+    [8, '409 Conflict', 'idempotency_error'],
+  ];
+
+  it.each(commands.map((command) => [command]))('are those that %j comes to', async (command) => {
+    const words = command.filter((word) => helps.get(command.slice(0, command.indexOf(word) + 1).join(' ')));
+    const help = helps.get(words.join(' ')) ?? '';
+    const listed = [...help.matchAll(/^ {2,4}(\d+) {2}/gm)].map(([, code]) => Number(code));
+    let answer = '';
+    const service = await startFaultServer((socket) => void socket.end(answer));
+    const codes = new Set<number>();
+    const folder = temporaryFolder();
+    const attempt = async (more: readonly string[], env: Record<string, string> = {}): Promise<void> => {
+      const all = { ...bareEnvironment(temporaryFolder()), ...env };
+      const { code } = await runInProcess([...command, ...more], { env: all });
+      codes.add(code ?? -1);
+    };
+    const asked = pointedAt(service.url);
+    const further = furtherStatuses.filter(([exit]) => provoked.includes(exit) && !words.includes('balance'));
+    for (const [status, type] of [...statuses, ...further.map(([, ...row]) => row)]) {
+      answer = errorAnswer(status, type, 'provoked', ['Connection: close']);
+      await attempt([], asked);
+    }
+    answer = wholeAnswer('302 Found', 'text/html', '', ['Location: /elsewhere', 'Connection: close']);
+    await attempt([], asked);
+    const balance = '{"object":"credit_balance","available_credits":1,"updated_at":"x"}';
+    answer = wholeAnswer('200 OK', 'application/json', balance, ['Connection: close']);
+    if (words.includes('balance')) await attempt([], asked);
+    await service.close();
+    await attempt([], asked);
+    await attempt([]);
+    await attempt(['--no-such-option'], asked);
+    writeFileSync(join(folder, 'config.json'), '[1]');
+    await attempt([], { LEADPIPE_CONFIG_DIR: folder });
+    if (help.includes('--output')) await attempt(['-o', join(folder, 'nowhere', 'x.csv')], asked);
+    const sorted = (some: Iterable<number>) => [...new Set(some)].sort((a, b) => a - b);
+    expect(sorted([...codes, 0])).toEqual(sorted([...provoked, 0]));
+    expect(listed.filter((code) => !signals.includes(code))).toEqual(sorted([...provoked, ...others]));
+    expect(listed).toEqual(expect.arrayContaining([130, 143]));
   });
 });
 

@@ -4,6 +4,7 @@ import { LeadpipeError } from '../../errors.ts';
 import { balanceLayout } from '../../output/columns.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { withConnection } from '../connect.ts';
+import { freeOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import {
   addConnectionOptions,
@@ -27,17 +28,7 @@ const help: CommandHelp = {
     '{"object":"credit_balance","available_credits":1200,',
     ' "updated_at":"2026-01-31 09:00:00"}',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'authentication',
-    'credits',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-  ],
+  outcomes: [...freeOutcomes, 'credits'],
 };
 
 export function createBalanceCommand(context: Context): Command {

@@ -7,6 +7,7 @@ import { LeadpipeError, UsageError } from '../../errors.ts';
 import { type Layout, memberLayout } from '../../output/columns.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { withRoute } from '../connect.ts';
+import { freeOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import {
@@ -33,16 +34,7 @@ const help: CommandHelp = {
     ' "result":"passed","expected":"422 invalid_request_error",',
     ' "got":"422 invalid_request_error","request_id":"…"}',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'authentication',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-    'interrupted',
-  ],
+  outcomes: freeOutcomes.filter((outcome) => outcome !== 'not_enabled'),
   lists: [
     {
       heading: 'Further keys, in the file of --keys; rows whose key is missing are skipped',

@@ -14,7 +14,7 @@ import {
   checkTerminal,
 } from '../doctor/machine-checks.ts';
 import { checkService } from '../doctor/service-checks.ts';
-import { readOutcomes } from '../exit-codes.ts';
+import { freeOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import {
@@ -46,7 +46,7 @@ const help: CommandHelp = {
     '{"check":"clock","result":"warning",',
     ' "found":"340 s ahead of the clock of the service","fix":"…"}',
   ],
-  outcomes: [...readOutcomes.filter((one) => one !== 'partial' && one !== 'no_result'), 'credits'],
+  outcomes: [...freeOutcomes, 'credits'],
 };
 
 export function createDoctorCommand(context: Context): Command {

@@ -6,6 +6,7 @@ import type { Context } from '../../../context.ts';
 import { isObject } from '../../../json/object.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
+import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
@@ -48,7 +49,7 @@ const help: CommandHelp = {
     '{"profile":"default","in_use":true,"base_url":"https://…",',
     ' "key_in":"keychain","key_for":"https://…"}',
   ],
-  outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
+  outcomes: localOutcomes,
 };
 
 export function createAuthListCommand(context: Context): Command {

@@ -17,6 +17,7 @@ import { ConfigurationError, UsageError } from '../../../errors.ts';
 import { toAddressText, toBaseUrl } from '../../../requests/address.ts';
 import { checkKey } from '../../../requests/api-key.ts';
 import { addressOf, withConnection } from '../../connect.ts';
+import { freeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toMaskedKey } from '../../messages/masked-key.ts';
 import { createNotes } from '../../messages/notes.ts';
@@ -32,18 +33,7 @@ const help: CommandHelp = {
     'leadpipe auth login --profile work --base-url https://api.example < key.txt',
   ],
   output: ['nothing on stdout; what was stored, and where, on stderr'],
-  outcomes: [
-    'complete',
-    'usage',
-    'authentication',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-    'interrupted',
-    'terminated',
-  ],
+  outcomes: freeOutcomes,
 };
 
 export function createAuthLoginCommand(context: Context): Command {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { profileInUse } from '../../../config/settings.ts';
 import { forgetKey } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
+import { changeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { addProfileOption, addReportOptions, type ConnectionOptions } from '../../options/options.ts';
@@ -11,7 +12,7 @@ type LogoutOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'>;
 const help: CommandHelp = {
   examples: ['leadpipe auth logout', 'leadpipe auth logout --profile work'],
   output: ['nothing on stdout; what was forgotten on stderr'],
-  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'configuration', 'interrupted', 'terminated'],
+  outcomes: changeOutcomes,
 };
 
 export function createAuthLogoutCommand(context: Context): Command {

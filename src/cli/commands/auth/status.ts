@@ -7,6 +7,7 @@ import { memberLayout } from '../../../output/columns.ts';
 import { toAddressText } from '../../../requests/address.ts';
 import { StoppedError } from '../../../transport/errors.ts';
 import { addressOf, withConnection } from '../../connect.ts';
+import { freeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toMaskedKey } from '../../messages/masked-key.ts';
 import {
@@ -47,18 +48,7 @@ const help: CommandHelp = {
     ' "key":"…9f3c","valid":true,',
     ' "available_credits":1200}',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'authentication',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-    'interrupted',
-    'terminated',
-  ],
+  outcomes: freeOutcomes,
 };
 
 export function createAuthStatusCommand(context: Context): Command {

@@ -4,6 +4,7 @@ import { defaultProfile, readProfileNames } from '../../../config/settings.ts';
 import { readKeyRecords } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
+import { changeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { addReportOptions, type ReportOptions } from '../../options/options.ts';
@@ -11,7 +12,7 @@ import { addReportOptions, type ReportOptions } from '../../options/options.ts';
 const help: CommandHelp = {
   examples: ['leadpipe auth switch work', 'leadpipe auth switch default'],
   output: ['nothing on stdout'],
-  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'configuration'],
+  outcomes: changeOutcomes,
 };
 
 export function createAuthSwitchCommand(context: Context): Command {

@@ -3,6 +3,7 @@ import { checkSettingName, readProfile, settingNames } from '../../../config/set
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { toTerminalText } from '../../../output/clean.ts';
+import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import {
   addProfileOption,
@@ -20,7 +21,7 @@ const help: CommandHelp = {
     'the value alone, on a line: of the profile, else the default; nothing, and 6,',
     'where there is neither',
   ],
-  outcomes: ['complete', 'usage', 'not_found', 'configuration'],
+  outcomes: [...localOutcomes.filter((outcome) => outcome !== 'local_io'), 'not_found'],
 };
 
 export function createConfigGetCommand(context: Context): Command {

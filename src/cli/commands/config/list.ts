@@ -10,6 +10,7 @@ import {
 import type { Context } from '../../../context.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
+import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import {
   addProfileOption,
@@ -57,7 +58,7 @@ const help: CommandHelp = {
     '{"setting":"timeout.idle","value":60,"from":"profile",',
     ' "meaning":"longest silence inside an answer"}',
   ],
-  outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
+  outcomes: localOutcomes,
 };
 
 export function createConfigListCommand(context: Context): Command {

@@ -4,6 +4,7 @@ import { checkSettingName, profileInUse, settingNames, toSettingValue } from '..
 import { readKeyRecord } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { toBaseUrl } from '../../../requests/address.ts';
+import { changeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { readNamedFile } from '../../options/inputs.ts';
@@ -19,7 +20,7 @@ type SetOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'>;
 const help: CommandHelp = {
   examples: ['leadpipe config set timeout.idle 60', 'leadpipe config set format csv --profile work'],
   output: ['nothing'],
-  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'configuration'],
+  outcomes: changeOutcomes,
 };
 
 export function createConfigSetCommand(context: Context): Command {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { changeSetting } from '../../../config/change-settings.ts';
 import { checkSettingName, profileInUse, settingNames } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
+import { changeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import {
   addProfileOption,
@@ -15,7 +16,7 @@ type UnsetOptions = Pick<ConnectionOptions, 'profile'>;
 const help: CommandHelp = {
   examples: ['leadpipe config unset timeout.idle', 'leadpipe config unset base_url --profile work'],
   output: ['nothing, also when it was not set'],
-  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'configuration'],
+  outcomes: changeOutcomes,
 };
 
 export function createConfigUnsetCommand(context: Context): Command {

@@ -5,6 +5,7 @@ import { type HistoryRecord, readHistory } from '../../../operations/journal/his
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
@@ -62,7 +63,7 @@ const help: CommandHelp = {
     'state: complete, partial, failed, running, interrupted, damaged, or',
     '       unknown (sent, and no answer seen)',
   ],
-  outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
+  outcomes: localOutcomes,
 };
 
 export function createHistoryListCommand(context: Context): Command {

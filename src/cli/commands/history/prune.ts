@@ -4,6 +4,7 @@ import type { Context } from '../../../context.ts';
 import type { LocalIoError } from '../../../errors.ts';
 import { keptDays, prune } from '../../../operations/journal/retention.ts';
 import { memberLayout } from '../../../output/columns.ts';
+import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
@@ -26,7 +27,7 @@ const help: CommandHelp = {
     'removed: answer (what it brought; the record of it stays), or',
     '         operation (all of it)',
   ],
-  outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
+  outcomes: localOutcomes,
 };
 
 export function createHistoryPruneCommand(context: Context): Command {

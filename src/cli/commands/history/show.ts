@@ -8,6 +8,7 @@ import { type HistoryRecord, readHistoryRecord } from '../../../operations/journ
 import { folderOf, listOperations, readOperation } from '../../../operations/journal/journal.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { isKept, kinds, recordsOf } from '../../../operations/kinds.ts';
+import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
@@ -32,16 +33,7 @@ const help: CommandHelp = {
     'the leads that arrived, with the same columns. Leads of a task are at the',
     'service: the error names the command that reads them again for nothing.',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'partial',
-    'not_found',
-    'local_io',
-    'configuration',
-    'interrupted',
-    'reader_closed',
-  ],
+  outcomes: [...localOutcomes, 'partial', 'not_found'],
 };
 
 export function createHistoryShowCommand(context: Context): Command {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { buyTask } from '../../../operations/task/create.ts';
 import { withConnection } from '../../connect.ts';
+import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toClosingLine } from '../../messages/closing-line.ts';
 import { createNotes } from '../../messages/notes.ts';
@@ -19,20 +20,7 @@ const help: CommandHelp = {
     'leadpipe task create wechat "skin care" --enable-web-search --local -f csv',
   ],
   output: ['one object:', '{"leads_search_id":"…","idempotency_key":"…","request_id":"…"}'],
-  outcomes: [
-    'complete',
-    'usage',
-    'authentication',
-    'credits',
-    'unknown',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-    'interrupted',
-    'terminated',
-  ],
+  outcomes: paidOutcomes.filter((outcome) => outcome !== 'no_result'),
 };
 
 export function createTaskCreateCommand(context: Context): Command {

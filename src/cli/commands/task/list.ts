@@ -6,6 +6,7 @@ import { toKnownTasks } from '../../../operations/task/known.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import type { TableColumn } from '../../../output/table-columns.ts';
+import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
@@ -58,7 +59,7 @@ const help: CommandHelp = {
     ' "objective":"…","state":"running","position":20,"ready_count":40,',
     ' "output":null}',
   ],
-  outcomes: ['complete', 'usage', 'local_io', 'configuration', 'reader_closed'],
+  outcomes: localOutcomes,
 };
 
 export function createTaskListCommand(context: Context): Command {

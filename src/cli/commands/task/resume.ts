@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
-import { type Outcome, UsageError } from '../../../errors.ts';
+import { UsageError } from '../../../errors.ts';
 import {
   type Journal,
   readOperations,
@@ -19,6 +19,7 @@ import {
 import { finishWritten, resumeTask } from '../../../operations/task/resume.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import { withConnection } from '../../connect.ts';
+import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { addConnectionOptions, type ConnectionOptions, type RecordOptions } from '../../options/options.ts';
@@ -39,25 +40,6 @@ export interface ResumeOptions
   readonly replayCreate?: true;
 }
 
-const outcomes: readonly Outcome[] = [
-  'complete',
-  'usage',
-  'partial',
-  'authentication',
-  'credits',
-  'not_found',
-  'no_result',
-  'unknown',
-  'not_enabled',
-  'local_io',
-  'temporary',
-  'interface',
-  'configuration',
-  'interrupted',
-  'reader_closed',
-  'terminated',
-];
-
 /** It stands in two groups: those who look for it among their tasks find it, and those who look in the history. */
 export function createTaskResumeCommand(context: Context, group: 'task' | 'history' = 'task'): Command {
   const help: CommandHelp = {
@@ -66,7 +48,7 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
       'what the interrupted command would have written: the same file, format',
       'and columns, each lead once',
     ],
-    outcomes,
+    outcomes: [...paidOutcomes, 'partial', 'not_found'],
   };
   const command = new Command('resume')
     .summary('finish an interrupted run or wait')

@@ -3,6 +3,7 @@ import type { Context } from '../../../context.ts';
 import { objectMembers, withMembers } from '../../../json/text.ts';
 import { taskStatusLayout } from '../../../output/columns.ts';
 import { withConnection } from '../../connect.ts';
+import { freeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import {
   addConnectionOptions,
@@ -26,17 +27,7 @@ const help: CommandHelp = {
     '{"leads_search_id":"…","status":"running","ready_count":40,',
     ' "verified_count":52,"stop_reason":""}',
   ],
-  outcomes: [
-    'complete',
-    'usage',
-    'authentication',
-    'not_found',
-    'not_enabled',
-    'local_io',
-    'temporary',
-    'interface',
-    'configuration',
-  ],
+  outcomes: [...freeOutcomes, 'not_found'],
 };
 
 export function createTaskStatusCommand(context: Context): Command {
