@@ -1,4 +1,4 @@
-import { createClock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
 
@@ -17,13 +17,19 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   // Scripts ask for it often; it should cost what starting Node costs.
   process.stdout.write(`${LEADPIPE_VERSION}\n`);
 } else {
-  const [{ reportThrown, runProgram }, { exitCodeOf }, { createKeychain }, { default: envPaths }] =
-    await Promise.all([
-      import('./cli/program.ts'),
-      import('./cli/exit-codes.ts'),
-      import('./config/keychain.ts'),
-      import('env-paths'),
-    ]);
+  const [
+    { reportThrown, runProgram },
+    { exitCodeOf },
+    { createKeychain },
+    { createClock },
+    { default: envPaths },
+  ] = await Promise.all([
+    import('./cli/program.ts'),
+    import('./cli/exit-codes.ts'),
+    import('./config/keychain.ts'),
+    import('./clock.ts'),
+    import('env-paths'),
+  ]);
   const halt = createHalt(exitCodeOf);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
@@ -35,7 +41,8 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   const env = takeEnvironment();
   const script = new URL('./keychain-main.js', import.meta.url);
   const keychain = createKeychain({ script, env, signal: stop.signal });
-  const context = createContext(env, keychain, toDirectories(env, envPaths('leadpipe', { suffix: '' })));
+  const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
+  const context = createContext(env, keychain, directories, createClock());
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
 }
@@ -47,7 +54,12 @@ function takeEnvironment(): Context['env'] {
   return env;
 }
 
-function createContext(env: Context['env'], keychain: Keychain, directories: Directories): Context {
+function createContext(
+  env: Context['env'],
+  keychain: Keychain,
+  directories: Directories,
+  clock: Clock,
+): Context {
   return {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
@@ -55,7 +67,7 @@ function createContext(env: Context['env'], keychain: Keychain, directories: Dir
     stdout: toOutput(process.stdout),
     stderr: toOutput(process.stderr),
     fetch: globalThis.fetch,
-    clock: createClock(),
+    clock,
     env,
     directories,
     keychain,

@@ -300,6 +300,10 @@ describe('import arrows', () => {
     ]);
   });
 
+  it('`--version` loads one file', () => {
+    expect(importsOf('src/main.ts').filter(({ dynamic, typeOnly }) => !dynamic && !typeOnly)).toEqual([]);
+  });
+
   it('what one command needs is loaded by that command', () => {
     const reached = new Set<string>();
     const packages = new Set<string>();
