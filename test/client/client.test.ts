@@ -230,6 +230,17 @@ describe('answers that do not come', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(apiKey);
   });
 
+  it.each([401, 402, 403, 404, 409, 422, 429, 500, 502, 503])(
+    '%i: no word of the command line',
+    async (status) => {
+      const client = await clientOf(inTurn(errorAnswer(`${status} x`, 'some_type', 'no')), {
+        retry: { attempts: 0 },
+      });
+      const { message, details } = await thrownBy(client.contactSearch(lookUp));
+      expect(`${message} ${details.hint}`).not.toMatch(/(?:^|\s)--\w|leadpipe /);
+    },
+  );
+
   it('a busy service is asked again, with the same key and the same bytes', async () => {
     const busy = errorAnswer('429 x', 'concurrency_limit', 'busy', ['Retry-After: 0']);
     const client = await clientOf(inTurn(busy, busy, contact));

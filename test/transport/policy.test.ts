@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/cli/exit-codes.ts';
+import { toHint } from '../../src/cli/messages/hints.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
+import { RequestError } from '../../src/transport/errors.ts';
 import { type Fault, verdictOf } from '../../src/transport/policy.ts';
 
 /** Exit codes by group: a free read, create_task, a single answer, extract, the stream; then what a paid one may have cost. */
@@ -43,7 +45,9 @@ describe('policy', () => {
 
   it('has something to do for every fault', () => {
     for (const [fault] of matrix) {
-      for (const endpoint of Object.values(endpoints)) expect(verdictOf(fault, endpoint).hint).toMatch(/\.$/);
+      for (const endpoint of Object.values(endpoints)) {
+        expect(toHint(new RequestError(fault, endpoint, 'x'))).toMatch(/\.$/);
+      }
     }
   });
 });
