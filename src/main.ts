@@ -17,19 +17,9 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   // Scripts ask for it often; it should cost what starting Node costs.
   process.stdout.write(`${LEADPIPE_VERSION}\n`);
 } else {
-  const [
-    { reportThrown, runProgram },
-    { exitCodeOf },
-    { createKeychain },
-    { createClock },
-    { default: envPaths },
-  ] = await Promise.all([
-    import('./cli/program.ts'),
-    import('./cli/exit-codes.ts'),
-    import('./config/keychain.ts'),
-    import('./clock.ts'),
-    import('env-paths'),
-  ]);
+  const { createClock, createKeychain, envPaths, exitCodeOf, reportThrown, runProgram } = await import(
+    './cli/start.ts'
+  );
   const halt = createHalt(exitCodeOf);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
