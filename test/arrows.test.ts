@@ -36,6 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   conformance: ['contract', 'json', 'clock', 'errors', 'context'],
   connection: ['requests', 'config', 'client', 'transport', 'contract', 'errors', 'context', 'local-service'],
   cli: [
+    'clock',
     'connection',
     'operations',
     'client',
