@@ -31,17 +31,22 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
   const { service, proxies, caFile, env } = options;
   const proxy = proxies ? proxyFor(service, env) : undefined;
   const isIpv6 = `${service.hostname}${proxy?.hostname ?? ''}`.includes(':');
-  const direct = createConnect({
-    timeout: options.connectTimeoutMs,
-    autoSelectFamily: true,
-    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise switch certificate checks off.
-    rejectUnauthorized: true,
-    ...(caFile === undefined
-      ? {}
-      : { secureContext: await (await import('./trust.ts')).trustAlso(caFile, env) }),
-    ...(isIpv6 ? { checkServerIdentity: (await import('./ipv6-identity.ts')).checkIdentity } : {}),
-  });
-  const connect = proxy === undefined ? direct : await through(proxy, direct, options.connectTimeoutMs);
+  const ended = new AbortController();
+  const direct = createConnect(
+    {
+      timeout: options.connectTimeoutMs,
+      autoSelectFamily: true,
+      // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise switch certificate checks off.
+      rejectUnauthorized: true,
+      ...(caFile === undefined
+        ? {}
+        : { secureContext: await (await import('./trust.ts')).trustAlso(caFile, env) }),
+      ...(isIpv6 ? { checkServerIdentity: (await import('./ipv6-identity.ts')).checkIdentity } : {}),
+    },
+    ended.signal,
+  );
+  const connect =
+    proxy === undefined ? direct : await through(proxy, direct, options.connectTimeoutMs, ended.signal);
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -53,10 +58,23 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
         (error) => callback(error, null),
       ),
   });
-  return agent.on('connect', (_origin, targets) => passOverInterim(targets.at(-1) as object));
+  const destroy = (): Promise<void> => {
+    // undici waits for what is still being opened, and Node for undici: a run that gave up would not end.
+    ended.abort();
+    return new Promise((resolve) => Agent.prototype.destroy.apply(agent, [null, resolve] as never));
+  };
+  return Object.assign(
+    agent.on('connect', (_origin, targets) => passOverInterim(targets.at(-1) as object)),
+    { destroy },
+  );
 }
 
-async function through(proxy: HttpProxy, connect: Connect, timeoutMs: number): Promise<Connect> {
+async function through(
+  proxy: HttpProxy,
+  connect: Connect,
+  timeoutMs: number,
+  ended: AbortSignal,
+): Promise<Connect> {
   const { createTunnel } = await import('./tunnel.ts');
-  return createTunnel(proxy, connect, timeoutMs);
+  return createTunnel(proxy, connect, timeoutMs, ended);
 }

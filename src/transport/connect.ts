@@ -10,16 +10,19 @@ const maxNames = 300;
 /** Opens TCP, and TLS over it (or over `httpSocket`) for https. Rejects with ConnectFailure. */
 export type Connect = (target: buildConnector.Options) => Promise<Socket>;
 
-/** `timeout`, in milliseconds, is for TCP and TLS together. */
-export function createConnect(options: buildConnector.BuildOptions): Connect {
+/** `timeout`, in milliseconds, is for TCP and TLS together. What is still being opened ends with `ended`. */
+export function createConnect(options: buildConnector.BuildOptions, ended: AbortSignal): Connect {
   const connector = createConnector(options);
   return (target) =>
     new Promise((resolve, reject) => {
       let validity = '';
+      const stop = (): void => void opening.destroy(new Error('the run has ended'));
       const opening = connector(target, (...[error, socket]) => {
+        ended.removeEventListener('abort', stop);
         if (error === null) return resolve(socket);
         reject(new ConnectFailure(error, messageOf(error) + aboutCertificate(error, validity)));
       });
+      ended.addEventListener('abort', stop);
       // Node judges the certificate next, and one that it refuses can't be read any more.
       opening.prependOnceListener('secure', () => {
         validity = validityOf(opening as TLSSocket);

@@ -6,9 +6,15 @@ import type { HttpProxy } from './proxy.ts';
 
 /**
  * Connects to the service with TLS inside a tunnel, so that the proxy sees its host and port and nothing else.
- * `timeoutMs` is for the proxy's answer to CONNECT. Rejects with ConnectFailure.
+ * `timeoutMs` is for the proxy's answer to CONNECT. What is still being opened ends with `ended`. Rejects with
+ * ConnectFailure.
  */
-export function createTunnel(proxy: HttpProxy, connect: Connect, timeoutMs: number): Connect {
+export function createTunnel(
+  proxy: HttpProxy,
+  connect: Connect,
+  timeoutMs: number,
+  ended: AbortSignal,
+): Connect {
   return async (target) => {
     const { name: host, hostname, port, protocol } = proxy;
     const socket = await connect({ host, hostname, port, protocol }).catch((error: ConnectFailure) => {
@@ -17,11 +23,18 @@ export function createTunnel(proxy: HttpProxy, connect: Connect, timeoutMs: numb
         : atProxy(proxy, error);
     });
     const authority = target.port ? target.host : `${target.host}:443`;
-    return connect({ ...target, httpSocket: await askFor(`${authority}`, proxy, socket, timeoutMs) });
+    const httpSocket = await askFor(`${authority}`, proxy, socket, timeoutMs, ended);
+    return connect({ ...target, httpSocket });
   };
 }
 
-function askFor(authority: string, proxy: HttpProxy, socket: Socket, timeoutMs: number): Promise<Socket> {
+function askFor(
+  authority: string,
+  proxy: HttpProxy,
+  socket: Socket,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Socket> {
   const { authorization } = proxy;
   return new Promise((resolve, reject) => {
     const asking = request({
@@ -32,6 +45,7 @@ function askFor(authority: string, proxy: HttpProxy, socket: Socket, timeoutMs: 
         ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
       },
       createConnection: () => socket,
+      signal,
     });
     asking.setTimeout(timeoutMs, () =>
       asking.destroy(new Error(`no answer to CONNECT for ${timeoutMs / 1000} s`)),

@@ -61,6 +61,13 @@ it.each(lanes)(
   },
 );
 
+// Client, proxy and service have all run in this process. Vitest starts this one when those above have ended.
+it('no connection is left open', async () => {
+  const left = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  await expect.poll(left, { timeout: 20_000 }).toBe(0);
+});
+
 interface Fulfilled {
   /** The most credits that it may cost. */
   readonly price: number;

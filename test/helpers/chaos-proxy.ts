@@ -57,14 +57,14 @@ export async function startChaosProxy(target: string): Promise<ChaosProxy> {
     const [there, back] = dice === undefined ? [calm, calm] : toPlans(dice);
     count(there.fault, 'there');
     count(back.fault, 'back');
-    if (there.fault === 'refuse') return void client.resetAndDestroy();
+    if (there.fault === 'refuse') return reset(client);
     const service = keep(connect({ host: hostname, port: Number(port), allowHalfOpen: true }));
     for (const [one, other] of [
       [client, service],
       [service, client],
     ] as const) {
       one.on('close', () => void other.destroy());
-      one.on('error', () => void other.resetAndDestroy());
+      one.on('error', () => reset(other));
     }
     void pump(client, service, there);
     void pump(service, client, back);
@@ -135,8 +135,8 @@ async function pump(from: Socket, to: Socket, plan: Plan): Promise<void> {
         left -= size;
         if (left > 0) continue;
         if (fault === 'reset') {
-          from.resetAndDestroy();
-          to.resetAndDestroy();
+          reset(from);
+          reset(to);
           return;
         }
         if (fault === 'truncate') {
@@ -152,6 +152,12 @@ async function pump(from: Socket, to: Socket, plan: Plan): Promise<void> {
   } catch {
     // The other side has gone; its own end is passed on by the listeners above.
   }
+}
+
+/** A socket that is about to end can't be reset: Node would lose it and leave it open for good. */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 async function write(to: Socket, bytes: Buffer, pause: number): Promise<void> {

@@ -72,6 +72,22 @@ describe('each time limit', () => {
     },
   );
 
+  it.each<[name: string, toEnv: (silent: string) => Record<string, string>]>([
+    ['the service', pointedAt],
+    ['an http proxy', (silent) => ({ HTTPS_PROXY: silent.replace('https', 'http') })],
+    ['an https proxy', (silent) => ({ HTTPS_PROXY: silent })],
+  ])('a run ends with its error while a connection to %s is still being opened', async (_, toEnv) => {
+    const silent = await startSilent();
+    const env = {
+      ...withSettings({ 'retry.attempts': 0, 'timeout.connect': 600 }),
+      ...pointedAt('https://service.example'),
+      ...toEnv(silent.url),
+    };
+    const { code, error } = toFailure(await resultOf(start([...search, '--timeout', '0.1'], { env })));
+    silent.close();
+    expect([code, error.charged]).toEqual([75, 'no']);
+  });
+
   it('Ctrl-C before there is a connection leaves a paid request unsent', async () => {
     const silent = await startSilent();
     const child = start(search, { env: pointedAt(silent.url) });
