@@ -18,7 +18,7 @@ const oddValues: readonly (readonly [name: string, text: string])[] = [
   ['a number that would be rounded', '12345678901234567890'],
   ['an empty string', '""'],
   ['a word', '"many"'],
-  ['a long string', `"${'long '.repeat(200)}"`],
+  ['a long string', `"${'long '.repeat(20_000)}"`],
   ['half of a surrogate pair and controls', '"\\ud800 \\u0000\\u001b[31m\\u202e\\r\\n"'],
   ['an empty list', '[]'],
   ['a list of everything', '[null,1,"x",[],{}]'],
