@@ -2,6 +2,7 @@ import { constants, writeSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
+import { codeOf } from '../../files/error-code.ts';
 import { type FolderLock, lockFolder } from '../../files/folder-lock.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { type Intent, type JournalEntry, toEntries, toLine } from './entries.ts';
@@ -239,8 +240,4 @@ function notKept(path: string, error: unknown): LeadpipeError {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
 }
