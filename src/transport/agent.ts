@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { type Connect, createConnect } from './connect.ts';
@@ -32,6 +33,8 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
   const proxy = proxies ? proxyFor(service, env) : undefined;
   const isIpv6 = `${service.hostname}${proxy?.hostname ?? ''}`.includes(':');
   const ended = new AbortController();
+  // Many connections can be opening at once, each of which listens.
+  setMaxListeners(0, ended.signal);
   const direct = createConnect(
     {
       timeout: options.connectTimeoutMs,
