@@ -101,7 +101,11 @@ export type Facts =
   | { readonly is: 'read_elsewhere'; readonly leadsSearchId: string; readonly pts: number }
   | { readonly is: 'read_again'; readonly leadsSearchId: string; readonly output: string }
   | { readonly is: 'replay_too_old'; readonly operationId: string }
-  | { readonly is: 'output_unfinished'; readonly operationId: string };
+  | { readonly is: 'output_unfinished'; readonly operationId: string }
+  /** The same command goes on with it. */
+  | { readonly is: 'list_left'; readonly operationId: string }
+  /** `unknown` of them may have been charged. */
+  | { readonly is: 'rows_failed'; readonly unknown: number };
 
 export interface ErrorDetails {
   /** What to do about it, one line; where that needs the name of an option or a command, the facts stand instead. */

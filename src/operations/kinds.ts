@@ -7,9 +7,9 @@ interface Kind {
   /** Which request is paid for; null where nothing is. */
   readonly endpoint: 'search' | 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract' | null;
   /** What of the answer stays on this machine: the leads of a task are at the service. */
-  readonly keeps: 'leads' | 'answer' | 'nothing';
-  /** How an interrupted one can go on: as itself, as another purchase for the rest, or by its key alone. */
-  readonly goesOn: 'resume' | 'continue' | 'repeat' | 'never';
+  readonly keeps: 'leads' | 'answer' | 'rows' | 'nothing';
+  /** How an interrupted one can go on: as itself, as another purchase for the rest, by its key alone, or by the same command. */
+  readonly goesOn: 'resume' | 'continue' | 'repeat' | 'command' | 'never';
   /** The member of the request that stands beside the name in the history: `search company`. */
   readonly subject: 'entity_type' | 'contact_type' | 'type' | null;
   /** Whether it brings one record or a list of them. */
@@ -78,7 +78,24 @@ export const kinds = {
     recordsOf: itemsOf,
     reasonIn: (answer) => objectMembers(answer).get('data') ?? 'null',
   },
+  'contact list': listOf('contact_type'),
+  'research list': listOf(null),
+  'enrich list': listOf(null),
+  'extract list': listOf('type'),
 } as const satisfies Readonly<Record<string, Kind>>;
+
+/** Many answers, each bought for a row. */
+function listOf<Subject extends Kind['subject']>(subject: Subject) {
+  return { endpoint: null, prints: 'list', keeps: 'rows', goesOn: 'command', subject } as const;
+}
+
+/** The list that rows of a kind make. */
+export const listKinds = {
+  contact: 'contact list',
+  research: 'research list',
+  enrich: 'enrich list',
+  extract: 'extract list',
+} as const satisfies Readonly<Record<AnswerKind, KindName>>;
 
 type Kinds = typeof kinds;
 export type KindName = keyof Kinds;

@@ -100,6 +100,11 @@ const hints: Hints = {
   },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending it again may buy it again. To do so: ${toResumption(operationId, options)} --replay-create`,
+  list_left: () => 'Run the same command again to go on: what is bought is kept, and not bought again.',
+  rows_failed: ({ unknown }) =>
+    unknown === 0
+      ? 'Run the same command again to try them again; the others are not bought again.'
+      : 'Run the same command again to try the others again. To buy those that may have been charged once more: --retry-unknown',
   output_unfinished: ({ operationId }, { options }) =>
     `To finish that one: ${toResumption(operationId, options)}; or write to another file`,
 };

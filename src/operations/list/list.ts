@@ -1,0 +1,136 @@
+import type { ErrorDetails } from '../../errors.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { isLocked } from '../../files/folder-lock.ts';
+import type { Delivery, OpenDelivery, Resumed } from '../delivery.ts';
+import { folderOf, type Journal, readOperations, type StoredOperation } from '../journal/journal.ts';
+import { withNewJournal, withOperation } from '../journal/with-journal.ts';
+import { type AnswerKind, listKinds } from '../kinds.ts';
+import { checkSameBuyer, goOnWith, type OutputTerms, type Shop, toIntent, withIntent } from '../purchase.ts';
+import { type ListCounts, type ListEnd, type ListListener, type ListWork, workThrough } from './run.ts';
+import { openStoredRows } from './stored-rows.ts';
+
+export interface ListOrder<Kind extends AnswerKind> extends Omit<ListWork<Kind>, 'keyBase'> {
+  /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
+  readonly run: string | undefined;
+  readonly terms: OutputTerms;
+  open(resumed: Resumed | undefined): OpenDelivery;
+}
+
+export interface ListRunListener extends ListListener {
+  /** An unfinished run of the same list is gone on with. */
+  goingOn(operation: StoredOperation): void;
+}
+
+export interface FinishedList {
+  readonly counts: ListCounts;
+  readonly operationId: string | undefined;
+}
+
+/**
+ * Buys an answer for each row of a list. An unfinished run of the same list, into the same output, is gone on with: what it
+ * has bought is not bought again. Throws `partial` when rows have failed, with every row in place, and whatever made it
+ * leave the list earlier; LocalIoError, ConfigurationError.
+ */
+export async function runList<Kind extends AnswerKind>(
+  shop: Shop,
+  order: ListOrder<Kind>,
+  listener: ListRunListener,
+): Promise<FinishedList> {
+  const { context } = shop;
+  const begun = await findUnfinished(shop, order);
+  const into = (journal: Journal) => (delivery: Delivery) => work(shop, order, journal, delivery, listener);
+  if (begun !== undefined) {
+    listener.goingOn(begun);
+    return await withOperation(context, begun.operationId, (journal, operation) => {
+      checkSameBuyer(shop, operation);
+      const opened = operation.entries.find((entry) => entry.type === 'opened');
+      const resumed = order.terms.output === null ? undefined : { at: opened?.output_length };
+      return goOnWith(shop, journal, order.open(resumed), {}, ({ delivery }) => into(journal)(delivery));
+    });
+  }
+  return await withNewJournal(context, 'needed', (journal) => {
+    const intent = toIntent(shop, journal, listKinds[order.kind], order.terms);
+    return withIntent(shop, journal, intent, order.open(undefined), async (delivery, sent) => {
+      await sent();
+      return await into(journal)(delivery);
+    });
+  });
+}
+
+async function work<Kind extends AnswerKind>(
+  shop: Shop,
+  order: ListOrder<Kind>,
+  journal: Journal,
+  delivery: Delivery,
+  listener: ListListener,
+): Promise<FinishedList> {
+  const operationId = journal.operationId ?? '';
+  const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
+  let end: ListEnd;
+  try {
+    end = await workThrough(shop, { ...order, keyBase: order.run ?? operationId }, stored, delivery, listener);
+  } finally {
+    await stored.close();
+  }
+  const { counts, stop } = end;
+  if (stop !== undefined) throw toLeft(stop, counts, await delivery.cut(), operationId);
+  await delivery.finish();
+  const outcome = counts.failed > 0 ? 'partial' : 'complete';
+  const leads = counts.done - counts.failed;
+  const charged = leads > 0 ? 'yes' : 'no';
+  await journal.append({ type: 'terminal', outcome, state: null, ready_count: null, charged, leads });
+  if (counts.failed === 0) return { counts, operationId };
+  const unknown = counts.unknown === 0 ? '' : `, and ${counts.unknown} of them may have been charged`;
+  throw new LeadpipeError('partial', `${counts.failed} of ${counts.done} rows have no answer${unknown}`, {
+    type: 'rows_failed',
+    charged: leads > 0 ? 'yes' : counts.unknown > 0 ? 'maybe' : 'no',
+    retryable: false,
+    facts: { is: 'rows_failed', unknown: counts.unknown },
+  });
+}
+
+/** What is written stays, and what is bought is here. */
+function toLeft(
+  stop: LeadpipeError,
+  { done, failed }: ListCounts,
+  kept: string | undefined,
+  operationId: string,
+): LeadpipeError {
+  const place = kept === undefined ? '' : `; they are in ${kept}`;
+  const { hint: _, facts: __, ...details } = stop.details;
+  const known: ErrorDetails = {
+    ...details,
+    charged: done > failed ? 'yes' : (details.charged ?? 'no'),
+    facts: { is: 'list_left', operationId },
+    cause: stop,
+  };
+  const rows = `${done} ${done === 1 ? 'row was' : 'rows were'} written${place}`;
+  return new LeadpipeError(stop.outcome, `the list was left before its end: ${stop.message}; ${rows}`, known);
+}
+
+/** The latest run of the same list that has not come to its end, or whose rows did not all have an answer. */
+async function findUnfinished<Kind extends AnswerKind>(
+  { connection, context }: Shop,
+  { kind, terms }: ListOrder<Kind>,
+): Promise<StoredOperation | undefined> {
+  const { state } = context.directories;
+  const { operations } = await readOperations(state);
+  const same = operations.findLast(({ entries: [intent, ...rest] }) => {
+    if (intent.command !== listKinds[kind] || intent.origin !== connection.origin) return false;
+    if (intent.output !== terms.output || comparable(intent.options) !== comparable(terms.options)) return false;
+    return rest.findLast(({ type }) => type === 'terminal') === undefined || !isComplete(rest);
+  });
+  if (same === undefined) return undefined;
+  // What goes through a pipe can be another list: it does not wait for this one.
+  const isFree = terms.output !== null || !(await isLocked(folderOf(state, same.operationId)));
+  return isFree ? same : undefined;
+}
+
+function isComplete(entries: StoredOperation['entries'][number][]): boolean {
+  const last = entries.findLast((entry) => entry.type === 'terminal');
+  return last?.type === 'terminal' && last.outcome === 'complete';
+}
+
+function comparable(options: OutputTerms['options']): string {
+  return JSON.stringify(Object.entries(JSON.parse(JSON.stringify(options)) as object).sort());
+}

@@ -1,0 +1,276 @@
+import { createHash } from 'node:crypto';
+import { type Client, requests } from '../../client.ts';
+import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
+import type { InputRow } from '../../input/rows.ts';
+import type { JsonText } from '../../json/text.ts';
+import { RequestError, StoppedError } from '../../transport/errors.ts';
+import type { Fault } from '../../transport/policy.ts';
+import type { Request } from '../../transport/request.ts';
+import type { Delivery } from '../delivery.ts';
+import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';
+import type { Shop } from '../purchase.ts';
+import { digestOf } from './digests.ts';
+import { createSlots } from './slots.ts';
+import type { RowEnd, StoredRows } from './stored-rows.ts';
+
+/** What becomes of a row: how its request ended, or why it was never sent. */
+export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
+
+export interface ListWork<Kind extends AnswerKind = AnswerKind> {
+  readonly kind: Kind;
+  readonly rows: AsyncIterable<InputRow>;
+  /** The request of a row. Throws UsageError for a row that can't be sent. */
+  toBody(record: JsonText): BodyOf<Kind>;
+  /** What is printed of a row. */
+  toRecords(row: InputRow, result: RowResult): readonly JsonText[];
+  /** Rows of this one of `of` parts alone. */
+  readonly shard: { readonly index: number; readonly of: number } | undefined;
+  /** The most requests at once. */
+  readonly concurrency: number;
+  readonly order: 'input' | 'arrival';
+  readonly onError: 'continue' | 'stop';
+  /** Whether a row whose answer was lost is bought again, with another key. */
+  readonly retryUnknown: boolean;
+  /** What the keys of the rows are derived from, beside the row and its request. */
+  readonly keyBase: string;
+}
+
+export interface ListCounts {
+  /** Rows that are written. */
+  readonly done: number;
+  readonly failed: number;
+  /** Among the failed: those that may have been charged. */
+  readonly unknown: number;
+  /** Rows whose answer was here already, or was bought for another row. */
+  readonly reused: number;
+}
+
+export interface ListListener {
+  progress(counts: ListCounts, slots: { readonly used: number; readonly allowed: number }): void;
+  failed(row: InputRow, result: Exclude<RowResult, { state: 'answered' }>): Promise<void>;
+  warn(line: string): void;
+}
+
+export interface ListEnd {
+  readonly counts: ListCounts;
+  /** Why it was left before its end. */
+  readonly stop: LeadpipeError | undefined;
+}
+
+interface Item {
+  readonly row: InputRow;
+  result?: RowResult;
+}
+
+/** What holds for every row, and not for one: nothing more is sent after it. */
+const stoppingFaults: readonly Fault[] = [
+  'unsent',
+  'proxy_credentials',
+  'proxy_refused',
+  'certificate',
+  'not_http',
+  'redirect',
+  'unauthenticated',
+  'forbidden',
+  'no_credits',
+  'not_enabled',
+  'undocumented',
+];
+/** How often a row that the service had no room for goes back to the others. */
+const mostTurns = 5;
+/** Requests under way when the run is stopped have this long to bring their answers. */
+const graceMs = 600;
+
+/**
+ * Works through a list: each row is sent once its intent is on the disk, and written once its answer is. Rows whose request
+ * has an answer already are not sent. Never throws for a row; what stops the whole is in the end. Throws LocalIoError.
+ */
+export async function workThrough<Kind extends AnswerKind>(
+  { connection, context }: Shop,
+  work: ListWork<Kind>,
+  stored: StoredRows,
+  delivery: Delivery,
+  listener: ListListener,
+): Promise<ListEnd> {
+  const { clock, ids, signal } = context;
+  const { endpoint } = kinds[work.kind];
+  const toRequest = requests[endpoint] as (body: object, key: string) => Request;
+  const slots = createSlots(clock, work.concurrency);
+  const client = connection.newClient((error) => {
+    if (error.fault === 'busy') slots.busy();
+  });
+  const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
+  const counts = { done: 0, failed: 0, unknown: 0, reused: 0 };
+  const window = Math.max(256, 16 * work.concurrency);
+  const items: Item[] = [];
+  const underWay = new Map<bigint, Promise<RowEnd>>();
+  const late = new AbortController();
+  let stop: LeadpipeError | undefined;
+  let isRead = false;
+  let wake = (): void => {};
+  let wakeReader = (): void => {};
+
+  const stopWith = (error: unknown): void => {
+    stop ??= error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error });
+    wake();
+    wakeReader();
+  };
+  const stopped = (): void => {
+    stopWith(new StoppedError(stoppedBy(signal), 'stopped'));
+    clock.after(graceMs, () => late.abort(signal.reason));
+  };
+  if (signal.aborted) stopped();
+  signal.addEventListener('abort', stopped, { once: true });
+
+  async function settle({ number, line, record, flaw }: InputRow): Promise<RowResult> {
+    if (record === undefined) return { state: 'flawed', message: `line ${line} ${flaw}` };
+    let body: BodyOf<Kind>;
+    try {
+      body = work.toBody(record);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      return { state: 'flawed', message: `line ${line}: ${error.message}` };
+    }
+    const text = toRequest(body, '').body ?? '';
+    const digest = digestOf(text);
+    const known = stored.stateOf(digest);
+    const sameNow = underWay.get(digest);
+    if (sameNow !== undefined || known === 'answered' || (known === 'unknown' && !work.retryUnknown)) {
+      counts.reused++;
+      return await (sameNow ?? stored.endOf(digest));
+    }
+    const again = known === 'unknown';
+    const end = buy({ number, line, digest, body: text }, body, again);
+    underWay.set(digest, end);
+    try {
+      return await end;
+    } finally {
+      underWay.delete(digest);
+    }
+  }
+
+  async function buy(
+    row: { readonly number: number; readonly line: number; readonly digest: bigint; readonly body: string },
+    body: BodyOf<Kind>,
+    again: boolean,
+  ): Promise<RowEnd> {
+    for (let turn = 1; ; turn++) {
+      await slots.take();
+      let end: RowEnd;
+      try {
+        if (stop !== undefined) throw stop;
+        const begun = await stored.keyOf(row.digest);
+        const key = begun ?? (again ? ids.idempotencyKey() : keyOf(work.keyBase, kinds[work.kind].endpoint, row));
+        if (begun === undefined) await stored.intend({ ...row, key });
+        const { text, requestId } = await send(body, key, late.signal);
+        end = { state: 'answered', answer: text, requestId };
+      } catch (error) {
+        if (!isOfRow(error)) {
+          stopWith(error);
+          throw error;
+        }
+        if (error.fault === 'busy') {
+          slots.busy();
+          if (turn < mostTurns) continue;
+        }
+        end = toFailed(error);
+      } finally {
+        slots.free();
+      }
+      await stored.settle(row.digest, row.number, end);
+      return end;
+    }
+  }
+
+  async function read(): Promise<void> {
+    for await (const row of work.rows) {
+      const { shard } = work;
+      if (shard !== undefined && row.number % shard.of !== shard.index % shard.of) continue;
+      while (items.length >= window && stop === undefined) {
+        await new Promise<void>((resolve) => {
+          wakeReader = resolve;
+        });
+      }
+      if (stop !== undefined) return;
+      const item: Item = { row };
+      items.push(item);
+      settle(row).then((result) => {
+        item.result = result;
+        wake();
+      }, stopWith);
+    }
+  }
+
+  async function write(some: readonly Item[]): Promise<void> {
+    const records = some.flatMap(({ row, result }) => work.toRecords(row, result as RowResult));
+    await delivery.write(records);
+    for (const { row, result } of some) {
+      counts.done++;
+      if (result === undefined || result.state === 'answered') continue;
+      counts.failed++;
+      if (result.state === 'unknown') counts.unknown++;
+      await listener.failed(row, result);
+      if (work.onError === 'stop') {
+        stopWith(new LeadpipeError('partial', `row ${row.number}: ${result.message}`, { type: 'row_failed' }));
+      }
+    }
+    listener.progress(counts, slots);
+  }
+
+  read().then(
+    () => {
+      isRead = true;
+      wake();
+    },
+    (error: unknown) => stopWith(error),
+  );
+  try {
+    for (;;) {
+      const ready = takeReady(items, work.order);
+      if (ready.length > 0) {
+        wakeReader();
+        await write(ready);
+      } else if (stop === undefined ? isRead && items.length === 0 : slots.used === 0) {
+        return { counts, stop };
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof LeadpipeError)) throw error;
+    stopWith(error);
+    return { counts, stop };
+  } finally {
+    signal.removeEventListener('abort', stopped);
+  }
+}
+
+/** Those that can be written now: from the first on, as far as they are done; or all that are. */
+function takeReady(items: Item[], order: ListWork['order']): Item[] {
+  if (order === 'input') {
+    const open = items.findIndex(({ result }) => result === undefined);
+    return items.splice(0, open === -1 ? items.length : open);
+  }
+  const ready = items.filter(({ result }) => result !== undefined);
+  if (ready.length > 0) items.splice(0, items.length, ...items.filter(({ result }) => result === undefined));
+  return ready;
+}
+
+/** The same for the same row of the same list, wherever and however often it is sent. */
+function keyOf(base: string, endpoint: string, { number, body }: { number: number; body: string }): string {
+  const said = JSON.stringify([base, endpoint, number, body]);
+  return `lp-${createHash('sha256').update(said).digest('hex').slice(0, 40)}`;
+}
+
+/** Whether it went wrong for this row, and may go well for the next. */
+function isOfRow(error: unknown): error is RequestError {
+  return error instanceof RequestError && !stoppingFaults.includes(error.fault);
+}
+
+function toFailed({ outcome, message, details }: RequestError): RowEnd {
+  const { charged = 'maybe', requestId } = details;
+  return { state: charged === 'no' && outcome !== 'unknown' ? 'failed' : 'unknown', outcome, message, requestId, charged };
+}
+

@@ -1,0 +1,61 @@
+import type { Clock } from '../../clock.ts';
+
+/** How many requests may be under way at once: fewer while the service says that it is too many. */
+export interface Slots {
+  /** Resolves when there is room; the caller frees it. Rejects when the signal aborts. */
+  take(): Promise<void>;
+  free(): void;
+  /** The service has refused a request because of too many at once. */
+  busy(): void;
+  readonly allowed: number;
+  readonly used: number;
+}
+
+/** Without a refusal for this long, one more is allowed. */
+const quietMs = 2000;
+/** Refusals of requests that went out together are one. */
+const togetherMs = 500;
+
+/** `most` is what was asked for, and never exceeded. Halved on a refusal, it grows again one by one. */
+export function createSlots(clock: Clock, most: number): Slots {
+  const waiting: (() => void)[] = [];
+  let allowed = most;
+  let used = 0;
+  let changed = clock.monotonic();
+
+  function admit(): void {
+    const now = clock.monotonic();
+    if (allowed < most && now - changed >= quietMs) {
+      allowed++;
+      changed = now;
+    }
+    while (used < allowed && waiting.length > 0) {
+      used++;
+      waiting.shift()?.();
+    }
+  }
+
+  return {
+    take: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+        admit();
+      }),
+    free() {
+      used--;
+      admit();
+    },
+    busy() {
+      const now = clock.monotonic();
+      if (now - changed < togetherMs && allowed < most) return;
+      allowed = Math.max(1, Math.floor(allowed / 2));
+      changed = now;
+    },
+    get allowed() {
+      return allowed;
+    },
+    get used() {
+      return used;
+    },
+  };
+}

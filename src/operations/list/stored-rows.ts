@@ -1,0 +1,236 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Charged, ConfigurationError, LocalIoError, type Outcome } from '../../errors.ts';
+import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
+import { fromCheckedLine, isTorn, toCheckedLine } from '../journal/checked-lines.ts';
+import { createDigests, type Place, type RowState } from './digests.ts';
+
+/** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
+export const rowsFile = 'rows.jsonl';
+
+/** What is about to be sent. */
+export interface RowIntent {
+  readonly number: number;
+  readonly line: number;
+  readonly digest: bigint;
+  readonly key: string;
+  /** The exact bytes. */
+  readonly body: string;
+}
+
+/** How the request of a row ended. */
+export type RowEnd =
+  | { readonly state: 'answered'; readonly answer: JsonText; readonly requestId: string | undefined }
+  | {
+      readonly state: 'failed' | 'unknown';
+      readonly outcome: Outcome;
+      readonly message: string;
+      readonly requestId: string | undefined;
+      readonly charged: Charged;
+    };
+
+/** The rows of a list, in one file that only grows. */
+export interface StoredRows {
+  /** What is known of a request; undefined when it was never sent. */
+  stateOf(digest: bigint): RowState | undefined;
+  /** The key that a request was sent with. Throws LocalIoError. */
+  keyOf(digest: bigint): Promise<string | undefined>;
+  /** How a request ended. Throws ConfigurationError for a damaged line, LocalIoError. */
+  endOf(digest: bigint): Promise<RowEnd>;
+  /** Resolves when it is on the disk. Throws LocalIoError. */
+  intend(intent: RowIntent): Promise<void>;
+  /** The same for the end of a request. */
+  settle(digest: bigint, number: number, end: RowEnd): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens the rows of a list, new or begun. A torn last line is cut off. Throws ConfigurationError, LocalIoError. */
+export async function openStoredRows(folder: string): Promise<StoredRows> {
+  const path = join(folder, rowsFile);
+  const fail = (error: unknown): never => {
+    if (error instanceof LocalIoError) throw error;
+    throw new LocalIoError(`cannot store rows in ${path}: ${(error as Error).message}`, { cause: error });
+  };
+  const noFollow = constants.O_NOFOLLOW ?? 0;
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow;
+  const handle = await open(path, flags, 0o600).catch(fail);
+  const digests = createDigests();
+  let end = 0;
+  try {
+    await handle.chmod(0o600);
+    for await (const { line, offset, length, number } of linesOf(handle)) {
+      const entry = toEntry(line);
+      if (entry === undefined) throw damaged(number, path);
+      digests.set(entry.digest, { state: entry.state, offset, length });
+      end = offset + length + 1;
+    }
+    if (!isTorn(await restOf(handle, end))) throw damaged(undefined, path);
+    await handle.truncate(end);
+  } catch (error) {
+    await handle.close();
+    throw error instanceof ConfigurationError ? error : fail(error);
+  }
+
+  /** Lines that wait for the disk, which takes them all at once: one after the other they would take much longer. */
+  let waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = [];
+  let writing: Promise<void> | undefined;
+  let failure: unknown;
+
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) {
+      const some = waiting;
+      waiting = [];
+      try {
+        if (failure !== undefined) throw failure;
+        await handle.appendFile(some.map(({ text }) => text).join(''));
+        await handle.datasync();
+        for (const { done } of some) done();
+      } catch (error) {
+        // Behind a line that is torn, another one would be damage.
+        failure ??= error;
+        for (const { failed } of some) failed(error);
+      }
+    }
+    writing = undefined;
+  }
+
+  async function append(digest: bigint, state: RowState, text: string): Promise<void> {
+    const length = Buffer.byteLength(text) - 1;
+    const place = { state, offset: end, length };
+    end += length + 1;
+    await new Promise<void>((done, failed) => {
+      waiting.push({ text, done, failed });
+      writing ??= flush();
+    }).catch(fail);
+    digests.set(digest, place);
+  }
+
+  async function viewAt(place: Place): Promise<JsonView> {
+    const bytes = Buffer.alloc(place.length);
+    await handle.read(bytes, 0, place.length, place.offset).catch(fail);
+    const found = fromCheckedLine(bytes.toString('utf8'));
+    if (found === undefined) throw damaged(undefined, path);
+    return new JsonView(found.text);
+  }
+
+  return {
+    stateOf: (digest) => digests.get(digest)?.state,
+    async keyOf(digest) {
+      const place = digests.get(digest);
+      return place?.state === 'sent' ? stringOf((await viewAt(place)).member('key')) : undefined;
+    },
+    async endOf(digest) {
+      const place = digests.get(digest);
+      if (place === undefined || place.state === 'sent') throw damaged(undefined, path);
+      const view = await viewAt(place);
+      const requestId = stringOf(view.member('request_id'));
+      if (place.state === 'answered') {
+        const answer = view.member('answer') ?? 'null';
+        return { state: 'answered', answer: stringOf(answer) ?? answer, requestId };
+      }
+      const { outcome, message, charged } = JSON.parse(view.text) as {
+        outcome: Outcome;
+        message: string;
+        charged: Charged;
+      };
+      return { state: place.state, outcome, message, charged, requestId };
+    },
+    intend({ number, line, digest, key, body }) {
+      const entry = objectOf([
+        ['digest', `"${digest}"`],
+        ['row', String(number)],
+        ['line', String(line)],
+        ['key', JSON.stringify(key)],
+        ['body', body],
+      ]);
+      return append(digest, 'sent', toCheckedLine('sent', entry));
+    },
+    settle(digest, number, ended) {
+      const about = [
+        ['digest', `"${digest}"`],
+        ['row', String(number)],
+        ['request_id', JSON.stringify(ended.requestId ?? null)],
+      ] as const;
+      if (ended.state === 'answered') {
+        // An answer on several lines is kept as a text of JSON, so that no byte is lost.
+        const { answer } = ended;
+        const kept = /[\n\r]/.test(answer) ? JSON.stringify(answer) : answer;
+        return append(digest, 'answered', toCheckedLine('answered', objectOf([...about, ['answer', kept]])));
+      }
+      const { outcome, message, charged } = ended;
+      const said = Object.entries({ outcome, message, charged });
+      const more = said.map(([name, value]) => [name, JSON.stringify(value)] as const);
+      return append(digest, ended.state, toCheckedLine(ended.state, objectOf([...about, ...more])));
+    },
+    async close() {
+      await writing;
+      await handle.close();
+    },
+  };
+}
+
+/** How many rows have an answer, and how many have not; for the history. Undefined where there are none (any more). */
+export async function countStoredRows(folder: string): Promise<number | undefined> {
+  const there = await stat(join(folder, rowsFile)).catch(() => undefined);
+  if (there === undefined) return undefined;
+  let answered = 0;
+  for await (const _ of readStoredAnswers(folder)) answered++;
+  return answered;
+}
+
+/** The answers, in the order in which they came. Throws LocalIoError. */
+export async function* readStoredAnswers(folder: string): AsyncGenerator<JsonText> {
+  const handle = await open(join(folder, rowsFile), 'r');
+  try {
+    for await (const { line } of linesOf(handle)) {
+      const found = fromCheckedLine(line);
+      if (found?.member !== 'answered') continue;
+      const answer = new JsonView(found.text).member('answer') ?? 'null';
+      yield stringOf(answer) ?? answer;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Its whole lines. Not readline: that takes U+2028 for the end of a line. */
+async function* linesOf(
+  file: FileHandle,
+): AsyncGenerator<{ line: string; offset: number; length: number; number: number }> {
+  const { size } = await file.stat();
+  let rest = Buffer.alloc(0);
+  let offset = 0;
+  let number = 0;
+  for (let at = 0; at < size; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(256 * 1024), 0, 256 * 1024, at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+    rest = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+    for (let to = rest.indexOf(10); to !== -1; to = rest.indexOf(10)) {
+      yield { line: rest.toString('utf8', 0, to), offset, length: to, number: ++number };
+      offset += to + 1;
+      rest = rest.subarray(to + 1);
+    }
+  }
+}
+
+function toEntry(line: string): { digest: bigint; state: RowState } | undefined {
+  const found = fromCheckedLine(line);
+  const digest = /^\{"digest":"(\d+)"/.exec(found?.text ?? '')?.[1];
+  return digest === undefined ? undefined : { digest: BigInt(digest), state: found?.member as RowState };
+}
+
+async function restOf(handle: FileHandle, from: number): Promise<string> {
+  const { size } = await handle.stat();
+  const bytes = Buffer.alloc(size - from);
+  await handle.read(bytes, 0, bytes.length, from);
+  return bytes.toString('utf8');
+}
+
+function damaged(line: number | undefined, path: string): ConfigurationError {
+  return new ConfigurationError(
+    `${line === undefined ? 'the last line' : `line ${line}`} of ${path} is damaged`,
+    'Move its folder away to go on without this list; leadpipe has changed nothing.',
+  );
+}
