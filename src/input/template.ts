@@ -16,12 +16,15 @@ export function toTemplate(source: string, name: string): Template {
   const pieces = parts.map((part) => {
     if (part === '{{' || part === '}}') return { text: part[0] as string };
     const path = /^\{(.*)\}$/.exec(part)?.[1]?.trim();
-    if (path === undefined && /[{}]/.test(part)) throw new UsageError(`${name} has a brace that is never closed`);
-    if (path === '') throw new UsageError(`${name} has empty braces: they take the name of a column or field`);
+    if (path === undefined && /[{}]/.test(part))
+      throw new UsageError(`${name} has a brace that is never closed`);
+    if (path === '')
+      throw new UsageError(`${name} has empty braces: they take the name of a column or field`);
     if (path !== undefined) paths.push(path);
     return path === undefined ? { text: part } : { path };
   });
-  if (paths.length === 0) throw new UsageError(`${name} takes nothing from a row`, 'As in "{name}, {links.website}".');
+  if (paths.length === 0)
+    throw new UsageError(`${name} takes nothing from a row`, 'As in "{name}, {links.website}".');
   return {
     paths,
     fill(record) {

@@ -92,7 +92,7 @@ async function deliver(
   };
   // On the disk before anything is made of it, which may take a while.
   arrived.stored = await store(context.directories.state, journal, answer).catch(warnUnkept);
-  const failure = failureOf(kind, answer);
+  const failure = failureOf(kind, answer.text);
   const records = failure === undefined ? await kinds[kind].recordsOf(answer.text) : [];
   arrived.records = records.length;
   const noResult = failure === undefined ? undefined : toNoResult(failure);

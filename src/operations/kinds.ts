@@ -1,4 +1,4 @@
-import type { Answer, Client } from '../client.ts';
+import type { Client } from '../client.ts';
 import { eachItem, type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import { createTurns } from '../turns.ts';
 
@@ -106,7 +106,7 @@ export type PaidKind = Exclude<KindName, KindsWith<{ endpoint: null }>>;
 /** Those that bring one whole answer. */
 export type AnswerKind = KindsWith<{ keeps: 'answer' }>;
 /** Those whose records stay on this machine. */
-export type KeptKind = Exclude<KindName, KindsWith<{ keeps: 'nothing' }>>;
+export type KeptKind = KindsWith<{ keeps: 'leads' | 'answer' }>;
 
 /** The request of each paid kind. */
 export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
@@ -122,7 +122,8 @@ function isKind(name: string): name is KindName {
 
 /** Pure: whether the records of this kind stay on this machine. */
 export function isKept(name: string): name is KeptKind {
-  return isKind(name) && kinds[name].keeps !== 'nothing';
+  const keeps = kindOf(name)?.keeps;
+  return keeps === 'leads' || keeps === 'answer';
 }
 
 /** The records of an answer. Throws when `signal` aborts. */
@@ -143,10 +144,10 @@ export function isTask(name: string): boolean {
 const longestReason = 500;
 
 /** Pure: what the service says instead of a result; undefined when there is one. */
-export function failureOf(name: AnswerKind, { value, text }: Answer<object>): string | undefined {
+export function failureOf(name: AnswerKind, answer: JsonText): string | undefined {
   const { reasonIn }: Kind = kinds[name];
-  if (reasonIn === undefined || !('success' in value) || value.success) return undefined;
-  const said = reasonIn(text);
+  if (reasonIn === undefined || objectMembers(answer).get('success') !== 'false') return undefined;
+  const said = reasonIn(answer);
   return (stringOf(said) ?? said).slice(0, longestReason);
 }
 

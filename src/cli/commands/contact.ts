@@ -1,13 +1,14 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
-import { contactTypes } from '../../contract/types.ts';
+import { type ContactType, contactTypes } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { JsonView } from '../../json/text.ts';
+import { JsonView, objectOf } from '../../json/text.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../options/inputs.ts';
+import { addListOptions, type ListOptions } from '../options/list.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
@@ -15,9 +16,11 @@ import {
   argumentOf,
   inputNames,
 } from '../options/options.ts';
+import { joinInto } from '../records/joined.ts';
+import { buyList, sourceOf } from '../records/lists.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 
-interface ContactOptions extends PurchaseOptions {
+interface ContactOptions extends PurchaseOptions, ListOptions {
   readonly exitStatus?: true;
 }
 
@@ -40,10 +43,11 @@ export function createContactCommand(context: Context): Command {
   const command = new Command('contact')
     .description('Looks up one email address or one phone number.')
     .addArgument(argumentOf('<contact-type>', contactTypes))
-    .addArgument(new Argument('<objective>', 'whose it is, in your own words; - for stdin, @file for a file'))
+    .addArgument(new Argument('[objective]', 'whose it is, in your own words; - for stdin, @file for a file'))
     .addOption(new Option('--exit-status', 'exit 7 when nothing was found'));
+  addListOptions(command, 'email or phone');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
-    (contactType: string, objective: string, options: ContactOptions) =>
+    (contactType: string, objective: string | undefined, options: ContactOptions) =>
       runContact(context, contactType, objective, options),
   );
 }
@@ -51,12 +55,14 @@ export function createContactCommand(context: Context): Command {
 async function runContact(
   context: Context,
   contactType: string,
-  objective: string,
+  objective: string | undefined,
   options: ContactOptions,
 ): Promise<void> {
   // Before standard input is read for an objective that could not be used.
-  checkContactType(contactType);
-  const text = await readTextArgument(context, inputNames.objective, objective);
+  const type = checkContactType(contactType);
+  const source = sourceOf(options, objective, 'objective');
+  if ('input' in source) return await buyContacts(context, { ...options, ...source }, type);
+  const text = await readTextArgument(context, inputNames.objective, source.argument);
   const request = toContactSearchRequest(contactType, text, inputNames);
   const bought = await buy(context, options, 'contact', request, 'looking up');
   if (bought === undefined) return;
@@ -65,4 +71,37 @@ async function runContact(
   if (options.exitStatus && !found) {
     throw new LeadpipeError('no_result', `no ${request.contact_type} was found`, bought.ids);
   }
+}
+
+async function buyContacts(
+  context: Context,
+  options: ContactOptions & { readonly input: string },
+  type: ContactType,
+): Promise<void> {
+  await buyList(context, options, {
+    kind: 'contact',
+    field: 'objective',
+    takesEntities: true,
+    toBody: (text) => toContactSearchRequest(type, text, inputNames),
+    into: type,
+    join: (into) =>
+      joinInto(
+        into,
+        (answer) => {
+          const result = answer.inner('result');
+          const content = isContactFound(answer) ? result?.member('content') : undefined;
+          return objectOf([
+            ['content', content ?? 'null'],
+            ['reference', result?.member('reference') ?? 'null'],
+          ]);
+        },
+        [
+          { header: into, value: (record) => record.inner(into)?.member('content') },
+          { header: `${into}_reference`, value: (record) => record.inner(into)?.member('reference') },
+        ],
+        () => undefined,
+      ),
+    keepsRecord: true,
+    terms: { type },
+  });
 }

@@ -2,11 +2,14 @@ import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { JsonView, kindOf } from '../../json/text.ts';
+import { failureOf } from '../../operations/kinds.ts';
 import { toEnrichRequest } from '../../requests/enrich.ts';
+import type { EnrichSchema } from '../../requests/enrich-schema.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readNamedFile, readTextOrInput } from '../options/inputs.ts';
+import { addListOptions, type ListOptions } from '../options/list.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
@@ -14,9 +17,11 @@ import {
   collect,
   inputNames,
 } from '../options/options.ts';
+import { joinInto } from '../records/joined.ts';
+import { buyList, sourceOf } from '../records/lists.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 
-interface EnrichOptions extends PurchaseOptions {
+interface EnrichOptions extends PurchaseOptions, ListOptions {
   readonly schema?: string;
   readonly field?: string[];
 }
@@ -53,6 +58,7 @@ export function createEnrichCommand(context: Context): Command {
     ).argParser(collect),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to fill:'));
+  addListOptions(command, 'enrich');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
     (entityContext: string | undefined, given: EnrichOptions) => runEnrich(context, entityContext, given),
   );
@@ -66,6 +72,10 @@ async function runEnrich(
   const schema = checkSchemaLimits(await readSchema(options));
   const { checkJsonSchema } = await import('../../requests/json-schema.ts');
   const check = await checkJsonSchema(schema);
+  if (options.input !== undefined) {
+    const source = sourceOf(options, entityContext, 'entity-context');
+    return await buyEnrichments(context, { ...options, input: options.input, ...source }, schema);
+  }
   const text = await readTextOrInput(context, inputNames.entity_context, entityContext);
   const request = toEnrichRequest(text, schema, inputNames);
   const fields = Object.keys(schema.properties as object);
@@ -87,4 +97,28 @@ async function readSchema({ schema, field }: EnrichOptions): Promise<unknown> {
     'no fields are asked for: enrich takes --schema or --field',
     'As in --field "headcount:integer=number of employees".',
   );
+}
+
+async function buyEnrichments(
+  context: Context,
+  options: EnrichOptions & { readonly input: string },
+  schema: EnrichSchema,
+): Promise<void> {
+  const fields = Object.keys(schema.properties as object);
+  await buyList(context, options, {
+    kind: 'enrich',
+    field: 'entity_context',
+    takesEntities: true,
+    toBody: (text) => toEnrichRequest(text, schema, inputNames),
+    into: 'enrich',
+    join: (into) =>
+      joinInto(
+        into,
+        (answer) => answer.member('answer'),
+        fields.map((field) => ({ header: field, value: (record) => record.inner(into)?.member(field) })),
+        (answer) => failureOf('enrich', answer),
+      ),
+    keepsRecord: true,
+    terms: { schema: JSON.stringify(schema) },
+  });
 }

@@ -8,6 +8,7 @@ import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import { readTextArgument } from '../options/inputs.ts';
+import { addListOptions, type ListOptions } from '../options/list.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
@@ -15,9 +16,11 @@ import {
   argumentOf,
   inputNames,
 } from '../options/options.ts';
+import { itemsOf } from '../records/joined.ts';
+import { buyList, sourceOf } from '../records/lists.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 
-interface ExtractOptions extends PurchaseOptions {
+interface ExtractOptions extends PurchaseOptions, ListOptions {
   readonly instruction?: string;
   readonly limit?: number;
 }
@@ -43,7 +46,7 @@ export function createExtractCommand(context: Context): Command {
     )
     .addArgument(argumentOf('<type>', extractionTypes))
     .addArgument(
-      new Argument('<target>', 'a handle, a repository, or for web2list the URL of a public page'),
+      new Argument('[target]', 'a handle, a repository, or for web2list the URL of a public page'),
     );
   const options = [
     new Option(
@@ -56,25 +59,30 @@ export function createExtractCommand(context: Context): Command {
     ).argParser((value) => checkNumber(extractLimit, inputNames.limit, value)),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to extract:'));
+  addListOptions(command, undefined);
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
-    (type: string, target: string, given: ExtractOptions) => runExtract(context, type, target, given),
+    (type: string, target: string | undefined, given: ExtractOptions) =>
+      runExtract(context, type, target, given),
   );
 }
 
 async function runExtract(
   context: Context,
   type: string,
-  target: string,
+  target: string | undefined,
   options: ExtractOptions,
 ): Promise<void> {
   const { instruction, limit } = options;
   // Before standard input is read for an instruction that could not be used.
   checkExtractionType(type);
+  const source = sourceOf(options, target, 'target');
   const said =
     instruction === undefined
       ? undefined
       : await readTextArgument(context, inputNames.instruction, instruction);
-  const request = toExtractRequest(type, { target, instruction: said, limit }, inputNames);
+  if ('input' in source) return await buyExtractions(context, { ...options, ...source }, type, said);
+  const one = { target: source.argument, instruction: said, limit };
+  const request = toExtractRequest(type, one, inputNames);
   if (request.type === 'web2list' && limit !== undefined) {
     createNotes(context, options).warn(
       `web2list ignores --limit: it always brings up to ${web2listLimit} items`,
@@ -83,4 +91,26 @@ async function runExtract(
   const bought = await buy(context, options, 'extract', request, 'extracting');
   if (bought === undefined) return;
   bought.close(`${bought.records} ${bought.records === 1 ? 'item' : 'items'}`);
+}
+
+/** An item is a line of its own, which says whose it is. */
+async function buyExtractions(
+  context: Context,
+  options: ExtractOptions & { readonly input: string },
+  type: string,
+  instruction: string | undefined,
+): Promise<void> {
+  const { limit } = options;
+  const items = itemsOf(type);
+  await buyList(context, options, {
+    kind: 'extract',
+    field: 'target',
+    takesEntities: false,
+    toBody: (target) => toExtractRequest(type, { target, instruction, limit }, inputNames),
+    into: 'extract',
+    join: () => items,
+    layout: items.layout,
+    keepsRecord: false,
+    terms: { type, instruction, limit },
+  });
 }

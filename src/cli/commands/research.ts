@@ -1,11 +1,15 @@
 import { Argument, Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { arrayItems, JsonView } from '../../json/text.ts';
+import { failureOf } from '../../operations/kinds.ts';
 import { toDeepSearchRequest } from '../../requests/deep-search.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../options/inputs.ts';
+import { addListOptions, type ListOptions } from '../options/list.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
+import { joinInto } from '../records/joined.ts';
+import { buyList, sourceOf } from '../records/lists.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 
 const help: CommandHelp = {
@@ -25,14 +29,22 @@ const help: CommandHelp = {
 export function createResearchCommand(context: Context): Command {
   const command = new Command('research')
     .description('Answers a question from the web, with citations. It can take a quarter of an hour.')
-    .addArgument(new Argument('<query>', 'the question; - for stdin, @file for a file'));
+    .addArgument(new Argument('[query]', 'the question; - for stdin, @file for a file'));
+  addListOptions(command, 'research');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
-    (query: string, options: PurchaseOptions) => runResearch(context, query, options),
+    (query: string | undefined, options: PurchaseOptions & ListOptions) =>
+      runResearch(context, query, options),
   );
 }
 
-async function runResearch(context: Context, query: string, options: PurchaseOptions): Promise<void> {
-  const text = await readTextArgument(context, inputNames.query, query);
+async function runResearch(
+  context: Context,
+  query: string | undefined,
+  options: PurchaseOptions & ListOptions,
+): Promise<void> {
+  const source = sourceOf(options, query, 'query');
+  if ('input' in source) return await buyResearch(context, { ...options, ...source });
+  const text = await readTextArgument(context, inputNames.query, source.argument);
   const request = toDeepSearchRequest(text, inputNames);
   const bought = await buy(context, options, 'research', request, 'researching');
   if (bought === undefined) return;
@@ -40,4 +52,29 @@ async function runResearch(context: Context, query: string, options: PurchaseOpt
     new JsonView(bought.text).inner('answer')?.member('Citations') ?? 'null',
   ).length;
   bought.close(`answered, ${citations} ${citations === 1 ? 'citation' : 'citations'}`);
+}
+
+async function buyResearch(
+  context: Context,
+  options: PurchaseOptions & ListOptions & { readonly input: string },
+): Promise<void> {
+  await buyList(context, options, {
+    kind: 'research',
+    field: 'query',
+    takesEntities: false,
+    toBody: (text) => toDeepSearchRequest(text, inputNames),
+    into: 'research',
+    join: (into) =>
+      joinInto(
+        into,
+        (answer) => answer.member('answer'),
+        [
+          { header: into, value: (record) => record.inner(into)?.member('Result') ?? record.member(into) },
+          { header: `${into}_citations`, value: (record) => record.inner(into)?.member('Citations') },
+        ],
+        (answer) => failureOf('research', answer),
+      ),
+    keepsRecord: true,
+    terms: {},
+  });
 }

@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
+import { createNotes } from '../messages/notes.ts';
 import type { ConnectionOptions } from '../options/options.ts';
 import { colorOf } from './color.ts';
 
@@ -37,6 +38,38 @@ export async function withSpinner<T>(
     await spinner.stop();
   }
 }
+
+/** Runs `work` under a spinner that shows what it is told; where stderr is no terminal, a line every half minute. */
+export async function withProgress<T>(
+  context: Context,
+  options: ConnectionOptions,
+  work: (show: (label: string) => void) => Promise<T>,
+): Promise<T> {
+  const { clock, stderr } = context;
+  const { say } = createNotes(context, options);
+  const start = clock.monotonic();
+  let shown = 'reading';
+  const label = (): string => `${shown}, ${waitedFor(Math.floor((clock.monotonic() - start) / 1000))}`;
+  const spinner = openSpinner(context, options, label);
+  let cancel = (): void => {};
+  const tick = (): void => {
+    if (!stderr.isTerminal) say(label());
+    cancel = clock.after(longMs, tick);
+  };
+  cancel = clock.after(longMs, tick);
+  try {
+    return await work((told) => {
+      shown = told;
+      spinner.update();
+    });
+  } finally {
+    cancel();
+    await spinner.stop();
+  }
+}
+
+/** Between two lines of a long run, where stderr is a file. */
+const longMs = 30_000;
 
 /** Runs `work` under a spinner that says how long it has waited: some answers take a quarter of an hour. */
 export async function withWaiting<T>(

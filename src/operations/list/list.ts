@@ -68,7 +68,13 @@ async function work<Kind extends AnswerKind>(
   const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
   let end: ListEnd;
   try {
-    end = await workThrough(shop, { ...order, keyBase: order.run ?? operationId }, stored, delivery, listener);
+    end = await workThrough(
+      shop,
+      { ...order, keyBase: order.run ?? operationId },
+      stored,
+      delivery,
+      listener,
+    );
   } finally {
     await stored.close();
   }
@@ -117,7 +123,8 @@ async function findUnfinished<Kind extends AnswerKind>(
   const { operations } = await readOperations(state);
   const same = operations.findLast(({ entries: [intent, ...rest] }) => {
     if (intent.command !== listKinds[kind] || intent.origin !== connection.origin) return false;
-    if (intent.output !== terms.output || comparable(intent.options) !== comparable(terms.options)) return false;
+    if (intent.output !== terms.output || comparable(intent.options) !== comparable(terms.options))
+      return false;
     return rest.findLast(({ type }) => type === 'terminal') === undefined || !isComplete(rest);
   });
   if (same === undefined) return undefined;

@@ -111,7 +111,8 @@ export async function workThrough<Kind extends AnswerKind>(
   let wakeReader = (): void => {};
 
   const stopWith = (error: unknown): void => {
-    stop ??= error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error });
+    stop ??=
+      error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error });
     wake();
     wakeReader();
   };
@@ -160,7 +161,8 @@ export async function workThrough<Kind extends AnswerKind>(
       try {
         if (stop !== undefined) throw stop;
         const begun = await stored.keyOf(row.digest);
-        const key = begun ?? (again ? ids.idempotencyKey() : keyOf(work.keyBase, kinds[work.kind].endpoint, row));
+        const key =
+          begun ?? (again ? ids.idempotencyKey() : keyOf(work.keyBase, kinds[work.kind].endpoint, row));
         if (begun === undefined) await stored.intend({ ...row, key });
         const { text, requestId } = await send(body, key, late.signal);
         end = { state: 'answered', answer: text, requestId };
@@ -211,7 +213,9 @@ export async function workThrough<Kind extends AnswerKind>(
       if (result.state === 'unknown') counts.unknown++;
       await listener.failed(row, result);
       if (work.onError === 'stop') {
-        stopWith(new LeadpipeError('partial', `row ${row.number}: ${result.message}`, { type: 'row_failed' }));
+        stopWith(
+          new LeadpipeError('partial', `row ${row.number}: ${result.message}`, { type: 'row_failed' }),
+        );
       }
     }
     listener.progress(counts, slots);
@@ -271,6 +275,11 @@ function isOfRow(error: unknown): error is RequestError {
 
 function toFailed({ outcome, message, details }: RequestError): RowEnd {
   const { charged = 'maybe', requestId } = details;
-  return { state: charged === 'no' && outcome !== 'unknown' ? 'failed' : 'unknown', outcome, message, requestId, charged };
+  return {
+    state: charged === 'no' && outcome !== 'unknown' ? 'failed' : 'unknown',
+    outcome,
+    message,
+    requestId,
+    charged,
+  };
 }
-
