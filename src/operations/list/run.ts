@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { type Client, requests } from '../../client.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
@@ -105,6 +106,8 @@ export async function workThrough<Kind extends AnswerKind>(
   const items: Item[] = [];
   const underWay = new Map<bigint, Promise<RowEnd>>();
   const late = new AbortController();
+  // Each request listens to it, and that is no leak.
+  setMaxListeners(0, late.signal);
   let stop: LeadpipeError | undefined;
   let isRead = false;
   let wake = (): void => {};

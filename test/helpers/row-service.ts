@@ -1,0 +1,94 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createRandom } from './chaos-proxy.ts';
+
+export interface RowServiceOptions {
+  /** Milliseconds that an answer takes. */
+  readonly latencyMs?: number;
+  /** Requests at once; more are refused with 429. */
+  readonly mostAtOnce?: number;
+  /** Of 1: how often something goes wrong, before or after the request is carried out. */
+  readonly faults?: number;
+  readonly seed?: string;
+  /** Credits of the account: 402 when they are used up. */
+  readonly credits?: number;
+}
+
+/** A service that looks up contacts, and keeps books. */
+export interface RowService {
+  readonly url: string;
+  /** What was charged, by idempotency key. */
+  readonly charged: ReadonlyMap<string, string>;
+  /** Every request that came, refused ones too. */
+  requests(): number;
+  /** The most that were under way at once. */
+  most(): number;
+  readonly refusals: ReadonlyMap<number, number>;
+  close(): Promise<void>;
+}
+
+export async function startRowService(options: RowServiceOptions = {}): Promise<RowService> {
+  const { latencyMs = 1, mostAtOnce = 1000, faults = 0, credits = Number.POSITIVE_INFINITY } = options;
+  const random = createRandom(options.seed ?? 'rows');
+  const charged = new Map<string, string>();
+  const refusals = new Map<number, number>();
+  let requests = 0;
+  let open = 0;
+  let most = 0;
+
+  function refuse(response: ServerResponse, status: number, type: string, headers = {}): void {
+    refusals.set(status, (refusals.get(status) ?? 0) + 1);
+    response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': `req_${requests}`, ...headers });
+    response.end(JSON.stringify({ error: { type, message: `refused: ${type}` } }));
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
+    const key = String(request.headers['idempotency-key']);
+    requests++;
+    if (open >= mostAtOnce) return refuse(response, 429, 'concurrency_limit', { 'retry-after': '0' });
+    open++;
+    most = Math.max(most, open);
+    try {
+      const luck = random();
+      if (luck < faults / 3) return void request.socket.destroy();
+      await new Promise((resolve) => setTimeout(resolve, latencyMs));
+      if (luck < (2 * faults) / 3) return refuse(response, 500, 'internal_error');
+      if (charged.has(key)) return refuse(response, 409, 'request_already_exists');
+      if (charged.size >= credits) return refuse(response, 402, 'insufficient_credits');
+      charged.set(key, body);
+      if (luck < faults) return void request.socket.destroy();
+      const { contact_type, objective } = JSON.parse(body);
+      response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': `req_${requests}` });
+      response.end(
+        JSON.stringify({
+          object: 'contact_search_result',
+          request: { contact_type, objective },
+          result: { content: `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`, reference: null },
+          created_at: '2026-01-01T00:00:00Z',
+        }),
+      );
+    } finally {
+      open--;
+    }
+  }
+
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece) => pieces.push(piece));
+    request.on('end', () => void answer(request, response, Buffer.concat(pieces).toString()));
+  });
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    charged,
+    requests: () => requests,
+    most: () => most,
+    refusals,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
