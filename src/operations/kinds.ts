@@ -108,6 +108,9 @@ export type AnswerKind = KindsWith<{ keeps: 'answer' }>;
 /** Those whose records stay on this machine. */
 export type KeptKind = KindsWith<{ keeps: 'leads' | 'answer' }>;
 
+/** Those of many rows. */
+export type ListKind = KindsWith<{ keeps: 'rows' }>;
+
 /** The request of each paid kind. */
 export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
 
@@ -118,6 +121,12 @@ export function kindOf(name: string): Kind | undefined {
 
 function isKind(name: string): name is KindName {
   return Object.hasOwn(kinds, name);
+}
+
+/** Pure: the kind of the rows of a list; undefined for what is none. */
+export function rowsOf(name: string): { readonly list: ListKind; readonly row: AnswerKind } | undefined {
+  const found = Object.entries(listKinds).find(([, list]) => list === name);
+  return found && { list: found[1], row: found[0] as AnswerKind };
 }
 
 /** Pure: whether the records of this kind stay on this machine. */

@@ -10,8 +10,11 @@ export interface RetryBudget {
   leftMs: number;
 }
 
-/** Told of each wait before another attempt, and what it is for: a `busy` service wants fewer requests at once. */
-export type WaitListener = (error: RequestError, ms: number) => void;
+/**
+ * Told of each wait before another attempt, and what it is for. False means that the error is wanted at once: whoever sends
+ * many requests waits in its own way for a service that is busy.
+ */
+export type WaitListener = (error: RequestError, ms: number) => boolean | undefined;
 
 export interface Retrying {
   readonly clock: Clock;
@@ -54,7 +57,7 @@ export async function withRetries<T>(
     const wait = waitOf(error, endpoint, tries, elapsed, retrying);
     if (wait === undefined) throw doubt === undefined ? error : inDoubt(doubt, error, endpoint);
     if (isDoubtful(error.fault, endpoint)) doubt = error;
-    retrying.waits?.(error, wait);
+    if (retrying.waits?.(error, wait) === false) throw error;
     retrying.trace?.(`again in ${Math.round(wait)} ms: ${error.message}`);
     await pause(retrying.clock, wait, signal, doubt === undefined ? 'no' : 'maybe');
   }

@@ -38,7 +38,11 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
 
   function refuse(response: ServerResponse, status: number, type: string, headers = {}): void {
     refusals.set(status, (refusals.get(status) ?? 0) + 1);
-    response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': `req_${requests}`, ...headers });
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'x-request-id': `req_${requests}`,
+      ...headers,
+    });
     response.end(JSON.stringify({ error: { type, message: `refused: ${type}` } }));
   }
 

@@ -102,6 +102,6 @@ async function buyContacts(
         () => undefined,
       ),
     keepsRecord: true,
-    terms: { type },
+    terms: { contact_type: type },
   });
 }

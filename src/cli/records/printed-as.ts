@@ -1,4 +1,4 @@
-import { type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
+import { type BodyOf, kinds, type ListKind, type PaidKind } from '../../operations/kinds.ts';
 import {
   contactLayout,
   enrichLayout,
@@ -21,6 +21,20 @@ const looks: { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => Looks['layou
   enrich: ({ enrich_fields: { properties } }) => enrichLayout(Object.keys(properties as object)),
   extract: () => itemsLayout,
 };
+
+/** How the answers of a list are laid out when they are shown again, without the rows that they were bought for. */
+export function answersAs(list: ListKind, { schema }: Readonly<Record<string, unknown>>): Looks['layout'] {
+  switch (list) {
+    case 'contact list':
+      return contactLayout;
+    case 'research list':
+      return researchLayout;
+    case 'enrich list':
+      return enrichLayout(Object.keys(JSON.parse(String(schema)).properties));
+    case 'extract list':
+      return itemsLayout;
+  }
+}
 
 /** Pure: how the records of a purchase are printed. */
 export function printedAs<Kind extends PaidKind>(kind: Kind, body: BodyOf<Kind>): Looks {

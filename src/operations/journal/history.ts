@@ -3,6 +3,7 @@ import { isLocked } from '../../files/folder-lock.ts';
 import { isTask, kindOf } from '../kinds.ts';
 import {
   folderOf,
+  type Intent,
   type JournalEntry,
   listOperations,
   readOperation,
@@ -10,6 +11,7 @@ import {
   toDamageLine,
 } from './journal.ts';
 import { countStoredLeads } from './leads.ts';
+import { countAnsweredRows } from './rows.ts';
 
 /**
  * How a purchase stands. `unknown`: sent, and no answer was seen. `interrupted`: left before its end, with what
@@ -52,7 +54,7 @@ export async function readHistory(stateDir: string): Promise<History> {
   for (const operationId of (await listOperations(stateDir)).reverse()) {
     try {
       const operation = await readOperation(stateDir, operationId);
-      if (operation?.entries[0].idempotency_key === undefined) continue;
+      if (operation === undefined || !isPurchase(operation)) continue;
       records.push(await readHistoryRecord(stateDir, operation));
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
@@ -71,8 +73,17 @@ export async function readHistoryRecord(
   const folder = folderOf(stateDir, operation.operationId);
   // Leads are stored before they are printed, and counted by the journal a little later.
   const isOver = lastOf(operation.entries, 'terminal') !== undefined;
-  const stored = isOver ? 0 : await countStoredLeads(folder).catch(() => 0);
+  const stored = isOver ? 0 : await countStored(folder, operation.entries[0].command).catch(() => 0);
   return toHistoryRecord(operation, await isLocked(folder), stored);
+}
+
+/** What is paid for: a purchase, or a list of them. */
+function isPurchase({ entries: [{ command, idempotency_key }] }: StoredOperation): boolean {
+  return idempotency_key !== undefined || kindOf(command)?.keeps === 'rows';
+}
+
+async function countStored(folder: string, command: string): Promise<number> {
+  return kindOf(command)?.keeps === 'rows' ? await countAnsweredRows(folder) : await countStoredLeads(folder);
 }
 
 /** Pure: how a purchase stands; `isRunning` when a process has it, `stored` leads beside the journal of one that is not over. */
@@ -91,7 +102,7 @@ function toHistoryRecord(
   return {
     operation_id: operationId,
     time: intent.time,
-    command: toCommandWords(intent.command, intent.body),
+    command: toCommandWords(intent),
     state,
     leads: terminal?.leads ?? (brought > 0 ? brought : (batch?.delivered ?? toPageCount(entries))),
     leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
@@ -143,9 +154,9 @@ function toPageCount(entries: readonly JournalEntry[]): number | null {
 }
 
 /** What it is about stands beside the name, as the user gave it. */
-function toCommandWords(command: string, body = '{}'): string {
+function toCommandWords({ command, body = '{}', options }: Intent): string {
   const subject = kindOf(command)?.subject;
-  const words = JSON.parse(body) as Record<string, unknown>;
+  const words: Record<string, unknown> = { ...options, ...JSON.parse(body) };
   const about = subject === null || subject === undefined ? undefined : words[subject];
   return about === undefined ? command : `${command} ${about}`;
 }

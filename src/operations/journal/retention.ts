@@ -6,6 +6,7 @@ import { writeWhole } from '../../files/whole-file.ts';
 import { answerFile, garbledFile } from './answers.ts';
 import { folderOf, listOperations, readOperation, toOwnHint } from './journal.ts';
 import { leadsFile } from './leads.ts';
+import { rowsFile } from './rows.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one; for as long as the journal is there, nothing is bought twice unseen. */
@@ -83,7 +84,9 @@ export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
 
 async function removeAnswers(folder: string): Promise<boolean> {
   const old = (await entriesOf(folder)).filter((name) =>
-    [leadsFile, answerFile, garbledFile, `${answerFile}.part`, `${garbledFile}.part`].includes(name),
+    [leadsFile, rowsFile, answerFile, garbledFile, `${answerFile}.part`, `${garbledFile}.part`].includes(
+      name,
+    ),
   );
   for (const name of old) await rm(join(folder, name), { force: true });
   return old.length > 0;

@@ -3,11 +3,11 @@ import { LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import type { Delivery, OpenDelivery, Resumed } from '../delivery.ts';
 import { folderOf, type Journal, readOperations, type StoredOperation } from '../journal/journal.ts';
+import { openStoredRows } from '../journal/rows.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
 import { checkSameBuyer, goOnWith, type OutputTerms, type Shop, toIntent, withIntent } from '../purchase.ts';
 import { type ListCounts, type ListEnd, type ListListener, type ListWork, workThrough } from './run.ts';
-import { openStoredRows } from './stored-rows.ts';
 
 export interface ListOrder<Kind extends AnswerKind> extends Omit<ListWork<Kind>, 'keyBase'> {
   /** The name of a run: rows that it has bought are not bought again, on whichever machine. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { type Client, requests } from '../../client.ts';
+import { wait } from '../../clock.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
@@ -8,11 +9,11 @@ import { RequestError, StoppedError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
 import type { Request } from '../../transport/request.ts';
 import type { Delivery } from '../delivery.ts';
+import { digestOf } from '../journal/digests.ts';
+import type { RowEnd, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
-import { digestOf } from './digests.ts';
 import { createSlots } from './slots.ts';
-import type { RowEnd, StoredRows } from './stored-rows.ts';
 
 /** What becomes of a row: how its request ended, or why it was never sent. */
 export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
@@ -78,7 +79,9 @@ const stoppingFaults: readonly Fault[] = [
   'undocumented',
 ];
 /** How often a row that the service had no room for goes back to the others. */
-const mostTurns = 5;
+const mostTurns = 30;
+/** Between two turns, where the service does not say how long. */
+const turnMs = 500;
 /** Requests under way when the run is stopped have this long to bring their answers. */
 const graceMs = 600;
 
@@ -97,9 +100,8 @@ export async function workThrough<Kind extends AnswerKind>(
   const { endpoint } = kinds[work.kind];
   const toRequest = requests[endpoint] as (body: object, key: string) => Request;
   const slots = createSlots(clock, work.concurrency);
-  const client = connection.newClient((error) => {
-    if (error.fault === 'busy') slots.busy();
-  });
+  // A row that the service has no room for goes back to the others.
+  const client = connection.newClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
   const counts = { done: 0, failed: 0, unknown: 0, reused: 0 };
   const window = Math.max(256, 16 * work.concurrency);
@@ -160,7 +162,9 @@ export async function workThrough<Kind extends AnswerKind>(
   ): Promise<RowEnd> {
     for (let turn = 1; ; turn++) {
       await slots.take();
-      let end: RowEnd;
+      const since = clock.monotonic();
+      let end: RowEnd | undefined;
+      let waitMs = 0;
       try {
         if (stop !== undefined) throw stop;
         const begun = await stored.keyOf(row.digest);
@@ -174,13 +178,16 @@ export async function workThrough<Kind extends AnswerKind>(
           stopWith(error);
           throw error;
         }
-        if (error.fault === 'busy') {
-          slots.busy();
-          if (turn < mostTurns) continue;
-        }
+        if (error.fault === 'busy') slots.busy(since);
         end = toFailed(error);
+        if (error.fault === 'busy' && turn < mostTurns) end = undefined;
+        waitMs = error.retryAfterMs ?? context.random() * turnMs;
       } finally {
         slots.free();
+      }
+      if (end === undefined) {
+        await wait(clock, waitMs, signal);
+        continue;
       }
       await stored.settle(row.digest, row.number, end);
       return end;

@@ -5,16 +5,14 @@ export interface Slots {
   /** Resolves when there is room; the caller frees it. Rejects when the signal aborts. */
   take(): Promise<void>;
   free(): void;
-  /** The service has refused a request because of too many at once. */
-  busy(): void;
+  /** The service has refused a request of that time (monotonic) because of too many at once. */
+  busy(since: number): void;
   readonly allowed: number;
   readonly used: number;
 }
 
 /** Without a refusal for this long, one more is allowed. */
 const quietMs = 2000;
-/** Refusals of requests that went out together are one. */
-const togetherMs = 500;
 
 /** `most` is what was asked for, and never exceeded. Halved on a refusal, it grows again one by one. */
 export function createSlots(clock: Clock, most: number): Slots {
@@ -45,11 +43,11 @@ export function createSlots(clock: Clock, most: number): Slots {
       used--;
       admit();
     },
-    busy() {
-      const now = clock.monotonic();
-      if (now - changed < togetherMs && allowed < most) return;
+    busy(since) {
+      // Those that went out before the last change say nothing about it.
+      if (since < changed && allowed < most) return;
       allowed = Math.max(1, Math.floor(allowed / 2));
-      changed = now;
+      changed = clock.monotonic();
     },
     get allowed() {
       return allowed;

@@ -5,9 +5,10 @@ import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { type HistoryRecord, readHistoryRecord } from '../../../operations/journal/history.ts';
-import { folderOf, listOperations, readOperation } from '../../../operations/journal/journal.ts';
+import { folderOf, type Intent, listOperations, readOperation } from '../../../operations/journal/journal.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
-import { isKept, kinds, recordsOf } from '../../../operations/kinds.ts';
+import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
+import { isKept, kinds, recordsOf, rowsOf } from '../../../operations/kinds.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
@@ -17,7 +18,7 @@ import {
   type RecordOptions,
   type ReportOptions,
 } from '../../options/options.ts';
-import { printedAs } from '../../records/printed-as.ts';
+import { answersAs, printedAs } from '../../records/printed-as.ts';
 import { withOutput } from '../../records/record-output.ts';
 import { toNextCommand, toNothingKept, toUnknownOperation } from './next-step.ts';
 
@@ -58,6 +59,10 @@ async function runHistoryShow(
   const folder = folderOf(state, operationId);
   const record = await readHistoryRecord(state, operation);
   const [{ command, body = '{}' }] = operation.entries;
+  const list = rowsOf(command);
+  if (list !== undefined && (await hasRows(folder))) {
+    return await showAnswers(context, options, record, list, operation.entries[0]);
+  }
   const kind = isKept(command) ? command : undefined;
   const keeps = kind === undefined ? 'nothing' : kinds[kind].keeps;
   const answer = keeps === 'answer' ? await readAnswer(folder) : undefined;
@@ -106,4 +111,24 @@ function toDamagedLeads({ leads, request_id }: HistoryRecord, shown: number, fol
     hint: 'They are printed; leadpipe has changed nothing.',
     ...(request_id === null ? {} : { requestId: request_id }),
   });
+}
+
+/** The answers that a list has bought, in the order in which they came. */
+async function showAnswers(
+  context: Context,
+  options: HistoryShowOptions,
+  record: HistoryRecord,
+  { list, row }: NonNullable<ReturnType<typeof rowsOf>>,
+  intent: Intent,
+): Promise<void> {
+  const { settings } = await readProfile(context, undefined);
+  const printed = { shape: 'list', layout: answersAs(list, intent.options), settings } as const;
+  await withOutput(context, options, printed, async (output) => {
+    for await (const answer of readStoredAnswers(folderOf(context.directories.state, record.operation_id))) {
+      await output.write(await recordsOf(row, answer, context.signal));
+    }
+  });
+  createNotes(context, options).say(
+    `${record.state} · ${record.leads} answers, without the rows that they were bought for · operation ${record.operation_id}`,
+  );
 }

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Charged, ConfigurationError, LocalIoError, type Outcome } from '../../errors.ts';
 import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
-import { fromCheckedLine, isTorn, toCheckedLine } from '../journal/checked-lines.ts';
+import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
 import { createDigests, type Place, type RowState } from './digests.ts';
 
 /** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
@@ -170,13 +170,20 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   };
 }
 
-/** How many rows have an answer, and how many have not; for the history. Undefined where there are none (any more). */
-export async function countStoredRows(folder: string): Promise<number | undefined> {
-  const there = await stat(join(folder, rowsFile)).catch(() => undefined);
-  if (there === undefined) return undefined;
+/** How many rows have an answer that can be read. Throws LocalIoError. */
+export async function countAnsweredRows(folder: string): Promise<number> {
   let answered = 0;
+  if (!(await hasRows(folder))) return answered;
   for await (const _ of readStoredAnswers(folder)) answered++;
   return answered;
+}
+
+/** Whether answers of rows are there (still). */
+export async function hasRows(folder: string): Promise<boolean> {
+  return await stat(join(folder, rowsFile)).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The answers, in the order in which they came. Throws LocalIoError. */

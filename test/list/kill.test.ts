@@ -1,0 +1,118 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createRandom } from '../helpers/chaos-proxy.ts';
+import { type RowService, startRowService } from '../helpers/row-service.ts';
+import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+
+/** A list that is killed again and again: LIST_ROWS rows, LIST_KILLS times; the soak has more of both. */
+const rows = Number(process.env.LIST_ROWS ?? 240);
+const kills = Number(process.env.LIST_KILLS ?? 10);
+const seed = process.env.LEADPIPE_SEED ?? 'kills';
+const text = `objective,id\n${Array.from({ length: rows }, (_, at) => `person ${at},${at}`).join('\n')}\n`;
+
+let service: RowService;
+beforeEach(async () => {
+  service = await startRowService({ latencyMs: 5 });
+});
+afterEach(() => service.close());
+
+interface Machine {
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+}
+
+function createMachine(): Machine {
+  const home = temporaryFolder();
+  const cwd = join(home, 'work');
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, 'list.csv'), text);
+  return { cwd, env: { ...bareEnvironment(home), ...pointedAt(service.url) } };
+}
+
+const list = (...more: string[]) => [
+  'contact',
+  'email',
+  '--input',
+  'list.csv',
+  '--concurrency',
+  '8',
+  '-q',
+  ...more,
+];
+
+/** Runs the list, and kills it when the service has seen so many further requests. */
+async function runKilledAfter(machine: Machine, args: readonly string[], requests: number) {
+  const until = service.requests() + requests;
+  const child = start(args, machine);
+  const ended = resultOf(child);
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  while (!isOver && service.requests() < until) await new Promise((resolve) => setTimeout(resolve, 2));
+  child.kill('SIGKILL');
+  return await ended;
+}
+
+/** What the rows of an output say: an answer, or that it was lost. */
+function rowsOf(output: string): { readonly answered: number; readonly lost: number } {
+  const lines = output.trimEnd().split('\r\n').slice(1);
+  const ids = lines.map((line) => line.split(',')[1]);
+  expect(ids).toEqual(Array.from({ length: rows }, (_, at) => String(at)));
+  const answered = lines.filter(
+    (line, at) => line === `person ${at},${at},person.${at}@example.com,,`,
+  ).length;
+  const lost = lines.filter((line) => /^[^,]*,\d+,,,./.test(line)).length;
+  expect(answered + lost).toBe(rows);
+  return { answered, lost };
+}
+
+function expectChargedOnce(): void {
+  const bodies = [...service.charged.values()];
+  expect(new Set(bodies).size).toBe(bodies.length);
+  expect(bodies).toHaveLength(rows);
+}
+
+it.each([
+  ['in a file', ['-o', 'out.csv']],
+  ['added to a file', ['-o', 'out.csv', '--append']],
+])(
+  `a list of ${rows} rows, killed ${kills} times, ends with every row once, charged once: %s (LEADPIPE_SEED=${seed})`,
+  async (_, more) => {
+    const machine = createMachine();
+    const random = createRandom(seed);
+    for (let kill = 0; kill < kills; kill++) {
+      await runKilledAfter(machine, list(...more), Math.ceil((random() * 2 * rows) / kills));
+    }
+    const last = await run(list(...more), machine);
+    const output = readFileSync(join(machine.cwd, 'out.csv'), 'utf8');
+    const { lost } = rowsOf(output);
+    // Whose answer was under way when a run was killed: paid for, and said so.
+    expect(last.code).toBe(lost === 0 ? 0 : 3);
+    expect(lost).toBeLessThanOrEqual(8 * kills);
+    expectChargedOnce();
+  },
+  600_000,
+);
+
+it('four shards on four machines, one killed and begun again elsewhere: the whole, and no row bought twice', async () => {
+  const shards = await Promise.all(
+    [0, 1, 2, 3].map(async (index) => {
+      const args = list('-o', 'out.csv', '--shard', `${index}/4`, '--run', 'october');
+      let machine = createMachine();
+      if (index === 2) {
+        await runKilledAfter(machine, args, 20);
+        machine = createMachine();
+      }
+      const { code } = await run(args, machine);
+      return { code, output: readFileSync(join(machine.cwd, 'out.csv'), 'utf8') };
+    }),
+  );
+  const lines = shards.flatMap(({ output }) => output.trimEnd().split('\r\n').slice(1));
+  expect(lines.map((line) => Number(line.split(',')[1])).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: rows }, (_, at) => at),
+  );
+  expect(shards.map(({ code }) => code)).toEqual([0, 0, 3, 0]);
+  expectChargedOnce();
+}, 600_000);

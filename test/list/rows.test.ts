@@ -1,0 +1,230 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RowService, startRowService } from '../helpers/row-service.ts';
+import { bareEnvironment, pointedAt, run, start, temporaryFolder } from '../helpers/run.ts';
+
+let service: RowService;
+let cwd: string;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  service = await startRowService();
+  const home = temporaryFolder();
+  cwd = join(home, 'work');
+  mkdirSync(cwd);
+  env = { ...bareEnvironment(home), ...pointedAt(service.url) };
+});
+afterEach(() => service.close());
+
+const contacts = (...args: string[]) => run(['contact', 'email', ...args], { env, cwd });
+const write = (name: string, text: string | Buffer): void => writeFileSync(join(cwd, name), text);
+const read = (name: string): string => readFileSync(join(cwd, name), 'utf8');
+const jsonLines = (text: string): unknown[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+const asked = (): string[] => [...service.charged.values()].map((body) => JSON.parse(body).objective).sort();
+
+const found = (objective: string) => ({
+  content: `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`,
+  reference: null,
+});
+
+describe('an input', () => {
+  it.each([
+    ['csv', 'list.csv', 'objective,id\nAda,1\n"Bo, Berlin",2\n', []],
+    ['csv with semicolons', 'list.csv', 'id;objective\n1;Ada\n2;Bo, Berlin\n', []],
+    ['csv with tabs, by its extension', 'list.tsv', 'id\tobjective\n1\tAda\n2\tBo, Berlin\n', []],
+    ['csv by its content', 'list', 'id|objective\n1|Ada\n2|Bo, Berlin\n', []],
+    [
+      'csv with the mark of UTF-8 and CRLF',
+      'list.csv',
+      '\ufeffobjective,id\r\nAda,1\r\n"Bo, Berlin",2\r\n',
+      [],
+    ],
+    ['jsonl', 'list.jsonl', '{"objective":"Ada","id":"1"}\n\n{"objective":"Bo, Berlin","id":"2"}', []],
+    ['lines', 'list.txt', 'Ada\r\nBo, Berlin\n', []],
+    ['lines by its content', 'list', 'Ada\nBo, Berlin\n', []],
+    ['lines, because it is said', 'list.csv', 'Ada\nBo, Berlin\n', ['--input-format', 'text']],
+  ])('is %s', async (_, name, text, more) => {
+    write(name, text);
+    const { code, stdout } = await contacts('--input', name, ...more);
+    expect(code).toBe(0);
+    expect(asked()).toEqual(['Ada', 'Bo, Berlin']);
+    expect(jsonLines(stdout)).toMatchObject([
+      { objective: 'Ada', email: found('Ada') },
+      { objective: 'Bo, Berlin', email: found('Bo, Berlin') },
+    ]);
+  });
+
+  it.each(['utf16le', 'utf16be'])('is %s with its mark', async (encoding) => {
+    const bytes = Buffer.from('\ufeffobjective,id\nÄda,1\n', 'utf16le');
+    write('list.csv', encoding === 'utf16le' ? bytes : bytes.swap16());
+    expect(await contacts('--input', 'list.csv')).toMatchObject({ code: 0 });
+    expect(asked()).toEqual(['Äda']);
+  });
+
+  it.each([
+    ['Latin-1', Buffer.from('objective\nJos\xe9\n', 'latin1'), [], 'neither UTF-8 nor UTF-16'],
+    ['UTF-16 without its mark', Buffer.from('objective\nAda\n', 'utf16le'), [], 'neither UTF-8 nor UTF-16'],
+    ['empty', Buffer.from(' \n\n'), [], 'is empty'],
+    [
+      'without a column to send',
+      Buffer.from('a,b\n1,2\n'),
+      ['--input-format', 'csv'],
+      'no column "objective"',
+    ],
+    ['with nothing to send', Buffer.from('{"a":1}\n'), [], 'no field "objective"'],
+    ['with a place that is taken', Buffer.from('objective,email\nAda,x\n'), [], 'have "email" already'],
+  ])('that is %s is refused, and costs nothing', async (_, bytes, more, message) => {
+    write('list', bytes);
+    const { code, stderr } = await contacts('--input', 'list', ...more);
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    expect(service.requests()).toBe(0);
+  });
+
+  it('of leads says by itself what to send, and keeps every number as it is', async () => {
+    const lead = '{"name":"Acme","links":{"website":"https://acme.example"},"id":12345678901234567890}';
+    const { stdout } = await run(['contact', 'email', '--input', '-'], { env, cwd, stdin: `${lead}\n` });
+    expect(asked()).toEqual(['Acme, https://acme.example']);
+    expect(stdout).toBe(
+      `${lead.slice(0, -1)},"email":{"content":"acme.https.acme.example@example.com","reference":null}}\n`,
+    );
+  });
+
+  it('has a template for what is sent', async () => {
+    write('list.csv', 'who,site\nAda,a.example\n');
+    await contacts('--input', 'list.csv', '--template', '{who} at {site} {{x}}');
+    expect(asked()).toEqual(['Ada at a.example {x}']);
+  });
+});
+
+describe('the output', () => {
+  it('as CSV has the columns of the input, then those of the answer', async () => {
+    write('list.csv', 'id,objective\n007,Ada\n');
+    const { stdout } = await contacts('--input', 'list.csv', '-f', 'csv', '--into', 'work');
+    expect(stdout).toBe('id,objective,work,work_reference,work_error\r\n007,Ada,ada@example.com,,\r\n');
+  });
+
+  it('has every row once, in the order of the input, with the reason where there is no answer', async () => {
+    write('list.csv', `objective,id\nAda,1\n${'x'.repeat(6000)},2\nBo,3,4\n,5\nCy,6\n`);
+    const { code, stdout, stderr } = await contacts('--input', 'list.csv', '--errors', 'failed.csv');
+    expect(code).toBe(3);
+    expect(stderr).toContain('3 of 5 rows have no answer');
+    expect(jsonLines(stdout)).toMatchObject([
+      { objective: 'Ada', email: found('Ada') },
+      { email: null, email_error: expect.stringContaining('line 3') },
+      { email: null, email_error: 'line 4 has 3 cells, and the header has 2' },
+      { id: '5', email: null, email_error: expect.stringContaining('line 5') },
+      { objective: 'Cy', email: found('Cy') },
+    ]);
+    const [header, , second] = read('failed.csv').split('\r\n');
+    expect(header).toBe('objective,id,line,error,request_id,charged');
+    expect(second).toBe(',,4,"line 4 has 3 cells, and the header has 2",,no');
+  });
+
+  it('begins before the input has ended', async () => {
+    const child = start(['contact', 'email', '--input', '-'], { env, cwd });
+    // The helper has closed it: a pipe of our own is needed.
+    child.kill();
+    const { spawn } = await import('node:child_process');
+    const { command } = await import('../helpers/run.ts');
+    const piped = spawn(process.execPath, [command, 'contact', 'email', '--input', '-'], {
+      env,
+      cwd,
+      stdio: 'pipe',
+    });
+    piped.stdin.write('Ada\n');
+    const first = await new Promise<string>((resolve) =>
+      piped.stdout.once('data', (piece) => resolve(String(piece))),
+    );
+    expect(JSON.parse(first)).toMatchObject({ objective: 'Ada' });
+    piped.stdin.end('Bo\n');
+    expect(await new Promise((resolve) => piped.on('close', resolve))).toBe(0);
+    expect(asked()).toEqual(['Ada', 'Bo']);
+  });
+});
+
+describe('money', () => {
+  it('is spent once for rows that ask for the same', async () => {
+    write('list.txt', 'Ada\nBo\nAda\nAda\n');
+    const { stdout, stderr } = await contacts('--input', 'list.txt', '--concurrency', '4');
+    expect(service.requests()).toBe(2);
+    expect(jsonLines(stdout)).toHaveLength(4);
+    expect(stderr).toContain('2 not bought again');
+  });
+
+  it('is not spent again by the same command after rows have failed', async () => {
+    write('list.csv', 'objective,id\nAda,1\nBo,2,3\n');
+    expect((await contacts('--input', 'list.csv', '-o', 'out.csv')).code).toBe(3);
+    write('list.csv', 'objective,id\nAda,1\nBo,2\n');
+    const { code, stderr } = await contacts('--input', 'list.csv', '-o', 'out.csv');
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('1 not bought again'),
+    });
+    expect(asked()).toEqual(['Ada', 'Bo']);
+    expect(read('out.csv')).toContain('Bo,2,bo@example.com');
+  });
+
+  it('that has run out stops the list, which the same command goes on with', async () => {
+    await service.close();
+    service = await startRowService({ credits: 3 });
+    env = { ...env, ...pointedAt(service.url) };
+    write('list.txt', 'a1\na2\na3\na4\na5\na6\n');
+    const cut = await contacts('--input', 'list.txt', '-o', 'out.jsonl', '--concurrency', '1');
+    expect(cut).toMatchObject({ code: 5, stderr: expect.stringContaining('same command again') });
+    expect(jsonLines(read('out.jsonl.part'))).toHaveLength(3);
+    expect(service.requests()).toBe(4);
+  });
+
+  it('of a row whose answer was lost is not spent again, unless it is asked for', async () => {
+    await service.close();
+    service = await startRowService({ faults: 0.95, seed: 'lost' });
+    env = { ...env, ...pointedAt(service.url) };
+    write('list.txt', Array.from({ length: 12 }, (_, at) => `p${at}`).join('\n'));
+    const args = ['--input', 'list.txt', '-o', 'out.jsonl', '--concurrency', '12'];
+    const first = await contacts(...args);
+    expect(first.code).toBe(3);
+    const unknown = /and (\d+) of them may have been charged/.exec(first.stderr)?.[1];
+    expect(Number(unknown)).toBeGreaterThan(0);
+    const before = service.charged.size;
+    await contacts(...args);
+    const twice = [...service.charged.values()].filter((body, at, all) => all.indexOf(body) !== at);
+    expect(twice).toEqual([]);
+    expect(service.charged.size).toBeGreaterThanOrEqual(before);
+  });
+});
+
+it('a service that has no room for more is asked for less at once', async () => {
+  await service.close();
+  service = await startRowService({ latencyMs: 20, mostAtOnce: 3 });
+  env = { ...env, ...pointedAt(service.url) };
+  write('list.txt', Array.from({ length: 60 }, (_, at) => `p${at}`).join('\n'));
+  expect(await contacts('--input', 'list.txt', '--concurrency', '16', '-o', 'out.jsonl')).toMatchObject({
+    code: 0,
+  });
+  expect(service.charged.size).toBe(60);
+  expect(service.most()).toBe(3);
+  expect(service.refusals.get(429)).toBeLessThan(60);
+});
+
+it.each([
+  [['--input', 'x', 'Ada'], 'not given beside it'],
+  [[], 'missing required argument'],
+  [['--input', 'x', '--idempotency-key', 'k'], '--run'],
+  [['--input', 'x', '--no-history'], '--no-history'],
+  [['--input', 'nowhere'], 'there is no such file'],
+  [['--input', 'list.txt', '--shard', '5/4'], '--shard takes'],
+  [['--input', 'list.txt', '--shard', 'auto'], 'JOB_COMPLETION_INDEX'],
+  [['--input', 'list.txt', '--template', '{a'], 'never closed'],
+  [['--input', 'list.txt', '--template', 'a'], 'takes nothing from a row'],
+  [['--input', 'list.txt', '--concurrency', '0'], '--concurrency is 0'],
+])('%j is refused before anything is sent', async (args, message) => {
+  write('list.txt', 'Ada\n');
+  const { code, stderr } = await contacts(...args);
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  expect(service.requests()).toBe(0);
+});
