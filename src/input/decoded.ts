@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../errors.ts';
 
@@ -52,4 +53,16 @@ export async function* decoded(
 function decoderOf(first: Buffer): TextDecoder {
   const mark = marks.find(({ bytes }) => bytes.every((byte, at) => first[at] === byte));
   return new TextDecoder(mark?.encoding ?? 'utf-8', { fatal: true });
+}
+
+/** The bytes of a file. Throws UsageError, which says what it is for: `name`. */
+export async function* bytesOf(path: string, name: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a directory' : message;
+    throw new UsageError(`${name}: cannot read ${path}: ${why}`);
+  }
 }

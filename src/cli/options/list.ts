@@ -20,7 +20,7 @@ export interface ListOptions {
   readonly shard?: string;
 }
 
-export const listGroup = 'Many at once:';
+const listGroup = 'Many at once:';
 
 const mostAtOnce = { field: 'concurrency', unit: 'items', min: 1, max: 256 } as const;
 const onErrors = ['continue', 'stop'] as const;

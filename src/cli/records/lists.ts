@@ -1,9 +1,8 @@
-import { createReadStream } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { decoded } from '../../input/decoded.ts';
+import { bytesOf, decoded } from '../../input/decoded.ts';
 import { type Input, type InputRow, openInput } from '../../input/rows.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
@@ -188,7 +187,7 @@ async function readInput(
   wanted: readonly string[],
 ): Promise<{ readonly input: Input; readonly first: InputRow }> {
   const what = name === '-' ? 'standard input' : name;
-  const bytes = name === '-' ? context.stdin.stream : openFile(name);
+  const bytes = name === '-' ? context.stdin.stream : bytesOf(name, '--input');
   const input = await openInput(decoded(bytes, what), {
     format: inputFormat ?? formatOf(name),
     field,
@@ -203,17 +202,6 @@ async function readInput(
     yield* { [Symbol.asyncIterator]: () => rows };
   })();
   return { input: { ...input, rows: all }, first: first.value };
-}
-
-async function* openFile(path: string): AsyncGenerator<Uint8Array> {
-  try {
-    yield* createReadStream(path);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a directory' : message;
-    throw new UsageError(`--input: cannot read ${path}: ${why}`);
-  }
 }
 
 function formatOf(name: string): Input['format'] | undefined {
