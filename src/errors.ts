@@ -59,6 +59,8 @@ export type Facts =
   | { readonly is: 'key_used' }
   | { readonly is: 'key_of_other_request' }
   | { readonly is: 'no_credits' }
+  | { readonly is: 'over_limit' }
+  | { readonly is: 'price_unknown'; readonly setting: string }
   | { readonly is: 'unauthenticated' }
   | { readonly is: 'private_authority' }
   | { readonly is: 'no_journal' }

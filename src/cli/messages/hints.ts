@@ -52,6 +52,10 @@ const hints: Hints = {
   key_of_other_request: () => `This key belongs to another request; ${newKey}`,
   no_credits: (_, { has }) =>
     has('--limit') ? 'See `leadpipe balance`; a smaller --limit reserves less.' : 'See `leadpipe balance`.',
+  over_limit: (_, { has }) =>
+    has('--limit') ? 'Ask for fewer with --limit, or raise --max-credits.' : 'Raise --max-credits.',
+  price_unknown: ({ setting }, { options: { profile } }) =>
+    `The service shows no prices. Say what yours are: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
   unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
   private_authority: () =>
     'For an authority of your own: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
