@@ -35,6 +35,9 @@ export interface HistoryRecord {
   readonly request_id: string | null;
   readonly idempotency_key: string | null;
   readonly charged: Charged | null;
+  /** The balance before and after, where it was asked for; what else the account did meanwhile is in it too. */
+  readonly credits_before: number | null;
+  readonly credits_after: number | null;
   readonly output: string | null;
 }
 
@@ -103,6 +106,8 @@ function toHistoryRecord(
       null,
     idempotency_key: intent.idempotency_key ?? null,
     charged: terminal?.charged ?? failed?.charged ?? toCharged(entries, brought),
+    credits_before: intent.credits_before ?? null,
+    credits_after: lastOf(entries, 'balance')?.credits ?? null,
     output: intent.output,
   };
 }
@@ -168,6 +173,8 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     request_id: null,
     idempotency_key: null,
     charged: null,
+    credits_before: null,
+    credits_after: null,
     output: null,
   };
 }

@@ -28,6 +28,8 @@ const members: readonly (keyof HistoryRecord)[] = [
   'request_id',
   'idempotency_key',
   'charged',
+  'credits_before',
+  'credits_after',
   'output',
 ];
 
