@@ -103,6 +103,11 @@ function isKind(name: string): name is KindName {
   return Object.hasOwn(kinds, name);
 }
 
+/** Pure: whether this kind is one that is paid for. */
+export function isPaid(name: string): name is PaidKind {
+  return isKind(name) && kinds[name].endpoint !== null;
+}
+
 /** Pure: whether the records of this kind stay on this machine. */
 export function isKept(name: string): name is KeptKind {
   return isKind(name) && kinds[name].keeps !== 'nothing';

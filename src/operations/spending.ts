@@ -159,7 +159,7 @@ function areOf(credits: number): string {
   return `${credits} ${credits === 1 ? 'is' : 'are'}`;
 }
 
-/** Prices have six decimals at most: sums of them must not differ from the limit by what binary fractions can't hold. */
-function exact(credits: number): number {
+/** Pure: a sum without what binary fractions can't hold: prices have six decimals at most. */
+export function exact(credits: number): number {
   return Math.round(credits * 1e6) / 1e6;
 }

@@ -3,6 +3,7 @@ import { isLocked } from '../../files/folder-lock.ts';
 import { isTask, kindOf } from '../kinds.ts';
 import {
   folderOf,
+  type Intent,
   type JournalEntry,
   listOperations,
   readOperation,
@@ -44,26 +45,37 @@ export interface HistoryRecord {
 export interface History {
   /** Newest first. */
   readonly records: readonly HistoryRecord[];
+  /** Those of them that can be read, with what was asked for. */
+  readonly purchases: readonly KnownPurchase[];
   /** What could not be read, a line each. */
   readonly damages: readonly string[];
+}
+
+/** A purchase whose journal can be read. */
+export interface KnownPurchase {
+  readonly record: HistoryRecord;
+  readonly intent: Intent;
 }
 
 /** Every purchase of this machine. One that can't be read hides no other. Throws LocalIoError. */
 export async function readHistory(stateDir: string): Promise<History> {
   const records: HistoryRecord[] = [];
+  const purchases: KnownPurchase[] = [];
   const damages: string[] = [];
   for (const operationId of (await listOperations(stateDir)).reverse()) {
     try {
       const operation = await readOperation(stateDir, operationId);
       if (operation?.entries[0].idempotency_key === undefined) continue;
-      records.push(await readHistoryRecord(stateDir, operation));
+      const record = await readHistoryRecord(stateDir, operation);
+      records.push(record);
+      purchases.push({ record, intent: operation.entries[0] });
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       damages.push(toDamageLine(error));
       records.push(toDamagedRecord(operationId));
     }
   }
-  return { records, damages };
+  return { records, purchases, damages };
 }
 
 /** How a purchase stands now. */
