@@ -35,7 +35,7 @@ const help: CommandHelp = {
   ],
   outcomes: localOutcomes,
   remarks: [
-    `Only what this machine bought, with a record, in the last ${keptDays.operations} days. What was charged is known to the service alone: see its invoices.`,
+    `Only what this machine bought, with a record, in the last ${keptDays.operations} days. Only the service knows what was charged.`,
   ],
 };
 
