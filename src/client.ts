@@ -47,7 +47,8 @@ export const requests = {
   deepSearch: (body: DeepSearchRequest, key: string) => post(endpoints.deepSearch, body, key),
   enrich: (body: EnrichRequest, key: string) => post(endpoints.enrich, body, key),
   extract: (body: ExtractRequest, key: string) => post(endpoints.extract, body, key),
-  balance: (): Request => ({ endpoint: endpoints.balance }),
+  // A purchase often follows, and must not find a connection that the service is about to close.
+  balance: (): Request => ({ endpoint: endpoints.balance, last: true }),
 } as const;
 
 /** A method per endpoint; each sends one request. All throw RequestError and StoppedError. */

@@ -59,6 +59,8 @@ export type Facts =
   | { readonly is: 'key_used' }
   | { readonly is: 'key_of_other_request' }
   | { readonly is: 'no_credits' }
+  | { readonly is: 'over_limit' }
+  | { readonly is: 'price_unknown'; readonly setting: string }
   | { readonly is: 'unauthenticated' }
   | { readonly is: 'private_authority' }
   | { readonly is: 'no_journal' }
@@ -103,7 +105,7 @@ export type Facts =
   | { readonly is: 'replay_too_old'; readonly operationId: string }
   | { readonly is: 'output_unfinished'; readonly operationId: string }
   /** The same command goes on with it. */
-  | { readonly is: 'list_left'; readonly operationId: string }
+  | { readonly is: 'list_left'; readonly operationId: string; readonly isOverLimit: boolean }
   /** `unknown` of them may have been charged. */
   | { readonly is: 'rows_failed'; readonly unknown: number };
 

@@ -24,6 +24,14 @@ export interface Settings {
   readonly 'retry.budget'?: number;
   readonly 'poll.interval'?: number;
   readonly 'poll.max'?: number;
+  /** Credits, per lead, look-up, request or item. */
+  readonly 'price.search'?: number;
+  readonly 'price.task'?: number;
+  readonly 'price.contact.email'?: number;
+  readonly 'price.contact.phone'?: number;
+  readonly 'price.research'?: number;
+  readonly 'price.enrich'?: number;
+  readonly 'price.extract'?: number;
 }
 
 export type SettingName = keyof Settings;
@@ -88,6 +96,11 @@ const wholeNumber = (max: number): Kind =>
 
 const seconds = number('seconds, above 0 and up to 86400', (value) => value > 0 && value <= 86_400);
 
+const credits = number(
+  'credits from 0 to 100000, with up to 6 decimals',
+  (value) => value >= 0 && value <= 100_000 && Number(value.toFixed(6)) === value,
+);
+
 /** Every setting: what it takes and what it means, for the check, the help and the completion alike. */
 export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   base_url: { ...address, meaning: 'address of the service' },
@@ -107,6 +120,16 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   'retry.budget': { ...wholeNumber(86_400), meaning: 'seconds that all waits between attempts may take' },
   'poll.interval': { ...seconds, meaning: 'first wait between two looks at a task' },
   'poll.max': { ...seconds, meaning: 'longest wait between two looks at a task' },
+  'price.search': { ...credits, meaning: 'the most that a lead of `search` costs, with enrich fields' },
+  'price.task': {
+    ...credits,
+    meaning: 'the most that a lead of a task costs, with enrich fields and web search',
+  },
+  'price.contact.email': { ...credits, meaning: 'credits per look-up of an email address' },
+  'price.contact.phone': { ...credits, meaning: 'credits per look-up of a phone number' },
+  'price.research': { ...credits, meaning: 'credits per research' },
+  'price.enrich': { ...credits, meaning: 'credits per enrich request' },
+  'price.extract': { ...credits, meaning: 'credits per extracted item' },
 };
 
 export const settingNames = Object.keys(settingTable) as SettingName[];

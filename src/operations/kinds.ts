@@ -129,6 +129,11 @@ export function rowsOf(name: string): { readonly list: ListKind; readonly row: A
   return found && { list: found[1], row: found[0] as AnswerKind };
 }
 
+/** Pure: whether this kind is one that is paid for. */
+export function isPaid(name: string): name is PaidKind {
+  return isKind(name) && kinds[name].endpoint !== null;
+}
+
 /** Pure: whether the records of this kind stay on this machine. */
 export function isKept(name: string): name is KeptKind {
   const keeps = kindOf(name)?.keeps;

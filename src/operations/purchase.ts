@@ -5,15 +5,19 @@ import { ConfigurationError } from '../errors.ts';
 import { wireNames } from '../requests/input-names.ts';
 import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import type { Preview, Request } from '../transport/request.ts';
+import { checkCovered, glanceAtBalance, withCovered } from './covered.ts';
 import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
 import type { Intent, Journal, JournalEntry, StoredOperation } from './journal/journal.ts';
 import { withNewJournal } from './journal/with-journal.ts';
 import { type BodyOf, type KindName, kinds, type PaidKind } from './kinds.ts';
+import { type Spending, toWorstCase, type WorstCase } from './spending.ts';
 
 /** What buying takes, however many purchases share it: nothing of a purchase is kept anywhere else. */
 export interface Shop {
   readonly connection: Connection;
   readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal'>;
+  /** What all its purchases together may cost; without it the balance is not asked for, and nothing is refused here. */
+  readonly spending?: Spending | undefined;
 }
 
 /** What shapes the output, so that it can be gone on with as it was begun. */
@@ -29,12 +33,19 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly body: BodyOf<Kind>;
   /** A new one when it is not given. */
   readonly idempotencyKey?: string | undefined;
-  /** Is shown the request in place of the service; nothing is bought then. */
-  readonly preview?: ((request: Preview) => void) | undefined;
+  /** Is shown the request in place of the service, and what is known of its cost; nothing is bought then. */
+  readonly preview?: ((request: Preview, cost: PreviewedCost) => void) | undefined;
   /** Whether this machine keeps a record: without one, nothing can be shown again or gone on with. */
   readonly keep: boolean;
   readonly terms: OutputTerms;
   readonly open: OpenDelivery;
+}
+
+/** What a preview can say about money. */
+export interface PreviewedCost {
+  readonly worst: WorstCase;
+  /** Credits; undefined where the balance could not be had. */
+  readonly available: number | undefined;
 }
 
 /** A purchase that is about to be made. */
@@ -50,8 +61,8 @@ export interface Deal {
 /**
  * The one door that everything paid goes through. `way` does what is particular to a kind of purchase: it prepares what it
  * needs, begins, sends, keeps what comes before it is delivered, and writes down how it ended. Returns undefined after a
- * preview. Whatever is thrown names the operation. Throws UsageError and LocalIoError before anything is sent, and what
- * `way` throws.
+ * preview. Whatever is thrown names the operation. Throws UsageError, LocalIoError and what `withCovered` throws before
+ * anything is sent that costs, and what `way` throws.
  */
 export async function purchase<T>(
   shop: Shop,
@@ -60,30 +71,50 @@ export async function purchase<T>(
   way: (deal: Deal) => Promise<T>,
 ): Promise<T | undefined> {
   const { connection, context } = shop;
+  const { body, kind } = order;
   const idempotencyKey = checkIdempotencyKey(order.idempotencyKey ?? context.ids.idempotencyKey(), wireNames);
-  const toRequest = requests[kinds[order.kind].endpoint] as (body: object, key: string) => Request;
-  const request = toRequest(order.body, idempotencyKey);
-  if (order.preview !== undefined) return void order.preview(connection.preview(request));
-  return await withNewJournal(context, order.keep ? 'needed' : 'none', (journal) => {
-    const { body = '' } = request;
-    const intent = {
-      ...toIntent(shop, journal, order.kind, order.terms),
-      idempotency_key: idempotencyKey,
-      body,
-    };
-    return withIntent(shop, journal, intent, order.open, (delivery, begun) =>
-      way({
-        idempotencyKey,
-        request,
-        journal,
-        delivery,
-        async begin() {
-          await begun();
-          return connection.newClient(waits);
-        },
-      }),
-    );
-  });
+  const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
+  const request = toRequest(body, idempotencyKey);
+  const worst = toWorstCase(kind, body, connection.settings);
+  if (order.preview !== undefined) {
+    const available = await glanceAtBalance(shop);
+    order.preview(connection.preview(request), { worst, available });
+    return void checkCovered(shop, worst, available);
+  }
+  return await withCovered(shop, worst, (available) =>
+    withNewJournal(context, order.keep ? 'needed' : 'none', async (journal) => {
+      const intent = {
+        ...toIntent(shop, journal, kind, order.terms),
+        idempotency_key: idempotencyKey,
+        body: request.body ?? '',
+        worst_case: worst.credits,
+        ...(available === undefined ? {} : { credits_before: available }),
+      };
+      try {
+        return await withIntent(shop, journal, intent, order.open, (delivery, begun) =>
+          way({
+            idempotencyKey,
+            request,
+            journal,
+            delivery,
+            async begin() {
+              await begun();
+              return connection.newClient(waits);
+            },
+          }),
+        );
+      } finally {
+        if (available !== undefined) await noteBalance(shop, journal);
+      }
+    }),
+  );
+}
+
+/** What is left after the purchase; never a reason to fail. */
+async function noteBalance(shop: Shop, journal: Journal): Promise<void> {
+  if (journal.operationId === undefined) return;
+  const credits = await glanceAtBalance(shop);
+  if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
 }
 
 /**

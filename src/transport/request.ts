@@ -26,6 +26,8 @@ export interface Request {
   /** The exact body: a repetition with the same Idempotency-Key must send the same bytes. */
   readonly body?: string;
   readonly idempotencyKey?: string;
+  /** Whether its connection is closed behind it, and not used for what comes next. */
+  readonly last?: true;
 }
 
 export interface Call extends Request {
@@ -116,7 +118,7 @@ export function createTransport(options: TransportOptions): Transport {
     const watch = createWatch(options.clock, call.limits, (reason) => controller.abort(reason));
     const start = options.clock.monotonic();
     options.trace?.(`> ${endpoint.method} ${url}`);
-    const sending = createSending(options.dispatcher);
+    const sending = createSending(options.dispatcher, call.last);
     let response: Response;
     try {
       response = await watch.head(

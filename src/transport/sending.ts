@@ -14,9 +14,9 @@ const meddled: readonly number[] = [407, 421];
 
 /**
  * A body is asked for when there is a connection to write it to, and the head goes out with its first bytes. What has
- * no body counts as sent at once: it is free.
+ * no body counts as sent at once: it is free. A connection is closed behind the `last` request on it.
  */
-export function createSending(dispatcher: Dispatcher): Sending {
+export function createSending(dispatcher: Dispatcher, last = false): Sending {
   let begun = false;
   let status: number | undefined;
 
@@ -51,7 +51,7 @@ export function createSending(dispatcher: Dispatcher): Sending {
         const body: unknown = options.body;
         if (!isAsyncIterable(body)) {
           begun = true;
-          return dispatcher.dispatch(options, noticing(handler));
+          return dispatcher.dispatch(last ? { ...options, reset: true } : options, noticing(handler));
         }
         // undici takes one, though its type does not say so.
         return dispatcher.dispatch({ ...options, body: noticed(body) as never }, noticing(handler));

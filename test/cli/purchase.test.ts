@@ -108,13 +108,15 @@ describe.each(rows)('%s', (_, row) => {
     expect(server?.requests[0]?.headers['idempotency-key']).toBe('mine');
   });
 
-  it('--dry-run shows the request and sends nothing', async () => {
+  it('--dry-run shows the request, and asks for nothing but the balance', async () => {
     const env = await serve(ok(row.answer));
     const { code, stdout } = await runInProcess([...row.args, '--dry-run', '-o', '/nowhere/x'], { env });
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ url: `${server?.url}${row.path}`, body: row.body });
     expect(stdout).not.toContain('test-key-0123456789');
-    expect(server?.connections()).toBe(0);
+    expect(new Set(server?.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(
+      new Set(['GET /v1/credit/balance']),
+    );
   });
 
   it('prints help with two examples, the output and the exit codes', async () => {

@@ -35,6 +35,13 @@ const values: readonly [SettingName, given: string, value: string | number | 're
   ['retry.attempts', '20', 20],
   ['retry.attempts', '21', 'refused'],
   ['retry.attempts', '1.5', 'refused'],
+  ['price.contact.email', '5', 5],
+  ['price.extract', '0.000001', 0.000001],
+  ['price.extract', '0', 0],
+  ['price.extract', '0.0000001', 'refused'],
+  ['price.extract', '100001', 'refused'],
+  ['price.extract', '-1', 'refused'],
+  ['price.search', 'free', 'refused'],
 ];
 
 describe('the value of a setting', () => {

@@ -47,6 +47,16 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
+    if (request.url === '/v1/credit/balance') {
+      const available = Number.isFinite(credits) ? credits - charged.size : 1_000_000;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const balance = {
+        object: 'credit_balance',
+        available_credits: available,
+        updated_at: '2026-01-01 00:00:00',
+      };
+      return void response.end(JSON.stringify(balance));
+    }
     const key = String(request.headers['idempotency-key']);
     requests++;
     if (open >= mostAtOnce) return refuse(response, 429, 'concurrency_limit', { 'retry-after': '0' });

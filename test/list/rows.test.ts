@@ -228,3 +228,63 @@ it.each([
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   expect(service.requests()).toBe(0);
 });
+
+describe('a limit on credits', () => {
+  const many = Array.from({ length: 60 }, (_, at) => `p${at}`).join('\n');
+  const limited = async (credits: number) => {
+    await service.close();
+    service = await startRowService({ latencyMs: 5 });
+    env = { ...env, ...pointedAt(service.url) };
+    await run(['config', 'set', 'price.contact.email', '2'], { env, cwd });
+    return ['--max-credits', String(credits), '--concurrency', '32', '-o', 'out.jsonl'];
+  };
+
+  it('refuses a file that can cost more, before anything is sent', async () => {
+    const args = await limited(119);
+    write('list.txt', many);
+    const { code, stderr } = await contacts('--input', 'list.txt', ...args);
+    expect({ code, stderr }).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('this can cost 120 credits'),
+    });
+    expect(service.charged.size).toBe(0);
+  });
+
+  it('holds at every row of standard input, and a higher one goes on', async () => {
+    const args = await limited(41);
+    const cut = await run(['contact', 'email', '--input', '-', ...args], { env, cwd, stdin: many });
+    expect(cut).toMatchObject({ code: 5, stderr: expect.stringContaining('with a higher --max-credits') });
+    expect(service.charged.size).toBe(20);
+    const again = await run(['contact', 'email', '--input', '-', ...args], { env, cwd, stdin: many });
+    expect(again.code).toBe(5);
+    expect(service.charged.size).toBe(20);
+    const rest = await run(['contact', 'email', '--input', '-', ...args, '--max-credits', '120'], {
+      env,
+      cwd,
+      stdin: many,
+    });
+    expect(rest.code).toBe(0);
+    expect(service.charged.size).toBe(60);
+    expect(jsonLines(read('out.jsonl'))).toHaveLength(60);
+  });
+
+  it('needs to know what a row costs', async () => {
+    write('list.txt', many);
+    const { code, stderr } = await contacts('--input', 'list.txt', '--max-credits', '100');
+    expect({ code, stderr }).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('price.contact.email'),
+    });
+    expect(service.requests()).toBe(0);
+  });
+
+  it('has its worst case in a dry run, which sends nothing', async () => {
+    await limited(1000);
+    write('list.txt', `${many}\np1\n`);
+    const { code, stdout, stderr } = await contacts('--input', 'list.txt', '--dry-run');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ worst_case: 120, body: { objective: 'p0' } });
+    expect(stderr).toContain('60 rows would be sent');
+    expect(service.charged.size).toBe(0);
+  });
+});

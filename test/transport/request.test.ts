@@ -65,6 +65,16 @@ describe('connections', () => {
     expect(server.connections()).toBe(2);
     expect(server.requests).toHaveLength(3);
   });
+
+  it('are closed behind the last request on them', async () => {
+    server = await startFaultServer((socket) => void socket.write(answer));
+    const to = await transportTo(server.url);
+    await to.json({ endpoint: endpoints.balance, last: true, limits, signal: contact.signal });
+    await turn();
+    await to.json(contact);
+    expect(server.connections()).toBe(2);
+    expect(server.requests[0]?.headers.connection).toBe('close');
+  });
 });
 
 /** Lets the connection see that its answer has ended. */

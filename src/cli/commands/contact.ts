@@ -82,6 +82,7 @@ async function buyContacts(
     kind: 'contact',
     field: 'objective',
     takesEntities: true,
+    sample: { contact_type: type, objective: '' },
     toBody: (text) => toContactSearchRequest(type, text, inputNames),
     into: type,
     join: (into) =>

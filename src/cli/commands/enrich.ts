@@ -109,6 +109,7 @@ async function buyEnrichments(
     kind: 'enrich',
     field: 'entity_context',
     takesEntities: true,
+    sample: { entity_context: '', enrich_fields: schema },
     toBody: (text) => toEnrichRequest(text, schema, inputNames),
     into: 'enrich',
     join: (into) =>

@@ -106,6 +106,7 @@ async function buyExtractions(
     kind: 'extract',
     field: 'target',
     takesEntities: false,
+    sample: { type: checkExtractionType(type), target: '', ...(limit === undefined ? {} : { limit }) },
     toBody: (target) => toExtractRequest(type, { target, instruction, limit }, inputNames),
     into: 'extract',
     join: () => items,

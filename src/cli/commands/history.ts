@@ -5,6 +5,7 @@ import { addHelp, type CommandHelp } from '../help.ts';
 import { createHistoryListCommand } from './history/list.ts';
 import { createHistoryPruneCommand } from './history/prune.ts';
 import { createHistoryShowCommand } from './history/show.ts';
+import { createHistoryTotalsCommand } from './history/totals.ts';
 import { createTaskResumeCommand } from './task/resume.ts';
 
 const help: CommandHelp = {
@@ -20,6 +21,7 @@ export function createHistoryCommand(context: Context): Command {
     .addCommand(createHistoryListCommand(context), { isDefault: true })
     .addCommand(createHistoryShowCommand(context))
     .addCommand(createTaskResumeCommand(context, 'history'))
-    .addCommand(createHistoryPruneCommand(context));
+    .addCommand(createHistoryPruneCommand(context))
+    .addCommand(createHistoryTotalsCommand(context));
   return addHelp(group, help);
 }

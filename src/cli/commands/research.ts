@@ -62,6 +62,7 @@ async function buyResearch(
     kind: 'research',
     field: 'query',
     takesEntities: false,
+    sample: { query: '' },
     toBody: (text) => toDeepSearchRequest(text, inputNames),
     into: 'research',
     join: (into) =>

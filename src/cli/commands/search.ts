@@ -15,7 +15,7 @@ import {
   readEntitySearchInput,
 } from '../options/entity-search.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
-import { createListener, type PurchaseOptions, toOrder } from '../records/orders.ts';
+import { createListener, type PurchaseOptions, toOrder, toShop } from '../records/orders.ts';
 
 export interface SearchOptions extends PurchaseOptions, EntitySearchOptions {
   readonly exitStatus?: true;
@@ -78,7 +78,7 @@ async function runSearch(
   const request = toEntitySearchRequest(entityType, input, inputNames);
   const end = await withConnection(context, options, (connection) =>
     buySearch(
-      { connection, context },
+      toShop(context, options, connection),
       toOrder(context, options, connection, 'search', request),
       createSearchListener(context, options),
     ),

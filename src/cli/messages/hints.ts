@@ -52,6 +52,10 @@ const hints: Hints = {
   key_of_other_request: () => `This key belongs to another request; ${newKey}`,
   no_credits: (_, { has }) =>
     has('--limit') ? 'See `leadpipe balance`; a smaller --limit reserves less.' : 'See `leadpipe balance`.',
+  over_limit: (_, { has }) =>
+    has('--limit') ? 'Ask for fewer with --limit, or raise --max-credits.' : 'Raise --max-credits.',
+  price_unknown: ({ setting }, { options: { profile } }) =>
+    `The service shows no prices. Say what yours are: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
   unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
   private_authority: () =>
     'For an authority of your own: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
@@ -100,7 +104,8 @@ const hints: Hints = {
   },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending it again may buy it again. To do so: ${toResumption(operationId, options)} --replay-create`,
-  list_left: () => 'Run the same command again to go on: what is bought is kept, and not bought again.',
+  list_left: ({ isOverLimit }) =>
+    `Run the same command again${isOverLimit ? ', with a higher --max-credits,' : ''} to go on: what is bought is kept, and not bought again.`,
   rows_failed: ({ unknown }) =>
     unknown === 0
       ? 'Run the same command again to try them again; the others are not bought again.'

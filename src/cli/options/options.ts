@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts';
 import { formats } from '../../output/writer.ts';
 import { checkOneOf } from '../../requests/closed-list.ts';
 import type { InputNames } from '../../requests/input-names.ts';
-import { checkIdempotencyKey } from '../../requests/within-limits.ts';
+import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.ts';
 import { checkRecordOptions } from '../records/record-output.ts';
 import { checkFileName } from './inputs.ts';
 
@@ -26,6 +26,8 @@ export interface ConnectionOptions extends ReportOptions {
 /** Options of every command that can cost credits. */
 export interface PaidOptions {
   readonly idempotencyKey?: string;
+  /** Credits. */
+  readonly maxCredits?: number;
   readonly dryRun?: true;
   /** False: no record is kept on this machine. */
   readonly history: boolean;
@@ -95,7 +97,17 @@ export function addPaidOptions(command: Command): Command {
       '--idempotency-key <key>',
       'key of this purchase; a new one each time when not given',
     ).argParser((key) => checkIdempotencyKey(key, inputNames)),
-    new Option('--dry-run', 'print the request that would be sent, and send nothing'),
+    new Option(
+      '--max-credits <n>',
+      'refuse (5) what can cost more, or more than the balance; prices are settings (price.*)',
+    ).argParser((value) =>
+      checkNumber(
+        { field: 'max_credits', unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER },
+        '--max-credits',
+        value,
+      ),
+    ),
+    new Option('--dry-run', 'print the request, what it costs at most and the balance; buy nothing'),
     new Option('--no-history', 'keep no record on this machine: nothing can be shown again or continued'),
   ]);
 }

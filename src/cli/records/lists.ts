@@ -6,10 +6,14 @@ import { bytesOf, decoded } from '../../input/decoded.ts';
 import { type Input, type InputRow, openInput } from '../../input/rows.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
+import { checkCovered, glanceAtBalance } from '../../operations/covered.ts';
 import type { Delivery } from '../../operations/delivery.ts';
+import { createDigests, digestOf } from '../../operations/journal/digests.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../../operations/kinds.ts';
 import { type FinishedList, runList } from '../../operations/list/list.ts';
 import type { ListCounts, RowResult } from '../../operations/list/run.ts';
+import type { Shop } from '../../operations/purchase.ts';
+import { exact, toWorstCase, type WorstCase } from '../../operations/spending.ts';
 import type { LayoutOf } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Request } from '../../transport/request.ts';
@@ -18,7 +22,7 @@ import { createNotes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
 import { type ListOptions, toShard } from '../options/list.ts';
 import { columnsOf, type Join, layoutOf, withLast } from './joined.ts';
-import { openOutput, type PurchaseOptions, toTerms } from './orders.ts';
+import { openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
 import { toFormat } from './record-output.ts';
 import { withProgress } from './spinner.ts';
 
@@ -31,6 +35,8 @@ export interface ListOf<Kind extends AnswerKind> {
   readonly takesEntities: boolean;
   /** Throws UsageError. */
   toBody(text: string): BodyOf<Kind>;
+  /** A request that costs what any of them does. */
+  readonly sample: BodyOf<Kind>;
   /** Where the answer goes, when it is not said. */
   readonly into: string;
   join(into: string): Join;
@@ -43,6 +49,7 @@ export interface ListOf<Kind extends AnswerKind> {
 }
 
 type Options = PurchaseOptions & ListOptions;
+type Shard = ReturnType<typeof toShard>;
 
 /** Pure: whether the rows of a list are meant, or the one argument. Throws UsageError for both, or none. */
 export function sourceOf(
@@ -93,18 +100,13 @@ export async function buyList<Kind extends AnswerKind>(
   const notes = createNotes(context, options);
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
-    if (options.dryRun) {
-      return await preview(
-        context,
-        options,
-        input.rows,
-        (body: BodyOf<Kind>) => {
-          const toRequest = requests[kinds[list.kind].endpoint] as (body: object, key: string) => Request;
-          printPreview(context, connection.preview(toRequest(body, 'a key for each row')));
-        },
-        toBody,
-      );
-    }
+    const shop = toShop(context, options, connection);
+    const worst = toWorstCase(list.kind, list.sample, settings);
+    if (options.dryRun) return await preview(context, options, shop, list, worst, input.rows, toBody, shard);
+    const rowsInAll =
+      shop.spending === undefined || options.input === '-'
+        ? undefined
+        : await countRows((await readInput(context, options, list.field, wanted)).input.rows, toBody, shard);
     const format = toFormat(options, context.stdout.isTerminal, settings.format);
     const { inputFormat, template: given, unordered, run, shard: part } = options;
     const more = {
@@ -126,8 +128,10 @@ export async function buyList<Kind extends AnswerKind>(
     try {
       finished = await withProgress(context, options, (show) =>
         runList(
-          { connection, context },
+          shop,
           {
+            worst,
+            rowsInAll,
             kind: list.kind,
             rows: input.rows,
             toBody,
@@ -233,29 +237,68 @@ function checkUsable<Kind extends AnswerKind>(
   );
 }
 
-async function preview<Body>(
+/** Prints the first request, and what all of them can cost; says what can't be sent. */
+async function preview<Kind extends AnswerKind>(
   context: Context,
   options: Options,
+  shop: Shop,
+  { kind }: ListOf<Kind>,
+  worst: WorstCase,
   rows: AsyncIterable<InputRow>,
-  print: (body: Body) => void,
-  toBody: (record: JsonText) => Body,
+  toBody: (record: JsonText) => BodyOf<Kind>,
+  shard: Shard | undefined,
 ): Promise<void> {
   const notes = createNotes(context, options);
-  let sent = 0;
+  let first: BodyOf<Kind> | undefined;
   let flawed = 0;
-  for await (const { record, line, flaw } of rows) {
-    try {
-      if (record === undefined) throw new UsageError(flaw ?? 'can not be read');
+  const sent = await countRows(
+    rows,
+    (record) => {
       const body = toBody(record);
-      if (sent++ === 0) print(body);
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      if (flawed++ < 10) notes.warn(`line ${line}: ${error.message}`);
-    }
+      first ??= body;
+      return body;
+    },
+    shard,
+    (line, why) => {
+      if (flawed++ < 10) notes.warn(`line ${line}: ${why}`);
+    },
+  );
+  const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
+  const available = await glanceAtBalance(shop);
+  if (first !== undefined) {
+    const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
+    const request = shop.connection.preview(toRequest(first, 'another one for each row'));
+    printPreview(context, request, { worst: all, available });
   }
   notes.say(
     `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent, the first as above; ${flawed} can not be. Nothing was sent.`,
   );
+  checkCovered(shop, all, available);
+}
+
+/** How many different requests the rows make; `flawed` is told of those that make none. */
+async function countRows<Body extends object>(
+  rows: AsyncIterable<InputRow>,
+  toBody: (record: JsonText) => Body,
+  shard: Shard | undefined,
+  flawed: (line: number, why: string) => void = () => {},
+): Promise<number> {
+  const seen = createDigests();
+  let count = 0;
+  for await (const { record, number, line, flaw } of rows) {
+    if (shard !== undefined && number % shard.of !== shard.index % shard.of) continue;
+    try {
+      if (record === undefined) throw new UsageError(flaw ?? 'can not be read');
+      const digest = digestOf(JSON.stringify(toBody(record)));
+      if (seen.get(digest) !== undefined) continue;
+      seen.set(digest, { state: 'sent', offset: 0, length: 0 });
+      count++;
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      flawed(line, error.message);
+    }
+  }
+  return count;
 }
 
 async function openErrors(

@@ -4,7 +4,8 @@ import type { Context } from '../../context.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Delivery, Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
 import type { AnswerKind, BodyOf, PaidKind } from '../../operations/kinds.ts';
-import type { Order, OutputTerms } from '../../operations/purchase.ts';
+import type { Order, OutputTerms, Shop } from '../../operations/purchase.ts';
+import { createSpending } from '../../operations/spending.ts';
 import type { Format } from '../../output/writer.ts';
 import { withConnection } from '../connect.ts';
 import { createNotes, type Notes } from '../messages/notes.ts';
@@ -15,6 +16,15 @@ import { fileOf, type Printed, toFormat, withOutput } from './record-output.ts';
 import { withSpinner, withWaiting } from './spinner.ts';
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
+
+/** Where a command buys, and what all of it may cost. */
+export function toShop(context: Context, { maxCredits }: PaidOptions, connection: Connection): Shop {
+  return {
+    connection,
+    context,
+    spending: maxCredits === undefined ? undefined : createSpending(maxCredits),
+  };
+}
 
 /** What a command orders, as its options say; `more` of them shape the output too. */
 export function toOrder<Kind extends PaidKind>(
@@ -33,7 +43,7 @@ export function toOrder<Kind extends PaidKind>(
     kind,
     body,
     idempotencyKey,
-    preview: dryRun ? (request) => printPreview(context, request) : undefined,
+    preview: dryRun ? (request, cost) => printPreview(context, request, cost) : undefined,
     keep: history,
     terms: toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), more),
     open: openOutput(context, options, { ...printedAs(kind, body), settings }),
@@ -123,7 +133,7 @@ export async function buy<Kind extends AnswerKind>(
 ): Promise<Shown | undefined> {
   const bought = await withConnection(context, options, (connection) =>
     buyAnswer(
-      { connection, context },
+      toShop(context, options, connection),
       toOrder(context, options, connection, kind, body),
       createListener(context, options, asking),
     ),

@@ -11,6 +11,10 @@ export interface Intent {
   /** The key and the exact body of the POST; absent when nothing is bought. */
   readonly idempotency_key?: string;
   readonly body?: string;
+  /** The credits that it costs at most, by the prices of that day; null where they were not known. */
+  readonly worst_case?: number | null;
+  /** What was available before, where the balance was asked for. */
+  readonly credits_before?: number;
   /** The task, where it is known beforehand. */
   readonly leads_search_id?: string;
   readonly profile: string | null;
@@ -75,6 +79,8 @@ export type JournalEntry =
       readonly request_id: string | null;
       readonly charged: Charged | null;
     }
+  /** What was available after it, where the balance was asked for. */
+  | { readonly type: 'balance'; readonly credits: number }
   /** The rest of a cut search is another operation's. */
   | { readonly type: 'continued'; readonly operation_id: string }
   /** There is nothing left to do. */

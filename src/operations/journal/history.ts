@@ -37,32 +37,46 @@ export interface HistoryRecord {
   readonly request_id: string | null;
   readonly idempotency_key: string | null;
   readonly charged: Charged | null;
+  /** The balance before and after, where it was asked for; what else the account did meanwhile is in it too. */
+  readonly credits_before: number | null;
+  readonly credits_after: number | null;
   readonly output: string | null;
 }
 
 export interface History {
   /** Newest first. */
   readonly records: readonly HistoryRecord[];
+  /** Those of them that can be read, with what was asked for. */
+  readonly purchases: readonly KnownPurchase[];
   /** What could not be read, a line each. */
   readonly damages: readonly string[];
+}
+
+/** A purchase whose journal can be read. */
+export interface KnownPurchase {
+  readonly record: HistoryRecord;
+  readonly intent: Intent;
 }
 
 /** Every purchase of this machine. One that can't be read hides no other. Throws LocalIoError. */
 export async function readHistory(stateDir: string): Promise<History> {
   const records: HistoryRecord[] = [];
+  const purchases: KnownPurchase[] = [];
   const damages: string[] = [];
   for (const operationId of (await listOperations(stateDir)).reverse()) {
     try {
       const operation = await readOperation(stateDir, operationId);
       if (operation === undefined || !isPurchase(operation)) continue;
-      records.push(await readHistoryRecord(stateDir, operation));
+      const record = await readHistoryRecord(stateDir, operation);
+      records.push(record);
+      purchases.push({ record, intent: operation.entries[0] });
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       damages.push(toDamageLine(error));
       records.push(toDamagedRecord(operationId));
     }
   }
-  return { records, damages };
+  return { records, purchases, damages };
 }
 
 /** How a purchase stands now. */
@@ -114,6 +128,8 @@ function toHistoryRecord(
       null,
     idempotency_key: intent.idempotency_key ?? null,
     charged: terminal?.charged ?? failed?.charged ?? toCharged(entries, brought),
+    credits_before: intent.credits_before ?? null,
+    credits_after: lastOf(entries, 'balance')?.credits ?? null,
     output: intent.output,
   };
 }
@@ -179,6 +195,8 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     request_id: null,
     idempotency_key: null,
     charged: null,
+    credits_before: null,
+    credits_after: null,
     output: null,
   };
 }

@@ -32,6 +32,8 @@ export type RowEnd =
 
 /** The rows of a list, in one file that only grows. */
 export interface StoredRows {
+  /** How many requests may have been charged. */
+  bought(): number;
   /** What is known of a request; undefined when it was never sent. */
   stateOf(digest: bigint): RowState | undefined;
   /** The key that a request was sent with. Throws LocalIoError. */
@@ -57,12 +59,18 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   const handle = await open(path, flags, 0o600).catch(fail);
   const digests = createDigests();
   let end = 0;
+  let bought = 0;
+  const put = (digest: bigint, place: Place): void => {
+    const before = digests.get(digest)?.state ?? 'failed';
+    bought += Number(place.state !== 'failed') - Number(before !== 'failed');
+    digests.set(digest, place);
+  };
   try {
     await handle.chmod(0o600);
     for await (const { line, offset, length, number } of linesOf(handle)) {
       const entry = toEntry(line);
       if (entry === undefined) throw damaged(number, path);
-      digests.set(entry.digest, { state: entry.state, offset, length });
+      put(entry.digest, { state: entry.state, offset, length });
       end = offset + length + 1;
     }
     if (!isTorn(await restOf(handle, end))) throw damaged(undefined, path);
@@ -103,7 +111,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
       waiting.push({ text, done, failed });
       writing ??= flush();
     }).catch(fail);
-    digests.set(digest, place);
+    put(digest, place);
   }
 
   async function viewAt(place: Place): Promise<JsonView> {
@@ -115,6 +123,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   }
 
   return {
+    bought: () => bought,
     stateOf: (digest) => digests.get(digest)?.state,
     async keyOf(digest) {
       const place = digests.get(digest);

@@ -7,11 +7,14 @@ import { openStoredRows } from '../journal/rows.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
 import { checkSameBuyer, goOnWith, type OutputTerms, type Shop, toIntent, withIntent } from '../purchase.ts';
+import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { type ListCounts, type ListEnd, type ListListener, type ListWork, workThrough } from './run.ts';
 
 export interface ListOrder<Kind extends AnswerKind> extends Omit<ListWork<Kind>, 'keyBase'> {
   /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
   readonly run: string | undefined;
+  /** How many rows there are to send; undefined where that is not known beforehand. */
+  readonly rowsInAll: number | undefined;
   readonly terms: OutputTerms;
   open(resumed: Resumed | undefined): OpenDelivery;
 }
@@ -36,7 +39,8 @@ export async function runList<Kind extends AnswerKind>(
   order: ListOrder<Kind>,
   listener: ListRunListener,
 ): Promise<FinishedList> {
-  const { context } = shop;
+  const { context, spending } = shop;
+  if (spending !== undefined && order.worst.credits === null) throw toUnknownPrice(order.worst.setting);
   const begun = await findUnfinished(shop, order);
   const into = (journal: Journal) => (delivery: Delivery) => work(shop, order, journal, delivery, listener);
   if (begun !== undefined) {
@@ -68,6 +72,7 @@ async function work<Kind extends AnswerKind>(
   const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
   let end: ListEnd;
   try {
+    await checkLimit(shop, order, stored.bought());
     end = await workThrough(
       shop,
       { ...order, keyBase: order.run ?? operationId },
@@ -95,6 +100,21 @@ async function work<Kind extends AnswerKind>(
   });
 }
 
+/** Throws `credits` where the limit, or the balance, does not cover what the list can cost. What it has cost already counts. */
+async function checkLimit<Kind extends AnswerKind>(
+  { connection, context, spending }: Shop,
+  { rowsInAll, worst: { credits } }: ListOrder<Kind>,
+  bought: number,
+): Promise<void> {
+  if (spending === undefined || credits === null) return;
+  const spent = exact(bought * credits);
+  const all = rowsInAll === undefined ? spent : exact(Math.max(rowsInAll, bought) * credits);
+  if (!spending.reserve(all)) throw toOverLimit(all, spending);
+  spending.settle(all, spent);
+  const { value } = await connection.client.balance(context.signal);
+  if (all - spent > value.available_credits) throw toNotCovered(all - spent, value.available_credits);
+}
+
 /** What is written stays, and what is bought is here. */
 function toLeft(
   stop: LeadpipeError,
@@ -107,7 +127,7 @@ function toLeft(
   const known: ErrorDetails = {
     ...details,
     charged: done > failed ? 'yes' : (details.charged ?? 'no'),
-    facts: { is: 'list_left', operationId },
+    facts: { is: 'list_left', operationId, isOverLimit: stop.details.facts?.is === 'over_limit' },
     cause: stop,
   };
   const rows = `${done} ${done === 1 ? 'row was' : 'rows were'} written${place}`;

@@ -13,6 +13,7 @@ import { digestOf } from '../journal/digests.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
+import { toOverLimit, type WorstCase } from '../spending.ts';
 import { createSlots } from './slots.ts';
 
 /** What becomes of a row: how its request ended, or why it was never sent. */
@@ -35,6 +36,8 @@ export interface ListWork<Kind extends AnswerKind = AnswerKind> {
   readonly retryUnknown: boolean;
   /** What the keys of the rows are derived from, beside the row and its request. */
   readonly keyBase: string;
+  /** What a row costs at most; it counts only under a limit. */
+  readonly worst: WorstCase;
 }
 
 export interface ListCounts {
@@ -90,7 +93,7 @@ const graceMs = 600;
  * has an answer already are not sent. Never throws for a row; what stops the whole is in the end. Throws LocalIoError.
  */
 export async function workThrough<Kind extends AnswerKind>(
-  { connection, context }: Shop,
+  { connection, context, spending }: Shop,
   work: ListWork<Kind>,
   stored: StoredRows,
   delivery: Delivery,
@@ -107,6 +110,9 @@ export async function workThrough<Kind extends AnswerKind>(
   const window = Math.max(256, 16 * work.concurrency);
   const items: Item[] = [];
   const underWay = new Map<bigint, Promise<RowEnd>>();
+  const credits = work.worst.credits ?? 0;
+  /** Rows that the limit does not cover while others are under way. */
+  const short: (() => void)[] = [];
   const late = new AbortController();
   // Each request listens to it, and that is no leak.
   setMaxListeners(0, late.signal);
@@ -156,6 +162,40 @@ export async function workThrough<Kind extends AnswerKind>(
   }
 
   async function buy(
+    row: { readonly number: number; readonly line: number; readonly digest: bigint; readonly body: string },
+    body: BodyOf<Kind>,
+    again: boolean,
+  ): Promise<RowEnd> {
+    await reserve();
+    let cost: number | undefined = 0;
+    try {
+      const end = await buyReserved(row, body, again);
+      cost = end.state === 'failed' ? 0 : undefined;
+      return end;
+    } catch (error) {
+      cost = error instanceof LeadpipeError && error.details.charged === 'no' ? 0 : undefined;
+      throw error;
+    } finally {
+      spending?.settle(credits, cost);
+      for (const next of short.splice(0)) next();
+    }
+  }
+
+  /** Waits for what is under way, where the limit covers this row only if that costs less than it may. */
+  async function reserve(): Promise<void> {
+    while (spending !== undefined && !spending.reserve(credits)) {
+      if (stop !== undefined) throw stop;
+      if (spending.reserved === 0) {
+        stopWith(toOverLimit(credits, spending));
+        throw stop;
+      }
+      await new Promise<void>((resolve) => {
+        short.push(resolve);
+      });
+    }
+  }
+
+  async function buyReserved(
     row: { readonly number: number; readonly line: number; readonly digest: bigint; readonly body: string },
     body: BodyOf<Kind>,
     again: boolean,

@@ -14,7 +14,7 @@ import {
   type RecordOptions,
   type ReportOptions,
 } from '../../options/options.ts';
-import { printRecords } from '../../records/record-output.ts';
+import { printRecords, toFormat } from '../../records/record-output.ts';
 
 type HistoryListOptions = RecordOptions & ReportOptions;
 
@@ -28,6 +28,8 @@ const members: readonly (keyof HistoryRecord)[] = [
   'request_id',
   'idempotency_key',
   'charged',
+  'credits_before',
+  'credits_after',
   'output',
 ];
 
@@ -48,7 +50,22 @@ const historyTable: TableColumn[] = [
   memberColumn('output', { min: 10, max: 40, yields: true }),
 ];
 
-const historyLayout: Layout = { ...memberLayout(members), table: historyTable };
+/** Where the balance was asked for, people want to see it. */
+const balanceColumn: TableColumn = {
+  header: 'balance',
+  min: 9,
+  max: 20,
+  yields: true,
+  text: (record) => {
+    const [before, after] = ['credits_before', 'credits_after'].map((name) => readable(record.member(name)));
+    return before === '' ? '' : `${before} → ${after || '?'}`;
+  },
+};
+
+function layoutOf(hasBalance: boolean): Layout {
+  const table = hasBalance ? [...historyTable, balanceColumn] : historyTable;
+  return { ...memberLayout(members), table };
+}
 
 const help: CommandHelp = {
   examples: [
@@ -59,7 +76,10 @@ const help: CommandHelp = {
     'an object per purchase, newest first; null is what this machine does not know:',
     '{"operation_id":"op_…","time":"…","command":"search company",',
     ' "state":"complete","leads":20,"leads_search_id":"…","request_id":"…",',
-    ' "idempotency_key":"…","charged":"yes","output":null}',
+    ' "idempotency_key":"…","charged":"yes","credits_before":null,',
+    ' "credits_after":null,"output":null}',
+    'credits_before, credits_after: the balance around a purchase that had',
+    '       --max-credits; what else the account did meanwhile is in it too',
     'state: complete, partial, failed, running, interrupted, damaged, or',
     '       unknown (sent, and no answer seen)',
   ],
@@ -78,8 +98,13 @@ export function createHistoryListCommand(context: Context): Command {
 async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
   const { settings } = await readProfile(context, undefined);
   const { records, damages } = await readHistory(context.directories.state);
-  await printRecords(context, options, { shape: 'list', layout: historyLayout, settings }, records);
+  const hasBalance = records.some((record) => record.credits_before !== null);
+  const layout = layoutOf(hasBalance);
+  await printRecords(context, options, { shape: 'list', layout, settings }, records);
   const notes = createNotes(context, options);
+  if (hasBalance && toFormat(options, context.stdout.isTerminal, settings.format) === 'table') {
+    notes.say('balance: before and after; what else the account did meanwhile is in it too.');
+  }
   for (const damage of damages) notes.warn(damage);
   if (records.length === 0) notes.say('This machine has bought nothing that it knows of.');
 }

@@ -6,7 +6,7 @@ import { checkSameBuyer } from '../../../operations/purchase.ts';
 import { buyRest, checkSameOutput, readRest } from '../../../operations/search/continue.ts';
 import { withConnection } from '../../connect.ts';
 import { createNotes } from '../../messages/notes.ts';
-import { fromTerms, openOutput, toOrder } from '../../records/orders.ts';
+import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { createSearchListener, type SearchOptions } from '../search.ts';
 
@@ -30,7 +30,7 @@ export async function continueSearch(
       await checkSameOutput(state, rest);
     }
     await withConnection(context, options, async (connection) => {
-      const shop = { connection, context };
+      const shop = toShop(context, options, connection);
       checkSameBuyer(shop, operation);
       const { say, warn } = createNotes(context, options);
       const order = toOrder(context, options, connection, 'search', rest.request);

@@ -6,7 +6,7 @@ import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toClosingLine } from '../../messages/closing-line.ts';
 import { createNotes } from '../../messages/notes.ts';
-import { toOrder } from '../../records/orders.ts';
+import { toOrder, toShop } from '../../records/orders.ts';
 import {
   addTaskCallOptions,
   addTaskSearchOptions,
@@ -42,7 +42,7 @@ async function runTaskCreate(
   const request = await readTaskRequest(context, entityType, objective, options);
   await withConnection(context, options, (connection) =>
     buyTask(
-      { connection, context },
+      toShop(context, options, connection),
       toOrder(context, options, connection, 'task create', request),
       ({ leadsSearchId, requestId, operationId }) =>
         createNotes(context, options).say(toClosingLine({ leadsSearchId, requestId, operationId })),

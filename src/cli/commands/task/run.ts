@@ -8,7 +8,7 @@ import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toNothingFound } from '../../messages/closing-line.ts';
 import { createNotes } from '../../messages/notes.ts';
-import { toOrder } from '../../records/orders.ts';
+import { toOrder, toShop } from '../../records/orders.ts';
 import { toFormat } from '../../records/record-output.ts';
 import {
   addFollowOptions,
@@ -62,7 +62,7 @@ async function runTaskRun(
   const { dryRun, exitStatus, num, output = '-', positions } = options;
   const notes = createNotes(context, options);
   await withConnection(context, options, async (connection) => {
-    const shop = { connection, context };
+    const shop = toShop(context, options, connection);
     if (!dryRun)
       checkPositions(options, toFormat(options, context.stdout.isTerminal, connection.settings.format));
     const order = toOrder(context, options, connection, 'task run', request, { positions, num });

@@ -1,0 +1,97 @@
+import { Command, Option } from 'commander';
+import { readProfile } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { readHistory } from '../../../operations/journal/history.ts';
+import { keptDays } from '../../../operations/journal/retention.ts';
+import { type Total, type TotalsBy, toTotals, totalsBy } from '../../../operations/journal/totals.ts';
+import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { readable } from '../../../output/readable.ts';
+import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { checkOneOf } from '../../../requests/closed-list.ts';
+import { localOutcomes } from '../../exit-codes.ts';
+import { addHelp, type CommandHelp } from '../../help.ts';
+import { createNotes } from '../../messages/notes.ts';
+import {
+  addRecordOptions,
+  addReportOptions,
+  type RecordOptions,
+  type ReportOptions,
+} from '../../options/options.ts';
+import { printRecords } from '../../records/record-output.ts';
+
+interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
+  readonly by: TotalsBy;
+}
+
+const help: CommandHelp = {
+  examples: ['leadpipe history totals', 'leadpipe history totals --by command -f csv -o totals.csv'],
+  output: [
+    'an object per day (or command, list, profile), and bars on a terminal:',
+    '{"day":"2026-01-31","purchases":3,"leads":40,"charged":2,',
+    ' "maybe_charged":0,"credits_at_most":45,"unpriced":1}',
+    'charged, maybe_charged, unpriced: how many of the purchases; the rest cost',
+    'nothing. credits_at_most: what they can have cost, without the unpriced',
+    'ones, whose prices (settings price.*) were not set when they were bought',
+  ],
+  outcomes: localOutcomes,
+  remarks: [
+    `Only what this machine bought, with a record, in the last ${keptDays.operations} days. Only the service knows what was charged.`,
+  ],
+};
+
+export function createHistoryTotalsCommand(context: Context): Command {
+  const command = new Command('totals')
+    .summary('add up what was bought')
+    .description(
+      'Adds up the purchases of this machine: how many, what they brought, and what they cost at most.',
+    )
+    .addOption(
+      new Option('--by <what>', 'add up by this')
+        .choices(totalsBy)
+        .default('day')
+        .argParser((value) => checkOneOf('--by', value, totalsBy)),
+    );
+  return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryTotalsOptions) =>
+    runHistoryTotals(context, options),
+  );
+}
+
+async function runHistoryTotals(context: Context, options: HistoryTotalsOptions): Promise<void> {
+  const { by } = options;
+  const { settings } = await readProfile(context, undefined);
+  const { purchases, damages } = await readHistory(context.directories.state);
+  const totals = toTotals(purchases, by);
+  const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
+  await printRecords(context, options, { shape: 'list', layout: toLayout(by, totals), settings }, records);
+  const notes = createNotes(context, options);
+  for (const damage of damages) notes.warn(damage);
+  if (totals.length === 0) notes.say('This machine has bought nothing that it knows of.');
+}
+
+const sums = ['purchases', 'leads', 'charged', 'maybe_charged', 'credits_at_most', 'unpriced'] as const;
+
+function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
+  const table = [
+    memberColumn(by, { min: 10, max: 26 }),
+    ...sums.map((name) =>
+      memberColumn(name, { min: name.length, max: name.length, yields: name.endsWith('charged') }),
+    ),
+    toBars(totals),
+  ];
+  return { ...memberLayout([by, ...sums]), table };
+}
+
+/** Columns of the terminal. */
+const longestBar = 12;
+
+/** Of the credits; where no price was known, of the purchases. */
+function toBars(totals: readonly Total[]): TableColumn {
+  const measure = totals.some((total) => total.credits_at_most > 0) ? 'credits_at_most' : 'purchases';
+  const most = Math.max(...totals.map((total) => total[measure]));
+  return {
+    header: 'bar',
+    min: longestBar,
+    max: longestBar,
+    text: (record) => '█'.repeat(Math.ceil((longestBar * Number(readable(record.member(measure)))) / most)),
+  };
+}

@@ -1,0 +1,165 @@
+import type { Connection } from '../connection/connection.ts';
+import { limits, web2listLimit } from '../contract/limits.ts';
+import { type Charged, LeadpipeError } from '../errors.ts';
+import type { BodyOf, PaidKind } from './kinds.ts';
+
+/** The settings that say what something costs: the service shows no prices. */
+export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
+export type Prices = Pick<Connection['settings'], PriceName>;
+
+/** What a purchase costs at most; null where that is not known until `setting` says the price. */
+export type WorstCase =
+  | { readonly credits: number }
+  | { readonly credits: null; readonly setting: PriceName };
+
+/** What a price is multiplied with. */
+interface Tariff {
+  readonly setting: PriceName;
+  readonly units: number;
+  /** Whether the interface promises that a unit costs one credit at most. */
+  readonly plain?: boolean;
+}
+
+type Lookups = { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => Tariff };
+
+const task = ({ limit, enrich_fields, enable_web_search }: BodyOf<'task run'>): Tariff => ({
+  setting: 'price.task',
+  units: limit ?? limits.entityLimit.default,
+  plain: !enrich_fields?.length && enable_web_search !== true,
+});
+
+const tariffs: Lookups = {
+  search: ({ limit, enrich_fields }) => ({
+    setting: 'price.search',
+    units: limit ?? limits.entityLimit.default,
+    plain: !enrich_fields?.length,
+  }),
+  'task create': task,
+  'task run': task,
+  contact: ({ contact_type }) => ({ setting: `price.contact.${contact_type}`, units: 1 }),
+  research: () => ({ setting: 'price.research', units: 1 }),
+  enrich: () => ({ setting: 'price.enrich', units: 1 }),
+  extract: ({ type, limit }) => ({
+    setting: 'price.extract',
+    units: type === 'web2list' ? web2listLimit : (limit ?? limits.extractLimit.default),
+  }),
+};
+
+/**
+ * Pure: what a purchase costs at most. A plain search reserves up to `limit` credits, says the interface; a price above one
+ * credit is believed all the same, since a limit that is too strict costs nothing.
+ */
+export function toWorstCase<Kind extends PaidKind>(
+  kind: Kind,
+  body: BodyOf<Kind>,
+  prices: Prices,
+): WorstCase {
+  const { setting, units, plain }: Tariff = tariffs[kind](body);
+  const price = plain ? Math.max(1, prices[setting] ?? 1) : prices[setting];
+  return price === undefined ? { credits: null, setting } : { credits: exact(units * price) };
+}
+
+/**
+ * Pure: what a purchase has cost at most, once it is over. Only of searches does the interface say that they are settled by
+ * what they brought; of all others the worst case holds, unless nothing was charged.
+ */
+export function toCostAtMost(
+  kind: PaidKind,
+  body: { readonly limit?: number | undefined },
+  worst: number | null,
+  ended: { readonly charged: Charged | null; readonly complete: boolean; readonly leads: number | null },
+): number | null {
+  const { charged, complete, leads } = ended;
+  if (charged === 'no') return 0;
+  const isSettled = (kind === 'search' || kind === 'task run') && complete && leads !== null;
+  if (worst === null || !isSettled) return worst;
+  return exact(worst * Math.min(1, leads / (body.limit ?? limits.entityLimit.default)));
+}
+
+/** A limit that purchases share, also those that are under way at the same time. */
+export interface Spending {
+  readonly limit: number;
+  /** What ended purchases have cost; the worst case of those of which nobody knows. */
+  readonly spent: number;
+  /** The worst cases of those that are under way. */
+  readonly reserved: number;
+  /** Sets aside the worst case of one that is about to begin; false, and nothing is set aside, where the limit does not cover it. */
+  reserve(worst: number): boolean;
+  /** One of this worst case is over. `cost` is undefined where it is not known: then it counts as its worst case. */
+  settle(worst: number, cost?: number): void;
+}
+
+/**
+ * Whatever happens, `spent` and `reserved` together are never above the limit, as long as nothing costs more than its worst
+ * case. Where `reserve` says no and something is under way, there may be room once that is settled.
+ */
+export function createSpending(limit: number): Spending {
+  let spent = 0;
+  let reserved = 0;
+  return {
+    limit,
+    get spent() {
+      return spent;
+    },
+    get reserved() {
+      return reserved;
+    },
+    reserve(worst) {
+      if (exact(spent + reserved + worst) > limit) return false;
+      reserved = exact(reserved + worst);
+      return true;
+    },
+    settle(worst, cost = worst) {
+      reserved = exact(reserved - worst);
+      spent = exact(spent + cost);
+    },
+  };
+}
+
+/** Pure: why a purchase of unknown cost is refused under a limit. */
+export function toUnknownPrice(setting: PriceName): LeadpipeError {
+  return refused(
+    `what this costs at most is not known, since ${setting} is not set; nothing was bought`,
+    'price_unknown',
+    { is: 'price_unknown', setting },
+  );
+}
+
+/** Pure: why a purchase is refused that the limit does not cover. */
+export function toOverLimit(worst: number, { limit, spent, reserved }: Spending): LeadpipeError {
+  const left = exact(limit - spent - reserved);
+  const rest = left === limit ? `the limit is ${limit}` : `${areOf(left)} left of the limit of ${limit}`;
+  return refused(`this can cost ${creditsOf(worst)}, and ${rest}; nothing was bought`, 'over_limit', {
+    is: 'over_limit',
+  });
+}
+
+/** Pure: why a purchase is refused that the balance does not cover. */
+export function toNotCovered(worst: number, available: number): LeadpipeError {
+  return refused(
+    `this can cost ${creditsOf(worst)}, and ${areOf(available)} available; nothing was bought`,
+    'insufficient_credits',
+    { is: 'no_credits' },
+  );
+}
+
+function refused(
+  message: string,
+  type: string,
+  facts: NonNullable<LeadpipeError['details']['facts']>,
+): LeadpipeError {
+  return new LeadpipeError('credits', message, { type, charged: 'no', retryable: false, facts });
+}
+
+function creditsOf(credits: number): string {
+  return `${credits} ${credits === 1 ? 'credit' : 'credits'}`;
+}
+
+function areOf(credits: number): string {
+  return `${credits} ${credits === 1 ? 'is' : 'are'}`;
+}
+
+/** Pure: a sum without what binary fractions can't hold: prices have six decimals at most. */
+export function exact(credits: number): number {
+  return Math.round(credits * 1e6) / 1e6;
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
+import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+
+describe('history totals', () => {
+  let service: LedgerService;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    service = await startLedgerService({});
+    env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(service.url, ledgerKey) };
+    await run(['config', 'set', 'price.contact.email', '5'], { env });
+    const bought = [
+      ['search', 'company', 'fintech', '--limit', '7'],
+      ['search', 'company', 'fintech', '--limit', '3'],
+      ['contact', 'email', 'CTO of Nordlicht Pay', '--max-credits', '5'],
+      ['research', 'fintech in Berlin'],
+    ];
+    for (const args of bought) expect((await run([...args, '-q'], { env })).code).toBe(0);
+    // It costs nothing, and is counted as that.
+    expect(
+      (
+        await run(['contact', 'email', 'x', '-q'], {
+          env: { ...env, LEADPIPE_API_KEY: 'lp_local_broke' },
+        })
+      ).code,
+    ).toBe(5);
+  });
+  afterAll(() => service.close());
+
+  it('by command, as an object each', async () => {
+    const { code, stdout, stderr } = await run(['history', 'totals', '--by', 'command'], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const none = { leads: 0, charged: 0, maybe_charged: 0, credits_at_most: 0, unpriced: 0 };
+    expect(rows).toEqual([
+      { command: 'search company', ...none, purchases: 2, leads: 10, charged: 2, credits_at_most: 10 },
+      { command: 'contact email', ...none, purchases: 2, charged: 1, credits_at_most: 5 },
+      { command: 'research', ...none, purchases: 1, charged: 1, unpriced: 1 },
+    ]);
+    expect(service.spent()).toBe(10 + 5 + 20);
+  });
+
+  it('by day unless it is said otherwise, with the same columns in CSV', async () => {
+    const { stdout } = await run(['history', 'totals', '-f', 'csv'], { env });
+    const [header, ...rows] = stdout.trimEnd().split('\r\n');
+    expect(header).toBe('day,purchases,leads,charged,maybe_charged,credits_at_most,unpriced');
+    expect(rows.every((row) => /^\d{4}-\d\d-\d\d,/.test(row))).toBe(true);
+  });
+
+  it.each([
+    ['profile', 'default'],
+    ['list', null],
+  ])('by %s', async (by, of) => {
+    const { stdout } = await run(['history', 'totals', '--by', by], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ [by]: of, purchases: 5, credits_at_most: 15 });
+  });
+
+  it('has bars on a terminal, as long as the credits', async () => {
+    const { stdout } = await runInProcess(['history', 'totals', '--by', 'command'], {
+      env,
+      stdoutIsTerminal: true,
+    });
+    const bars = stdout
+      .trimEnd()
+      .split('\n')
+      .slice(2)
+      .map((line) => line.replace(/[^█]/g, '').length);
+    expect(bars).toEqual([12, 6, 0]);
+  });
+
+  it('is of purchases where no price is known', async () => {
+    const bare = { ...bareEnvironment(temporaryFolder()), ...pointedAt(service.url, ledgerKey) };
+    for (let each = 0; each < 2; each++) await run(['research', 'fintech in Berlin'], { env: bare });
+    const { stdout } = await runInProcess(['history', 'totals'], { env: bare, stdoutIsTerminal: true });
+    expect(stdout).toContain('█'.repeat(12));
+  });
+
+  it('says that there is nothing, and what it can add up by', async () => {
+    const bare = bareEnvironment(temporaryFolder());
+    expect(await run(['history', 'totals'], { env: bare })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'This machine has bought nothing that it knows of.\n',
+    });
+    const wrong = await run(['history', 'totals', '--by', 'week'], { env: bare });
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('day, command, list, profile');
+  });
+});
+
+describe('history list', () => {
+  it('shows people the balance where it was asked for, and what else is in it', async () => {
+    const env = bareEnvironment(temporaryFolder());
+    const shown = async (): Promise<string> => {
+      const { stdout, stderr } = await runInProcess(['history'], {
+        env: { ...env, COLUMNS: '140' },
+        stdoutIsTerminal: true,
+      });
+      return stdout + stderr;
+    };
+    const search = ['search', 'company', 'fintech', '--limit', '3', '--local', '-q'];
+    await run(search, { env });
+    expect(await shown()).not.toContain('balance');
+    await run([...search, '--max-credits', '3'], { env });
+    expect(await shown()).toMatch(
+      /balance: before and after; what else the account did meanwhile is in it too\.\n$/,
+    );
+    const { stdout } = await run(['history', '-f', 'table'], { env: { ...env, COLUMNS: '140' } });
+    expect(stdout).toContain('99997 → 99994');
+  });
+});
