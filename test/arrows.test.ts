@@ -31,7 +31,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'context',
   ],
   output: ['contract', 'json', 'files', 'clock', 'turns', 'errors', 'context'],
-  config: ['requests', 'contract', 'json', 'files', 'errors', 'context'],
+  config: ['requests', 'output', 'contract', 'json', 'files', 'errors', 'context'],
   'local-service': ['contract', 'json', 'files', 'clock'],
   conformance: ['contract', 'json', 'clock', 'errors', 'context'],
   connection: ['requests', 'config', 'client', 'transport', 'contract', 'errors', 'context', 'local-service'],
