@@ -68,7 +68,7 @@ const address: Kind = {
   ...text,
   takes: 'https://host, or http:// on this machine',
   // As it was written: it is compared with the origin that a key is stored for.
-  parse: (given) => toBaseUrl(given, '`config set base_url`') && given.trim(),
+  parse: (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
 };
 
 const file: Kind = {
@@ -97,7 +97,7 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
     meaning: 'header that carries the key; auto is as the interface lists it',
   },
   format: { ...oneOf(...formats), meaning: 'output, where -f and -o do not say' },
-  credential_store: { ...oneOf('keychain', 'file'), meaning: 'where `auth login` keeps keys' },
+  credential_store: { ...oneOf('keychain', 'file'), meaning: 'where keys are kept' },
   ca_file: { ...file, meaning: 'PEM certificates of further authorities, beside the usual ones' },
   'timeout.connect': { ...seconds, meaning: 'longest wait for a connection' },
   'timeout.headers': { ...seconds, meaning: 'longest wait for the head of an answer' },
