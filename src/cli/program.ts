@@ -17,7 +17,7 @@ interface CommandRow {
 }
 
 /** Every command, in the order of the help. Only the one that is asked for is loaded. */
-const commandRows: readonly CommandRow[] = [
+export const commandRows: readonly CommandRow[] = [
   {
     name: 'search',
     summary: 'find leads; they are printed as they are found',

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
+import { type Format, formats } from '../output/writer.ts';
 import { toBaseUrl } from '../requests/address.ts';
 import { checkOneOf, clip } from '../requests/closed-list.ts';
 
@@ -10,7 +11,7 @@ import { checkOneOf, clip } from '../requests/closed-list.ts';
 export interface Settings {
   readonly base_url?: string;
   readonly auth_header?: 'x-api-key' | 'bearer' | 'auto';
-  readonly format?: 'table' | 'jsonl' | 'json' | 'csv';
+  readonly format?: Format;
   readonly credential_store?: 'keychain' | 'file';
   readonly ca_file?: string;
   /** Seconds. */
@@ -75,7 +76,7 @@ const address: Kind = {
   ...text,
   takes: 'https://host, or http:// on this machine',
   // As it was written: it is compared with the origin that a key is stored for.
-  parse: (given) => toBaseUrl(given, '`config set base_url`') && given.trim(),
+  parse: (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
 };
 
 const file: Kind = {
@@ -108,8 +109,8 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
     ...oneOf('x-api-key', 'bearer', 'auto'),
     meaning: 'header that carries the key; auto is as the interface lists it',
   },
-  format: { ...oneOf('table', 'jsonl', 'json', 'csv'), meaning: 'output, where -f and -o do not say' },
-  credential_store: { ...oneOf('keychain', 'file'), meaning: 'where `auth login` keeps keys' },
+  format: { ...oneOf(...formats), meaning: 'output, where -f and -o do not say' },
+  credential_store: { ...oneOf('keychain', 'file'), meaning: 'where keys are kept' },
   ca_file: { ...file, meaning: 'PEM certificates of further authorities, beside the usual ones' },
   'timeout.connect': { ...seconds, meaning: 'longest wait for a connection' },
   'timeout.headers': { ...seconds, meaning: 'longest wait for the head of an answer' },

@@ -5,6 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorRows } from '../../src/contract/errors.ts';
 import { type LocalService, localKeys, startLocalService } from '../../src/local-service/server.ts';
+import { type Format, formats } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, pointedAt, start, temporaryFolder } from '../helpers/run.ts';
 
@@ -30,18 +31,24 @@ const readers: readonly [name: string, args: (id: string) => readonly string[]][
   ['task fetch', (id) => ['task', 'fetch', id]],
   ['task wait', (id) => ['task', 'wait', id, '--poll-interval', '0.05']],
 ];
-const formats = ['jsonl', 'json', 'csv', 'table'] as const;
 
-/** What can be said of any output in this format. */
-function expectFormat(format: (typeof formats)[number], stdout: string): void {
-  expect(stdout.trim()).not.toBe('');
-  if (format === 'json') JSON.parse(stdout);
-  if (format === 'jsonl') for (const line of stdout.trimEnd().split('\n')) JSON.parse(line);
-  if (format === 'csv') {
+/** What can be said of any output, by its format. */
+const expectFormat: Readonly<Record<Format, (stdout: string) => void>> = {
+  table: (stdout) => expect(stdout.trim()).not.toBe(''),
+  jsonl(stdout) {
+    for (const line of stdout.trimEnd().split('\n')) JSON.parse(line);
+  },
+  json: (stdout) => JSON.parse(stdout),
+  csv(stdout) {
     const [header, ...rows] = parse(stdout) as string[][];
     expect(new Set(header).size).toBe(header?.length);
     expect(rows.length).toBeGreaterThan(0);
-  }
+  },
+};
+
+/** Whether a command is paid for, as its help has it. */
+async function isPaid(args: readonly string[]): Promise<boolean> {
+  return (await runInProcess([...args, '--help'])).stdout.includes('--idempotency-key');
 }
 
 describe.each(['serve', '--local'])('every command against %s', (where) => {
@@ -80,18 +87,19 @@ describe.each(['serve', '--local'])('every command against %s', (where) => {
   afterAll(() => served?.kill('SIGKILL'));
 
   let purchases = 0;
-  /** In one process all runs would have the same generated key. */
-  const withKey = (args: readonly string[]): readonly string[] =>
-    args[0] === 'balance' ? args : [...args, '--idempotency-key', `purchase-${++purchases}`];
-  const rows = [...commands.map(([name, args]) => [name, () => withKey(args)] as const), ...readers];
-  it.each(rows)('%s, in every format', async (_, args) => {
+  const rows = [...commands.map(([name, args]) => [name, () => args] as const), ...readers];
+  it.each(rows)('%s, in every format', async (_, argsFor) => {
+    const args = [...argsFor(taskId), ...more];
+    const paid = await isPaid(args);
+    // In one process all runs would have the same generated key.
+    const key = () => (paid ? ['--idempotency-key', `purchase-${++purchases}`] : []);
     for (const format of formats) {
-      const { code, stdout, stderr } = await runInProcess([...args(taskId), '-f', format, ...more], { env });
+      const { code, stdout, stderr } = await runInProcess([...args, ...key(), '-f', format], { env });
       expect({ format, code, stderr: code === 0 ? '' : stderr }).toEqual({ format, code: 0, stderr: '' });
-      expectFormat(format, stdout);
+      expectFormat[format](stdout);
     }
     const chosen = ['-f', 'jsonl', '--columns', 'a.b,c'];
-    const { stdout } = await runInProcess([...args(taskId), ...chosen, ...more], { env });
+    const { stdout } = await runInProcess([...args, ...key(), ...chosen], { env });
     expect([...new Set(stdout.trim().split('\n'))]).toEqual(['{"a.b":null,"c":null}']);
   });
 });
@@ -133,9 +141,8 @@ describe('every row of the Errors table', () => {
     503: 9,
   };
   /** 500 is temporary for free reads and create_task, which replays; else it is unknown. */
-  const exitOf = (status: number, name: string): number =>
-    exits[status] ??
-    (['balance', 'task create', 'task run', 'task status', 'task fetch'].includes(name) ? 75 : 8);
+  const exitOf = async (status: number, name: string, args: readonly string[]): Promise<number> =>
+    exits[status] ?? (name.startsWith('task') || !(await isPaid(args)) ? 75 : 8);
 
   it.each(errorRows)('$status $type, of every command', async ({ status, type }) => {
     const folder = temporaryFolder();
@@ -166,7 +173,7 @@ describe('every row of the Errors table', () => {
         env: pointedAt(service.url, localKeys[0].key),
       });
       const { error } = JSON.parse(stderr);
-      expect({ name, code, stdout }).toEqual({ name, code: exitOf(status, name), stdout: '' });
+      expect({ name, code, stdout }).toEqual({ name, code: await exitOf(status, name, args), stdout: '' });
       expect(error).toMatchObject({ status, type, exit: code, request_id: expect.stringMatching(/^req_/) });
       expect(error.message).toContain(`rehearsed ${type}`);
     }

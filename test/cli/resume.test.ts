@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { readOperations } from '../../src/operations/journal/journal.ts';
+import { formats } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
@@ -74,22 +75,19 @@ const folderOf = async (): Promise<string> => {
 const creations = () => server.requests.filter(({ method }) => method === 'POST');
 
 describe('task resume', () => {
-  it.each(['csv', 'jsonl', 'json', 'table'])(
-    'finishes the %s that was begun, and says which',
-    async (format) => {
-      await leave(...taskRun, '-o', file, '-f', format);
-      expect(existsSync(file)).toBe(false);
-      const { code, stdout, stderr } = await runInProcess(resume, { env });
-      expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-      expect(stderr).toMatch(/^Resuming op_\S+: task run of .*, into \S+leads.csv\n/);
-      expect(stderr).toContain('45 leads · done');
-      if (format !== 'table')
-        expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', format));
-      expect(readdirSync(join(file, '..'))).toEqual(['leads.csv']);
-      expect(creations()).toHaveLength(1);
-      expect(server.positions()).toEqual([0, 20]);
-    },
-  );
+  it.each(formats)('finishes the %s that was begun, and says which', async (format) => {
+    await leave(...taskRun, '-o', file, '-f', format);
+    expect(existsSync(file)).toBe(false);
+    const { code, stdout, stderr } = await runInProcess(resume, { env });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toMatch(/^Resuming op_\S+: task run of .*, into \S+leads.csv\n/);
+    expect(stderr).toContain('45 leads · done');
+    if (format !== 'table')
+      expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', format));
+    expect(readdirSync(join(file, '..'))).toEqual(['leads.csv']);
+    expect(creations()).toHaveLength(1);
+    expect(server.positions()).toEqual([0, 20]);
+  });
 
   it.each([0, 9, 80, 800])(
     'adds to the file of --append what is missing, of a row too (%i)',
