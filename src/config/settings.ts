@@ -121,7 +121,7 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   'retry.budget': { ...wholeNumber(86_400), meaning: 'seconds that all waits between attempts may take' },
   'poll.interval': { ...seconds, meaning: 'first wait between two looks at a task' },
   'poll.max': { ...seconds, meaning: 'longest wait between two looks at a task' },
-  'price.search': { ...credits, meaning: 'the most that a lead of `search` costs, with enrich fields' },
+  'price.search': { ...credits, meaning: 'the most that a lead of a search costs, with enrich fields' },
   'price.task': {
     ...credits,
     meaning: 'the most that a lead of a task costs, with enrich fields and web search',

@@ -41,16 +41,15 @@ const list = (...more: string[]) => [
   ...more,
 ];
 
-/** Runs the list, and kills it when the service has seen so many further requests. */
-async function runKilledAfter(machine: Machine, args: readonly string[], requests: number) {
-  const until = service.requests() + requests;
+/** Runs the list, and kills it when that has happened at the service. */
+async function runKilledWhen(machine: Machine, args: readonly string[], happened: () => boolean) {
   const child = start(args, machine);
   const ended = resultOf(child);
   let isOver = false;
   void ended.then(() => {
     isOver = true;
   });
-  while (!isOver && service.requests() < until) await new Promise((resolve) => setTimeout(resolve, 2));
+  while (!isOver && !happened()) await new Promise((resolve) => setTimeout(resolve, 2));
   child.kill('SIGKILL');
   return await ended;
 }
@@ -68,6 +67,12 @@ function rowsOf(output: string): { readonly answered: number; readonly lost: num
   return { answered, lost };
 }
 
+/** The requests of a shard that were charged. */
+function chargedOf(shard: number): string[] {
+  const numberOf = (body: string): number => Number(/person (\d+)/.exec(body)?.[1]) + 1;
+  return [...service.charged.values()].filter((body) => numberOf(body) % 4 === shard);
+}
+
 function expectChargedOnce(): void {
   const bodies = [...service.charged.values()];
   expect(new Set(bodies).size).toBe(bodies.length);
@@ -83,7 +88,8 @@ it.each([
     const machine = createMachine();
     const random = createRandom(seed);
     for (let kill = 0; kill < kills; kill++) {
-      await runKilledAfter(machine, list(...more), Math.ceil((random() * 2 * rows) / kills));
+      const until = service.requests() + Math.ceil((random() * 2 * rows) / kills);
+      await runKilledWhen(machine, list(...more), () => service.requests() >= until);
     }
     const last = await run(list(...more), machine);
     const output = readFileSync(join(machine.cwd, 'out.csv'), 'utf8');
@@ -102,7 +108,7 @@ it('four shards on four machines, one killed and begun again elsewhere: the whol
       const args = list('-o', 'out.csv', '--shard', `${index}/4`, '--run', 'october');
       let machine = createMachine();
       if (index === 2) {
-        await runKilledAfter(machine, args, 20);
+        await runKilledWhen(machine, args, () => chargedOf(2).length >= 10);
         machine = createMachine();
       }
       const { code } = await run(args, machine);
