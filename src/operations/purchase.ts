@@ -21,6 +21,10 @@ export interface OutputTerms {
   /** Absolute path of the file. */
   readonly output: string | null;
   readonly options: Readonly<Record<string, unknown>>;
+  /** The list that the leads count for. */
+  readonly list?: string;
+  /** The body before what the list has was left out of it; absent where nothing is left out. */
+  readonly asked?: string;
 }
 
 /** What is to be bought, and where it goes. */
@@ -29,6 +33,8 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly body: BodyOf<Kind>;
   /** A new one when it is not given. */
   readonly idempotencyKey?: string | undefined;
+  /** Of a search or a task run: which list its leads count for (that of its entity type), and whether only what is new there is wanted. */
+  readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
   /** Is shown the request in place of the service; nothing is bought then. */
   readonly preview?: ((request: Preview) => void) | undefined;
   /** Whether this machine keeps a record: without one, nothing can be shown again or gone on with. */

@@ -254,7 +254,7 @@ describe('what is mistyped', () => {
     [['history', 'shwo', 'x'], ['unknown command "shwo": did you mean show?']],
     [
       ['history', 'op_1'],
-      ['unknown command "op_1"', 'One of: list, show, resume, prune.'],
+      ['unknown command "op_1"', 'One of: list, lists, show, resume, prune.'],
     ],
     [['help', 'serch'], ['unknown command "serch": did you mean search?']],
     [['task', 'help', 'rnu'], ['unknown command "rnu": did you mean run?']],

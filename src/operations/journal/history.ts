@@ -1,6 +1,7 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isTask, kindOf } from '../kinds.ts';
+import { excludedIn } from './entries.ts';
 import {
   folderOf,
   type JournalEntry,
@@ -9,7 +10,7 @@ import {
   type StoredOperation,
   toDamageLine,
 } from './journal.ts';
-import { countStoredLeads } from './leads.ts';
+import { countStoredLeads, type LeadCounts } from './leads.ts';
 
 /**
  * How a purchase stands. `unknown`: sent, and no answer was seen. `interrupted`: left before its end, with what
@@ -36,6 +37,10 @@ export interface HistoryRecord {
   readonly idempotency_key: string | null;
   readonly charged: Charged | null;
   readonly output: string | null;
+  /** The list that its leads count for. */
+  readonly list: string | null;
+  /** How many leads were dropped here, where only new ones were wanted: they arrived, and are charged, once more. */
+  readonly excluded: number | null;
 }
 
 export interface History {
@@ -71,29 +76,33 @@ export async function readHistoryRecord(
   const folder = folderOf(stateDir, operation.operationId);
   // Leads are stored before they are printed, and counted by the journal a little later.
   const isOver = lastOf(operation.entries, 'terminal') !== undefined;
-  const stored = isOver ? 0 : await countStoredLeads(folder).catch(() => 0);
+  const stored = isOver ? nothing : await countStoredLeads(folder).catch(() => nothing);
   return toHistoryRecord(operation, await isLocked(folder), stored);
 }
+
+const nothing: LeadCounts = { delivered: 0, excluded: 0 };
 
 /** Pure: how a purchase stands; `isRunning` when a process has it, `stored` leads beside the journal of one that is not over. */
 function toHistoryRecord(
   { operationId, entries }: StoredOperation,
   isRunning: boolean,
-  stored = 0,
+  stored = nothing,
 ): HistoryRecord {
   const [intent] = entries;
   const terminal = lastOf(entries, 'terminal');
   const failed = lastOf(entries, 'failed');
   const batch = lastOf(entries, 'batch');
   const created = lastOf(entries, 'created');
-  const brought = Math.max(batch?.delivered ?? 0, stored);
+  const excluded = Math.max(excludedIn(entries), stored.excluded);
+  const delivered = Math.max(batch?.delivered ?? 0, stored.delivered);
+  const brought = delivered + (isTask(intent.command) ? 0 : excluded);
   const state = isRunning ? 'running' : toState(entries, brought);
   return {
     operation_id: operationId,
     time: intent.time,
     command: toCommandWords(intent.command, intent.body),
     state,
-    leads: terminal?.leads ?? (brought > 0 ? brought : (batch?.delivered ?? toPageCount(entries))),
+    leads: terminal?.leads ?? (brought > 0 ? delivered : (batch?.delivered ?? toPageCount(entries))),
     leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
     request_id:
       created?.request_id ??
@@ -104,6 +113,8 @@ function toHistoryRecord(
     idempotency_key: intent.idempotency_key ?? null,
     charged: terminal?.charged ?? failed?.charged ?? toCharged(entries, brought),
     output: intent.output,
+    list: intent.list ?? null,
+    excluded: intent.asked === undefined ? null : excluded,
   };
 }
 
@@ -139,7 +150,9 @@ function toCharged(entries: StoredOperation['entries'], brought: number): Charge
 
 function toPageCount(entries: readonly JournalEntry[]): number | null {
   const pages = entries.filter((entry) => entry.type === 'page');
-  return pages.length === 0 ? null : pages.reduce((sum, { count }) => sum + count, 0);
+  return pages.length === 0
+    ? null
+    : pages.reduce((sum, { count, excluded = 0 }) => sum + count - excluded, 0);
 }
 
 /** What it is about stands beside the name, as the user gave it. */
@@ -169,5 +182,7 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     idempotency_key: null,
     charged: null,
     output: null,
+    list: null,
+    excluded: null,
   };
 }
