@@ -25,6 +25,10 @@ export interface OutputTerms {
   /** Absolute path of the file. */
   readonly output: string | null;
   readonly options: Readonly<Record<string, unknown>>;
+  /** The list that the leads count for. */
+  readonly list?: string;
+  /** The body before what the list has was left out of it; absent where nothing is left out. */
+  readonly asked?: string;
 }
 
 /** What is to be bought, and where it goes. */
@@ -33,6 +37,8 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly body: BodyOf<Kind>;
   /** A new one when it is not given. */
   readonly idempotencyKey?: string | undefined;
+  /** Of a search or a task run: which list its leads count for (that of its entity type), and whether only what is new there is wanted. */
+  readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
   /** Is shown the request in place of the service, and what is known of its cost; nothing is bought then. */
   readonly preview?: ((request: Preview, cost: PreviewedCost) => void) | undefined;
   /** Whether this machine keeps a record: without one, nothing can be shown again or gone on with. */

@@ -158,6 +158,11 @@ const cases: readonly [
     ['visible ASCII'],
   ],
   ['an unknown format', () => [...company, '-f', 'xml'], ['xml', 'table, jsonl, json, csv']],
+  ...['', ' ', 'name, '].map((columns): (typeof cases)[number] => [
+    `columns ${JSON.stringify(columns)}`,
+    () => [...company, '--columns', columns],
+    ['--columns has an empty name'],
+  ]),
   ['append without a file', () => [...company, '--append'], ['--append needs the file of -o']],
   ...['json', 'table'].map((format): (typeof cases)[number] => [
     `append to ${format}`,
@@ -195,7 +200,7 @@ const cases: readonly [
   ],
   ['no objective', () => ['search', 'company'], ['objective']],
   ['one argument too many', () => [...company, 'y'], ['too many arguments']],
-  ['an unknown option', () => [...company, '--limt', '5'], ['--limt', 'Did you mean --limit?']],
+  ['an unknown option', () => [...company, '--limi', '5'], ['--limt', 'Did you mean --limit?']],
   ['an unknown command', () => ['serch', 'company', 'x'], ['unknown command "serch": did you mean search?']],
   ['balance --require x', () => ['balance', '--require', 'x'], ['--require takes']],
   ['balance --require -1', () => ['balance', '--require', '-1'], ['--require is -1']],
@@ -215,7 +220,7 @@ describe('bad input', () => {
   it('is one JSON object with --json-errors, for the parser of the command line too', async () => {
     for (const args of [
       [...company, '--limit', '0'],
-      [...company, '--limt', '5'],
+      [...company, '--limi', '5'],
       ['search', 'planet', 'x'],
     ]) {
       const { stderr } = await run([...args, '--json-errors'], { env: pointedAt(server.url) });

@@ -289,7 +289,7 @@ describe('what is mistyped', () => {
     [['history', 'shwo', 'x'], ['unknown command "shwo": did you mean show?']],
     [
       ['history', 'op_1'],
-      ['unknown command "op_1"', 'One of: list, show, resume, prune, totals.'],
+      ['unknown command "op_1"', 'One of: list, lists, show, resume, prune, totals.'],
     ],
     [['help', 'serch'], ['unknown command "serch": did you mean search?']],
     [['task', 'help', 'rnu'], ['unknown command "rnu": did you mean run?']],

@@ -51,12 +51,20 @@ describe('history totals', () => {
     expect(rows.every((row) => /^\d{4}-\d\d-\d\d,/.test(row))).toBe(true);
   });
 
-  it.each([
-    ['profile', 'default'],
-    ['list', null],
-  ])('by %s', async (by, of) => {
-    const { stdout } = await run(['history', 'totals', '--by', by], { env });
-    expect(JSON.parse(stdout)).toMatchObject({ [by]: of, purchases: 5, credits_at_most: 15 });
+  it('by profile', async () => {
+    const { stdout } = await run(['history', 'totals', '--by', 'profile'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ profile: 'default', purchases: 5, credits_at_most: 15 });
+  });
+
+  it('by list: what is no search is on none', async () => {
+    const { stdout } = await run(['history', 'totals', '--by', 'list'], { env });
+    const totals = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(totals.map(({ list }) => list).sort()).toEqual(['company', null]);
+    expect(totals.reduce((sum, { purchases }) => sum + purchases, 0)).toBe(5);
+    expect(totals.reduce((sum, { credits_at_most }) => sum + credits_at_most, 0)).toBe(15);
   });
 
   it('has bars on a terminal, as long as the credits', async () => {

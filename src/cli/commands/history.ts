@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { keptDays } from '../../operations/journal/retention.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createHistoryListCommand } from './history/list.ts';
+import { createHistoryListsCommand } from './history/lists.ts';
 import { createHistoryPruneCommand } from './history/prune.ts';
 import { createHistoryShowCommand } from './history/show.ts';
 import { createHistoryTotalsCommand } from './history/totals.ts';
@@ -19,6 +20,7 @@ export function createHistoryCommand(context: Context): Command {
   const group = new Command('history')
     .description('What this machine has bought, and the answers it has kept. Alone it is the list.')
     .addCommand(createHistoryListCommand(context), { isDefault: true })
+    .addCommand(createHistoryListsCommand(context))
     .addCommand(createHistoryShowCommand(context))
     .addCommand(createTaskResumeCommand(context, 'history'))
     .addCommand(createHistoryPruneCommand(context))

@@ -11,13 +11,16 @@ import { toClosingLine, toNothingFound } from '../messages/closing-line.ts';
 import { createNotes } from '../messages/notes.ts';
 import {
   addEntitySearchOptions,
+  addListOptions,
   type EntitySearchOptions,
+  type ListOptions,
   readEntitySearchInput,
+  toListTerms,
 } from '../options/entity-search.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
 import { createListener, type PurchaseOptions, toOrder, toShop } from '../records/orders.ts';
 
-export interface SearchOptions extends PurchaseOptions, EntitySearchOptions {
+export interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
   readonly exitStatus?: true;
   readonly continue?: string;
 }
@@ -25,7 +28,7 @@ export interface SearchOptions extends PurchaseOptions, EntitySearchOptions {
 const help: CommandHelp = {
   examples: [
     'leadpipe search company "seed-stage fintech in Berlin" --limit 20 --local',
-    'leadpipe search youtube_creator "climate podcasts" --local -o creators.csv',
+    'leadpipe search company "dental clinics" --only-new --local -o clinics.csv',
   ],
   output: [
     'a lead per line (jsonl), as the service sent it:',
@@ -49,7 +52,8 @@ export function createSearchCommand(context: Context): Command {
     ],
     'optional',
   );
-  return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
+  addPaidOptions(addRecordOptions(addListOptions(command)));
+  return addHelp(addConnectionOptions(command), help).action(
     (entityType: string | undefined, objective: string | undefined, given: SearchOptions) =>
       runSearch(context, entityType, objective, given),
   );
@@ -79,23 +83,26 @@ async function runSearch(
   const end = await withConnection(context, options, (connection) =>
     buySearch(
       toShop(context, options, connection),
-      toOrder(context, options, connection, 'search', request),
+      { ...toOrder(context, options, connection, 'search', request), list: toListTerms(options) },
       createSearchListener(context, options),
     ),
   );
-  if (end?.leads === 0 && options.exitStatus) throw toNothingFound(end);
+  if (end !== undefined && end.leads === end.excluded && options.exitStatus) throw toNothingFound(end);
 }
 
 /** Says in one line what a search came to. */
 export function createSearchListener(context: Context, options: SearchOptions): SearchListener {
   const { say } = createNotes(context, options);
-  return { ...createListener(context, options), ended: (end) => say(toClosingLine(end)) };
+  return {
+    ...createListener(context, options),
+    ended: (end) => say(toClosingLine({ ...end, leads: end.leads - end.excluded })),
+  };
 }
 
 /** Throws UsageError: what is searched for is the earlier search's. */
 function checkAlone(entityType: string | undefined, options: SearchOptions): void {
-  const { limit, enrichFields, dedupServiceLeads, dedupCustomLeads } = options;
-  const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads];
+  const { limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew } = options;
+  const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
   if (more.some((one) => one !== undefined)) {
     throw new UsageError(
       '--continue takes what to find from the earlier search: no arguments, and none of the options of what to find',

@@ -3,6 +3,8 @@ import { countOf } from '../../operations/delivery.ts';
 
 export interface ClosingFacts {
   readonly leads?: number;
+  /** Leads beside these that arrived, and had been delivered before. */
+  readonly excluded?: number;
   readonly state?: string | undefined;
   readonly stopReason?: string | undefined;
   readonly leadsSearchId?: string | undefined;
@@ -12,9 +14,10 @@ export interface ClosingFacts {
 
 /** Pure: what a run came to, in one line. */
 export function toClosingLine(facts: ClosingFacts): string {
-  const { leads, state, stopReason, leadsSearchId, requestId, operationId } = facts;
+  const { leads, excluded = 0, state, stopReason, leadsSearchId, requestId, operationId } = facts;
   const shown = [
     leads === undefined ? undefined : countOf(leads),
+    excluded === 0 ? undefined : `${excluded} left out, delivered before`,
     state,
     stopReason === undefined ? undefined : `stopped: ${stopReason}`,
     leadsSearchId === undefined ? undefined : `search ${leadsSearchId}`,
@@ -24,13 +27,14 @@ export function toClosingLine(facts: ClosingFacts): string {
   return shown.filter((fact) => fact !== undefined).join(' · ');
 }
 
-/** The error of `--exit-status`, where everything went well and brought nothing. */
+/** The error of `--exit-status`, where everything went well and brought nothing, or nothing new. */
 export function toNothingFound(ids: {
   readonly requestId: string | undefined;
   readonly operationId: string | undefined;
+  readonly excluded: number;
 }): LeadpipeError {
-  const { requestId, operationId } = ids;
-  return new LeadpipeError('no_result', 'no leads were found', {
+  const { requestId, operationId, excluded } = ids;
+  return new LeadpipeError('no_result', `no ${excluded > 0 ? 'new ' : ''}leads were found`, {
     ...(requestId === undefined ? {} : { requestId }),
     ...(operationId === undefined ? {} : { operationId }),
   });

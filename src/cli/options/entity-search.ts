@@ -2,6 +2,8 @@ import { Argument, type Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import type { EntityType } from '../../contract/types.ts';
+import { UsageError } from '../../errors.ts';
+import type { Order } from '../../operations/purchase.ts';
 import type { EntitySearchInput } from '../../requests/entity-search.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { readList, readTextArgument } from './inputs.ts';
@@ -15,7 +17,15 @@ export interface EntitySearchOptions {
   readonly dedupCustomLeads?: string[];
 }
 
+/** Which list the leads count for. */
+export interface ListOptions {
+  readonly list?: string;
+  readonly onlyNew?: true;
+}
+
 const searchFor = 'What to find:';
+/** Of a name; it stands in a file, and in columns. */
+const longestName = 100;
 
 /** Adds the two arguments, and the options under one heading; `more` are the command's own. */
 export function addEntitySearchOptions(
@@ -54,6 +64,45 @@ export function addEntitySearchOptions(
     );
   for (const option of options) command.addOption(option.helpGroup(searchFor));
   return command;
+}
+
+/** Adds the options of commands whose leads count as delivered. */
+export function addListOptions(command: Command): Command {
+  const options = [
+    new Option('--only-new', 'leave out what earlier runs of the list delivered on this machine'),
+    new Option('--list <name>', 'the list that the leads count for (default: the entity type)').argParser(
+      checkListName,
+    ),
+  ];
+  for (const option of options) command.addOption(option.helpGroup(searchFor));
+  return command.hook('preAction', (_, action) => checkKept(action.opts()));
+}
+
+/** Pure: what an order says of its list. */
+export function toListTerms({ list: name, onlyNew }: ListOptions): NonNullable<Order['list']> {
+  return { name, onlyNew };
+}
+
+/** Throws UsageError. */
+export function checkListName(given: string): string {
+  const name = given.trim();
+  if (name === '') throw new UsageError('--list: the name is empty', 'As in: --list berlin-fintechs');
+  if (name.length > longestName || /\p{Cc}/u.test(name)) {
+    throw new UsageError(
+      `--list takes a name of up to ${longestName} characters, on one line`,
+      'As in: --list berlin-fintechs',
+    );
+  }
+  return name;
+}
+
+/** Throws UsageError for options that contradict each other. */
+function checkKept({ list, onlyNew, history }: ListOptions & { readonly history: boolean }): void {
+  if (history || (list === undefined && !onlyNew)) return;
+  throw new UsageError(
+    `${onlyNew ? '--only-new' : '--list'} needs the record that --no-history leaves out`,
+    'Give one of the two.',
+  );
 }
 
 /** Reads the files and the standard input that the options name. Throws UsageError. */

@@ -11,7 +11,7 @@ export interface Intent {
   /** The key and the exact body of the POST; absent when nothing is bought. */
   readonly idempotency_key?: string;
   readonly body?: string;
-  /** The credits that it costs at most, by the prices of that day; null where they were not known. */
+  /** The credits that it, or each row of a list, costs at most, by the prices of that day; null where they were not known. */
   readonly worst_case?: number | null;
   /** What was available before, where the balance was asked for. */
   readonly credits_before?: number;
@@ -25,6 +25,10 @@ export interface Intent {
   readonly output: string | null;
   /** What else shapes the output. */
   readonly options: Readonly<Record<string, unknown>>;
+  /** The list that the leads count for; absent where there is none. */
+  readonly list?: string;
+  /** The body before what the list has was left out of it; absent where everything that arrives is delivered. */
+  readonly asked?: string;
 }
 
 /** A line of the journal; names are the wire's. */
@@ -45,6 +49,8 @@ export type JournalEntry =
       readonly output_length: number | null;
       /** In the first one: the enrich fields that were found, of which columns were made. */
       readonly enrich_fields?: readonly string[];
+      /** How many of these leads were dropped here. Positions and counts are the service's, and count them. */
+      readonly excluded?: number;
     }
   /** The output is open, and no row has been written: what is in front of this length is not ours. */
   | { readonly type: 'opened'; readonly output_length: number }
@@ -66,6 +72,8 @@ export type JournalEntry =
       readonly type: 'batch';
       /** Leads delivered so far. */
       readonly delivered: number;
+      /** Beside them, how many were dropped here: the service has sent both. */
+      readonly excluded?: number;
       readonly leads_search_id: string | null;
       readonly request_id: string | null;
       /** As in `page`. */
@@ -94,6 +102,17 @@ export type JournalEntry =
       readonly leads?: number;
       readonly stop_reason?: string | null;
     };
+
+/** Pure: how many leads were dropped here. A page that was read again counts once. */
+export function excludedIn(entries: readonly JournalEntry[]): number {
+  const pages = new Map<number, number>();
+  let streamed = 0;
+  for (const entry of entries) {
+    if (entry.type === 'batch') streamed = entry.excluded ?? 0;
+    else if (entry.type === 'page') pages.set(entry.pts, entry.excluded ?? 0);
+  }
+  return [...pages.values()].reduce((sum, excluded) => sum + excluded, streamed);
+}
 
 /** Pure: a line with its checksum. */
 export function toLine(entry: JournalEntry): string {

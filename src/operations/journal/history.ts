@@ -1,6 +1,7 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isTask, kindOf } from '../kinds.ts';
+import { excludedIn } from './entries.ts';
 import {
   folderOf,
   type Intent,
@@ -10,7 +11,7 @@ import {
   type StoredOperation,
   toDamageLine,
 } from './journal.ts';
-import { countStoredLeads } from './leads.ts';
+import { countStoredLeads, type LeadCounts } from './leads.ts';
 import { countAnsweredRows } from './rows.ts';
 
 /**
@@ -41,6 +42,10 @@ export interface HistoryRecord {
   readonly credits_before: number | null;
   readonly credits_after: number | null;
   readonly output: string | null;
+  /** The list that its leads count for. */
+  readonly list: string | null;
+  /** How many leads were dropped here, where only new ones were wanted: they arrived, and are charged, once more. */
+  readonly excluded: number | null;
 }
 
 export interface History {
@@ -87,7 +92,9 @@ export async function readHistoryRecord(
   const folder = folderOf(stateDir, operation.operationId);
   // Leads are stored before they are printed, and counted by the journal a little later.
   const isOver = lastOf(operation.entries, 'terminal') !== undefined;
-  const stored = isOver ? 0 : await countStored(folder, operation.entries[0].command).catch(() => 0);
+  const stored = isOver
+    ? nothing
+    : await countStored(folder, operation.entries[0].command).catch(() => nothing);
   return toHistoryRecord(operation, await isLocked(folder), stored);
 }
 
@@ -96,29 +103,34 @@ function isPurchase({ entries: [{ command, idempotency_key }] }: StoredOperation
   return idempotency_key !== undefined || kindOf(command)?.keeps === 'rows';
 }
 
-async function countStored(folder: string, command: string): Promise<number> {
-  return kindOf(command)?.keeps === 'rows' ? await countAnsweredRows(folder) : await countStoredLeads(folder);
+async function countStored(folder: string, command: string): Promise<LeadCounts> {
+  if (kindOf(command)?.keeps !== 'rows') return await countStoredLeads(folder);
+  return { delivered: await countAnsweredRows(folder), excluded: 0 };
 }
+
+const nothing: LeadCounts = { delivered: 0, excluded: 0 };
 
 /** Pure: how a purchase stands; `isRunning` when a process has it, `stored` leads beside the journal of one that is not over. */
 function toHistoryRecord(
   { operationId, entries }: StoredOperation,
   isRunning: boolean,
-  stored = 0,
+  stored = nothing,
 ): HistoryRecord {
   const [intent] = entries;
   const terminal = lastOf(entries, 'terminal');
   const failed = lastOf(entries, 'failed');
   const batch = lastOf(entries, 'batch');
   const created = lastOf(entries, 'created');
-  const brought = Math.max(batch?.delivered ?? 0, stored);
+  const excluded = Math.max(excludedIn(entries), stored.excluded);
+  const delivered = Math.max(batch?.delivered ?? 0, stored.delivered);
+  const brought = delivered + (isTask(intent.command) ? 0 : excluded);
   const state = isRunning ? 'running' : toState(entries, brought);
   return {
     operation_id: operationId,
     time: intent.time,
     command: toCommandWords(intent),
     state,
-    leads: terminal?.leads ?? (brought > 0 ? brought : (batch?.delivered ?? toPageCount(entries))),
+    leads: terminal?.leads ?? (brought > 0 ? delivered : (batch?.delivered ?? toPageCount(entries))),
     leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
     request_id:
       created?.request_id ??
@@ -131,6 +143,8 @@ function toHistoryRecord(
     credits_before: intent.credits_before ?? null,
     credits_after: lastOf(entries, 'balance')?.credits ?? null,
     output: intent.output,
+    list: intent.list ?? null,
+    excluded: intent.asked === undefined ? null : excluded,
   };
 }
 
@@ -166,7 +180,9 @@ function toCharged(entries: StoredOperation['entries'], brought: number): Charge
 
 function toPageCount(entries: readonly JournalEntry[]): number | null {
   const pages = entries.filter((entry) => entry.type === 'page');
-  return pages.length === 0 ? null : pages.reduce((sum, { count }) => sum + count, 0);
+  return pages.length === 0
+    ? null
+    : pages.reduce((sum, { count, excluded = 0 }) => sum + count - excluded, 0);
 }
 
 /** What it is about stands beside the name, as the user gave it. */
@@ -198,5 +214,7 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     credits_before: null,
     credits_after: null,
     output: null,
+    list: null,
+    excluded: null,
   };
 }

@@ -183,7 +183,8 @@ export async function readOperation(
   return intent?.type === 'intent' ? { operationId, entries: [intent, ...rest] } : undefined;
 }
 
-async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T | undefined> {
+/** Undefined where there is no such file or folder. Throws LocalIoError. */
+export async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {

@@ -12,8 +12,11 @@ export const leadsFile = 'leads.jsonl';
 const leadsAtOnce = 100;
 
 export interface StoredLeads {
-  /** Returns when the leads are with the system: they survive this process. Throws LocalIoError. */
-  append(leads: readonly JsonText[]): void;
+  /**
+   * Returns when the leads are with the system: they survive this process. Those that are not new are kept as what was
+   * dropped: they are paid for as well. Throws LocalIoError.
+   */
+  append(leads: readonly JsonText[], isNew?: readonly boolean[]): void;
   /** Resolves when they survive a power cut. Throws LocalIoError. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -28,10 +31,11 @@ export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   const handle = await open(path, 'ax', 0o600).catch(fail);
   await handle.chmod(0o600).catch(fail);
   return {
-    append(leads) {
+    append(leads, isNew) {
+      const lines = leads.map((lead, index) => toStoredLine(lead, isNew?.[index] ?? true));
       // A way through the thread pool takes several times as long as the write itself.
       try {
-        writeAll(handle.fd, Buffer.from(leads.map(toStoredLine).join('')));
+        writeAll(handle.fd, Buffer.from(lines.join('')));
       } catch (error) {
         fail(error);
       }
@@ -51,11 +55,13 @@ export async function sizeOfStoredLeads(folder: string): Promise<number | undefi
 
 /**
  * The leads as the service wrote them, some at a time. A last line that was never finished was never printed, and is
- * left out; so is a damaged one, whose number `damaged` is told, with the path. Throws what `damaged` throws, LocalIoError.
+ * left out; so is a damaged one, whose number `damaged` is told, with the path, and one that was dropped, of which `dropped`
+ * is told. Throws what `damaged` throws, LocalIoError.
  */
 export async function* readStoredLeads(
   folder: string,
   damaged: (line: number, path: string) => void,
+  dropped: () => void = () => {},
 ): AsyncGenerator<JsonText[]> {
   const path = join(folder, leadsFile);
   const leads: JsonText[] = [];
@@ -69,7 +75,8 @@ export async function* readStoredLeads(
       number++;
       const lead = toLead(line);
       if (lead === undefined) damaged(number, path);
-      else leads.push(lead);
+      else if (lead.isNew) leads.push(lead.text);
+      else dropped();
     }
     while (leads.length >= leadsAtOnce) yield leads.splice(0, leadsAtOnce);
   }
@@ -78,11 +85,18 @@ export async function* readStoredLeads(
 }
 
 /** How many there are that can be read. Throws LocalIoError. */
-export async function countStoredLeads(folder: string): Promise<number> {
-  let count = 0;
+export async function countStoredLeads(folder: string): Promise<LeadCounts> {
+  const count = { delivered: 0, excluded: 0 };
   if ((await sizeOfStoredLeads(folder)) === undefined) return count;
-  for await (const leads of readStoredLeads(folder, () => {})) count += leads.length;
+  const dropped = (): number => count.excluded++;
+  for await (const leads of readStoredLeads(folder, () => {}, dropped)) count.delivered += leads.length;
   return count;
+}
+
+/** What a search has brought: what was delivered, and what was dropped here. */
+export interface LeadCounts {
+  readonly delivered: number;
+  readonly excluded: number;
 }
 
 async function* piecesOf(path: string): AsyncGenerator<string> {
@@ -98,13 +112,21 @@ function writeAll(fd: number, bytes: Buffer): void {
 }
 
 /** A lead that the service wrote on several lines is kept as a JSON string of its text, so that no byte is lost. */
-function toStoredLine(lead: JsonText): string {
-  return /[\n\r]/.test(lead) ? toCheckedLine('text', JSON.stringify(lead)) : toCheckedLine('lead', lead);
+function toStoredLine(lead: JsonText, isNew: boolean): string {
+  const [plain, escaped] = members[isNew ? 'delivered' : 'dropped'];
+  return /[\n\r]/.test(lead) ? toCheckedLine(escaped, JSON.stringify(lead)) : toCheckedLine(plain, lead);
 }
 
+/** Of a line: for a lead on one line, and for its text. */
+const members = { delivered: ['lead', 'text'], dropped: ['dropped', 'droppedtext'] } as const;
+
 /** Undefined for a damaged line. */
-function toLead(line: string): JsonText | undefined {
-  const found = fromCheckedLine(line);
-  if (found?.member === 'lead') return found.text;
-  return found?.member === 'text' ? (JSON.parse(found.text) as string) : undefined;
+function toLead(line: string): { readonly text: JsonText; readonly isNew: boolean } | undefined {
+  const { member = '', text = '' } = fromCheckedLine(line) ?? {};
+  for (const [state, [plain, escaped]] of Object.entries(members)) {
+    const isNew = state === 'delivered';
+    if (member === plain) return { text, isNew };
+    if (member === escaped) return { text: JSON.parse(text) as string, isNew };
+  }
+  return undefined;
 }

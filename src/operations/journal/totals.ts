@@ -1,4 +1,4 @@
-import { isPaid } from '../kinds.ts';
+import { isPaid, rowsOf } from '../kinds.ts';
 import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import type { KnownPurchase } from './history.ts';
 
@@ -50,7 +50,7 @@ const nothing = { purchases: 0, leads: 0, charged: 0, maybe_charged: 0, credits_
 const groupOf: { readonly [By in TotalsBy]: (purchase: KnownPurchase) => string | null } = {
   day: ({ intent }) => toDay(new Date(intent.time)),
   command: ({ record }) => record.command,
-  list: () => null,
+  list: ({ record }) => record.list,
   profile: ({ intent }) => intent.profile,
 };
 
@@ -63,10 +63,14 @@ function toDay(time: Date): string {
 /** Null where no price was known. */
 function costOf({ record, intent }: KnownPurchase): number | null {
   const { command, body = '{}', worst_case } = intent;
+  const { charged, excluded, leads, state } = record;
+  // Each row has cost what one costs at most.
+  if (rowsOf(command) !== undefined) return worst_case == null ? null : exact(worst_case * (leads ?? 0));
   if (!isPaid(command)) return null;
   const request = JSON.parse(body);
   // Journals of earlier versions have no worst case; that of a plain search needs no price.
   const worst = worst_case === undefined ? toWorstCase(command, request, {}).credits : worst_case;
-  const { charged, leads, state } = record;
-  return toCostAtMost(command, request, worst, { charged, leads, complete: state === 'complete' });
+  // What was dropped here arrived, and is paid for.
+  const arrived = leads === null ? null : leads + (excluded ?? 0);
+  return toCostAtMost(command, request, worst, { charged, leads: arrived, complete: state === 'complete' });
 }

@@ -53,7 +53,10 @@ export async function runList<Kind extends AnswerKind>(
     });
   }
   return await withNewJournal(context, 'needed', (journal) => {
-    const intent = toIntent(shop, journal, listKinds[order.kind], order.terms);
+    const intent = {
+      ...toIntent(shop, journal, listKinds[order.kind], order.terms),
+      worst_case: order.worst.credits,
+    };
     return withIntent(shop, journal, intent, order.open(undefined), async (delivery, sent) => {
       await sent();
       return await into(journal)(delivery);

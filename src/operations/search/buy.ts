@@ -1,5 +1,7 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
+import type { JsonText } from '../../json/text.ts';
 import type { Listener } from '../delivery.ts';
+import { type Sieve, toListed, withSieve } from '../only-new/sieve.ts';
 import { type Deal, type Order, purchase, type Shop } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
 import { createKeeping, type Keeping } from './keeping.ts';
@@ -12,45 +14,67 @@ export interface SearchListener extends Listener {
   ended(end: SearchEnd): void;
 }
 
+/** What a search is the rest of. */
+export interface GoingOn {
+  /** Leads that are here already. */
+  readonly brought: readonly JsonText[];
+  /** Awaited before anything is sent, with the ID of the new operation. */
+  before(operationId: string | undefined): Promise<void>;
+}
+
 /**
- * Buys one search, and delivers what it brings as it comes: each lead is stored before it is delivered. Returns undefined
- * after a preview. Throws what ends the search before it begins, and `partial` or `unknown` for one that was cut.
- * `before` is awaited before anything is sent, with the ID of the new operation.
+ * Buys one search, and delivers what it brings as it comes: each lead is stored, and counts for its list, before it is
+ * delivered. Returns undefined after a preview. Throws what ends the search before it begins, and `partial` or `unknown` for
+ * one that was cut.
  */
 export async function buySearch(
   shop: Shop,
-  order: SearchOrder,
+  given: SearchOrder,
   listener: SearchListener,
-  before: (operationId: string | undefined) => Promise<void> = async () => {},
+  goingOn: GoingOn = { brought: [], before: async () => {} },
 ): Promise<SearchEnd | undefined> {
-  return await purchase(shop, order, listener, async (deal) => {
-    const { journal, delivery } = deal;
-    const { operationId } = journal;
-    const kept = await createKeeping(shop, journal, delivery, (why) =>
-      listener.warn(`${why}; what follows can not be shown again`),
-    );
-    try {
-      await before(operationId);
-      const summary = await stream(shop, order.body, deal, kept, listener);
-      const end = { ...summary, operationId };
-      const length = summary.cut === undefined ? undefined : await delivery.sync().catch(() => undefined);
-      const error =
-        summary.cut === undefined
-          ? undefined
-          : toCutError(end, order.body, deal.idempotencyKey, await delivery.cut());
-      await kept.end(summary, error, length);
-      // A reader that went away is told nothing: there may be no one to tell.
-      if (error?.outcome !== 'reader_closed') {
-        for (const warning of summary.warnings) listener.warn(warning);
-        listener.ended(end);
-      }
-      if (error !== undefined) throw error;
-      await delivery.finish();
-      return end;
-    } finally {
-      await kept.close();
+  const { order, list } = await toListed(shop, given, listener.warn, goingOn.brought);
+  return await purchase(shop, order, listener, (deal) =>
+    withSieve(shop, list, deal.journal, (sieve) =>
+      streamInto(shop, order.body, deal, sieve, listener, goingOn),
+    ),
+  );
+}
+
+async function streamInto(
+  shop: Shop,
+  request: EntitySearchRequest,
+  deal: Deal,
+  sieve: Sieve,
+  listener: SearchListener,
+  { before }: GoingOn,
+): Promise<SearchEnd> {
+  const { journal, delivery } = deal;
+  const { operationId } = journal;
+  const kept = await createKeeping(shop, journal, delivery, sieve, (why) =>
+    listener.warn(`${why}; what follows can not be shown again, and may come again`),
+  );
+  try {
+    await before(operationId);
+    const summary = await stream(shop, request, deal, kept, listener);
+    const end = { ...summary, excluded: kept.excluded(), operationId };
+    const length = summary.cut === undefined ? undefined : await delivery.sync().catch(() => undefined);
+    const error =
+      summary.cut === undefined
+        ? undefined
+        : toCutError(end, request, deal.idempotencyKey, await delivery.cut());
+    await kept.end(summary, error, length);
+    // A reader that went away is told nothing: there may be no one to tell.
+    if (error?.outcome !== 'reader_closed') {
+      for (const warning of summary.warnings) listener.warn(warning);
+      listener.ended(end);
     }
-  });
+    if (error !== undefined) throw error;
+    await delivery.finish();
+    return end;
+  } finally {
+    await kept.close();
+  }
 }
 
 async function stream(
@@ -68,9 +92,10 @@ async function stream(
       request,
       idempotencyKey,
       async (entities, ids) => {
-        await kept.keep(entities, ids);
-        await write(entities);
-        await kept.delivered(entities.length, ids);
+        // What is dropped has arrived all the same: whether the search is whole is counted in what the service sent.
+        const fresh = await kept.keep(entities, ids);
+        if (fresh.length > 0) await write(fresh);
+        await kept.delivered(fresh.length, ids);
       },
       context,
     ).catch(async (error: unknown) => {

@@ -5,6 +5,7 @@ import type { OpenDelivery } from '../delivery.ts';
 import { folderOf, type Journal, readOperation, type StoredOperation } from '../journal/journal.ts';
 import { checkLast } from '../journal/later.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../journal/leads.ts';
+import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
 import type { Shop } from '../purchase.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 import type { SearchEnd } from './cut.ts';
@@ -14,7 +15,7 @@ import { type EarlierSearch, toContinuedRequest, toEarlierSearch } from './earli
 export interface RestOfSearch {
   readonly operation: StoredOperation;
   readonly earlier: EarlierSearch;
-  /** What it brought, as it is stored here. */
+  /** What it brought and delivered, as it is stored here. */
   readonly brought: readonly JsonText[];
   /** A new search for the rest only. */
   readonly request: EntitySearchRequest;
@@ -23,8 +24,8 @@ export interface RestOfSearch {
 /** Throws UsageError for what can't be continued; ConfigurationError for damaged leads, LocalIoError. */
 export async function readRest(stateDir: string, operation: StoredOperation): Promise<RestOfSearch> {
   const earlier = toEarlierSearch(await withoutUnbegun(stateDir, operation));
-  const brought = await broughtBy(folderOf(stateDir, operation.operationId));
-  return { operation, earlier, brought, request: toContinuedRequest(earlier, brought) };
+  const { brought, dropped } = await broughtBy(folderOf(stateDir, operation.operationId));
+  return { operation, earlier, brought, request: toContinuedRequest(earlier, brought, dropped) };
 }
 
 /**
@@ -55,18 +56,26 @@ export async function buyRest(
   order: SearchOrder & { readonly intoSame: boolean },
   listener: SearchListener,
 ): Promise<SearchEnd | undefined> {
+  const { list: name, asked } = earlier.intent;
+  const { known = nothingKnown } = (await listOf(shop, operationId, earlier.intent, listener.warn)) ?? {};
   const open: OpenDelivery = (work) =>
     order.open(async (delivery) => {
       // A file of its own is whole only with all of them; on standard output they stand already.
       const counted = order.intoSame || delivery.file === undefined ? earlier.counted : 0;
-      if (brought.length > counted) await delivery.write(brought.slice(counted));
+      // Another run of the list may have delivered some of them since.
+      const missing = newOf(brought.slice(counted), known);
+      if (missing.length > 0) await delivery.write(missing);
       await delivery.settle();
       await delivery.sync();
       return await work(delivery);
     });
+  const list = { name, onlyNew: asked !== undefined };
   try {
-    return await buySearch(shop, { ...order, open }, listener, async (by) => {
-      if (by !== undefined) await earlierJournal.append({ type: 'continued', operation_id: by });
+    return await buySearch(shop, { ...order, open, list }, listener, {
+      brought,
+      async before(by) {
+        if (by !== undefined) await earlierJournal.append({ type: 'continued', operation_id: by });
+      },
     });
   } catch (error) {
     if (!(error instanceof LeadpipeError) || error.details.type !== outputChanged) throw error;
@@ -91,12 +100,13 @@ async function withoutUnbegun(
 }
 
 /** Throws ConfigurationError for a damaged one: to go on without some of them would pass for all. */
-async function broughtBy(folder: string): Promise<JsonText[]> {
-  const leads: JsonText[] = [];
-  if ((await sizeOfStoredLeads(folder)) === undefined) return leads;
+async function broughtBy(folder: string): Promise<{ brought: readonly JsonText[]; dropped: number }> {
+  const brought: JsonText[] = [];
+  let dropped = 0;
+  if ((await sizeOfStoredLeads(folder)) === undefined) return { brought, dropped };
   const damaged = (line: number, path: string): never => {
     throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
   };
-  for await (const some of readStoredLeads(folder, damaged)) leads.push(...some);
-  return leads;
+  for await (const some of readStoredLeads(folder, damaged, () => dropped++)) brought.push(...some);
+  return { brought, dropped };
 }

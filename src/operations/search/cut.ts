@@ -7,6 +7,8 @@ import type { SearchSummary } from './stream.ts';
 
 /** What a search came to. */
 export interface SearchEnd extends SearchSummary {
+  /** How many of the leads that the service sent were dropped here: an earlier run of the list has delivered them. */
+  readonly excluded: number;
   readonly operationId: string | undefined;
 }
 
@@ -15,15 +17,17 @@ export interface SearchEnd extends SearchSummary {
  * failed, else it is partial, or unknown when nothing came. `kept` is the file that holds what arrived.
  */
 export function toCutError(
-  { cause, leads, cut, leadsSearchId, operationId, requestId }: SearchEnd,
+  { cause, leads, excluded, cut, leadsSearchId, operationId, requestId }: SearchEnd,
   request: EntitySearchRequest,
   idempotencyKey: string,
   kept: string | undefined,
 ): LeadpipeError {
   const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
   const outcome = ownEnd?.outcome ?? (leads > 0 ? 'partial' : 'unknown');
-  const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
-  const arrived = leads === 0 ? 'nothing arrived' : `${countOf(leads)} arrived${place}`;
+  const fresh = leads - excluded;
+  const place = kept === undefined || fresh === 0 ? '' : `, and ${fresh === 1 ? 'is' : 'are'} in ${kept}`;
+  const dropped = excluded === 0 ? '' : `; ${excluded} more had been delivered before`;
+  const arrived = leads === 0 ? 'nothing arrived' : `${countOf(fresh)} arrived${place}${dropped}`;
   const rest = (request.limit ?? limits.entityLimit.default) - leads;
   return new LeadpipeError(outcome, `the search was cut short: ${cut}; ${arrived}`, {
     type: ownEnd === undefined ? 'cut' : (ownEnd.details.type ?? ownEnd.outcome),

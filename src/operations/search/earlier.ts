@@ -11,10 +11,11 @@ import { kindOf } from '../kinds.ts';
 /** A search that did not end well, as its journal has it. */
 export interface EarlierSearch {
   readonly intent: Intent;
+  /** What was asked for, before anything was left out of it. */
   readonly request: EntitySearchRequest;
   readonly leadsSearchId: string | undefined;
-  /** Leads that have been delivered, as far as the journal knows. */
-  readonly delivered: number;
+  /** Leads that the service has sent, as far as the journal knows: those that were delivered, and those that were dropped. */
+  readonly sent: number;
   /** How many of them are certainly in the output, and its length with them; undefined where that is not known. */
   readonly counted: number;
   readonly outputLength: number | undefined;
@@ -40,15 +41,16 @@ export function toEarlierSearch({ operationId, entries }: StoredOperation): Earl
   // Where a length could not be had, an earlier one holds.
   const counted = places.findLast((place) => place.output_length !== null) ?? places.at(-1);
   const batches = places.filter((place) => place.type === 'batch');
+  const { delivered = 0, excluded = 0 } = batches.at(-1) ?? {};
   const created = entries.find((entry) => entry.type === 'created');
   return {
     intent,
-    request: JSON.parse(intent.body) as EntitySearchRequest,
+    request: JSON.parse(intent.asked ?? intent.body) as EntitySearchRequest,
     leadsSearchId:
       created?.leads_search_id ??
       batches.findLast((batch) => batch.leads_search_id !== null)?.leads_search_id ??
       undefined,
-    delivered: batches.at(-1)?.delivered ?? 0,
+    sent: delivered + excluded,
     counted: counted?.type === 'batch' ? counted.delivered : 0,
     outputLength: counted?.output_length ?? undefined,
   };
@@ -56,13 +58,14 @@ export function toEarlierSearch({ operationId, entries }: StoredOperation): Earl
 
 /**
  * Pure: a new search for the rest, without what the earlier one brought: by its ID, and by name where the service never
- * said its ID. `brought` is what of it is here. Throws UsageError when nothing is left to ask for, or an exclusion list is full.
+ * said its ID. `brought` is what of it is here, beside `dropped` leads. Throws UsageError when nothing is left to ask for, or an exclusion list is full.
  */
 export function toContinuedRequest(
-  { request, leadsSearchId, delivered }: EarlierSearch,
+  { request, leadsSearchId, sent }: EarlierSearch,
   brought: readonly JsonText[],
+  dropped: number,
 ): EntitySearchRequest {
-  const rest = (request.limit ?? limits.entityLimit.default) - Math.max(brought.length, delivered);
+  const rest = (request.limit ?? limits.entityLimit.default) - Math.max(brought.length + dropped, sent);
   if (rest <= 0) throw new UsageError('all leads that the search asked for have arrived');
   const serviceLeads = [
     ...(request.dedup_service_leads ?? []),

@@ -4,6 +4,7 @@ import type { Delivery } from '../delivery.ts';
 import { toFailedEntries } from '../journal/failed.ts';
 import { folderOf, type Journal } from '../journal/journal.ts';
 import { createStoredLeads } from '../journal/leads.ts';
+import type { Sieve } from '../only-new/sieve.ts';
 import type { Shop } from '../purchase.ts';
 import type { SearchIds, SearchSummary } from './stream.ts';
 
@@ -12,10 +13,15 @@ const syncMs = 1000;
 
 /** What is kept of a search while it goes on. */
 export interface Keeping {
-  /** Before leads are printed: resolves when they, and the search's ID, would survive this process. Throws nothing: what is paid for is printed all the same. */
-  keep(leads: readonly JsonText[], ids: SearchIds): Promise<void>;
+  /**
+   * Before leads are printed: resolves with those that are to be, when all of them, and the search's ID, would survive this
+   * process, and count for its list. Throws nothing: what is paid for is printed all the same.
+   */
+  keep(leads: readonly JsonText[], ids: SearchIds): Promise<readonly JsonText[]>;
   /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */
   delivered(count: number, ids: SearchIds): Promise<void>;
+  /** How many were dropped here: the service has sent them too. */
+  excluded(): number;
   /** The stream is over: `error` is how the run ends, if not well, and `length` that of the rows in the output file. */
   end(summary: SearchSummary, error: LeadpipeError | undefined, length?: number): Promise<void>;
   /** The stream never began. */
@@ -31,9 +37,19 @@ export async function createKeeping(
   { context: { clock, directories } }: Shop,
   journal: Journal,
   delivery: Delivery,
+  sieve: Sieve,
   unkept: (why: string) => void,
 ): Promise<Keeping> {
-  if (journal.operationId === undefined) return nothingKept;
+  let excluded = 0;
+  const sift = (leads: readonly JsonText[]) => {
+    const sifted = sieve.sift(leads);
+    const fresh = leads.filter((_, index) => sifted.isNew[index]);
+    excluded += leads.length - fresh.length;
+    return { ...sifted, fresh };
+  };
+  if (journal.operationId === undefined) {
+    return { ...nothingKept, keep: async (leads) => sift(leads).fresh, excluded: () => excluded };
+  }
   const stored = await createStoredLeads(folderOf(directories.state, journal.operationId));
   let kept = true;
   let named = false;
@@ -58,21 +74,27 @@ export async function createKeeping(
     ({
       type: 'batch',
       delivered,
+      ...(excluded === 0 ? {} : { excluded }),
       leads_search_id: ids.leadsSearchId ?? null,
       request_id: ids.requestId ?? null,
       output_length: length ?? null,
     }) as const;
 
   return {
-    keep: (leads, { leadsSearchId, requestId }) =>
-      whileKept(async () => {
+    async keep(leads, { leadsSearchId, requestId }) {
+      const { fresh, isNew, count } = sift(leads);
+      await whileKept(async () => {
         if (!named && leadsSearchId !== undefined) {
           journal.note({ type: 'created', leads_search_id: leadsSearchId, request_id: requestId ?? null });
           named = true;
         }
-        stored.append(leads);
+        stored.append(leads, isNew);
         arrived += leads.length;
-      }),
+        count(leadsSearchId);
+      });
+      return fresh;
+    },
+    excluded: () => excluded,
     async delivered(count, ids) {
       delivered += count;
       const now = clock.monotonic();
@@ -83,6 +105,7 @@ export async function createKeeping(
       syncing = syncing.then(() =>
         whileKept(async () => {
           await stored.sync();
+          await sieve.sync();
           await journal.append(batch);
         }),
       );
@@ -97,12 +120,13 @@ export async function createKeeping(
         state: null,
         ready_count: null,
         charged: leads > 0 ? 'yes' : 'no',
-        leads,
+        leads: leads - excluded,
         stop_reason: stopReason ?? null,
       } as const;
       await syncing;
       await whileKept(async () => {
         await stored.sync();
+        await sieve.sync();
         if (cut !== undefined && leads === 0) await journal.append(batch, ...toFailedEntries(error));
         else await journal.append(batch, terminal);
       });
@@ -115,8 +139,7 @@ export async function createKeeping(
   };
 }
 
-const nothingKept: Keeping = {
-  keep: async () => {},
+const nothingKept: Omit<Keeping, 'keep' | 'excluded'> = {
   delivered: async () => {},
   end: async () => {},
   failed: async () => {},

@@ -18,7 +18,7 @@ export interface EarlierListener {
  */
 export async function findEarlierRun(
   { connection, context }: Shop,
-  { body, idempotencyKey, keep, terms: { output, options } }: Order<'task run'>,
+  { body, idempotencyKey, keep, list, terms: { output, options } }: Order<'task run'>,
   named: string,
   listener: EarlierListener,
 ): Promise<StoredOperation | undefined> {
@@ -34,7 +34,10 @@ export async function findEarlierRun(
   }
   const [intent] = earlier.entries;
   const same =
-    intent.body === requests.createTask(body, '').body &&
+    // What is left out is another each day.
+    (intent.asked ?? intent.body) === requests.createTask(body, '').body &&
+    (intent.asked !== undefined) === (list?.onlyNew === true) &&
+    (intent.list ?? body.entity_type) === (list?.name ?? body.entity_type) &&
     intent.origin === connection.origin &&
     (idempotencyKey === undefined || idempotencyKey === intent.idempotency_key) &&
     toComparable(options) === toComparable(intent.options);

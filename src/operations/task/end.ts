@@ -11,6 +11,8 @@ export interface TaskReading {
   readonly summary: TaskSummary;
   /** Leads that were delivered, with those that earlier runs put into the same file. */
   readonly leads: number;
+  /** Leads beside them that were dropped here: an earlier run of the list has delivered them. */
+  readonly excluded: number;
   /** Where no operation can be resumed: whether to go on is to wait for its end, or to fetch once more. */
   readonly goOn: 'wait' | 'fetch';
   /** The operation to resume; undefined without a journal. */
@@ -27,7 +29,7 @@ export function toLeftError(
   reading: TaskReading,
   kept: string | undefined,
 ): LeadpipeError {
-  const { summary, leads, leadsSearchId, bought, goOn, operationId } = reading;
+  const { summary, leads, excluded, leadsSearchId, bought, goOn, operationId } = reading;
   const requestId = failure.details.requestId ?? reading.requestId;
   const ids = {
     ...(requestId === undefined ? {} : { requestId }),
@@ -36,13 +38,14 @@ export function toLeftError(
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
   const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
+  const dropped = excluded === 0 ? '' : `; ${excluded} more had been delivered before`;
   const written =
     leads === 0 ? 'nothing was written' : `${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${place}`;
   const ended = terminalTaskStates.some((one) => one === state);
   const { hint: _, ...details } = failure.details;
   return new LeadpipeError(
     failure.outcome,
-    `the task ${leadsSearchId} was left at position ${position}: ${failure.message}; ${written}`,
+    `the task ${leadsSearchId} was left at position ${position}: ${failure.message}; ${written}${dropped}`,
     {
       ...details,
       type: failure.details.type ?? failure.outcome,

@@ -1,4 +1,5 @@
 import type { CreateTaskRequest } from '../../contract/types.ts';
+import { excludedIn } from '../journal/entries.ts';
 import type { Intent, JournalEntry, StoredOperation } from '../journal/journal.ts';
 import { kindOf } from '../kinds.ts';
 
@@ -14,6 +15,8 @@ export interface TaskProgress {
   readonly start: number;
   /** The next position. */
   readonly position: number;
+  /** How many of the leads in front of it were dropped. */
+  readonly excluded: number;
   /** The first position of the last page: where to go on for a reader who may not have had all of it. */
   readonly lastPage: number;
   /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
@@ -41,6 +44,7 @@ export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
     requestId: last('created')?.request_id ?? undefined,
     start,
     position: page?.next ?? start,
+    excluded: excludedIn(entries),
     lastPage: page?.pts ?? start,
     outputLength: page?.output_length ?? opened?.output_length,
     enrichFields: entries.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,

@@ -3,6 +3,7 @@ import { LeadpipeError, type Outcome } from '../../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../../json/text.ts';
 import type { Delivery, Listener, Stage } from '../delivery.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
+import { noSieve, type Sieve } from '../only-new/sieve.ts';
 import type { Shop } from '../purchase.ts';
 import { isRefused, type TaskReading, toLeftError, toTaskError, toUnbegunError } from './end.ts';
 import { followTask, readReady, type TaskReader, type TaskSummary } from './follow.ts';
@@ -31,9 +32,13 @@ export interface TaskRun {
   readonly terms: ReadTerms;
   readonly delivery: Delivery;
   readonly journal: Journal;
+  /** Undefined where the leads count for no list. */
+  readonly sieve?: Sieve;
   readonly listener: TaskListener;
-  /** Leads that earlier runs of this operation put into the same file; undefined for a first run. */
+  /** Positions that earlier runs of this operation put into the same file; undefined for a first run. */
   readonly earlier?: number;
+  /** How many of these, or of those in front, were dropped. */
+  readonly earlierExcluded?: number;
 }
 
 /** The task to read, once it is known. */
@@ -62,44 +67,53 @@ export async function followInto(
   begin: () => Promise<Begun>,
 ): Promise<TaskReading> {
   const { shop, client, terms } = run;
-  const { task, summary } = await readWatched(run, stage, begin, (begun, reader) =>
+  const read = await readWatched(run, stage, begin, (begun, reader) =>
     followTask(client, shop.context, { ...begun, ...terms, createdAt: begun.created?.at }, reader),
   );
-  return await end(run, toReading(run, task, summary, 'wait'));
+  return await end(run, toReading(run, read, 'wait'));
 }
 
 /** Delivers what is ready now. Throws as `followInto`. */
 export async function readReadyInto(run: TaskRun, task: Begun): Promise<TaskReading> {
   const { shop, client, terms } = run;
-  const { summary } = await readWatched(
+  const read = await readWatched(
     run,
     'fetching',
     async () => task,
     (begun, reader) => readReady(client, shop.context, { ...begun, ...terms }, reader),
   );
-  return await end(run, toReading(run, task, summary, 'fetch'));
+  return await end(run, toReading(run, read, 'fetch'));
 }
 
 async function readWatched(
-  { delivery, journal, listener, terms }: TaskRun,
+  { delivery, journal, listener, sieve = noSieve, terms }: TaskRun,
   stage: Stage,
   begin: () => Promise<Begun>,
   read: (task: Begun, reader: TaskReader) => Promise<TaskSummary>,
-): Promise<{ task: Begun; summary: TaskSummary }> {
+): Promise<ReadTask> {
   return await listener.during(stage, delivery, async (watch) => {
     const task = await begin().catch((error: unknown) => {
       throw toUnbegunError(error, journal.operationId);
     });
     let found: string[] = [];
+    let excluded = 0;
+    let excludedOfPage = 0;
     const summary = await read(task, {
       async deliver(entities, pts) {
         if (pts === task.start) found = enrichFieldsOf(entities);
-        await watch.write(terms.positions ? withPositions(entities, task.leadsSearchId, pts) : entities);
+        const { isNew, count } = sieve.sift(entities);
+        count(task.leadsSearchId);
+        const records = terms.positions ? withPositions(entities, task.leadsSearchId, pts) : entities;
+        const fresh = records.filter((_, index) => isNew[index]);
+        excludedOfPage = records.length - fresh.length;
+        excluded += excludedOfPage;
+        if (fresh.length > 0) await watch.write(fresh);
       },
       async delivered({ pts, count, next, readyCount, state }) {
         if (journal.operationId === undefined) return;
         // What the journal counts as delivered is on the disk.
         const length = await delivery.sync();
+        await sieve.sync();
         await journal.append({
           type: 'page',
           pts,
@@ -109,13 +123,20 @@ async function readWatched(
           state: state ?? null,
           output_length: length ?? null,
           ...(pts === task.start && found.length > 0 ? { enrich_fields: found } : {}),
+          ...(excludedOfPage === 0 ? {} : { excluded: excludedOfPage }),
         });
       },
       progress: watch.progress,
       stumbled: watch.stumbled,
     });
-    return { task, summary };
+    return { task, summary, excluded };
   });
+}
+
+interface ReadTask {
+  readonly task: Begun;
+  readonly summary: TaskSummary;
+  readonly excluded: number;
 }
 
 /** Pure: the names of the enrich fields that these records have. */
@@ -141,15 +162,16 @@ function withPositions(records: readonly JsonText[], leadsSearchId: string, pts:
 }
 
 function toReading(
-  { journal, earlier = 0 }: TaskRun,
-  task: Begun,
-  summary: TaskSummary,
+  { journal, earlier = 0, earlierExcluded = 0 }: TaskRun,
+  { task, summary, ...read }: ReadTask,
   goOn: TaskReading['goOn'],
 ): TaskReading {
+  const excluded = earlierExcluded + read.excluded;
   return {
     leadsSearchId: task.leadsSearchId,
     summary,
-    leads: earlier + summary.leads,
+    leads: earlier + summary.leads - excluded,
+    excluded,
     goOn,
     operationId: journal.operationId,
     bought: task.created?.idempotencyKey,
@@ -186,13 +208,13 @@ async function putInPlace({ delivery, journal }: TaskRun, reading: TaskReading):
   await journal.append(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
 }
 
-function toTerminal(outcome: Outcome, { summary, leads, bought }: TaskReading): JournalEntry {
+function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: TaskReading): JournalEntry {
   return {
     type: 'terminal',
     outcome,
     state: summary.state ?? null,
     ready_count: summary.readyCount,
-    charged: bought !== undefined && leads > 0 ? 'yes' : 'no',
+    charged: bought !== undefined && leads + excluded > 0 ? 'yes' : 'no',
     leads,
   };
 }

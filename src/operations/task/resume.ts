@@ -2,6 +2,7 @@ import { ConfigurationError, LeadpipeError, LocalIoError } from '../../errors.ts
 import type { OpenDelivery, Resumed } from '../delivery.ts';
 import type { Intent, Journal, StoredOperation } from '../journal/journal.ts';
 import { checkLast } from '../journal/later.ts';
+import { listOf, withSieve } from '../only-new/sieve.ts';
 import { checkSameBuyer, goOnWith, type Shop } from '../purchase.ts';
 import { createTask } from './create.ts';
 import type { TaskReading } from './end.ts';
@@ -28,10 +29,10 @@ export async function finishWritten(
   place: (output: string, length: number) => Promise<void>,
 ): Promise<Intent | undefined> {
   const progress = toTaskProgress(operation);
-  const { intent, terminal, written, position, start } = progress;
+  const { excluded, intent, terminal, written, position, start } = progress;
   const at = intent.output === null ? '' : `; its leads are in ${intent.output}`;
-  const leads = position - start;
-  const charged = intent.idempotency_key !== undefined && leads > 0 ? 'yes' : 'no';
+  const leads = position - start - excluded;
+  const charged = intent.idempotency_key !== undefined && position > start ? 'yes' : 'no';
   if (terminal === undefined && written === undefined) return undefined;
   const outcome = terminal?.outcome ?? (written?.state === 'error' ? 'partial' : 'complete');
   if (terminal === undefined && written !== undefined) {
@@ -68,13 +69,15 @@ export async function resumeTask(
   listener: TaskListener & { goingOn(from: number): void },
 ): Promise<TaskReading> {
   const { clock, directories } = shop.context;
+  const { operationId } = operation;
   const progress = toTaskProgress(operation);
   const { intent, position, start, outputLength, leadsSearchId } = progress;
   checkSameBuyer(shop, operation);
   if (leadsSearchId === undefined && !replay && !mayReplay(intent, clock.now())) {
-    throw tooOld(operation.operationId);
+    throw tooOld(operationId);
   }
   if (outputLength !== undefined) await checkLast(directories.state, operation, toElsewhere(progress));
+  const list = await listOf(shop, operationId, intent, listener.warn);
   const open = openAgain(progress, { at: outputLength });
   let isOpen = false;
   try {
@@ -84,21 +87,25 @@ export async function resumeTask(
       // What was put into a pipe may never have been taken out: there, each lead comes at least once.
       const from = inFile ? position : progress.lastPage;
       if (!inFile && position > start) listener.goingOn(from);
-      const client = await begin();
       const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
-      return await followInto(
-        {
-          shop,
-          client,
-          delivery,
-          journal,
-          listener,
-          terms: { ...terms, num, positions },
-          earlier: inFile ? position - start : 0,
-        },
-        leadsSearchId === undefined ? 'creating' : 'waiting',
-        () => beginAgain(shop, client, journal, progress, from),
-      );
+      return await withSieve(shop, list, journal, async (sieve) => {
+        const client = await begin();
+        return await followInto(
+          {
+            shop,
+            client,
+            delivery,
+            journal,
+            sieve,
+            listener,
+            terms: { ...terms, num, positions },
+            earlier: inFile ? position - start : 0,
+            earlierExcluded: inFile ? progress.excluded : 0,
+          },
+          leadsSearchId === undefined ? 'creating' : 'waiting',
+          () => beginAgain(shop, client, journal, progress, from),
+        );
+      });
     });
   } catch (error) {
     throw isOpen ? error : toUnopened(error, progress);

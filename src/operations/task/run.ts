@@ -1,5 +1,6 @@
 import type { OpenDelivery } from '../delivery.ts';
 import { withNewJournal } from '../journal/with-journal.ts';
+import { toListed, withSieve } from '../only-new/sieve.ts';
 import { type Order, type OutputTerms, purchase, type Shop, toIntent, withIntent } from '../purchase.ts';
 import { createTask } from './create.ts';
 import type { TaskReading } from './end.ts';
@@ -8,22 +9,26 @@ import { followInto, type ReadTerms, type TaskListener } from './reading.ts';
 /** Buys a task and follows it to its end; undefined after a preview. Throws as `followInto`. */
 export async function runTask(
   shop: Shop,
-  order: Order<'task run'>,
+  given: Order<'task run'>,
   terms: ReadTerms,
   listener: TaskListener,
 ): Promise<TaskReading | undefined> {
-  return await purchase(shop, order, listener, async ({ begin, idempotencyKey, journal, delivery }) => {
-    const client = await begin();
-    return await followInto({ shop, client, terms, delivery, journal, listener }, 'creating', async () => {
-      const created = await createTask(client, order.body, idempotencyKey, journal, shop.context.signal);
-      return {
-        leadsSearchId: created.value.leads_search_id,
-        start: 0,
-        from: 0,
-        created: { requestId: created.requestId, idempotencyKey, at: shop.context.clock.monotonic() },
-      };
-    });
-  });
+  const { order, list } = await toListed(shop, given, listener.warn);
+  return await purchase(shop, order, listener, ({ begin, idempotencyKey, journal, delivery }) =>
+    withSieve(shop, list, journal, async (sieve) => {
+      const client = await begin();
+      const run = { shop, client, terms, delivery, journal, sieve, listener };
+      return await followInto(run, 'creating', async () => {
+        const created = await createTask(client, order.body, idempotencyKey, journal, shop.context.signal);
+        return {
+          leadsSearchId: created.value.leads_search_id,
+          start: 0,
+          from: 0,
+          created: { requestId: created.requestId, idempotencyKey, at: shop.context.clock.monotonic() },
+        };
+      });
+    }),
+  );
 }
 
 /**

@@ -39,6 +39,8 @@ function purchase(
     credits_before: null,
     credits_after: null,
     output: null,
+    list: null,
+    excluded: null,
     ...record,
   } as const;
   return { record: known, intent: all };

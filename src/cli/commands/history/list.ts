@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { type HistoryRecord, readHistory } from '../../../operations/journal/history.ts';
@@ -8,6 +8,7 @@ import { memberColumn, type TableColumn } from '../../../output/table-columns.ts
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
+import { checkListName } from '../../options/entity-search.ts';
 import {
   addRecordOptions,
   addReportOptions,
@@ -16,7 +17,7 @@ import {
 } from '../../options/options.ts';
 import { printRecords, toFormat } from '../../records/record-output.ts';
 
-type HistoryListOptions = RecordOptions & ReportOptions;
+type HistoryListOptions = RecordOptions & ReportOptions & { readonly list?: string };
 
 const members: readonly (keyof HistoryRecord)[] = [
   'operation_id',
@@ -31,6 +32,8 @@ const members: readonly (keyof HistoryRecord)[] = [
   'credits_before',
   'credits_after',
   'output',
+  'list',
+  'excluded',
 ];
 
 /** For people: what they need to find a purchase and to show it. */
@@ -77,11 +80,13 @@ const help: CommandHelp = {
     '{"operation_id":"op_…","time":"…","command":"search company",',
     ' "state":"complete","leads":20,"leads_search_id":"…","request_id":"…",',
     ' "idempotency_key":"…","charged":"yes","credits_before":null,',
-    ' "credits_after":null,"output":null}',
+    ' "credits_after":null,"output":null,"list":"company","excluded":null}',
     'credits_before, credits_after: the balance around a purchase that had',
     '       --max-credits; what else the account did meanwhile is in it too',
     'state: complete, partial, failed, running, interrupted, damaged, or',
     '       unknown (sent, and no answer seen)',
+    'list: what the leads count for; excluded: leads that --only-new dropped',
+    '      when they arrived, since they had been delivered before',
   ],
   outcomes: localOutcomes,
 };
@@ -90,6 +95,7 @@ export function createHistoryListCommand(context: Context): Command {
   const command = new Command('list')
     .summary('every paid request of this machine')
     .description('Prints every paid request of this machine: what, when, how it ended, and its IDs.');
+  command.addOption(new Option('--list <name>', 'only what counts for this list').argParser(checkListName));
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryListOptions) =>
     runHistoryList(context, options),
   );
@@ -97,7 +103,8 @@ export function createHistoryListCommand(context: Context): Command {
 
 async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
   const { settings } = await readProfile(context, undefined);
-  const { records, damages } = await readHistory(context.directories.state);
+  const { records: all, damages } = await readHistory(context.directories.state);
+  const records = options.list === undefined ? all : all.filter(({ list }) => list === options.list);
   const hasBalance = records.some((record) => record.credits_before !== null);
   const layout = layoutOf(hasBalance);
   await printRecords(context, options, { shape: 'list', layout, settings }, records);
@@ -106,5 +113,5 @@ async function runHistoryList(context: Context, options: HistoryListOptions): Pr
     notes.say('balance: before and after; what else the account did meanwhile is in it too.');
   }
   for (const damage of damages) notes.warn(damage);
-  if (records.length === 0) notes.say('This machine has bought nothing that it knows of.');
+  if (all.length === 0) notes.say('This machine has bought nothing that it knows of.');
 }

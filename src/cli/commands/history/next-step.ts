@@ -41,7 +41,7 @@ export function toNothingKept(record: HistoryRecord, kind: string, hadAnswer: bo
 
 /** Pure: what makes sense after a look at a purchase; undefined when it is done. */
 export function toNextCommand(record: HistoryRecord, kind: string): string | undefined {
-  const { operation_id, state, leads_search_id, leads } = record;
+  const { operation_id, state, leads_search_id, leads, excluded } = record;
   if (state === 'running') return 'It is still at work.';
   if (isTask(kind)) {
     if (state === 'interrupted' || state === 'unknown') {
@@ -51,7 +51,7 @@ export function toNextCommand(record: HistoryRecord, kind: string): string | und
     return `To read them again, for nothing: leadpipe task fetch ${shellWord(leads_search_id)}`;
   }
   const goesOn = kindOf(kind)?.goesOn === 'continue';
-  const canGoOn = goesOn && leads_search_id !== null && (leads ?? 0) > 0;
+  const canGoOn = goesOn && leads_search_id !== null && (leads ?? 0) + (excluded ?? 0) > 0;
   if (canGoOn && (state === 'partial' || state === 'interrupted')) {
     return `To search on for the rest: leadpipe search --continue ${operation_id}`;
   }

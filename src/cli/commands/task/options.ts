@@ -111,8 +111,8 @@ export function createTaskListener(context: Context, options: ConnectionOptions)
   const { say } = createNotes(context, options);
   return {
     ...createListener(context, options),
-    ended({ leads, leadsSearchId, requestId, operationId, summary: { state, stopReason } }) {
-      say(toClosingLine({ leads, state, stopReason, leadsSearchId, requestId, operationId }));
+    ended({ leads, excluded, leadsSearchId, requestId, operationId, summary: { state, stopReason } }) {
+      say(toClosingLine({ leads, excluded, state, stopReason, leadsSearchId, requestId, operationId }));
     },
   };
 }

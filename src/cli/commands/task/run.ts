@@ -8,6 +8,7 @@ import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toNothingFound } from '../../messages/closing-line.ts';
 import { createNotes } from '../../messages/notes.ts';
+import { addListOptions, type ListOptions, toListTerms } from '../../options/entity-search.ts';
 import { toOrder, toShop } from '../../records/orders.ts';
 import { toFormat } from '../../records/record-output.ts';
 import {
@@ -25,7 +26,7 @@ import {
 } from './request.ts';
 import { goOnInstead } from './resume.ts';
 
-interface TaskRunOptions extends TaskRequestOptions, FollowOptions {}
+interface TaskRunOptions extends TaskRequestOptions, FollowOptions, ListOptions {}
 
 const help: CommandHelp = {
   examples: [
@@ -46,7 +47,8 @@ export function createTaskRunCommand(context: Context): Command {
   const command = new Command('run')
     .summary('create a task and follow it to its end')
     .description('Creates a task, follows it, and writes its leads as they become ready, to the end.');
-  return addHelp(addTaskCallOptions(addFollowOptions(addTaskSearchOptions(command))), help).action(
+  addFollowOptions(addListOptions(addTaskSearchOptions(command)));
+  return addHelp(addTaskCallOptions(command), help).action(
     (entityType: string, objective: string, given: TaskRunOptions) =>
       runTaskRun(context, entityType, objective, given),
   );
@@ -65,7 +67,11 @@ async function runTaskRun(
     const shop = toShop(context, options, connection);
     if (!dryRun)
       checkPositions(options, toFormat(options, context.stdout.isTerminal, connection.settings.format));
-    const order = toOrder(context, options, connection, 'task run', request, { positions, num });
+    const shaped = { positions, num };
+    const order = {
+      ...toOrder(context, options, connection, 'task run', request, shaped),
+      list: toListTerms(options),
+    };
     const earlier = await findEarlierRun(shop, order, output, {
       hasPart: async () => (await import('../../../output/file-sink.ts')).hasPart(output),
       damaged: (error) => notes.warn(toDamageLine(error)),

@@ -1,0 +1,55 @@
+import { limits } from '../../contract/limits.ts';
+import type { CreateTaskRequest } from '../../contract/types.ts';
+import { nameKey } from './identity.ts';
+import type { Delivered } from './list-lines.ts';
+
+/**
+ * Pure: a search that leaves out what these lines of a list have, as far as the service's limits go: what was given by hand
+ * first, then the searches that `isOurs` (others the service would not know), then names; the newest of both. Names of other
+ * searches come before those that the searches exclude already. The rest is for whoever receives the leads.
+ */
+export function withExclusions<
+  Request extends Pick<CreateTaskRequest, 'dedup_service_leads' | 'dedup_custom_leads'>,
+>(asked: Request, lines: readonly Delivered[], isOurs: (line: Delivered) => boolean): Request {
+  const newest = lines.toReversed();
+  const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [] } = asked;
+  const begun = { ...asked, dedup_service_leads: givenIds, dedup_custom_leads: givenNames };
+  const budget = { bytes: limits.requestBody.max - Buffer.byteLength(JSON.stringify(begun)) };
+  const ids = newest.filter(isOurs).flatMap(({ leads_search_id }) => leads_search_id ?? []);
+  const searches = fitting(givenIds, ids, limits.dedupServiceLeads.max, budget, (id) => id);
+  const isExcluded = (line: Delivered): boolean => searches.includes(line.leads_search_id ?? '');
+  const names = [
+    ...newest.filter((line) => !isExcluded(line)),
+    ...newest.filter((line) => isExcluded(line)),
+  ].flatMap(({ leads }) => leads.map(([name]) => name).reverse());
+  const custom = fitting(givenNames, names, limits.dedupCustomLeads.max, budget, nameKey);
+  return {
+    ...asked,
+    ...(searches.length === 0 ? {} : { dedup_service_leads: searches }),
+    ...(custom.length === 0 ? {} : { dedup_custom_leads: custom }),
+  };
+}
+
+/** Those given, and of the others each once that the service can take, while there is room. */
+function fitting(
+  given: readonly string[],
+  others: readonly string[],
+  most: number,
+  budget: { bytes: number },
+  toKey: (text: string) => string,
+): string[] {
+  const chosen = [...given];
+  const seen = new Set(given.map(toKey));
+  for (const text of others) {
+    if (chosen.length >= most) break;
+    const size = Buffer.byteLength(JSON.stringify(text)) + 1;
+    if (text === '' || size > budget.bytes || unsendable.test(text) || seen.has(toKey(text))) continue;
+    seen.add(toKey(text));
+    chosen.push(text);
+    budget.bytes -= size;
+  }
+  return chosen;
+}
+
+/** Control characters, and halves of a character: names come from the web, and one of them must not spoil every search. */
+const unsendable = /[\p{Cc}\p{Cs}]/u;

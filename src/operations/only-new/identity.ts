@@ -1,0 +1,72 @@
+import { hash } from 'node:crypto';
+import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
+
+/** What a lead is known by: its name, digests of the name alone, and of the name with each of its links. */
+export type Identity = readonly [name: string, nameDigest: string, ...linkDigests: string[]];
+
+/** Longer ones are digested all the same, and never sent as an exclusion. */
+const longestName = 300;
+/** More than any entity type has; a lead with a million is still a line. */
+const mostLinks = 20;
+
+/**
+ * Pure: by what a lead is known again. Its score, its description and the order of its links are others each time; the name
+ * and the links stay. Undefined for a record without both.
+ */
+export function identityOf(lead: JsonText): Identity | undefined {
+  const members = objectMembers(lead);
+  const name = stringOf(members.get('name'))?.trim() ?? '';
+  const texts = [...objectMembers(members.get('links') ?? '{}').values()].map(stringOf);
+  const links = new Set(texts.map((text = '') => bareLink(text)).filter((link) => link !== ''));
+  if (name === '' && links.size === 0) return undefined;
+  const key = nameKey(name);
+  const digests = [...links]
+    .sort()
+    .slice(0, mostLinks)
+    .map((link) => digestOf(`${key}\n${link}`));
+  return [name.length > longestName ? '' : name, digestOf(key), ...digests];
+}
+
+/** The leads that are known. */
+export interface Known {
+  /**
+   * Whether a lead is one of them: one of the same name that has a link in common, or, where one of the two has no links, just
+   * the same name. Two of one name with other links are two.
+   */
+  has(identity: Identity): boolean;
+}
+
+export function createKnown(identities: Iterable<Identity>): Known {
+  const names = new Set<string>();
+  const withoutLinks = new Set<string>();
+  const links = new Set<string>();
+  for (const [, name, ...some] of identities) {
+    names.add(name);
+    if (some.length === 0) withoutLinks.add(name);
+    for (const link of some) links.add(link);
+  }
+  return {
+    has: ([, name, ...some]) =>
+      some.length === 0 ? names.has(name) : withoutLinks.has(name) || some.some((link) => links.has(link)),
+  };
+}
+
+/** Pure: names that differ in nothing else are one. */
+export function nameKey(name: string): string {
+  return name.trim().normalize('NFC').toLowerCase();
+}
+
+/** Pure: a link without what differs from day to day. */
+function bareLink(link: string): string {
+  return link
+    .trim()
+    .toLowerCase()
+    .replace(/^https?:\/\//, '')
+    .replace(/^www\./, '')
+    .replace(/[/#?]+$/, '');
+}
+
+/** 72 bits: two of a million differ, and a line stays short. */
+function digestOf(text: string): string {
+  return hash('sha256', text, 'base64').slice(0, 12);
+}

@@ -1,0 +1,157 @@
+import type { JsonText } from '../../json/text.ts';
+import type { Intent, Journal } from '../journal/journal.ts';
+import type { Order, Shop } from '../purchase.ts';
+import { withExclusions } from './exclusions.ts';
+import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
+import { type Damaged, folderOfList, openRunFile, readList } from './list-files.ts';
+import type { Delivered } from './list-lines.ts';
+import { unfinishedRuns } from './unfinished.ts';
+
+/** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */
+export interface RunOfList {
+  readonly name: string;
+  readonly known: Known;
+  /** Leads that count as delivered from its beginning. */
+  readonly brought?: readonly Identity[];
+}
+
+export const nothingKnown = createKnown([]);
+
+/**
+ * The order as it is sent, which leaves out what the list has where only new leads are wanted, and its list as it stands now.
+ * Leads that the search before brought, which it goes on with, count as delivered: that one may have been killed before it
+ * could say so. Throws LocalIoError.
+ */
+export async function toListed<Kind extends 'search' | 'task run'>(
+  shop: Shop,
+  order: Order<Kind>,
+  warn: (line: string) => void,
+  before: readonly JsonText[] = [],
+): Promise<{ readonly order: Order<Kind>; readonly list: RunOfList }> {
+  const { body, list: { name = body.entity_type, onlyNew = false } = {} } = order;
+  const terms = { ...order.terms, list: name };
+  const brought = identitiesOf(before);
+  if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
+  const lines = await readLines(shop, name, warn);
+  const { connection, context } = shop;
+  for (const operationId of await unfinishedRuns(context.directories.state, lines)) {
+    warn(
+      `the run ${operationId} of this list was killed: what it brought is left out, and perhaps not all of it is in its output; continue it`,
+    );
+  }
+  const isOurs = ({ origin, key_fingerprint, operation_id }: Delivered): boolean =>
+    origin === connection.origin && key_fingerprint === connection.fingerprint(operation_id);
+  return {
+    order: {
+      ...order,
+      body: withExclusions(body, lines, isOurs),
+      terms: { ...terms, asked: JSON.stringify(body) },
+    },
+    list: { name, known: toKnown(lines, brought), brought },
+  };
+}
+
+/** The list of an operation that is gone on with; what itself has delivered is no reason to leave anything out. Throws LocalIoError. */
+export async function listOf(
+  shop: Shop,
+  operationId: string,
+  { list: name, asked }: Intent,
+  damaged: Damaged,
+): Promise<RunOfList | undefined> {
+  if (name === undefined) return undefined;
+  if (asked === undefined) return { name, known: nothingKnown };
+  const lines = await readLines(shop, name, damaged);
+  return { name, known: toKnown(lines.filter(({ operation_id }) => operation_id !== operationId)) };
+}
+
+async function readLines(
+  { connection, context }: Shop,
+  name: string,
+  damaged: Damaged,
+): Promise<Delivered[]> {
+  return await readList(folderOfList(context.directories.state, name, connection.origin), (what) =>
+    damaged(`${what}: its leads may come again`),
+  );
+}
+
+function toKnown(lines: readonly Delivered[], more: readonly Identity[] = []): Known {
+  return createKnown([...lines.flatMap(({ leads }) => leads), ...more]);
+}
+
+function identitiesOf(leads: readonly JsonText[]): Identity[] {
+  return leads.map(identityOf).filter((identity) => identity !== undefined);
+}
+
+/** Pure: those of some leads that are not known; what can't be told from others is new each time. */
+export function newOf(leads: readonly JsonText[], known: Known): readonly JsonText[] {
+  return leads.filter((lead) => {
+    const identity = identityOf(lead);
+    return identity === undefined || !known.has(identity);
+  });
+}
+
+/** Some leads that arrived. */
+export interface Sifted {
+  /** Whether each is to be delivered: no earlier run of the list has. */
+  readonly isNew: readonly boolean[];
+  /** From now on they count as delivered. Throws LocalIoError. */
+  count(leadsSearchId: string | undefined): void;
+}
+
+/** What stands between the leads that arrive and the output. */
+export interface Sieve {
+  sift(leads: readonly JsonText[]): Sifted;
+  /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
+  sync(): Promise<void>;
+}
+
+/** Of a run that belongs to no list. */
+export const noSieve: Sieve = {
+  sift: (leads) => ({ isNew: leads.map(() => true), count() {} }),
+  sync: async () => {},
+};
+
+/**
+ * Runs `work` with the sieve of a list. Nothing is counted for an operation of which no record is kept. Throws what `work`
+ * throws, and LocalIoError, before that, where the list can't be written.
+ */
+export async function withSieve<T>(
+  shop: Shop,
+  list: RunOfList | undefined,
+  { operationId }: Journal,
+  work: (sieve: Sieve) => Promise<T>,
+): Promise<T> {
+  if (list === undefined) return await work(noSieve);
+  const { name, known, brought = [] } = list;
+  const { connection, context } = shop;
+  const { origin } = connection;
+  const folder = folderOfList(context.directories.state, name, origin);
+  const file = operationId === undefined ? undefined : await openRunFile(shop, folder, operationId);
+  const run = {
+    list: name,
+    operation_id: operationId ?? '',
+    time: context.clock.now().toISOString(),
+    origin,
+    key_fingerprint: connection.fingerprint(operationId ?? ''),
+  };
+  try {
+    if (brought.length > 0) file?.append({ ...run, leads_search_id: null, leads: brought });
+    return await work({
+      sift(leads) {
+        const identities = leads.map(identityOf);
+        const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
+        return {
+          isNew,
+          count(leadsSearchId = '') {
+            const fresh = identities.filter((identity, index) => isNew[index] && identity !== undefined);
+            // Also where none is new: next time, the service leaves out what this search brought again.
+            file?.append({ ...run, leads_search_id: leadsSearchId || null, leads: fresh as Identity[] });
+          },
+        };
+      },
+      sync: async () => await file?.sync(),
+    });
+  } finally {
+    await file?.close();
+  }
+}

@@ -1,0 +1,192 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readOperations } from '../../src/operations/journal/journal.ts';
+import {
+  chunk,
+  type FaultServer,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+} from '../helpers/fault-server.ts';
+import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { someEntities, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
+import { inParallel, type Machine, runWith } from './faulty-run.ts';
+
+/** Runs with --only-new that are killed, or under way at once: no lead comes twice, and none is lost. */
+
+/** Every death, in place of every seventh. */
+const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
+const step = exhaustive ? 1 : 7;
+const leadsOf = (prefix: string, count: number): string[] =>
+  Array.from(
+    { length: count },
+    (_, at) => `{"name":"${prefix}${at}","links":{"website":"https://${prefix}${at}.example"}}`,
+  );
+const [old, first, rest, later] = [
+  leadsOf('old', 3),
+  leadsOf('first', 7),
+  leadsOf('rest', 2),
+  leadsOf('later', 2),
+];
+
+/** The positions of the task whose leads were delivered before. */
+const known = [0, 8, 9, 30, 44];
+
+/** What each search brings, by its key: what was delivered before too, since this service minds no exclusions. */
+const brought: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  old: [old],
+  seed: [known.map((at) => `{"name":"lead ${at}"}`)],
+  killed: [
+    [...first.slice(0, 3), ...old.slice(0, 1)],
+    [...old.slice(1), ...first.slice(3, 5)],
+    first.slice(5),
+  ],
+  rest: [[...old, ...first], rest],
+  later: [first, [...old, ...later]],
+};
+
+let server: FaultServer;
+let tasks: TaskServer;
+beforeAll(async () => {
+  server = await startFaultServer(async (socket, { method, headers }) => {
+    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+    const key = headers['idempotency-key'] ?? '';
+    const batches = brought[key] ?? [leadsOf(key, 3)];
+    socket.write(streamHead);
+    for (const frame of searchFrames(batches)) {
+      socket.write(chunk(frame.replaceAll('ls_test', `ls_${key}`)));
+      await pause(2);
+    }
+    socket.end(lastChunk);
+  });
+  tasks = await startTaskServer({ steps: [['done', 45]] });
+});
+afterAll(() => Promise.all([server.close(), tasks.close()]));
+
+function createMachine(url = server.url): Machine {
+  const folder = temporaryFolder();
+  const cwd = join(folder, 'work');
+  mkdirSync(cwd);
+  return { cwd, env: { ...bareEnvironment(folder), ...pointedAt(url) } };
+}
+
+const search = (machine: Machine, key: string, at?: number, ...more: string[]) => {
+  const fault = at === undefined ? undefined : ({ mode: 'kill', at } as const);
+  const args = ['search', 'company', 'x', '--only-new', '--limit', '50', '--idempotency-key', key, '-q'];
+  return runWith(fault, machine, [...args, ...more]);
+};
+const append = ['--append', '-o', 'leads.jsonl'];
+const rowsOf = ({ cwd }: Machine, file = 'leads.jsonl'): string[] =>
+  readFileSync(join(cwd, file), 'utf8').trimEnd().split('\n');
+
+/** The deaths that come before the end, each nth. */
+async function atEveryDeath(
+  kill: (at: number, nth: number) => Promise<{ readonly code: number | null; check(): Promise<void> }>,
+): Promise<number> {
+  let isOver = false;
+  let deaths = 0;
+  const places = function* (): Generator<number> {
+    for (let at = 1; !isOver; at += step) yield at;
+  };
+  await inParallel(places(), async (at) => {
+    const killed = await kill(at, (at - 1) / step);
+    if (killed.code !== null) isOver = true;
+    else deaths++;
+    await killed.check();
+  });
+  return deaths;
+}
+
+it('a search --only-new --append that is killed anywhere, and continued before the next day or after, has each lead once', async () => {
+  const deaths = await atEveryDeath(async (at, nth) => {
+    const machine = createMachine();
+    await search(machine, 'old');
+    writeFileSync(join(machine.cwd, 'leads.jsonl'), old.map((lead) => `${lead}\n`).join(''));
+    const { code } = await search(machine, 'killed', at, ...append);
+    return {
+      code,
+      async check() {
+        const operation = (await readOperations(machine.env.LEADPIPE_STATE_DIR ?? '')).operations[1];
+        const isOver = operation?.entries.some(({ type }) => type === 'terminal') ?? true;
+        const goOn = (...to: string[]) => {
+          const args = [
+            'search',
+            '--continue',
+            operation?.operationId ?? '',
+            '--idempotency-key',
+            'rest',
+            '-q',
+          ];
+          return runWith(undefined, machine, [...args, ...to]);
+        };
+        const isFirst = nth % 2 === 0;
+        if (!isOver && isFirst) expect({ at, ...(await goOn()) }).toMatchObject({ at, code: 0 });
+        expect({ at, ...(await search(machine, 'later', undefined, ...append)) }).toMatchObject({
+          at,
+          code: 0,
+        });
+        const { code: end } = isOver || isFirst ? { code: 0 } : await goOn();
+        // Behind rows of another day nothing is cut off: what is missing comes in a file of its own.
+        if (end !== 0)
+          expect({ at, end, ...(await goOn('-o', 'rest.jsonl')) }).toMatchObject({ at, end: 74, code: 0 });
+        const rows = rowsOf(machine);
+        expect({ at, twice: rows.length - new Set(rows).size }).toEqual({ at, twice: 0 });
+        const more = end === 0 ? [] : rowsOf(machine, 'rest.jsonl');
+        const all = [...old, ...first, ...(isOver ? [] : rest), ...later];
+        expect({ at, rows: [...new Set([...rows, ...more])].sort() }).toEqual({ at, rows: all.sort() });
+      },
+    };
+  });
+  expect(deaths).toBeGreaterThan(8);
+}, 300_000);
+
+it('a task run --only-new that is killed anywhere ends as if it had not been, by the same command', async () => {
+  const args = ['task', 'run', 'company', 'x', '--only-new', '--num', '9', '-q', '-o', 'leads.jsonl'];
+  const whole = someEntities.filter((_, at) => !known.includes(at));
+  const deaths = await atEveryDeath(async (at) => {
+    const machine = createMachine();
+    await search(machine, 'seed');
+    const again = { ...machine, env: { ...machine.env, LEADPIPE_BASE_URL: tasks.url } };
+    const { code } = await runWith({ mode: 'kill', at }, again, args);
+    return {
+      code,
+      async check() {
+        const { operations } = await readOperations(machine.env.LEADPIPE_STATE_DIR ?? '');
+        const isOver = operations[1]?.entries.some(({ type }) => type === 'terminal') ?? false;
+        // Over, it would be bought again, without what it has brought.
+        if (!isOver) {
+          expect({ at, ...(await runWith(undefined, again, args)) }).toMatchObject({
+            at,
+            code: 0,
+            stderr: '',
+          });
+        }
+        expect({ at, rows: rowsOf(machine) }).toEqual({ at, rows: whole });
+      },
+    };
+  });
+  expect(deaths).toBeGreaterThan(8);
+}, 300_000);
+
+it('eight runs at once, while those of other days are folded, lose none of each other’s leads', async () => {
+  const machine = createMachine();
+  const keys = (from: number, to: number): string[] =>
+    Array.from({ length: to - from }, (_, at) => `run-${from + at}-`);
+  await inParallel(keys(0, 19), async (key) => expect((await search(machine, key)).code).toBe(0));
+  await inParallel(
+    keys(19, 27),
+    async (key) =>
+      expect({ key, ...(await search(machine, key)) }).toMatchObject({ key, code: 0, stderr: '' }),
+    8,
+  );
+  const { stdout } = await runWith(undefined, machine, ['history', 'lists', 'company', '-f', 'jsonl']);
+  const names = stdout.match(/(?<="name":")[^"]*/g)?.sort();
+  expect(names).toEqual(
+    keys(0, 27)
+      .flatMap((key) => [0, 1, 2].map((at) => `${key}${at}`))
+      .sort(),
+  );
+}, 120_000);

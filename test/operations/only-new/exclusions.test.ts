@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import type { CreateTaskRequest } from '../../../src/contract/types.ts';
+import { withExclusions } from '../../../src/operations/only-new/exclusions.ts';
+import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
+import type { Delivered } from '../../../src/operations/only-new/list-lines.ts';
+
+const asked: CreateTaskRequest = { entity_type: 'company', objective: 'x', limit: 5 };
+function line(id: string | null, ...names: string[]): Delivered {
+  const leads = names.map((name) => identityOf(JSON.stringify({ name })) as Identity);
+  const run = { list: 'l', time: 't', origin: 'o', key_fingerprint: 'f' };
+  return { ...run, operation_id: `op_${id}`, leads_search_id: id, leads };
+}
+const many = (count: number, prefix: string): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+const exclusionsOf = (
+  lines: readonly Delivered[],
+  given: Partial<CreateTaskRequest> = {},
+  isOurs = () => true,
+) => {
+  const {
+    dedup_service_leads: ids,
+    dedup_custom_leads: names,
+    ...rest
+  } = withExclusions({ ...asked, ...given }, lines, isOurs);
+  expect(rest).toEqual(asked);
+  return { ids, names };
+};
+
+describe('what is left out', () => {
+  const table: readonly [says: string, got: object, expected: object][] = [
+    ['nothing, where nothing was delivered', exclusionsOf([]), {}],
+    [
+      'the newest first',
+      exclusionsOf([line('a', 'A', 'B'), line('b', 'C')]),
+      { ids: ['b', 'a'], names: ['C', 'B', 'A'] },
+    ],
+    ['only names where the ID was never said', exclusionsOf([line(null, 'A')]), { names: ['A'] }],
+    [
+      'an ID once, a name once',
+      exclusionsOf([line('a', 'A', ' a'), line('a', 'B')]),
+      { ids: ['a'], names: ['B', 'a'] },
+    ],
+    [
+      'only names where the search is another key’s',
+      exclusionsOf([line('a', 'A')], {}, () => false),
+      { names: ['A'] },
+    ],
+    [
+      'what was given by hand first',
+      exclusionsOf([line('a', 'A', 'B')], { dedup_service_leads: ['z'], dedup_custom_leads: ['b', 'c'] }),
+      { ids: ['z', 'a'], names: ['b', 'c', 'A'] },
+    ],
+    [
+      'no name that a service could not take',
+      exclusionsOf([line('a', 'A\tB', 'B\u0000', 'C\ud800', 'D')]),
+      { ids: ['a'], names: ['D'] },
+    ],
+    [
+      'names of other searches before those that the IDs cover',
+      exclusionsOf([line('a', 'A'), ...many(100, 's').map((id) => line(id, `of ${id}`))]),
+      { ids: many(100, 's').reverse(), names: ['A', ...many(100, 'of s').reverse()] },
+    ],
+  ];
+  it.each(table)('%s', (_, got, expected) => expect(got).toEqual(expected));
+
+  it('is all that the service takes, and no more, whatever the list and the lists by hand hold', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.constant('名'.repeat(2000)));
+    const lines = fc.array(
+      fc
+        .record({ id: fc.option(text), names: fc.array(text, { maxLength: 900 }) })
+        .map(({ id, names }) => line(id, ...names.filter((name) => name.trim() !== ''))),
+      { maxLength: 130 },
+    );
+    fc.assert(
+      fc.property(
+        lines,
+        fc.array(text, { maxLength: 100 }),
+        fc.array(text, { maxLength: 1000 }),
+        (all, ids, names) => {
+          const given = { ...asked, dedup_service_leads: ids, dedup_custom_leads: names };
+          fc.pre(Buffer.byteLength(JSON.stringify(given)) <= limits.requestBody.max);
+          const { dedup_service_leads = [], dedup_custom_leads = [] } = withExclusions(
+            given,
+            all,
+            () => true,
+          );
+          expect(dedup_service_leads.slice(0, ids.length)).toEqual(ids);
+          expect(dedup_custom_leads.slice(0, names.length)).toEqual(names);
+          expect(dedup_service_leads.length).toBeLessThanOrEqual(limits.dedupServiceLeads.max);
+          expect(dedup_custom_leads.length).toBeLessThanOrEqual(limits.dedupCustomLeads.max);
+          const body = { ...asked, dedup_service_leads, dedup_custom_leads };
+          expect(Buffer.byteLength(JSON.stringify(body))).toBeLessThanOrEqual(limits.requestBody.max);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('stops at one MiB, and takes the shorter names that still fit', () => {
+    const long = many(400, '名'.repeat(99));
+    const { names = [] } = exclusionsOf(
+      [
+        line(
+          'a',
+          'last',
+          ...long,
+          ...long.map((name) => `${name}!`),
+          ...long.map((name) => `${name}?`),
+          'first',
+        ),
+      ],
+      {
+        dedup_custom_leads: many(10, 'x'.repeat(80_000)),
+      },
+    );
+    expect(names).toContain('first');
+    expect(names).toContain('last');
+    expect(names.length).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createKnown, type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
+
+const known = (...leads: string[]) => createKnown(leads.map((lead) => identityOf(lead) as Identity));
+const a =
+  '{"name":"Acme","links":{"website":"https://www.acme.example/","linkedin_url":"https://l.example/acme"}}';
+
+/** What was delivered, what arrives, and whether it is the same lead. */
+const pairs: readonly [says: string, delivered: string, arrives: string, same: boolean][] = [
+  ['itself', a, a, true],
+  ['another score, description and order', a, `{"score":{"score":"9"},"description":"x",${a.slice(1)}`, true],
+  ['one link more', '{"name":"Acme","links":{"website":"https://acme.example"}}', a, true],
+  ['one link less', a, '{"name":"Acme","links":{"linkedin_url":"https://l.example/acme"}}', true],
+  ['no links any more', a, '{"name":"Acme"}', true],
+  ['links that are new', '{"name":"Acme","links":{}}', a, true],
+  ['case, white space and form of the name', a, a.replace('Acme', ' ACME '), true],
+  ['a composed and a decomposed é', '{"name":"Caf\\u00e9"}', '{"name":"Cafe\\u0301"}', true],
+  [
+    'scheme, www and slash of a link',
+    '{"name":"A","links":{"x":"http://A.example"}}',
+    '{"name":"A","links":{"y":"https://www.a.example/"}}',
+    true,
+  ],
+  ['a namesake with other links', a, '{"name":"Acme","links":{"website":"https://acme.test"}}', false],
+  [
+    'another person of the same website',
+    '{"name":"Ann","links":{"website":"https://a.example"}}',
+    '{"name":"Ben","links":{"website":"https://a.example"}}',
+    false,
+  ],
+  [
+    'other video of the same path',
+    '{"name":"A","links":{"x":"https://a.example/?v=1"}}',
+    '{"name":"A","links":{"x":"https://a.example/?v=2"}}',
+    false,
+  ],
+  ['another name', '{"name":"Acme"}', '{"name":"Acme Labs"}', false],
+  ['a link alone', '{"links":{"x":"https://a.example"}}', '{"links":{"x":"https://a.example"}}', true],
+  ['two links alone', '{"links":{"x":"https://a.example"}}', '{"links":{"x":"https://b.example"}}', false],
+];
+
+describe('a lead is known again', () => {
+  it.each(pairs)('%s', (_, delivered, arrives, same) => {
+    expect(known(delivered).has(identityOf(arrives) as Identity)).toBe(same);
+  });
+
+  it('is never known without a name and links', () => {
+    for (const lead of [
+      '{}',
+      '{"name":""}',
+      '{"name":" ","links":{"website":" "}}',
+      '{"name":1,"links":[]}',
+      '[]',
+      'null',
+    ])
+      expect(identityOf(lead)).toBeUndefined();
+  });
+
+  it('whatever it holds, it is known again, in little space', () => {
+    const lead = fc.record({
+      name: fc.oneof(
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 2000 }),
+        fc.constant('x'.repeat(100_000)),
+      ),
+      links: fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.webUrl(), fc.jsonValue()), { maxKeys: 40 }),
+    });
+    fc.assert(
+      fc.property(lead, (one) => {
+        const identity = identityOf(JSON.stringify(one));
+        if (identity === undefined) return;
+        expect(createKnown([JSON.parse(JSON.stringify(identity))]).has(identity)).toBe(true);
+        expect(JSON.stringify(identity).length).toBeLessThan(3000);
+      }),
+    );
+  });
+});

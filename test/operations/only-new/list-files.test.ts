@@ -1,0 +1,176 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createJournal } from '../../../src/operations/journal/journal.ts';
+import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
+import { folderOfList, openRunFile, readList } from '../../../src/operations/only-new/list-files.ts';
+import {
+  type Delivered,
+  folded,
+  toDelivered,
+  toDeliveredLine,
+} from '../../../src/operations/only-new/list-lines.ts';
+import type { Shop } from '../../../src/operations/purchase.ts';
+import { temporaryFolder } from '../../helpers/run.ts';
+
+function line(operation: string, names: string, id: string | null = `ls_${operation}`): Delivered {
+  const leads = [...names].map((name) => identityOf(JSON.stringify({ name })) as Identity);
+  const run = { list: 'l', time: 't', origin: 'o', key_fingerprint: 'f' };
+  return { ...run, operation_id: operation, leads_search_id: id, leads };
+}
+const namesOf = (lines: readonly Delivered[]): string[] =>
+  lines.map(({ operation_id, leads }) => `${operation_id} ${leads.map(([name]) => name).join('')}`);
+const damaged = (what: string): never => expect.fail(what);
+
+describe('the lines of a list', () => {
+  const table: readonly [
+    says: string,
+    lines: Delivered[],
+    most: { leads: number; searches: number },
+    expected: string[],
+  ][] = [
+    [
+      'one per search',
+      [line('1', 'AB'), line('1', 'C'), line('2', 'D')],
+      { leads: 9, searches: 9 },
+      ['1 ABC', '2 D'],
+    ],
+    [
+      'each lead once, where it came last',
+      [line('1', 'AB'), line('2', 'BC')],
+      { leads: 9, searches: 9 },
+      ['1 A', '2 BC'],
+    ],
+    [
+      'a search without new leads, for its ID',
+      [line('1', 'A'), line('2', '')],
+      { leads: 9, searches: 9 },
+      ['1 A', '2 '],
+    ],
+    [
+      'of too many leads the oldest go',
+      [line('1', 'AB'), line('2', 'CD')],
+      { leads: 3, searches: 9 },
+      ['1 B', '2 CD'],
+    ],
+    [
+      'of too many searches those without leads',
+      [line('1', 'A'), line('2', ''), line('3', ''), line('4', 'B')],
+      { leads: 9, searches: 2 },
+      ['1 A', '3 ', '4 B'],
+    ],
+  ];
+  it.each(table)('fold to %s', (_, lines, most, expected) => {
+    const once = folded(lines, most);
+    expect(namesOf(once)).toEqual(expected);
+    expect(folded(once, most)).toEqual(once);
+  });
+
+  it('cut anywhere are those that were whole, and no damage', () => {
+    const lines = [line('1', 'AB'), line('2', 'Cé'), line('3', '')];
+    const whole = Buffer.from(lines.map(toDeliveredLine).join(''));
+    for (let at = 0; at <= whole.length; at++) {
+      const ends = whole.subarray(0, at).filter((byte) => byte === 0x0a).length;
+      expect(
+        toDelivered(whole.subarray(0, at).toString(), (number) => expect.fail(`${at}: ${number}`)),
+      ).toEqual(lines.slice(0, ends));
+    }
+  });
+});
+
+describe('the files of a list', () => {
+  const state = () => {
+    const stateDir = temporaryFolder();
+    const clock = {
+      now: () => new Date(),
+      monotonic: () => performance.now(),
+      after: (ms: number, then: () => void) => {
+        const timer = setTimeout(then, ms);
+        return () => clearTimeout(timer);
+      },
+    };
+    const context = {
+      clock,
+      directories: { config: '', state: stateDir },
+      pid: process.pid,
+      random: Math.random,
+    };
+    return {
+      stateDir,
+      shop: { context } as unknown as Shop,
+      folder: folderOfList(stateDir, 'l', 'https://a.example'),
+    };
+  };
+  async function add(shop: Shop, folder: string, ...lines: Delivered[]): Promise<void> {
+    for (const one of lines) {
+      const file = await openRunFile(shop, folder, one.operation_id);
+      file.append(one);
+      await file.close();
+    }
+  }
+
+  it('are a few, however many runs there were; nothing is lost', async () => {
+    const { shop, folder } = state();
+    const lines = Array.from({ length: 70 }, (_, at) =>
+      line(`op_${100 + at}`, String.fromCodePoint(0x4e00 + at)),
+    );
+    await add(shop, folder, ...lines);
+    expect(await readList(folder, damaged)).toEqual(lines);
+    expect(readdirSync(folder).length).toBeLessThanOrEqual(21);
+  });
+
+  it('of runs that are under way are left alone, and so is damage', async () => {
+    const { stateDir, shop, folder } = state();
+    const journal = await createJournal(stateDir, 'op_1', process.pid);
+    const running = await openRunFile(shop, folder, 'op_1');
+    const lines = Array.from({ length: 30 }, (_, at) => line(`op_${100 + at}`, 'A'));
+    await add(shop, folder, ...lines);
+    running.append(line('op_1', 'R'));
+    expect(namesOf(await readList(folder, damaged))[0]).toBe('op_1 R');
+    await running.close();
+    await journal.close();
+    const path = join(folder, 'op_1.jsonl');
+    const text = `x${readFileSync(path, 'utf8')}`;
+    writeFileSync(path, text);
+    await add(shop, folder, ...lines.map((one) => ({ ...one, operation_id: `${one.operation_id}_2` })));
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    const told: string[] = [];
+    const all = await readList(folder, (what) => void told.push(what));
+    expect(told).toEqual([`line 1 of ${path} is damaged`]);
+    expect(all.length).toBeGreaterThan(30);
+  });
+
+  it('a torn line is cut off when its run goes on', async () => {
+    const { shop, folder } = state();
+    await add(shop, folder, line('op_1', 'A'));
+    appendFileSync(join(folder, 'op_1.jsonl'), toDeliveredLine(line('op_1', 'B')).slice(0, 40));
+    await add(shop, folder, line('op_1', 'C'));
+    expect(namesOf(await readList(folder, damaged))).toEqual(['op_1 A', 'op_1 C']);
+  });
+
+  it('ten at once, while they are folded, lose nothing', async () => {
+    const { shop, folder } = state();
+    const lines = Array.from({ length: 50 }, (_, at) =>
+      line(`op_${100 + at}`, String.fromCodePoint(0x4e00 + at)),
+    );
+    const lanes = Array.from({ length: 10 }, (_, lane) => lines.filter((__, at) => at % 10 === lane));
+    await Promise.all(lanes.map((some) => add(shop, folder, ...some)));
+    expect(await readList(folder, damaged)).toEqual(lines);
+  });
+
+  it('a link in place of a file is not followed', async () => {
+    const { shop, folder, stateDir } = state();
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(join(stateDir, 'elsewhere'), join(folder, 'op_1.jsonl'));
+    await expect(openRunFile(shop, folder, 'op_1')).rejects.toMatchObject({ outcome: 'local_io' });
+    expect(existsSync(join(stateDir, 'elsewhere'))).toBe(false);
+  });
+});
