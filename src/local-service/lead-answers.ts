@@ -1,4 +1,4 @@
-import type { Lead } from './lead.ts';
+import { descriptionOf, type Lead } from './lead.ts';
 
 /** What the catalogue knows under a name, with where it is from. */
 export interface Answer {
@@ -64,9 +64,8 @@ export function answersOf(lead: Lead): (field: string) => Answer | undefined {
   const note = (name: string, text: string, source = reference) => {
     if (text !== '') known.set(normalized(name), { text, reference: source });
   };
-  const { description } = JSON.parse(lead.record) as { description?: unknown };
   note('name', lead.name);
-  if (typeof description === 'string') note('description', description);
+  note('description', descriptionOf(lead) ?? '');
   for (const [name, link] of lead.links) note(name, link);
   for (const [name, fact] of lead.facts) note(name, fact, lead.sources.get(name));
   return (field) => {
