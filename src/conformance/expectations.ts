@@ -40,7 +40,7 @@ export function allowedAtACost(id: string, rule: string, request: Request): Row 
   return { id, rule, needs: ['no_credits'], request: { ...request, apiKey: 'no_credits' }, expect };
 }
 
-/** The rows of a section. `send` is a right request with something changed; a `row` of no other request has `usual`. */
+/** Makes the rows of a section. `send` is a right request with something changed; a `row` sends `usual`, unless it is given another. */
 export function section(name: string, send: (change: object) => Request, usual: Step = send({})) {
   return {
     row: (row: string, rule: string, expect: Expectation, request: Step = usual): Row => {

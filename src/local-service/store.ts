@@ -136,7 +136,7 @@ export function fundsOf(rows: Rows, account: string): Funds | undefined {
   );
 }
 
-/** Ends a request's reservation and charges `credits` of it; a request that has ended stays as it is. */
+/** Ends a request's reservation, in `state`, and charges `credits` of it; a request that has ended stays as it is. */
 export function settle(
   rows: Rows,
   requestId: string,
