@@ -51,29 +51,19 @@ export const requests = {
   balance: (): Request => ({ endpoint: endpoints.balance, last: true }),
 } as const;
 
+type Buy<Body, Result> = (request: Body, idempotencyKey: string, signal: AbortSignal) => Promise<Result>;
+
 /** A method per endpoint; each sends one request. All throw RequestError and StoppedError. */
 export interface Client {
-  search(request: EntitySearchRequest, idempotencyKey: string, signal: AbortSignal): Promise<SearchStream>;
-  createTask(
-    request: CreateTaskRequest,
-    idempotencyKey: string,
-    signal: AbortSignal,
-  ): Promise<Answer<CreatedTask>>;
+  readonly search: Buy<EntitySearchRequest, SearchStream>;
+  readonly createTask: Buy<CreateTaskRequest, Answer<CreatedTask>>;
   status(leadsSearchId: string, signal: AbortSignal): Promise<Answer<{ readonly status: Status }>>;
   /** `pts` is the position to start from, `num` the most entities to bring (1 to 500). */
   fetch(leadsSearchId: string, pts: number, num: number, signal: AbortSignal): Promise<Page>;
-  contactSearch(
-    request: ContactSearchRequest,
-    idempotencyKey: string,
-    signal: AbortSignal,
-  ): Promise<Answer<object>>;
-  deepSearch(
-    request: DeepSearchRequest,
-    idempotencyKey: string,
-    signal: AbortSignal,
-  ): Promise<Answer<Success>>;
-  enrich(request: EnrichRequest, idempotencyKey: string, signal: AbortSignal): Promise<Answer<Success>>;
-  extract(request: ExtractRequest, idempotencyKey: string, signal: AbortSignal): Promise<Answer<Success>>;
+  readonly contactSearch: Buy<ContactSearchRequest, Answer<object>>;
+  readonly deepSearch: Buy<DeepSearchRequest, Answer<Success>>;
+  readonly enrich: Buy<EnrichRequest, Answer<Success>>;
+  readonly extract: Buy<ExtractRequest, Answer<Success>>;
   balance(signal: AbortSignal): Promise<Answer<Pick<CreditBalance, 'available_credits'>>>;
 }
 

@@ -31,6 +31,40 @@ export function allowed(id: string, rule: string, request: Step): Row {
   return { id, rule, costs: true, request, expect: accepted() };
 }
 
+/**
+ * A row in which a request at the edge of what is allowed may cost thousands of credits. Without credits it is
+ * refused, unless it is free, but not as invalid.
+ */
+export function allowedAtACost(id: string, rule: string, request: Request): Row {
+  const expect = { ...refusal(402), status: [402, 200] };
+  return { id, rule, needs: ['no_credits'], request: { ...request, apiKey: 'no_credits' }, expect };
+}
+
+/** Makes the rows of a section. `send` is a right request with something changed; a `row` sends `usual`, unless it is given another. */
+export function section(name: string, send: (change: object) => Request, usual: Step = send({})) {
+  return {
+    row: (row: string, rule: string, expect: Expectation, request: Step = usual): Row => {
+      return { id: `${name}/${row}`, rule, costs: true, request, expect };
+    },
+    wrong: (row: string, rule: string, change: object): Row => refused(`${name}/${row}`, rule, send(change)),
+    right: (row: string, rule: string, change: object): Row => allowed(`${name}/${row}`, rule, send(change)),
+  };
+}
+
+/** What stands in an answer under a path of names. */
+export function memberOf({ json }: Answer, path: string): unknown {
+  const inner = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
+  return path.split('.').reduce(inner, json);
+}
+
+/** The members at these paths are exactly these. */
+export function holds(wanted: Readonly<Record<string, unknown>>): Check {
+  return (answer) =>
+    Object.entries(wanted)
+      .filter(([path, value]) => memberOf(answer, path) !== value)
+      .map(([path, value]) => `$.${path} is ${quoted(memberOf(answer, path))}, not ${quoted(value)}`);
+}
+
 export function bodyLike(says: string, shape: Shape): Expectation {
   return accepted(says, (answer) => shape(answer.json, '$'));
 }

@@ -79,6 +79,24 @@ export function take(service: TestedService, step: Step, earlier: readonly Answe
   return typeof step === 'function' ? step(service, earlier) : service.send(step);
 }
 
+/** Asks about the task that has ended. */
+export function ofFinishedTask(
+  endpoint: 'status' | 'fetch',
+  query: Readonly<Record<string, string>> = {},
+  change: Partial<Request> = {},
+): (service: TestedService) => Promise<Answer> {
+  return async (service) => {
+    const request = getTask(endpoint, { leads_search_id: await service.finishedTask(), ...query });
+    return service.send({ ...request, ...change });
+  };
+}
+
+/** Asks about the task that the first step created. */
+export function ofCreatedTask(endpoint: 'status' | 'fetch'): Step {
+  return (service, [task]) =>
+    service.send(getTask(endpoint, { leads_search_id: searchIdOf(task as Answer) }));
+}
+
 /** The task that an answer of create_task names. */
 export function searchIdOf(answer: Answer): string {
   const id = isObject(answer.json) ? answer.json.leads_search_id : undefined;

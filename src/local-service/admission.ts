@@ -32,10 +32,10 @@ export function authenticate(service: Service, { operation, incoming }: Exchange
   const key = findKey(text);
   if (key === undefined) throw new Refusal(401, 'authentication_error', 'the API key is unknown');
   const fingerprint = fingerprintOf(text);
-  if (key.state !== 'active') throw new Refusal(403, 'authentication_error', `the API key is ${key.state}`);
+  if (key.state !== undefined) throw new Refusal(403, 'authentication_error', `the API key is ${key.state}`);
   if (hasExpired(service, fingerprint))
     throw new Refusal(403, 'authentication_error', 'the API key is expired');
-  if (!key.access.includes(endpoint.access))
+  if (key.access?.includes(endpoint.access) === false)
     throw new Refusal(403, 'authentication_error', `the API key has no ${endpoint.access} access`);
   checkEnabled(service, operation);
   return { key, fingerprint };
@@ -242,22 +242,15 @@ export function endStream(
   bills: Service['switches']['dropped_stream'],
   now: number,
 ): void {
-  const search = rows.get<{ request_id: string; price: number }>(
-    `SELECT requests.request_id, price FROM searches JOIN requests USING (request_id)
+  const search = rows.get<{ request_id: string; price: number; ready_count: number; found: number }>(
+    `SELECT requests.request_id, price, ready_count, found FROM searches JOIN requests USING (request_id)
      WHERE searches.search_id = ?`,
     searchId,
   );
   if (search === undefined) return;
-  if (status === 'error' && bills === 'bills_all')
-    rows.run('UPDATE searches SET ready_count = found WHERE search_id = ?', searchId);
-  rows.run('UPDATE searches SET status = ? WHERE search_id = ?', status, searchId);
-  if (status === 'error' && bills === 'bills_nothing') release(rows, search.request_id, now);
-  else settle(rows, search.request_id, search.price * billedCount(rows, searchId), now);
-}
-
-function billedCount(rows: Rows, searchId: string): number {
-  return (
-    rows.get<{ ready_count: number }>('SELECT ready_count FROM searches WHERE search_id = ?', searchId)
-      ?.ready_count ?? 0
-  );
+  const { request_id, price, found } = search;
+  const count = status === 'error' && bills === 'bills_all' ? found : search.ready_count;
+  rows.run('UPDATE searches SET status = ?, ready_count = ? WHERE search_id = ?', status, count, searchId);
+  if (status === 'error' && bills === 'bills_nothing') release(rows, request_id, now);
+  else settle(rows, request_id, price * count, now);
 }

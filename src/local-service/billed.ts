@@ -1,6 +1,8 @@
-import { admit, alreadyExists, type Cost, type Received } from './admission.ts';
+import { admit, alreadyExists, authenticate, type Cost, receive } from './admission.ts';
+import { answer } from './answer.ts';
+import type { Body } from './body.ts';
 import { FaultAnswer } from './refusal.ts';
-import type { Caller, Exchange, Service } from './service.ts';
+import type { Exchange, Service } from './service.ts';
 import { release, settle } from './store.ts';
 
 /** What a request did: its answer as JSON text, and how many units of its cost it used. */
@@ -16,32 +18,40 @@ export function failWhenRehearsed({ store, now }: Service, { requestId, fault }:
   throw new FaultAnswer(fault);
 }
 
+/** A paid request that was read: what it costs at most, and how it is done. */
+interface Job {
+  readonly cost: Cost;
+  readonly work: () => Promise<Outcome>;
+  /** Stores the answer, which repetitions then get instead of 409. */
+  readonly keepAnswer?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /**
  * Does what a paid request asks for, once: admission with its reservation, the work, settlement, and only then
- * the answer. A failure releases the reservation; the idempotency key stays used, since the request was
- * admitted. `keepAnswer` stores the answer for `replay`, which repetitions get instead of 409.
+ * the answer.
  */
-export async function runBilled(
+export async function answerBilled(
   service: Service,
   exchange: Exchange,
-  caller: Caller,
-  received: Received,
-  {
-    cost,
-    work,
-    keepAnswer = false,
-  }: {
-    readonly cost: Cost;
-    readonly work: () => Promise<Outcome>;
-    readonly keepAnswer?: boolean;
-  },
+  toJob: (body: Body) => Job,
+): Promise<void> {
+  const caller = authenticate(service, exchange);
+  const received = await receive(exchange);
+  const job = toJob(received.body);
+  const earlier = admit(service, exchange, caller, received, job.cost);
+  const kept = job.keepAnswer ? (earlier?.answer ?? undefined) : undefined;
+  if (earlier !== undefined && kept === undefined) throw alreadyExists();
+  answer(exchange, 200, kept ?? (await doOnce(service, exchange, job)), job.headers);
+}
+
+/** A failure releases the reservation; the idempotency key stays used, since the request was admitted. */
+async function doOnce(
+  service: Service,
+  exchange: Exchange,
+  { cost, work, keepAnswer }: Job,
 ): Promise<string> {
   const { store, now } = service;
-  const earlier = admit(service, exchange, caller, received, cost);
-  if (earlier !== undefined) {
-    if (keepAnswer && earlier.answer !== null) return earlier.answer;
-    throw alreadyExists();
-  }
   failWhenRehearsed(service, exchange);
   try {
     const { text, units } = await work();
@@ -53,4 +63,9 @@ export async function runBilled(
     store.transaction((rows) => release(rows, exchange.requestId, now()));
     throw error;
   }
+}
+
+/** Of an operation that may end without a result. */
+export function toOutcome({ switches }: Service, body: { readonly success: boolean }): Outcome {
+  return { text: JSON.stringify(body), units: body.success || switches.no_result_bills === 'yes' ? 1 : 0 };
 }

@@ -7,8 +7,8 @@ import type { CatalogueEntity } from './catalogue-entity.ts';
 
 /** A lead as the catalogue keeps it: `record` is what a search returns, as it was written, without its score. */
 export interface CatalogueRecord {
-  /** Absent: found under every type. */
-  readonly entityType: EntityType | undefined;
+  /** Null: found under every type. */
+  readonly entityType: EntityType | null;
   readonly name: string;
   readonly description: string;
   readonly links: ReadonlyMap<string, string>;
@@ -252,8 +252,8 @@ function isLinkColumn(column: string): boolean {
   return /^website$|url$|(^|_)link$/i.test(column);
 }
 
-function toEntityType(value: unknown, where: string): EntityType | undefined {
-  if (value === undefined || value === null) return undefined;
+function toEntityType(value: unknown, where: string): EntityType | null {
+  if (value === undefined || value === null) return null;
   const known = entityTypes.find((type) => type === value);
   if (known === undefined)
     throw new CatalogueError(

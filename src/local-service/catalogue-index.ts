@@ -55,7 +55,7 @@ function writeLead(rows: Rows, id: number, lead: CatalogueRecord): void {
   rows.run(
     'INSERT INTO leads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     id,
-    entityType ?? null,
+    entityType,
     name,
     identityOf(lead),
     record,
@@ -82,7 +82,7 @@ function writeLead(rows: Rows, id: number, lead: CatalogueRecord): void {
     toIndexText([...links.values()].join(' ')),
     toIndexText(factsThat(false).join(apart)),
     toIndexText(factsThat(true).join(apart)),
-    (entityType === undefined ? entityTypes : [entityType]).map(typeWord).join(' '),
+    (entityType === null ? entityTypes : [entityType]).map(typeWord).join(' '),
   );
 }
 

@@ -36,39 +36,21 @@ export interface Catalogue {
 
 /** Reads a finished catalogue. */
 export function openCatalogue(rows: FinishedRows): Catalogue {
+  const leads = (sql: string, ...values: (string | number)[]): Lead[] =>
+    rows.all<LeadRow>(`SELECT leads.* FROM ${sql}`, ...values).map(toLead);
   return {
     search: createSearch(rows),
-
-    all: (entityType) =>
-      rows.all<LeadRow>(`SELECT * FROM leads WHERE ${ofType} ORDER BY id`, entityType ?? '').map(toLead),
-
-    named: (plainName) =>
-      rows
-        .all<LeadRow>(
-          'SELECT leads.* FROM names JOIN leads ON leads.id = names.id WHERE names.name = ? LIMIT 50',
-          plainName,
-        )
-        .map(toLead),
-
-    linked(address) {
-      const row = rows.get<LeadRow>(
-        'SELECT leads.* FROM leads JOIN addresses ON addresses.id = leads.id WHERE address = ? LIMIT 1',
-        address,
-      );
-      return row === undefined ? undefined : toLead(row);
-    },
-
+    all: (entityType) => leads(`leads WHERE ${ofType} ORDER BY id`, entityType ?? ''),
+    named: (plainName) => leads('names JOIN leads USING (id) WHERE names.name = ? LIMIT 50', plainName),
+    linked: (address) => leads('leads JOIN addresses USING (id) WHERE address = ? LIMIT 1', address)[0],
     mentioning(host, most) {
       const words = host.match(/[\p{L}\p{N}]+/gu)?.join(' ') ?? '';
       if (words === '') return [];
-      return rows
-        .all<LeadRow>(
-          `SELECT leads.* FROM words JOIN leads ON leads.id = words.rowid WHERE words MATCH ?
-           ORDER BY words.rowid LIMIT ?`,
-          `{links facts} : "${words}"`,
-          most,
-        )
-        .map(toLead);
+      return leads(
+        'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid LIMIT ?',
+        `{links facts} : "${words}"`,
+        most,
+      );
     },
   };
 }

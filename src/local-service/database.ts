@@ -38,7 +38,7 @@ export const { SQLite3Error } = sqlite;
 export function openDatabase(path: string, lock: ProcessLock): Database {
   for (const file of [path, `${path}-journal`]) refuseLink(file);
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-  const { connection, rows, finalize } = connect(path, 'nolock=1');
+  const { connection, rows, close } = connect(path, 'nolock=1');
   let busy = false;
   const transaction: Database['transaction'] = (work) => {
     if (busy) throw new Error('a transaction inside a transaction');
@@ -64,13 +64,7 @@ export function openDatabase(path: string, lock: ProcessLock): Database {
     connection.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = NORMAL');
     if (existsSync(`${path}-journal`)) chmodSync(`${path}-journal`, 0o600);
   });
-  return {
-    transaction,
-    close() {
-      finalize();
-      connection.close();
-    },
-  };
+  return { transaction, close };
 }
 
 /** SQLite would write to wherever it leads. */
@@ -82,14 +76,13 @@ function refuseLink(path: string): void {
 /** A new database nobody else knows yet: built fast, then never changed. */
 export async function buildDatabase(path: string, build: (rows: Rows) => Promise<void>): Promise<void> {
   closeSync(openSync(path, 'wx', 0o600));
-  const { connection, rows, finalize } = connect(path, 'nolock=1');
+  const { connection, rows, close } = connect(path, 'nolock=1');
   try {
     connection.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
     await build(rows);
     connection.exec('COMMIT');
   } finally {
-    finalize();
-    connection.close();
+    close();
   }
 }
 
@@ -104,7 +97,7 @@ export interface FinishedRows extends Rows {
 const handful = 2000;
 
 export function openFinished(path: string): FinishedRows {
-  const { connection, rows, finalize } = connect(path, 'immutable=1');
+  const { connection, rows, close } = connect(path, 'immutable=1');
   return {
     ...rows,
     async *inTurns<Result>(sql: string, ...values: JSValue[]) {
@@ -124,17 +117,11 @@ export function openFinished(path: string): FinishedRows {
         statement.finalize();
       }
     },
-    close() {
-      finalize();
-      connection.close();
-    },
+    close,
   };
 }
 
-function connect(
-  path: string,
-  parameter: string,
-): { connection: Connection; rows: Rows; finalize: () => void } {
+function connect(path: string, parameter: string): { connection: Connection; rows: Rows; close: () => void } {
   const connection = new sqlite.Database(`file:${path.replace(/[%?#]/g, encodeURIComponent)}?${parameter}`, {
     fileMustExist: true,
   });
@@ -154,9 +141,9 @@ function connect(
     run: (sql, ...values) => prepared(sql).run(values).changes,
     exec: (sql) => connection.exec(sql),
   };
-  const finalize = () => {
+  const close = () => {
     for (const statement of statements.values()) statement.finalize();
-    statements.clear();
+    connection.close();
   };
-  return { connection, rows, finalize };
+  return { connection, rows, close };
 }

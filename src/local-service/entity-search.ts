@@ -9,7 +9,7 @@ import { whatIsKnown } from './demonstration/knowledge.ts';
 import { flag, integer, oneOf, onlyFields, text, texts } from './fields.ts';
 import { answersOf } from './lead-answers.ts';
 import { invalid } from './refusal.ts';
-import type { Caller, Service } from './service.ts';
+import type { Caller, Exchange, Service } from './service.ts';
 
 /** A search, in the stream's form or the task's. */
 export interface EntitySearch {
@@ -140,40 +140,31 @@ function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[
 /** Records a search with everything it found; what of it is delivered or ready is `ready_count`. */
 export function recordSearch(
   rows: Rows,
-  {
-    requestId,
-    form,
-    search,
-    found,
-    caller,
-    now,
-  }: {
-    readonly requestId: string;
-    readonly form: 'stream' | 'task';
-    readonly search: EntitySearch;
-    readonly found: Found;
-    readonly caller: Caller;
-    readonly now: number;
-  },
+  { now }: Service,
+  { requestId, operation }: Exchange,
+  { key, fingerprint }: Caller,
+  { limit }: EntitySearch,
+  { stopReason, leads, considered }: Found,
 ): string {
   const searchId = `ls_${randomUUID()}`;
+  const [form, status] = operation === 'createTask' ? ['task', 'created'] : ['stream', 'running'];
   rows.run('UPDATE requests SET search_id = ? WHERE request_id = ?', searchId, requestId);
   rows.run(
     `INSERT INTO searches (search_id, request_id, account, key, form, entity_limit, status, stop_reason, found, considered, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     searchId,
     requestId,
-    caller.key.account,
-    caller.fingerprint,
+    key.account,
+    fingerprint,
     form,
-    search.limit,
-    form === 'task' ? 'created' : 'running',
-    found.stopReason,
-    found.leads.length,
-    found.considered,
-    now,
+    limit,
+    status,
+    stopReason,
+    leads.length,
+    considered,
+    now(),
   );
-  found.leads.forEach(({ identity, record }, position) => {
+  leads.forEach(({ identity, record }, position) => {
     rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', searchId, position, identity, record);
   });
   return searchId;

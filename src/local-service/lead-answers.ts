@@ -1,4 +1,5 @@
-import type { Lead } from './lead.ts';
+import { descriptionOf, type Lead } from './lead.ts';
+import { readSynonyms } from './synonyms.ts';
 
 /** What the catalogue knows under a name, with where it is from. */
 export interface Answer {
@@ -6,51 +7,33 @@ export interface Answer {
   readonly reference: string;
 }
 
-/** Other names of facts, all without spaces, underscores and hyphens. The likeliest first. */
-const synonyms: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    employees: ['headcount', 'companyheadcount', 'teamsize'],
-    employeecount: ['headcount', 'companyheadcount'],
-    numberofemployees: ['headcount', 'companyheadcount'],
-    companysize: ['headcount', 'companyheadcount'],
-    size: ['headcount', 'companyheadcount'],
-    teamsize: ['headcount'],
-    headcount: ['employees', 'companyheadcount', 'teamsize'],
-    stage: ['fundingstage'],
-    fundinground: ['fundingstage'],
-    latestround: ['fundingstage'],
-    lastround: ['fundingstage'],
-    funding: ['totalfundingusd', 'totalfunding', 'fundingstage'],
-    totalfunding: ['totalfundingusd', 'funding'],
-    fundingtotal: ['totalfundingusd', 'totalfunding'],
-    raised: ['totalfundingusd', 'totalfunding'],
-    founded: ['foundedyear', 'yearfounded'],
-    foundingyear: ['foundedyear', 'founded'],
-    yearfounded: ['foundedyear', 'founded'],
-    foundedin: ['foundedyear', 'founded'],
-    sector: ['industry'],
-    category: ['industry', 'topic', 'niche'],
-    vertical: ['industry'],
-    location: ['city', 'country'],
-    headquarters: ['city'],
-    hq: ['city'],
-    subscribercount: ['subscribers'],
-    followercount: ['followers'],
-    followers: ['subscribers'],
-    subscribers: ['followers'],
-    role: ['title'],
-    jobtitle: ['title'],
-    position: ['title'],
-    employer: ['company'],
-    companyname: ['company'],
-    niche: ['topic', 'specialty'],
-    businessmodel: ['model'],
-    linkedin: ['linkedinurl'],
-    url: ['website'],
-    homepage: ['website'],
-    domain: ['website'],
-  }),
-);
+/** Other names of facts, the likeliest first: `what is asked for = what is looked up`. Without spaces, underscores and hyphens. */
+const table = `
+employees = headcount, companyheadcount, teamsize
+employeecount, numberofemployees, companysize, size = headcount, companyheadcount
+teamsize = headcount
+headcount = employees, companyheadcount, teamsize
+stage, fundinground, latestround, lastround = fundingstage
+funding = totalfundingusd, totalfunding, fundingstage
+totalfunding = totalfundingusd, funding
+fundingtotal, raised = totalfundingusd, totalfunding
+founded = foundedyear, yearfounded
+foundingyear, yearfounded, foundedin = foundedyear, founded
+sector, vertical = industry
+category = industry, topic, niche
+location = city, country
+headquarters, hq = city
+subscribercount, followers = subscribers
+followercount, subscribers = followers
+role, jobtitle, position = title
+employer, companyname = company
+niche = topic, specialty
+businessmodel = model
+linkedin = linkedinurl
+url, homepage, domain = website
+`;
+
+const synonyms = readSynonyms(table, (word) => word);
 
 /** Fields that only Contact Search may answer. */
 function asksForContact(field: string): boolean {
@@ -64,9 +47,8 @@ export function answersOf(lead: Lead): (field: string) => Answer | undefined {
   const note = (name: string, text: string, source = reference) => {
     if (text !== '') known.set(normalized(name), { text, reference: source });
   };
-  const { description } = JSON.parse(lead.record) as { description?: unknown };
   note('name', lead.name);
-  if (typeof description === 'string') note('description', description);
+  note('description', descriptionOf(lead) ?? '');
   for (const [name, link] of lead.links) note(name, link);
   for (const [name, fact] of lead.facts) note(name, fact, lead.sources.get(name));
   return (field) => {

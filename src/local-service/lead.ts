@@ -1,40 +1,31 @@
-import type { EntityType } from '../contract/types.ts';
+import type { CatalogueRecord } from './catalogue-file.ts';
 
 /** A lead of the catalogue. */
-export interface Lead {
+export interface Lead extends Omit<CatalogueRecord, 'description'> {
   readonly id: number;
-  readonly entityType: EntityType | null;
-  readonly name: string;
   /** The same for the same lead in every search, whatever its position. */
   readonly identity: string;
-  readonly record: string;
-  readonly links: ReadonlyMap<string, string>;
-  readonly facts: ReadonlyMap<string, string>;
-  /** Where a fact is from, for those of which it is known. */
-  readonly sources: ReadonlyMap<string, string>;
-  readonly email: string | null;
-  readonly phone: string | null;
 }
 
 /** The condition for leads of type ?1; '' is any, and a lead without a type is of every one. */
 export const ofType = "(?1 = '' OR entity_type = ?1 OR entity_type IS NULL)";
 
-export interface LeadRow {
-  id: number;
-  entity_type: EntityType | null;
-  name: string;
-  identity: string;
-  record: string;
+export interface LeadRow extends Pick<Lead, 'id' | 'name' | 'identity' | 'record' | 'email' | 'phone'> {
+  readonly entity_type: Lead['entityType'];
   /** Entries of maps, as JSON. */
-  links: string;
-  facts: string;
-  sources: string;
-  email: string | null;
-  phone: string | null;
+  readonly links: string;
+  readonly facts: string;
+  readonly sources: string;
 }
 
 export function toLead({ links, facts, sources, entity_type: entityType, ...row }: LeadRow): Lead {
   return { ...row, entityType, links: toMap(links), facts: toMap(facts), sources: toMap(sources) };
+}
+
+/** The description that its record has. */
+export function descriptionOf({ record }: Lead): string | undefined {
+  const { description } = JSON.parse(record) as { description?: unknown };
+  return typeof description === 'string' ? description : undefined;
 }
 
 function toMap(entries: string): ReadonlyMap<string, string> {

@@ -12,21 +12,22 @@ export interface LockOptions {
   readonly folder: string;
   readonly pid: number;
   readonly monotonic: () => number;
-  /** How long to wait for another process, in milliseconds. */
-  readonly patience?: number;
 }
+
+/** How long to wait for another process. */
+const patienceMs = 10_000;
 
 /** Thrown when another process held the lock for longer than the patience. */
 export class LockTimeout extends Error {
   override readonly name = 'LockTimeout';
 }
 
-export function createLock({ folder, pid, monotonic, patience = 10_000 }: LockOptions): ProcessLock {
+export function createLock({ folder, pid, monotonic }: LockOptions): ProcessLock {
   const claim = claimLock(folder, pid);
   return {
     owner: claim.owner,
     hold(action) {
-      const deadline = monotonic() + patience;
+      const deadline = monotonic() + patienceMs;
       for (let other = claim.take(); other !== undefined; other = claim.take()) {
         if (monotonic() > deadline)
           throw new LockTimeout(`process ${other.split('.')[0]} has held the lock of ${folder} for too long`);

@@ -136,13 +136,14 @@ export function fundsOf(rows: Rows, account: string): Funds | undefined {
   );
 }
 
-/** Ends a request's reservation and charges `credits` of it; a request that has ended stays as it is. */
+/** Ends a request's reservation, in `state`, and charges `credits` of it; a request that has ended stays as it is. */
 export function settle(
   rows: Rows,
   requestId: string,
   credits: number,
   now: number,
   answer: string | null = null,
+  state: 'settled' | 'released' = 'settled',
 ): void {
   const request = rows.get<{ account: string; reserved: number }>(
     "SELECT account, reserved FROM requests WHERE request_id = ? AND state = 'open'",
@@ -151,7 +152,8 @@ export function settle(
   if (request === undefined) return;
   const charged = Math.min(credits, request.reserved);
   rows.run(
-    "UPDATE requests SET state = 'settled', settled = ?, owner = NULL, answer = ? WHERE request_id = ?",
+    'UPDATE requests SET state = ?, settled = ?, owner = NULL, answer = ? WHERE request_id = ?',
+    state,
     charged,
     answer,
     requestId,
@@ -167,18 +169,7 @@ export function settle(
 
 /** Ends a request's reservation without a charge. */
 export function release(rows: Rows, requestId: string, now: number): void {
-  const request = rows.get<{ account: string; reserved: number }>(
-    "SELECT account, reserved FROM requests WHERE request_id = ? AND state = 'open'",
-    requestId,
-  );
-  if (request === undefined) return;
-  rows.run("UPDATE requests SET state = 'released', owner = NULL WHERE request_id = ?", requestId);
-  rows.run(
-    'UPDATE accounts SET reserved = reserved - ?, updated_at = ? WHERE account = ?',
-    request.reserved,
-    now,
-    request.account,
-  );
+  settle(rows, requestId, 0, now, null, 'released');
 }
 
 /** How long a request that has ended is remembered, with its idempotency key and its leads: 30 days. */

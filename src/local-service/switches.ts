@@ -98,14 +98,8 @@ export class SwitchError extends Error {
 export function createSwitches(changes: Partial<Switches> = {}): Switches {
   const switches: Record<string, string | number> = {};
   for (const [name, row] of Object.entries(switchTable)) switches[name] = row.default;
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined) continue;
-    const row = Object.hasOwn(switchTable, name)
-      ? (switchTable[name as SwitchName] as SwitchRow<string | number>)
-      : undefined;
-    if (row === undefined) throw new SwitchError(`there is no switch ${name}`);
-    switches[name] = checkedValue(name, row, value);
-  }
+  for (const [name, value] of Object.entries(changes))
+    if (value !== undefined) switches[name] = checkedValue(name, value);
   return switches as Switches;
 }
 
@@ -117,16 +111,19 @@ export function toSwitches(assignments: readonly string[]): Partial<Switches> {
     if (equals < 1) throw new SwitchError(`a switch is written name=value, not ${assignment}`);
     const name = assignment.slice(0, equals);
     const value = assignment.slice(equals + 1);
-    const row = Object.hasOwn(switchTable, name) ? switchTable[name as SwitchName] : undefined;
-    if (row === undefined) throw new SwitchError(`there is no switch ${name}`);
-    changes[name] =
-      typeof row.default === 'number' ? (/^\d+$/.test(value) ? Number(value) : Number.NaN) : value;
-    checkedValue(name, row, changes[name]);
+    const isNumber = typeof rowOf(name).default === 'number' && /^\d+$/.test(value);
+    changes[name] = checkedValue(name, isNumber ? Number(value) : value);
   }
   return changes as Partial<Switches>;
 }
 
-function checkedValue(name: string, row: SwitchRow<string | number>, value: unknown): string | number {
+function rowOf(name: string): SwitchRow<string | number> {
+  if (Object.hasOwn(switchTable, name)) return switchTable[name as SwitchName];
+  throw new SwitchError(`there is no switch ${name}`);
+}
+
+function checkedValue(name: string, value: unknown): string | number {
+  const row = rowOf(name);
   if (typeof row.default === 'number') {
     const { max = Number.MAX_SAFE_INTEGER } = row;
     if (!Number.isSafeInteger(value) || (value as number) < 0 || (value as number) > max)

@@ -142,15 +142,21 @@ parent, mom, mum, eltern = parenting, parents
 nachhaltig, nachhaltige = sustainable
 `;
 
-const meanings: ReadonlyMap<string, readonly string[]> = new Map(
-  table
-    .trim()
-    .split(/\n+/)
-    .flatMap((line) => {
+/** Reads lines of `said, or said = searched, too`. `toSaid` makes of a word what it is looked up by. */
+export function readSynonyms(
+  text: string,
+  toSaid: (word: string) => string,
+): ReadonlyMap<string, readonly string[]> {
+  const lines = text.trim().split(/\n+/);
+  return new Map(
+    lines.flatMap((line) => {
       const [said = '', searched = ''] = line.split('=').map((side) => side.trim());
-      return said.split(', ').map((word) => [toKey(word), searched.split(', ')] as const);
+      return said.split(', ').map((word) => [toSaid(word), searched.split(', ')] as const);
     }),
-);
+  );
+}
+
+const meanings = readSynonyms(table, toKey);
 
 /** What else a word or a few may mean, in the singular or the plural. */
 export function meaningsOf(lower: string): readonly string[] {

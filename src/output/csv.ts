@@ -1,15 +1,13 @@
 import { stringify } from 'csv-stringify/sync';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { csvCell, csvHeader } from './csv-cell.ts';
-import { pour } from './pour.ts';
-import type { Sink } from './sink.ts';
-import type { RecordWriter, WriterOptions } from './writer.ts';
+import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Enough for the library to be quick, and few enough to hold: a list can have ten columns of its own in each row. */
 const cellsAtOnce = 4096;
 
 /** RFC 4180, with the header even when no row follows. */
-export function createCsvWriter(sink: Sink, options: WriterOptions): RecordWriter {
+export function createCsvForm(options: WriterOptions): WriterForm {
   const { columns } = options.layout;
   const raw = options.csvRaw ?? false;
   // A row of one empty cell would be a blank line, which readers skip.
@@ -34,12 +32,5 @@ export function createCsvWriter(sink: Sink, options: WriterOptions): RecordWrite
     if (rows.length > 0) yield stringify(rows, style);
   }
 
-  return {
-    async write(records) {
-      if (records.length > 0) await pour(sink, lines(records), options.signal);
-    },
-    async end() {
-      await pour(sink, lines([]), options.signal);
-    },
-  };
+  return { lines, end: () => [...lines([])].join('') };
 }

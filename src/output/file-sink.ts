@@ -7,7 +7,7 @@ import { codeOf } from '../files/error-code.ts';
 import { type AppendTo, checkAppend } from './append.ts';
 import { changed, type FileSink, OpenFile, type Resumed } from './open-file.ts';
 import { statOrNothing, targetOf } from './target.ts';
-import { writeFailure } from './write-failure.ts';
+import { fail } from './write-failure.ts';
 
 export interface FileSinkOptions {
   /** Adds rows to the file itself, under the same header. */
@@ -146,8 +146,4 @@ function gone(named: string, error: unknown): never {
   if (codeOf(error) === 'ELOOP') throw new LocalIoError(`cannot write ${named}: it is a symbolic link`);
   if (codeOf(error) !== 'ENOENT') return fail(named, error);
   throw changed(`${named} is gone: it held the rows of the earlier run`, error);
-}
-
-function fail(path: string, error: unknown): never {
-  throw writeFailure(path, error);
 }

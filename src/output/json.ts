@@ -1,11 +1,9 @@
 import type { JsonText } from '../json/text.ts';
 import { recordLine } from './jsonl.ts';
-import { pour } from './pour.ts';
-import type { Sink } from './sink.ts';
-import { arrayEnd, type RecordWriter, type WriterOptions } from './writer.ts';
+import { arrayEnd, type WriterForm, type WriterOptions } from './writer.ts';
 
 /** One array that is written as the records come, or the one object of a single answer. */
-export function createJsonWriter(sink: Sink, options: WriterOptions): RecordWriter {
+export function createJsonForm(options: WriterOptions): WriterForm {
   const lineOf = recordLine(options.layout);
   const isList = options.shape === 'list';
   let begun = options.continued ?? false;
@@ -19,10 +17,6 @@ export function createJsonWriter(sink: Sink, options: WriterOptions): RecordWrit
     }
   }
 
-  return {
-    write: (records) => pour(sink, lines(records), options.signal),
-    async end() {
-      if (isList) await sink.write(begun ? arrayEnd : '[]\n');
-    },
-  };
+  const arrayText = (): string => (begun ? arrayEnd : '[]\n');
+  return isList ? { lines, end: arrayText } : { lines };
 }

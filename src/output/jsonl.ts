@@ -1,14 +1,9 @@
 import { type JsonText, toLinePieces } from '../json/text.ts';
 import { type Layout, toFlatObject } from './columns.ts';
-import { pour } from './pour.ts';
-import type { Sink } from './sink.ts';
-import type { RecordWriter, WriterOptions } from './writer.ts';
+import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Each record as the service sent it, one per line; with chosen columns a flat object of these. */
-export function createJsonlWriter(
-  sink: Sink,
-  { layout, signal }: Pick<WriterOptions, 'layout' | 'signal'>,
-): RecordWriter {
+export function createJsonlForm({ layout }: WriterOptions): WriterForm {
   const lineOf = recordLine(layout);
 
   function* lines(records: readonly JsonText[]): Generator<string, void> {
@@ -18,10 +13,7 @@ export function createJsonlWriter(
     }
   }
 
-  return {
-    write: (records) => pour(sink, lines(records), signal),
-    async end() {},
-  };
+  return { lines };
 }
 
 /** How a record is written in JSONL and JSON, in pieces. */

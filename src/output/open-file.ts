@@ -5,7 +5,7 @@ import { codeOf } from '../files/error-code.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { type AppendTo, checkAppend, readAt } from './append.ts';
 import type { Sink } from './sink.ts';
-import { writeFailure } from './write-failure.ts';
+import { fail, writeFailure } from './write-failure.ts';
 
 export interface FileSink extends Sink {
   /** Bytes of whole writes in the file so far: where a resumed run goes on. Undefined for what has no length. */
@@ -221,8 +221,4 @@ async function writeBeside(part: string, bytes: Buffer): Promise<string> {
       if (codeOf(error) !== 'EEXIST') return fail(path, error);
     }
   }
-}
-
-function fail(path: string, error: unknown): never {
-  throw writeFailure(path, error);
 }

@@ -2,12 +2,10 @@ import { Chalk } from 'chalk';
 import { indented } from '../json/indent.ts';
 import { eachItem, type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
 import { toTerminalLines } from './clean.ts';
-import { pour } from './pour.ts';
 import { readable } from './readable.ts';
-import type { Sink } from './sink.ts';
 import { defaultWidth } from './table-plan.ts';
 import { wrapTo } from './text-width.ts';
-import type { RecordWriter, WriterOptions } from './writer.ts';
+import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Longer lines are hard to read, however wide the terminal. */
 const widest = 100;
@@ -16,7 +14,7 @@ const widest = 100;
  * A research answer for people: `Result` as text, then `Citations` with their numbers. An answer of another form is
  * shown as the JSON it is.
  */
-export function createProseWriter(sink: Sink, options: WriterOptions): RecordWriter {
+export function createProseForm(options: WriterOptions): WriterForm {
   const width = Math.min(options.width || defaultWidth, widest);
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
 
@@ -51,10 +49,7 @@ export function createProseWriter(sink: Sink, options: WriterOptions): RecordWri
     }
   }
 
-  return {
-    write: (records) => pour(sink, text(records), options.signal),
-    async end() {},
-  };
+  return { lines: text };
 }
 
 function findingsOf(answer: JsonView): { result: string; citations: JsonText } | undefined {

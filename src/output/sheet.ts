@@ -2,12 +2,10 @@ import { Chalk } from 'chalk';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
 import type { Column } from './columns.ts';
-import { pour } from './pour.ts';
 import { readableLines } from './readable.ts';
-import type { Sink } from './sink.ts';
 import { defaultWidth, gap } from './table-plan.ts';
 import { cutTo, textWidth, wrapWords } from './text-width.ts';
-import type { RecordWriter, WriterOptions } from './writer.ts';
+import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Nobody reads more of an answer in a table, and the whole of it is in every other format. */
 const mostLines = 500;
@@ -16,7 +14,7 @@ const enoughNames = 500;
 const none = '–';
 
 /** A single answer: a line per column, its name on the left and its value, wrapped, on the right. */
-export function createSheetWriter(sink: Sink, options: WriterOptions): RecordWriter {
+export function createSheetForm(options: WriterOptions): WriterForm {
   const { layout } = options;
   const width = options.width || defaultWidth;
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
@@ -39,10 +37,7 @@ export function createSheetWriter(sink: Sink, options: WriterOptions): RecordWri
     }
   }
 
-  return {
-    write: (records) => pour(sink, lines(records), options.signal),
-    async end() {},
-  };
+  return { lines };
 }
 
 function nameOf({ header }: Column, width: number): string {

@@ -2,12 +2,10 @@ import { Chalk } from 'chalk';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { cardLines } from './cards.ts';
 import { toTerminalText } from './clean.ts';
-import { pour } from './pour.ts';
-import type { Sink } from './sink.ts';
 import { plainTable, type TableColumn } from './table-columns.ts';
 import { defaultWidth, fittingColumns, gap, type PlannedColumn, planTable } from './table-plan.ts';
 import { cutTo, padTo, textWidth } from './text-width.ts';
-import type { RecordWriter, WriterOptions } from './writer.ts';
+import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Rows that the widths are taken from. */
 const enoughRows = 100;
@@ -16,7 +14,7 @@ const enoughRows = 100;
  * A table that begins with its first row and never looks back: the widths are fixed before it. Where the columns
  * don't fit side by side, each record is a card.
  */
-export function createTableWriter(sink: Sink, options: WriterOptions): RecordWriter {
+export function createTableForm(options: WriterOptions): WriterForm {
   const columns = options.layout.table ?? plainTable(options.layout.columns);
   const width = options.width || defaultWidth;
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
@@ -65,10 +63,7 @@ export function createTableWriter(sink: Sink, options: WriterOptions): RecordWri
     return planTable(fitting, width, seen, records.length);
   }
 
-  return {
-    write: (records) => pour(sink, lines(records), options.signal),
-    async end() {},
-  };
+  return { lines };
 }
 
 function lineOf(cells: readonly string[]): string {

@@ -29,6 +29,10 @@ export function writeFailure(name: string, error: unknown): LeadpipeError {
   return new LocalIoError(`cannot write ${name}: ${reasonOf(error)}`, { cause: error });
 }
 
+export function fail(name: string, error: unknown): never {
+  throw writeFailure(name, error);
+}
+
 export function readFailure(name: string, error: unknown): LocalIoError {
   return new LocalIoError(`cannot read ${name}: ${reasonOf(error)}`, { cause: error });
 }

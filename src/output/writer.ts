@@ -1,5 +1,6 @@
 import type { JsonText } from '../json/text.ts';
 import type { Layout } from './columns.ts';
+import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
 
 export const formats = ['table', 'jsonl', 'json', 'csv'] as const;
@@ -21,6 +22,13 @@ export interface RecordWriter {
   end(): Promise<void>;
 }
 
+/** What a writer writes: the text of records, made piece by piece while it is written. */
+export interface WriterForm {
+  lines(records: readonly JsonText[]): Iterable<string>;
+  /** What completes it, where that takes anything. */
+  end?(): string;
+}
+
 export interface WriterOptions {
   readonly layout: Layout;
   /** `single` for the one answer of a lookup: an object instead of an array, a sheet instead of a table. */
@@ -38,23 +46,36 @@ export interface WriterOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Loads the one writer that is wanted: a pipe of JSONL pays for no table. */
 export async function createWriter(
   format: Format,
   sink: Sink,
   options: WriterOptions,
 ): Promise<RecordWriter> {
+  const form = await createForm(format, options);
+  return {
+    async write(records) {
+      if (records.length > 0) await pour(sink, form.lines(records), options.signal);
+    },
+    async end() {
+      const text = form.end?.();
+      if (text) await sink.write(text);
+    },
+  };
+}
+
+/** Loads the one that is wanted: a pipe of JSONL pays for no table. */
+async function createForm(format: Format, options: WriterOptions): Promise<WriterForm> {
   switch (format) {
     case 'jsonl':
-      return (await import('./jsonl.ts')).createJsonlWriter(sink, options);
+      return (await import('./jsonl.ts')).createJsonlForm(options);
     case 'json':
-      return (await import('./json.ts')).createJsonWriter(sink, options);
+      return (await import('./json.ts')).createJsonForm(options);
     case 'csv':
-      return (await import('./csv.ts')).createCsvWriter(sink, options);
+      return (await import('./csv.ts')).createCsvForm(options);
     case 'table':
-      if (options.shape === 'list') return (await import('./table.ts')).createTableWriter(sink, options);
+      if (options.shape === 'list') return (await import('./table.ts')).createTableForm(options);
       return options.layout.prose
-        ? (await import('./prose.ts')).createProseWriter(sink, options)
-        : (await import('./sheet.ts')).createSheetWriter(sink, options);
+        ? (await import('./prose.ts')).createProseForm(options)
+        : (await import('./sheet.ts')).createSheetForm(options);
   }
 }

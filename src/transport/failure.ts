@@ -65,11 +65,16 @@ function isOtherProtocol(cause: unknown): boolean {
   );
 }
 
-function nameOf(call: Call): string {
+/** How messages call a request. */
+export function nameOf(call: Call): string {
   return `${call.endpoint.method} ${call.endpoint.path}`;
 }
 
-function known(call: Call, requestId: string | undefined): { idempotencyKey?: string; requestId?: string } {
+/** What is known of a request, for its errors. */
+export function known(
+  call: Call,
+  requestId: string | undefined,
+): { idempotencyKey?: string; requestId?: string } {
   return {
     ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
     ...(requestId === undefined ? {} : { requestId }),

@@ -1,5 +1,6 @@
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { RequestError, ServiceError } from './errors.ts';
+import { known, nameOf } from './failure.ts';
 import type { Fault } from './policy.ts';
 import type { Call } from './request.ts';
 
@@ -11,26 +12,24 @@ interface Envelope {
   readonly type: string | undefined;
 }
 
-/** Which fault an answer other than 200 is. */
+/** An answer other than 200. */
+interface Refused {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly body: string;
+  readonly requestId: string | undefined;
+}
+
+/** Which fault it is. */
 export function toRefusal(
   call: Call,
-  status: number,
-  {
-    location,
-    retryAfterMs,
-  }: { readonly location: string | undefined; readonly retryAfterMs: number | undefined },
-  body: string,
-  requestId: string | undefined,
+  { status, location, retryAfterMs, body, requestId }: Refused,
 ): RequestError {
   const { endpoint } = call;
-  const name = `${endpoint.method} ${endpoint.path}`;
+  const name = nameOf(call);
   const envelope = envelopeOf(body);
-  const details = {
-    status,
-    retryAfterMs,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
-  };
+  const details = { status, retryAfterMs, ...known(call, requestId) };
   if (status >= 300 && status < 400) {
     const target = location === undefined ? '' : ` to ${location}`;
     return new RequestError('redirect', endpoint, `${name} was redirected (${status})${target}`, details);
@@ -49,33 +48,24 @@ export function toRefusal(
   });
 }
 
+/** Statuses that mean one thing, whatever comes with them. */
+const faults: Readonly<Record<number, Fault>> = {
+  401: 'unauthenticated',
+  402: 'no_credits',
+  403: 'forbidden',
+  404: 'missing',
+  422: 'invalid',
+  429: 'busy',
+  502: 'gateway',
+  504: 'gateway',
+};
+
 function faultOf(status: number, envelope: Envelope | undefined): Fault {
-  switch (status) {
-    case 401:
-      return 'unauthenticated';
-    case 402:
-      return 'no_credits';
-    case 403:
-      return 'forbidden';
-    case 404:
-      return 'missing';
-    case 409:
-      return envelope?.type === 'idempotency_error' ? 'conflict' : 'already_exists';
-    case 422:
-      return 'invalid';
-    case 429:
-      return 'busy';
-    case 500:
-      return envelope === undefined ? 'gateway' : 'internal_error';
-    case 503:
-      return envelope === undefined ? 'gateway' : 'not_enabled';
-    case 502:
-    case 504:
-      return 'gateway';
-    default:
-      if (status >= 500) return 'unexplained';
-      return status < 300 ? 'garbled' : 'undocumented';
-  }
+  if (status === 409) return envelope?.type === 'idempotency_error' ? 'conflict' : 'already_exists';
+  if (status === 500) return envelope === undefined ? 'gateway' : 'internal_error';
+  if (status === 503) return envelope === undefined ? 'gateway' : 'not_enabled';
+  if (status < 300) return 'garbled';
+  return faults[status] ?? (status >= 500 ? 'unexplained' : 'undocumented');
 }
 
 function envelopeOf(body: string): Envelope | undefined {

@@ -158,7 +158,7 @@ export function createTransport(options: TransportOptions): Transport {
     head.controller.abort();
     const location = headerOf(response, 'location', mask, maxLocationCharacters);
     const retryAfterMs = toRetryAfter(response.headers.get('retry-after'), options.clock);
-    throw toRefusal(call, status, { location, retryAfterMs }, body, requestId);
+    throw toRefusal(call, { status, location, retryAfterMs, body, requestId });
   }
 
   /** What may come beside the head, which says enough by itself; only a stop from outside matters more. */

@@ -29,19 +29,14 @@ export async function checkSettings(
   const path = join(context.directories.config, settingsFile);
   try {
     const profile = await readProfile(context, named);
-    const wide = await wideMode(path, 0o600);
-    const found = `${path}, profile "${profile.name}"`;
-    return [wide === undefined ? ok('settings', found) : tooWide('settings', path, wide, '600'), profile];
+    return [await checkMode('settings', path, '600', `${path}, profile "${profile.name}"`), profile];
   } catch (error) {
     return [failureOf('settings', error), undefined];
   }
 }
 
-export async function checkConfigDirectory({ directories }: Context): Promise<Finding> {
-  const wide = await wideMode(directories.config, 0o700);
-  return wide === undefined
-    ? ok('config directory', directories.config)
-    : tooWide('config directory', directories.config, wide, '700');
+export function checkConfigDirectory({ directories }: Context): Promise<Finding> {
+  return checkMode('config directory', directories.config, '700');
 }
 
 /** Whether purchases can be recorded here: without that nothing is bought. */
@@ -60,8 +55,7 @@ export async function checkStateDirectory({ directories: { state } }: Context): 
     const fix = 'Make it writable, or name another directory in LEADPIPE_STATE_DIR.';
     return failure(check, 'local_io', `${state}: ${(error as Error).message}`, fix);
   }
-  const wide = await wideMode(state, 0o700);
-  return wide === undefined ? ok(check, state) : tooWide(check, state, wide, '700');
+  return await checkMode(check, state, '700');
 }
 
 /** Where the key of the profile is, and whether it can be had from there. */
@@ -72,7 +66,10 @@ export async function checkKeychain(context: KeyContext, profile: Profile | unde
   let record: KeyRecord | undefined;
   try {
     record = await readKeyRecord(context.directories.config, profile.name);
-    if (record?.store === 'file') return await checkKeyFile(context);
+    if (record?.store === 'file') {
+      const path = join(context.directories.config, credentialsFile);
+      return await checkMode(check, path, '600', `not used: the key is in ${path}`);
+    }
     await probeKeychain(context, profile.name, record?.origin ?? 'nowhere');
     return ok(check, 'it answers');
   } catch (error) {
@@ -85,14 +82,6 @@ export async function checkKeychain(context: KeyContext, profile: Profile | unde
   }
 }
 
-async function checkKeyFile({ directories }: KeyContext): Promise<Finding> {
-  const path = join(directories.config, credentialsFile);
-  const wide = await wideMode(path, 0o600);
-  return wide === undefined
-    ? ok('keychain', `not used: the key is in ${path}`)
-    : tooWide('keychain', path, wide, '600');
-}
-
 export function checkTerminal(context: Context): Finding {
   const { stdout, env } = context;
   if (!stdout.isTerminal) return ok('terminal', 'standard output is none: records are JSONL');
@@ -101,16 +90,12 @@ export function checkTerminal(context: Context): Finding {
   return ok('terminal', found);
 }
 
-function tooWide(check: string, path: string, mode: string, wanted: string): Finding {
-  return warning(check, `${path} can be read by others (mode ${mode})`, `chmod ${wanted} '${path}'`);
-}
-
-/** The mode of a file that lets others in, in octal; undefined when it doesn't, or isn't there. */
-async function wideMode(path: string, widest: number): Promise<string | undefined> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) return undefined;
-  const mode = found.mode & 0o777;
-  return (mode & ~widest) === 0 ? undefined : mode.toString(8);
+/** Whether a file or a folder lets others in; what isn't there doesn't. `widest` is octal. */
+async function checkMode(check: string, path: string, widest: string, found = path): Promise<Finding> {
+  const { mode } = (await stat(path).catch(() => undefined)) ?? { mode: 0 };
+  if ((mode & 0o777 & ~Number.parseInt(widest, 8)) === 0) return ok(check, found);
+  const open = `${path} can be read by others (mode ${(mode & 0o777).toString(8)})`;
+  return warning(check, open, `chmod ${widest} '${path}'`);
 }
 
 async function nearestFolder(folder: string): Promise<string> {

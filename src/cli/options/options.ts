@@ -15,9 +15,13 @@ export interface ReportOptions {
   readonly jsonErrors?: true;
 }
 
-/** Options of every command that calls the service. */
-export interface ConnectionOptions extends ReportOptions {
+/** Options of every command that is about a profile. */
+export interface ProfileOptions extends ReportOptions {
   readonly profile?: string;
+}
+
+/** Options of every command that calls the service. */
+export interface ConnectionOptions extends ProfileOptions {
   readonly baseUrl?: string;
   readonly local?: true;
   readonly timeout?: number;

@@ -1,7 +1,8 @@
 import { type EndpointName, endpoints, type KeyHeader } from '../../contract/endpoints.ts';
 import { accepted, refusal } from '../expectations.ts';
 import type { Expectation, KeyName, Request, Row } from '../row.ts';
-import { anyRequest, getTask, names, post } from '../samples.ts';
+import { anyRequest, names, post } from '../samples.ts';
+import { ofFinishedTask } from '../tested-service.ts';
 
 const all = Object.keys(endpoints) as EndpointName[];
 const unauthenticated = refusal(401);
@@ -44,13 +45,7 @@ function form(endpoint: 'fetch' | 'contactSearch', keyHeader: KeyHeader): Row {
     rule,
     costs: true,
     request:
-      endpoint === 'fetch'
-        ? async (service) =>
-            service.send({
-              ...getTask('fetch', { leads_search_id: await service.finishedTask() }),
-              keyHeader,
-            })
-        : post(endpoint, { keyHeader }),
+      endpoint === 'fetch' ? ofFinishedTask('fetch', {}, { keyHeader }) : post(endpoint, { keyHeader }),
     expect: accepted(),
   };
 }

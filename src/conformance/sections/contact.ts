@@ -1,26 +1,17 @@
 import { limits } from '../../contract/limits.ts';
-import { isObject } from '../../json/object.ts';
-import { accepted, allowed, bodyLike, noStore, refused, requestId } from '../expectations.ts';
+import { accepted, bodyLike, memberOf, noStore, requestId, section } from '../expectations.ts';
 import { contactResult } from '../resources.ts';
-import type { Answer, Expectation, Row, Step } from '../row.ts';
+import type { Expectation, Row } from '../row.ts';
 import { contact, post, sentence } from '../samples.ts';
 import { quoted } from '../shapes.ts';
 
 const { max } = limits.contactObjective;
 const send = (change: object) => post('contactSearch', { body: { ...contact, ...change } });
-const email: Step = (service) => service.once('contact', post('contactSearch'));
-
-function row(name: string, rule: string, expect: Expectation, request: Step = email): Row {
-  return { id: `contact/${name}`, rule, costs: true, request, expect };
-}
-const wrong = (name: string, rule: string, change: object): Row =>
-  refused(`contact/${name}`, rule, send(change));
-const right = (name: string, rule: string, change: object): Row =>
-  allowed(`contact/${name}`, rule, send(change));
+const { row, wrong, right } = section('contact', send, (service) => service.once('contact', send({})));
 
 function echoes(field: 'contact_type' | 'objective', wanted: string): Expectation {
   return accepted(`request.${field} as it was sent`, (answer) => {
-    const found = requestOf(answer)[field];
+    const found = memberOf(answer, `request.${field}`);
     // How else an objective is normalized is not documented.
     return typeof found === 'string' && found.trim() === wanted
       ? []
@@ -51,7 +42,7 @@ export const contactRows: readonly Row[] = [
     'echo-trimmed',
     'request.objective echoes the normalized objective: without the white space around it',
     accepted('request.objective without white space around it', (answer) => {
-      const found = requestOf(answer).objective;
+      const found = memberOf(answer, 'request.objective');
       return typeof found === 'string' && found === found.trim()
         ? []
         : [`request.objective is ${quoted(found)}`];
@@ -85,7 +76,3 @@ export const contactRows: readonly Row[] = [
   }),
   right('objective-trimmed', 'objective is counted after trimming', { objective: ` ${sentence(max)}\n` }),
 ];
-
-function requestOf({ json }: Answer): Record<string, unknown> {
-  return isObject(json) && isObject(json.request) ? json.request : {};
-}

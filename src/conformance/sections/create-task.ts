@@ -1,23 +1,29 @@
 import { webSearchEntityTypes } from '../../contract/types.ts';
-import { isObject } from '../../json/object.ts';
-import { accepted, allowed, bodyLike, noStore, refused, requestId, suppliedKey } from '../expectations.ts';
-import type { Answer, Expectation, Row, Step } from '../row.ts';
-import { companies, getTask, post, rareObjective } from '../samples.ts';
+import {
+  accepted,
+  bodyLike,
+  holds,
+  memberOf,
+  noStore,
+  requestId,
+  section,
+  suppliedKey,
+} from '../expectations.ts';
+import type { Answer, Row, Step } from '../row.ts';
+import { companies, post, rareObjective } from '../samples.ts';
 import { filledText, objectWith, quoted } from '../shapes.ts';
-import { searchIdOf } from '../tested-service.ts';
+import { ofCreatedTask, searchIdOf } from '../tested-service.ts';
 import { exclusionRows } from './exclusions.ts';
 import { searchFieldRows, typeRow, webTypeRows } from './search-fields.ts';
 
 const created: Step = (service) => service.once('created task', post('createTask'));
-
-function row(name: string, rule: string, expect: Expectation): Row {
-  return { id: `create_task/${name}`, rule, costs: true, request: created, expect };
-}
+const send = (change: object) => post('createTask', { body: companies(change) });
+const { row, wrong, right } = section('create_task', send, created);
 
 const label = 'create_task/replay';
 const sameTask = accepted('the same leads_search_id', (answer, [first]) => {
   const before = searchIdOf(first as Answer);
-  const now = isObject(answer.json) ? answer.json.leads_search_id : undefined;
+  const now = memberOf(answer, 'leads_search_id');
   return now === before ? [] : [`leads_search_id is ${quoted(now)}, and was ${quoted(before)}`];
 });
 
@@ -36,21 +42,9 @@ export const createTaskRows: readonly Row[] = [
     enable_web_search: false,
   }),
   ...webSearchEntityTypes.map((type) => typeRow('createTask', type, { enable_web_search: true })),
-  allowed(
-    'create_task/web-search-true',
-    'enable_web_search is allowed for every type',
-    post('createTask', { body: companies({ enable_web_search: true }) }),
-  ),
-  allowed(
-    'create_task/web-search-false',
-    'enable_web_search can be false',
-    post('createTask', { body: companies({ enable_web_search: false }) }),
-  ),
-  refused(
-    'create_task/web-search-a-string',
-    'enable_web_search is a boolean',
-    post('createTask', { body: companies({ enable_web_search: 'true' }) }),
-  ),
+  right('web-search-true', 'enable_web_search is allowed for every type', { enable_web_search: true }),
+  right('web-search-false', 'enable_web_search can be false', { enable_web_search: false }),
+  wrong('web-search-a-string', 'enable_web_search is a boolean', { enable_web_search: 'true' }),
   {
     id: 'create_task/replay',
     rule: 'the original key and body return the existing task',
@@ -89,12 +83,7 @@ export const createTaskRows: readonly Row[] = [
       // So that the default is not spent.
       post('createTask', { body: { entity_type: 'company', objective: rareObjective } }),
     ],
-    request: (service, [task]) =>
-      service.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
-    expect: accepted('limit 100', ({ json }) =>
-      isObject(json) && json.limit === 100
-        ? []
-        : [`$.limit is ${quoted(isObject(json) ? json.limit : undefined)}`],
-    ),
+    request: ofCreatedTask('fetch'),
+    expect: accepted('limit 100', holds({ limit: 100 })),
   },
 ];

@@ -1,32 +1,22 @@
 import { limits } from '../../contract/limits.ts';
-import { allowed, bodyLike, refused } from '../expectations.ts';
+import { bodyLike, section } from '../expectations.ts';
 import { researched } from '../resources.ts';
 import type { Row } from '../row.ts';
 import { objective, post, rareObjective, sentence } from '../samples.ts';
 
 const { max } = limits.deepSearchQuery;
 const send = (body: object) => post('deepSearch', { body });
-const wrong = (name: string, rule: string, body: object): Row =>
-  refused(`deep-search/${name}`, rule, send(body));
-const right = (name: string, rule: string, body: object): Row =>
-  allowed(`deep-search/${name}`, rule, send(body));
+const { row, wrong, right } = section('deep-search', send);
 const form = bodyLike('success and answer', researched);
 
 export const deepSearchRows: readonly Row[] = [
-  {
-    id: 'deep-search/body',
-    rule: 'the answer has success, and an answer that is not null',
-    costs: true,
-    request: send({ query: objective }),
-    expect: form,
-  },
-  {
-    id: 'deep-search/no-result',
-    rule: 'without a result, success is false and answer.answer says so in the words of the document',
-    costs: true,
-    request: send({ query: rareObjective }),
-    expect: form,
-  },
+  row('body', 'the answer has success, and an answer that is not null', form, send({ query: objective })),
+  row(
+    'no-result',
+    'without a result, success is false and answer.answer says so in the words of the document',
+    form,
+    send({ query: rareObjective }),
+  ),
   wrong('query-missing', 'query is required', {}),
   wrong('query-empty', 'query has at least 1 character', { query: '' }),
   wrong('query-null', 'query is a string', { query: null }),

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import { allowed, bodyLike, refused } from '../expectations.ts';
+import { bodyLike, section } from '../expectations.ts';
 import { enriched } from '../resources.ts';
 import type { Row } from '../row.ts';
 import { enrichment, post, rareObjective, sentence } from '../samples.ts';
@@ -10,10 +10,7 @@ const { max: levels } = limits.enrichSchemaDepth;
 const { max: bytes } = limits.enrichSchema;
 
 const send = (change: object) => post('enrich', { body: { ...enrichment, ...change } });
-const wrong = (name: string, rule: string, change: object): Row =>
-  refused(`enrich/${name}`, rule, send(change));
-const right = (name: string, rule: string, change: object): Row =>
-  allowed(`enrich/${name}`, rule, send(change));
+const { row, wrong, right } = section('enrich', send);
 
 const string = { type: 'string' };
 
@@ -37,22 +34,16 @@ function described(length: number): object {
 }
 
 const half = properties / 2;
+const form = bodyLike('success and answer', enriched);
 
 export const enrichRows: readonly Row[] = [
-  {
-    id: 'enrich/body',
-    rule: 'the answer has success, and an object as answer',
-    costs: true,
-    request: send({}),
-    expect: bodyLike('success and answer', enriched),
-  },
-  {
-    id: 'enrich/no-result',
-    rule: 'without a result, success is false and answer.answer says so in the words of the document',
-    costs: true,
-    request: send({ entity_context: rareObjective }),
-    expect: bodyLike('success and answer', enriched),
-  },
+  row('body', 'the answer has success, and an object as answer', form),
+  row(
+    'no-result',
+    'without a result, success is false and answer.answer says so in the words of the document',
+    form,
+    send({ entity_context: rareObjective }),
+  ),
   wrong('context-missing', 'entity_context is required', { entity_context: undefined }),
   wrong('context-empty', 'entity_context has at least 1 character', { entity_context: '' }),
   wrong('context-null', 'entity_context is a string', { entity_context: null }),

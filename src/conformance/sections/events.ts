@@ -2,7 +2,7 @@ import { streamSentinel } from '../../contract/types.ts';
 import { isObject } from '../../json/object.ts';
 import { accepted, header, requestId } from '../expectations.ts';
 import { batch, done, enrichedFields, entity } from '../resources.ts';
-import { type Answer, type Check, NotJudged, type Row, type Step } from '../row.ts';
+import { type Answer, type Check, type Expectation, NotJudged, type Row, type Step } from '../row.ts';
 import { companies, post, rareObjective } from '../samples.ts';
 import { listOf, quoted } from '../shapes.ts';
 import { eventsOf, oddFrames, payloadsOf } from '../stream.ts';
@@ -15,27 +15,21 @@ const enriched: Step = (service) =>
   service.once('enriched stream', post('search', { body: companies({ limit: 2, enrich_fields: [field] }) }));
 const field = 'headcount';
 
-function row(name: string, rule: string, says: string, check: Check): Row {
-  return { id: `events/${name}`, rule, costs: true, request: stream, expect: accepted(says, check) };
+function ofStream(name: string, rule: string, expect: Expectation): Row {
+  return { id: `events/${name}`, rule, costs: true, request: stream, expect };
 }
 
+function row(name: string, rule: string, says: string, check: Check): Row {
+  return ofStream(name, rule, accepted(says, check));
+}
+
+const eventStream = header('Content-Type', 'text/event-stream', (value) =>
+  /^text\/event-stream\s*(;|$)/i.test(value),
+);
+
 export const eventRows: readonly Row[] = [
-  {
-    id: 'events/media-type',
-    rule: 'a search is answered as text/event-stream',
-    costs: true,
-    request: stream,
-    expect: header('Content-Type', 'text/event-stream', (value) =>
-      /^text\/event-stream\s*(;|$)/i.test(value),
-    ),
-  },
-  {
-    id: 'events/request-id',
-    rule: 'an accepted search has a request ID',
-    costs: true,
-    request: stream,
-    expect: requestId,
-  },
+  ofStream('media-type', 'a search is answered as text/event-stream', eventStream),
+  ofStream('request-id', 'an accepted search has a request ID', requestId),
   row('frames', 'each frame is a line "data: <payload>" and a blank line', 'nothing else', (answer) =>
     oddFrames(answer).map((frame) => `a frame is ${quoted(frame)}`),
   ),

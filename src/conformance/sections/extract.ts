@@ -1,38 +1,32 @@
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
-import { isObject } from '../../json/object.ts';
-import { accepted, allowed, bodyLike, conflicting, refusal, refused, suppliedKey } from '../expectations.ts';
+import {
+  accepted,
+  allowedAtACost,
+  bodyLike,
+  conflicting,
+  holds,
+  memberOf,
+  section,
+  suppliedKey,
+} from '../expectations.ts';
 import { extraction as shape } from '../resources.ts';
-import type { Answer, Expectation, Row, Step } from '../row.ts';
+import type { Expectation, Row, Step } from '../row.ts';
 import { extraction, pageExtraction, post, sentence, targetOf } from '../samples.ts';
 import { quoted } from '../shapes.ts';
 
 const { extractTarget, extractInstruction, extractLimit } = limits;
 const send = (change: object) => post('extract', { body: { ...extraction, ...change } });
 const ofPage = (change: object) => post('extract', { body: { ...pageExtraction, ...change } });
-const wrong = (name: string, rule: string, change: object): Row =>
-  refused(`extract/${name}`, rule, send(change));
-const wrongPage = (name: string, rule: string, change: object): Row =>
-  refused(`extract/web2list-${name}`, rule, ofPage(change));
-const right = (name: string, rule: string, change: object): Row =>
-  allowed(`extract/${name}`, rule, send(change));
-
 const few: Step = (service) => service.once('extraction', send({ limit: 3 }));
 const fromPage: Step = (service) => service.once('page extraction', ofPage({ limit: 5 }));
-
-function row(name: string, rule: string, expect: Expectation, request: Step = few): Row {
-  return { id: `extract/${name}`, rule, costs: true, request, expect };
-}
+const { row, wrong, right } = section('extract', send, few);
+const { wrong: wrongPage, right: rightPage } = section('extract', ofPage);
 
 function echoes(wanted: Readonly<Record<string, unknown>>): Expectation {
-  const says = Object.entries(wanted).map(([name, value]) => `metadata.${name} ${quoted(value)}`);
-  return accepted(says.join(', '), (answer) =>
-    Object.entries(wanted)
-      .filter(([name, value]) => metadataOf(answer)[name] !== value)
-      .map(
-        ([name, value]) => `metadata.${name} is ${quoted(metadataOf(answer)[name])}, not ${quoted(value)}`,
-      ),
-  );
+  const members = Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value] as const);
+  const says = members.map(([path, value]) => `${path} ${quoted(value)}`);
+  return accepted(says.join(', '), holds(Object.fromEntries(members)));
 }
 
 const duplicate = send({ limit: 1 });
@@ -58,8 +52,8 @@ export const extractRows: readonly Row[] = [
   row(
     'at-most-limit',
     'limit is the maximum number of results',
-    accepted('at most 3 items', ({ json }) => {
-      const data = isObject(json) ? json.data : undefined;
+    accepted('at most 3 items', (answer) => {
+      const data = memberOf(answer, 'data');
       return Array.isArray(data) && data.length > 3 ? [`${data.length} items`] : [];
     }),
   ),
@@ -103,16 +97,12 @@ export const extractRows: readonly Row[] = [
   wrong('target-empty', 'target has at least 1 character', { target: '' }),
   wrong('target-a-number', 'target is a string', { target: 42 }),
   // Addresses: a handle of this length may be wrong for other reasons.
-  allowed(
-    `extract/target-${extractTarget.max}`,
-    'target has up to 2048 characters',
-    ofPage({ target: pageExtraction.target.padEnd(extractTarget.max, 'x') }),
-  ),
-  refused(
-    `extract/target-${extractTarget.max + 1}`,
-    'target has up to 2048 characters',
-    ofPage({ target: pageExtraction.target.padEnd(extractTarget.max + 1, 'x') }),
-  ),
+  rightPage(`target-${extractTarget.max}`, 'target has up to 2048 characters', {
+    target: pageExtraction.target.padEnd(extractTarget.max, 'x'),
+  }),
+  wrongPage(`target-${extractTarget.max + 1}`, 'target has up to 2048 characters', {
+    target: pageExtraction.target.padEnd(extractTarget.max + 1, 'x'),
+  }),
   right('instruction-is-null', 'instruction is a string or null', { instruction: null }),
   right(`instruction-${extractInstruction.max}`, 'instruction has up to 4000 characters', {
     instruction: sentence(extractInstruction.max),
@@ -124,24 +114,25 @@ export const extractRows: readonly Row[] = [
   wrong('limit-0', 'limit is at least 1', { limit: 0 }),
   wrong('limit-negative', 'limit is at least 1', { limit: -1 }),
   wrong(`limit-${extractLimit.max + 1}`, 'limit is up to 10000', { limit: extractLimit.max + 1 }),
-  {
-    // Ten thousand items may cost as many credits. Without credits it is refused, unless it is free, but not as invalid.
-    id: `extract/limit-${extractLimit.max}`,
-    rule: 'limit is up to 10000',
-    needs: ['no_credits'],
-    request: { ...send({ limit: extractLimit.max }), apiKey: 'no_credits' },
-    expect: { ...refusal(402), status: [402, 200] },
-  },
+  allowedAtACost(
+    `extract/limit-${extractLimit.max}`,
+    'limit is up to 10000',
+    send({ limit: extractLimit.max }),
+  ),
   wrong('limit-a-string', 'limit is an integer', { limit: '5' }),
   wrong('limit-a-fraction', 'limit is an integer', { limit: 1.5 }),
-  wrongPage('without-instruction', 'web2list requires an instruction', { instruction: undefined }),
-  wrongPage('instruction-null', 'web2list requires an instruction', { instruction: null }),
-  wrongPage('not-a-url', 'the target of web2list is a URL', { target: 'example' }),
-  wrongPage('ftp', 'the target of web2list is an HTTP or HTTPS URL', { target: 'ftp://example.com/list' }),
-  wrongPage('file', 'the target of web2list is an HTTP or HTTPS URL', { target: 'file:///etc/passwd' }),
-  wrongPage('localhost', 'the target of web2list is public', { target: 'http://localhost/list' }),
-  wrongPage('loopback', 'the target of web2list is public', { target: 'http://127.0.0.1/list' }),
-  wrongPage('private', 'the target of web2list is public', { target: 'http://192.168.0.1/list' }),
+  wrongPage('web2list-without-instruction', 'web2list requires an instruction', { instruction: undefined }),
+  wrongPage('web2list-instruction-null', 'web2list requires an instruction', { instruction: null }),
+  wrongPage('web2list-not-a-url', 'the target of web2list is a URL', { target: 'example' }),
+  wrongPage('web2list-ftp', 'the target of web2list is an HTTP or HTTPS URL', {
+    target: 'ftp://example.com/list',
+  }),
+  wrongPage('web2list-file', 'the target of web2list is an HTTP or HTTPS URL', {
+    target: 'file:///etc/passwd',
+  }),
+  wrongPage('web2list-localhost', 'the target of web2list is public', { target: 'http://localhost/list' }),
+  wrongPage('web2list-loopback', 'the target of web2list is public', { target: 'http://127.0.0.1/list' }),
+  wrongPage('web2list-private', 'the target of web2list is public', { target: 'http://192.168.0.1/list' }),
   {
     id: label,
     rule: 'a repeated request is answered with its completed response, or 409',
@@ -156,7 +147,3 @@ export const extractRows: readonly Row[] = [
     },
   },
 ];
-
-function metadataOf({ json }: Answer): Record<string, unknown> {
-  return isObject(json) && isObject(json.metadata) ? json.metadata : {};
-}

@@ -1,34 +1,36 @@
 import { limits } from '../../contract/limits.ts';
-import { isObject } from '../../json/object.ts';
-import { accepted, bodyLike, refusal, refused } from '../expectations.ts';
+import { accepted, bodyLike, holds, invalid, memberOf, refused } from '../expectations.ts';
 import { entity, page } from '../resources.ts';
-import { type Answer, type Check, NotJudged, type Row, type Step, type TestedService } from '../row.ts';
-import { companies, getTask, post, unknownTask } from '../samples.ts';
+import { type Answer, type Check, NotJudged, type Row, type Step } from '../row.ts';
+import { companies, getTask, post } from '../samples.ts';
 import { listOf, numberOf, quoted } from '../shapes.ts';
 import { entityTexts, identityOf } from '../stream.ts';
-import { searchIdOf, statusOf } from '../tested-service.ts';
+import { ofCreatedTask, ofFinishedTask, searchIdOf, statusOf } from '../tested-service.ts';
+import { taskIdRows } from './task-ids.ts';
 
 const { fetchNum } = limits;
-const notFound = refusal(404);
 
 /** A page of the task that has ended. */
-function ofTask(query: Readonly<Record<string, string>>): (service: TestedService) => Promise<Answer> {
-  return async (service) =>
-    service.send(getTask('fetch', { leads_search_id: await service.finishedTask(), ...query }));
-}
+const ofTask = (query: Readonly<Record<string, string>>) => ofFinishedTask('fetch', query);
 
 function wrong(name: string, rule: string, query: Readonly<Record<string, string>>): Row {
   // Of a task that exists: the position is wrong, not the task.
-  return { id: `fetch/${name}`, rule, costs: true, request: ofTask(query), expect: refusal(422) };
+  return { id: `fetch/${name}`, rule, costs: true, request: ofTask(query), expect: invalid };
 }
 
-function row(name: string, rule: string, request: Step, says: string, check: Check): Row {
-  return { id: `fetch/${name}`, rule, costs: true, request, expect: accepted(says, check) };
+function row(
+  name: string,
+  rule: string,
+  request: Step,
+  says: string,
+  check: Check,
+  before: readonly Step[] = [],
+): Row {
+  return { id: `fetch/${name}`, rule, costs: true, before, request, expect: accepted(says, check) };
 }
 
 const plain: Step = (service) => service.once('plain page', ofTask({}));
 const whole: Step = (service) => service.once('whole page', ofTask({ pts: '0', num: String(fetchNum.max) }));
-const beyond: Step = (service) => service.once('page beyond', ofTask({ pts: '100000', num: '3' }));
 
 /** As many pages as the task has leads at most: a page may be as short as one. */
 const mostPages = 7;
@@ -59,14 +61,6 @@ function endOf(page: Answer): number {
   return Number(page.request.query?.pts ?? 0) + numberOf(memberOf(page, 'count'));
 }
 
-/** The members are exactly these. */
-function holds(wanted: Readonly<Record<string, unknown>>): Check {
-  return (answer) =>
-    Object.entries(wanted)
-      .filter(([name, value]) => memberOf(answer, name) !== value)
-      .map(([name, value]) => `$.${name} is ${quoted(memberOf(answer, name))}, not ${quoted(value)}`);
-}
-
 export const fetchRows: readonly Row[] = [
   {
     id: 'fetch/body',
@@ -84,7 +78,7 @@ export const fetchRows: readonly Row[] = [
     'pts and num are the requested ones',
     ofTask({ pts: '2', num: '3' }),
     'pts 2, num 3',
-    (answer) => holds({ pts: 2, num: 3 })(answer, []),
+    holds({ pts: 2, num: 3 }),
   ),
   wrong('num-0', 'num is at least 1', { num: '0' }),
   wrong('num-501', 'num is up to 500', { num: String(fetchNum.max + 1) }),
@@ -92,56 +86,31 @@ export const fetchRows: readonly Row[] = [
   wrong('num-a-fraction', 'num is an integer', { num: '1.5' }),
   wrong('pts-negative', 'pts is at least 0', { pts: '-1' }),
   wrong('pts-a-word', 'pts is an integer', { pts: 'first' }),
-  refused('fetch/id-missing', 'leads_search_id is required', getTask('fetch', {})),
+  ...taskIdRows('fetch'),
   refused(
     'fetch/id-empty',
     'leads_search_id has at least one character',
     getTask('fetch', { leads_search_id: '' }),
   ),
-  {
-    id: 'fetch/unknown-task',
-    rule: 'a task that does not exist gives 404',
-    request: getTask('fetch', { leads_search_id: unknownTask }),
-    expect: notFound,
-  },
-  {
-    id: 'fetch/task-of-another-key',
-    rule: 'a task that belongs to another key gives 404',
-    costs: true,
-    needs: ['other'],
-    request: async (service) =>
-      service.send({
-        ...getTask('fetch', { leads_search_id: await service.finishedTask() }),
-        apiKey: 'other',
-      }),
-    expect: notFound,
-  },
-  {
-    ...row('task', 'a page names its task', whole, 'its leads_search_id', (answer, [status]) => {
-      const asked = status?.request.query?.leads_search_id;
-      return memberOf(answer, 'leads_search_id') === asked
-        ? []
-        : [`$.leads_search_id is ${quoted(memberOf(answer, 'leads_search_id'))}`];
-    }),
-    before: [
-      async (service) => service.send(getTask('status', { leads_search_id: await service.finishedTask() })),
-    ],
-  },
-  {
-    ...row(
-      'agrees-with-status',
-      'status and ready_count are those of the task',
-      whole,
-      'as in status',
-      (answer, [now]) => {
-        const status = statusOf(now as Answer);
-        return holds({ status: status?.status, ready_count: status?.ready })(answer, []);
-      },
-    ),
-    before: [
-      async (service) => service.send(getTask('status', { leads_search_id: await service.finishedTask() })),
-    ],
-  },
+  row(
+    'task',
+    'a page names its task',
+    whole,
+    'its leads_search_id',
+    (answer, [status]) => holds({ leads_search_id: status?.request.query?.leads_search_id })(answer, []),
+    [ofFinishedTask('status')],
+  ),
+  row(
+    'agrees-with-status',
+    'status and ready_count are those of the task',
+    whole,
+    'as in status',
+    (answer, [now]) => {
+      const status = statusOf(now as Answer);
+      return holds({ status: status?.status, ready_count: status?.ready })(answer, []);
+    },
+    [ofFinishedTask('status')],
+  ),
   row('limit', 'limit is the limit of the task', whole, 'limit 7', holds({ limit: 7 })),
   row('count', 'count is the number of entities in the page', whole, 'count = entities', (answer) =>
     memberOf(answer, 'count') === entitiesOf(answer).length
@@ -172,8 +141,12 @@ export const fetchRows: readonly Row[] = [
       return listOf(entity)(entitiesOf(answer), '$.entities');
     },
   ),
-  row('beyond', 'a page beyond ready_count is empty', beyond, 'count 0', (answer) =>
-    holds({ count: 0, pts: 100_000, num: 3 })(answer, []),
+  row(
+    'beyond',
+    'a page beyond ready_count is empty',
+    ofTask({ pts: '100000', num: '3' }),
+    'count 0',
+    holds({ count: 0, pts: 100_000, num: 3 }),
   ),
   {
     id: 'fetch/next-position',
@@ -203,8 +176,7 @@ export const fetchRows: readonly Row[] = [
       post('createTask', { body: companies({ limit: 3 }) }),
       (service, [task]) => service.statusWhen(searchIdOf(task as Answer), (ready) => ready > 0),
     ],
-    request: (service, [task]) =>
-      service.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
+    request: ofCreatedTask('fetch'),
     expect: accepted('an entity, where one is ready', (answer, [, status]) => {
       const ready = statusOf(status as Answer)?.ready ?? 0;
       return entitiesOf(answer).length > 0 || !(ready > 0) ? [] : [`no entities of ${ready} ready`];
@@ -215,15 +187,10 @@ export const fetchRows: readonly Row[] = [
     rule: 'a task can be fetched from the moment it was created',
     costs: true,
     before: [post('createTask', { body: companies({ limit: 3 }) })],
-    request: (service, [task]) =>
-      service.send(getTask('fetch', { leads_search_id: searchIdOf(task as Answer) })),
+    request: ofCreatedTask('fetch'),
     expect: bodyLike('an entity_search_items', page),
   },
 ];
-
-function memberOf({ json }: Answer, name: string): unknown {
-  return isObject(json) ? json[name] : undefined;
-}
 
 function entitiesOf(answer: Answer): readonly unknown[] {
   const entities = memberOf(answer, 'entities');

@@ -131,10 +131,8 @@ export const postRows: readonly Row[] = [
   },
   refused('common/extract-unknown-field', 'extract allows no additional properties', extra('extract')),
   refused('common/contact-unknown-field', 'unknown fields are rejected', extra('contactSearch')),
-  ...(['search', 'contactSearch', 'deepSearch', 'enrich'] as const).map((endpoint) => duplicate(endpoint)),
-  ...(['search', 'createTask', 'contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map((endpoint) =>
-    conflict(endpoint),
-  ),
+  ...(['search', 'contactSearch', 'deepSearch', 'enrich'] as const).map(duplicate),
+  ...postEndpoints.map(conflict),
   {
     id: 'common/key-of-a-refused-request',
     rule: 'only an admitted request uses up its Idempotency-Key',

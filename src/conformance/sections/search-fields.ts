@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { type EntityType, streamEntityTypes, webSearchEntityTypes } from '../../contract/types.ts';
-import { allowed, invalid, refusal, refused } from '../expectations.ts';
+import { allowed, allowedAtACost, invalid, section } from '../expectations.ts';
 import type { Request, Row } from '../row.ts';
 import { companies, names, objectiveOf, sentence } from '../samples.ts';
 
@@ -10,12 +10,8 @@ const { entityObjective, entityLimit, entityEnrichFields, dedupServiceLeads, ded
 
 /** The fields that both forms of Entity Search have, with the same constraints. */
 export function searchFieldRows(form: Form): Row[] {
-  const section = names[form];
   const send = (change: object): Request => ({ endpoint: form, body: companies(change) });
-  const wrong = (name: string, rule: string, change: object): Row =>
-    refused(`${section}/${name}`, rule, send(change));
-  const right = (name: string, rule: string, change: object): Row =>
-    allowed(`${section}/${name}`, rule, send(change));
+  const { wrong, right } = section(names[form], send);
   const list = (length: number): string[] => Array.from({ length }, (_, at) => `item ${at}`);
 
   const lists = (
@@ -62,14 +58,7 @@ export function searchFieldRows(form: Form): Row[] {
     }),
     wrong('limit-0', 'limit is at least 1', { limit: 0 }),
     wrong('limit-negative', 'limit is at least 1', { limit: -1 }),
-    {
-      // A search for 1000 leads may cost 1000 credits. Without credits it is refused, unless it is free, but not as invalid.
-      id: `${section}/limit-1000`,
-      rule: 'limit is up to 1000',
-      needs: ['no_credits'],
-      request: { ...send({ limit: entityLimit.max }), apiKey: 'no_credits' },
-      expect: { ...refusal(402), status: [402, 200] },
-    },
+    allowedAtACost(`${names[form]}/limit-1000`, 'limit is up to 1000', send({ limit: entityLimit.max })),
     wrong('limit-1001', 'limit is up to 1000', { limit: entityLimit.max + 1 }),
     wrong('limit-a-string', 'limit is an integer', { limit: '5' }),
     wrong('limit-a-fraction', 'limit is an integer', { limit: 1.5 }),

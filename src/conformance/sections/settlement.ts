@@ -1,8 +1,8 @@
 import { accepted } from '../expectations.ts';
 import { type Answer, type Expectation, NotJudged, type Row, type Step, type TestedService } from '../row.ts';
-import { companies, getTask, names, type PostEndpoint, post, rareObjective } from '../samples.ts';
+import { companies, names, type PostEndpoint, post, rareObjective } from '../samples.ts';
 import { eventsOf } from '../stream.ts';
-import { creditsOf, searchIdOf, statusOf } from '../tested-service.ts';
+import { creditsOf, ofFinishedTask, searchIdOf, statusOf } from '../tested-service.ts';
 
 const steady: Step = (service) => service.steadyBalance();
 
@@ -149,7 +149,7 @@ export const settlementRows: readonly Row[] = [
     request: steady,
     expect: unchangedSince(2),
   },
-  ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map((endpoint) => duplicate(endpoint)),
+  ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map(duplicate),
   {
     id: 'settlement/contact',
     rule: 'a contact result is sent only after its settlement',
@@ -174,11 +174,11 @@ export const settlementRows: readonly Row[] = [
     rule: 'status, fetch and balance are not charged',
     costs: true,
     before: [
-      async (service) => service.send(getTask('status', { leads_search_id: await service.finishedTask() })),
+      ofFinishedTask('status'),
       steady,
-      async (service) => service.send(getTask('status', { leads_search_id: await service.finishedTask() })),
-      async (service) => service.send(getTask('fetch', { leads_search_id: await service.finishedTask() })),
-      async (service) => service.send(getTask('fetch', { leads_search_id: await service.finishedTask() })),
+      ofFinishedTask('status'),
+      ofFinishedTask('fetch'),
+      ofFinishedTask('fetch'),
     ],
     request: steady,
     expect: unchangedSince(1),

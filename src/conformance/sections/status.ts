@@ -1,14 +1,13 @@
 import { terminalTaskStates } from '../../contract/types.ts';
-import { accepted, bodyLike, refusal, refused } from '../expectations.ts';
+import { accepted, bodyLike } from '../expectations.ts';
 import { taskStatus } from '../resources.ts';
-import type { Answer, Row, Step } from '../row.ts';
-import { companies, getTask, post, unknownTask } from '../samples.ts';
+import type { Answer, Row } from '../row.ts';
+import { companies, post } from '../samples.ts';
 import { quoted } from '../shapes.ts';
-import { searchIdOf, statusOf } from '../tested-service.ts';
+import { ofCreatedTask, ofFinishedTask, searchIdOf, statusOf } from '../tested-service.ts';
+import { taskIdRows } from './task-ids.ts';
 
-const ended: Step = async (service) =>
-  service.send(getTask('status', { leads_search_id: await service.finishedTask() }));
-const notFound = refusal(404);
+const ended = ofFinishedTask('status');
 
 export const statusRows: readonly Row[] = [
   {
@@ -16,8 +15,7 @@ export const statusRows: readonly Row[] = [
     rule: 'status holds status, ready_count, verified_count and stop_reason, from the beginning',
     costs: true,
     before: [post('createTask', { body: companies({ limit: 3 }) })],
-    request: (service, [task]) =>
-      service.send(getTask('status', { leads_search_id: searchIdOf(task as Answer) })),
+    request: ofCreatedTask('status'),
     expect: bodyLike('a task status', taskStatus),
   },
   {
@@ -64,23 +62,5 @@ export const statusRows: readonly Row[] = [
       return ready <= 7 ? [] : [`ready_count is ${ready}`];
     }),
   },
-  refused('status/id-missing', 'leads_search_id is required', getTask('status', {})),
-  {
-    id: 'status/unknown-task',
-    rule: 'a task that does not exist gives 404',
-    request: getTask('status', { leads_search_id: unknownTask }),
-    expect: notFound,
-  },
-  {
-    id: 'status/task-of-another-key',
-    rule: 'a task is readable only by the key that created it',
-    costs: true,
-    needs: ['other'],
-    request: async (service) =>
-      service.send({
-        ...getTask('status', { leads_search_id: await service.finishedTask() }),
-        apiKey: 'other',
-      }),
-    expect: notFound,
-  },
+  ...taskIdRows('status'),
 ];

@@ -1,9 +1,9 @@
 import type { CatalogueEntity } from '../catalogue-entity.ts';
 import { type Industry, localIndustries, type Niche, ventureIndustries } from './industries.ts';
-import { businessName } from './names.ts';
+import { inventBusiness } from './names.ts';
 import { type Place, phoneIn, placeInText, placeOf, places } from './places.ts';
 import { Random } from './random.ts';
-import { fill, list, lookUp, slug, table, UniqueNames } from './text.ts';
+import { type Cluster, fill, list, lookUp, readClusters, table, UniqueNames } from './text.ts';
 
 export interface Company {
   readonly lead: CatalogueEntity;
@@ -89,22 +89,6 @@ New York | cybersecurity | Series B | 8
 New York | cybersecurity | | 4
 `);
 
-interface Cluster {
-  readonly city: string;
-  readonly industry: string;
-  readonly stage: string;
-  readonly count: number;
-}
-
-function readClusters(text: string): readonly Cluster[] {
-  return table(text).map((cell) => ({
-    city: cell(0),
-    industry: cell(1),
-    stage: cell(2),
-    count: Number(cell(3)),
-  }));
-}
-
 const openings = list(
   `
 {name} is a(n) {stage} {industry} {noun} in {place}, that offers {product} for {customers}.
@@ -161,7 +145,7 @@ export function makeCompanies(total: number): Companies {
   const industryOf = (label: string): Industry =>
     ventureIndustries.get(label) ?? lookUp(localIndustries, label);
 
-  function* found({ city, industry: label, stage: name, count }: Cluster, draw: Random): Generator<Company> {
+  function* found({ city, industry: label, detail: name, count }: Cluster, draw: Random): Generator<Company> {
     const place = placeOf(city);
     for (let left = count; left > 0; left--) {
       const industry = industryOf(label || draw.pick(place.industries));
@@ -192,13 +176,7 @@ function compose(
 ): Company {
   const local = industry.localTitles.length > 0;
   const niche = random.pick(industry.niches);
-  let latin = '';
-  const name = names.take((attempt) => {
-    const made = businessName(place.naming, random.pick(industry.words), random);
-    const suffix = attempt < 20 ? '' : ` ${place.city}`;
-    latin = made.latin + suffix;
-    return made.shown + suffix;
-  });
+  const { name, site } = inventBusiness(names, place, industry.words, random);
   const headcount = local ? random.magnitude(4, 40) : random.magnitude(...stage.headcount);
   const year = random.integer(...stage.founded);
   const funding = stage.funding[1] === 0 ? 0 : random.magnitude(stage.funding[0] * 10, stage.funding[1] * 10);
@@ -216,8 +194,6 @@ function compose(
   const sentences = local
     ? [random.pick(localOpenings), random.pick(localTeams)]
     : [random.pick(openings), random.pick(teams), random.pick(stage.closings)];
-  // The native spelling of a stem may meet another's Latin one: the domain has the city, too, then.
-  const site = slug(name === latin ? latin : `${latin} ${place.city}`);
   const domain = `${site}.example`;
   const lead: CatalogueEntity = {
     entity_type: 'company',

@@ -1,5 +1,6 @@
+import type { Place } from './places.ts';
 import type { Random } from './random.ts';
-import { list, lookUp, table } from './text.ts';
+import { list, lookUp, slug, table, type UniqueNames } from './text.ts';
 
 /** Personal names, and invented stems for the names of companies and shops, of one part of the world. */
 interface Naming {
@@ -70,8 +71,26 @@ export function personName(naming: string, random: Random): InventedName {
   return { latin, shown: native ? `${latin} (${familyNative}${givenNative})` : latin };
 }
 
+/** A business of its own name in a place, and the name of its site. */
+export function inventBusiness(
+  names: UniqueNames,
+  { naming, city }: Place,
+  words: readonly string[],
+  random: Random,
+): { readonly name: string; readonly site: string } {
+  let latin = '';
+  const name = names.take((attempt) => {
+    const made = businessName(naming, random.pick(words), random);
+    const suffix = attempt < 20 ? '' : ` ${city}`;
+    latin = made.latin + suffix;
+    return made.shown + suffix;
+  });
+  // The native spelling of a stem may meet another's Latin one: the site has the city, too, then.
+  return { name, site: slug(name === latin ? latin : `${latin} ${city}`) };
+}
+
 /** `Nordlicht Pay`, `星波 Robotics`. */
-export function businessName(naming: string, word: string, random: Random): InventedName {
+function businessName(naming: string, word: string, random: Random): InventedName {
   const [latin, native] = spellings(random.pick(lookUp(namings, naming).stems));
   const stem = native !== '' && random.chance(0.4) ? native : latin;
   return { latin: `${latin} ${word}`, shown: `${stem} ${word}` };

@@ -3,7 +3,7 @@ import type { Company } from './companies.ts';
 import { isWoman, personName } from './names.ts';
 import { phoneIn, placeInText } from './places.ts';
 import { Random } from './random.ts';
-import { fill, list, slug, table, UniqueNames } from './text.ts';
+import { type Cluster, fill, list, readClusters, slug, table, UniqueNames } from './text.ts';
 
 interface Role {
   readonly title: string;
@@ -71,22 +71,6 @@ Austin | dental clinic | Dentist | 7
 Vienna | | ounder | 6
 `);
 
-interface Cluster {
-  readonly city: string;
-  readonly industry: string;
-  readonly title: string;
-  readonly count: number;
-}
-
-function readClusters(text: string): readonly Cluster[] {
-  return table(text).map((cell) => ({
-    city: cell(0),
-    industry: cell(1),
-    title: cell(2),
-    count: Number(cell(3)),
-  }));
-}
-
 const openings = list(
   `
 {title} at {company}, a(n) {kind} in {place}. {She} {duty}.
@@ -136,7 +120,7 @@ export function* makePeople(
       if (left === 0) break;
       if (company.place.city !== cluster.city) continue;
       if (cluster.industry !== '' && company.industry.label !== cluster.industry) continue;
-      const fitting = rolesIn(company).filter(({ title }) => title.includes(cluster.title));
+      const fitting = rolesIn(company).filter(({ title }) => title.includes(cluster.detail));
       if (fitting.length === 0) continue;
       const person = employ(company, draw.pick(fitting), draw);
       if (person === undefined) continue;

@@ -1,8 +1,8 @@
 import type { CatalogueEntity } from '../catalogue-entity.ts';
-import { businessName } from './names.ts';
+import { inventBusiness } from './names.ts';
 import { countryInText, type Place, phoneIn, placeInText, places } from './places.ts';
 import { Random } from './random.ts';
-import { capitalised, fill, list, lookUp, rounded, slug, table, twoForms, UniqueNames } from './text.ts';
+import { capitalised, fill, list, lookUp, rounded, table, twoForms, UniqueNames } from './text.ts';
 
 interface Category {
   readonly label: string;
@@ -126,14 +126,7 @@ export function* makeStores(total: number): Generator<CatalogueEntity> {
 }
 
 function compose(category: Category, place: Place, names: UniqueNames, random: Random): CatalogueEntity {
-  let latin = '';
-  const name = names.take((attempt) => {
-    const made = businessName(place.naming, random.pick(category.words), random);
-    const suffix = attempt < 20 ? '' : ` ${place.city}`;
-    latin = made.latin + suffix;
-    return made.shown + suffix;
-  });
-  const site = slug(name === latin ? latin : `${latin} ${place.city}`);
+  const { name, site } = inventBusiness(names, place, category.words, random);
   const handle = site.replaceAll('-', '_');
   const visits = random.magnitude(1200, 420_000);
   const order = random.integer(...category.order);

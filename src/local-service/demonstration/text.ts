@@ -15,6 +15,24 @@ export function table(text: string): readonly ((column: number) => string)[] {
   });
 }
 
+/** So many leads that are to be there, whatever else is. What is empty may be any. */
+export interface Cluster {
+  readonly city: string;
+  readonly industry: string;
+  /** The stage of companies, or what is in the titles of people. */
+  readonly detail: string;
+  readonly count: number;
+}
+
+export function readClusters(text: string): readonly Cluster[] {
+  return table(text).map((cell) => ({
+    city: cell(0),
+    industry: cell(1),
+    detail: cell(2),
+    count: Number(cell(3)),
+  }));
+}
+
 export function lookUp<Value>(map: ReadonlyMap<string, Value>, key: string): Value {
   const value = map.get(key);
   if (value === undefined) throw new Error(`the demonstration vocabulary has no "${key}"`);

@@ -1,25 +1,21 @@
 import { limits } from '../../contract/limits.ts';
 import { type ContactSearchRequest, type ContactSearchResult, contactTypes } from '../../contract/types.ts';
-import { authenticate, checkEnabled, receive } from '../admission.ts';
-import { answer, noStore } from '../answer.ts';
-import { type Outcome, runBilled } from '../billed.ts';
+import { checkEnabled } from '../admission.ts';
+import { noStore } from '../answer.ts';
+import { answerBilled, type Outcome } from '../billed.ts';
 import { oneOf, onlyFields, text } from '../fields.ts';
 import { referenceOf } from '../lead-answers.ts';
 import { findLead } from '../lead-finder.ts';
 import type { Exchange, Service } from '../service.ts';
 
 /** POST /v1/contact-search */
-export async function contactSearch(service: Service, exchange: Exchange): Promise<void> {
-  const caller = authenticate(service, exchange);
-  const received = await receive(exchange);
-  const request = toContactSearch(received.body.fields);
-  checkEnabled(service, request.contact_type);
-  const { price_contact_email: email, price_contact_phone: phone } = service.switches;
-  const found = await runBilled(service, exchange, caller, received, {
-    cost: { price: request.contact_type === 'email' ? email : phone, units: 1 },
-    work: () => lookUp(service, request),
+export function contactSearch(service: Service, exchange: Exchange): Promise<void> {
+  return answerBilled(service, exchange, ({ fields }) => {
+    const request = toContactSearch(fields);
+    checkEnabled(service, request.contact_type);
+    const price = service.switches[`price_contact_${request.contact_type}`];
+    return { cost: { price, units: 1 }, work: () => lookUp(service, request), headers: noStore };
   });
-  answer(exchange, 200, found, noStore);
 }
 
 function toContactSearch(fields: Readonly<Record<string, unknown>>): ContactSearchRequest {

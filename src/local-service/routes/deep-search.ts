@@ -1,34 +1,32 @@
 import { limits } from '../../contract/limits.ts';
 import { type DeepSearchResponse, type EntityType, noResultTexts } from '../../contract/types.ts';
-import { authenticate, receive } from '../admission.ts';
-import { answer } from '../answer.ts';
-import { type Outcome, runBilled } from '../billed.ts';
+import { answerBilled, type Outcome, toOutcome } from '../billed.ts';
 import { type Catalogue, firstOf } from '../catalogue.ts';
 import { text } from '../fields.ts';
-import type { Lead } from '../lead.ts';
+import { descriptionOf, type Lead } from '../lead.ts';
 import { referenceOf } from '../lead-answers.ts';
 import { findLead } from '../lead-finder.ts';
 import type { Exchange, Service } from '../service.ts';
 
 /** POST /v1/deep-search */
-export async function deepSearch(service: Service, exchange: Exchange): Promise<void> {
-  const caller = authenticate(service, exchange);
-  const received = await receive(exchange);
-  const query = text(received.body.fields, 'query', limits.deepSearchQuery);
-  const found = await runBilled(service, exchange, caller, received, {
-    cost: { price: service.switches.price_research, units: 1 },
-    work: () => research(service, query),
+export function deepSearch(service: Service, exchange: Exchange): Promise<void> {
+  return answerBilled(service, exchange, ({ fields }) => {
+    const query = text(fields, 'query', limits.deepSearchQuery);
+    return {
+      cost: { price: service.switches.price_research, units: 1 },
+      work: () => research(service, query),
+    };
   });
-  answer(exchange, 200, found);
 }
 
-async function research({ catalogue, switches }: Service, query: string): Promise<Outcome> {
+async function research(service: Service, query: string): Promise<Outcome> {
+  const { catalogue } = service;
   const findings = (await aboutOne(catalogue, query)) ?? (await aboutMany(catalogue, query));
   const body: DeepSearchResponse =
     findings === undefined
       ? { success: false, answer: { answer: noResultTexts.deepSearch } }
       : { success: true, answer: findings };
-  return { text: JSON.stringify(body), units: body.success || switches.no_result_bills === 'yes' ? 1 : 0 };
+  return toOutcome(service, body);
 }
 
 interface Findings {
@@ -81,7 +79,7 @@ async function aboutMany(catalogue: Catalogue, query: string): Promise<Findings 
   };
 }
 
-function describe({ name, record }: Lead): string {
-  const { description } = JSON.parse(record) as { description?: unknown };
-  return typeof description === 'string' && description !== '' ? `${name}: ${description}` : `${name}.`;
+function describe(lead: Lead): string {
+  const description = descriptionOf(lead);
+  return description ? `${lead.name}: ${description}` : `${lead.name}.`;
 }

@@ -1,25 +1,23 @@
 import { isIP } from 'node:net';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { type ExtractRequest, type ExtractResponse, extractionTypes } from '../../contract/types.ts';
-import { authenticate, receive } from '../admission.ts';
-import { answer } from '../answer.ts';
-import { type Outcome, runBilled } from '../billed.ts';
+import { answerBilled, type Outcome } from '../billed.ts';
 import { extractFromPage, extractMembers } from '../extraction.ts';
 import { integer, oneOf, onlyFields, text } from '../fields.ts';
 import { invalid } from '../refusal.ts';
 import type { Exchange, Service } from '../service.ts';
 
 /** POST /v1/extract */
-export async function extract(service: Service, exchange: Exchange): Promise<void> {
-  const caller = authenticate(service, exchange);
-  const received = await receive(exchange);
-  const request = toExtract(received.body.fields);
-  const extracted = await runBilled(service, exchange, caller, received, {
-    cost: { price: service.switches.price_extract, units: request.limit },
-    work: () => run(service, request),
-    keepAnswer: service.switches.extract_replay === 'on',
+export function extract(service: Service, exchange: Exchange): Promise<void> {
+  const { price_extract: price, extract_replay } = service.switches;
+  return answerBilled(service, exchange, ({ fields }) => {
+    const request = toExtract(fields);
+    return {
+      cost: { price, units: request.limit },
+      work: () => run(service, request),
+      keepAnswer: extract_replay === 'on',
+    };
   });
-  answer(exchange, 200, extracted);
 }
 
 type Extract = Required<ExtractRequest> & { readonly instruction: string | null };

@@ -20,11 +20,9 @@ export async function search(service: Service, exchange: Exchange): Promise<void
   failWhenRehearsed(service, exchange);
 
   const found = await findLeads(service, caller, request);
-  const searchId = service.store.transaction((rows) => {
-    const { requestId } = exchange;
-    const now = service.now();
-    return recordSearch(rows, { requestId, form: 'stream', search: request, found, caller, now });
-  });
+  const searchId = service.store.transaction((rows) =>
+    recordSearch(rows, service, exchange, caller, request, found),
+  );
 
   const lost = exchange.fault?.fault === 'lost_response';
   const sent = lost ? found.leads.length : await sendBatches(service, exchange, searchId, found);

@@ -47,7 +47,7 @@ async function runSearch(
   failWhenRehearsed(service, exchange);
   const found = await findLeads(service, caller, search);
   const searchId = service.store.transaction((rows) => {
-    const id = recordSearch(rows, { requestId, form: 'task', search, found, caller, now: service.now() });
+    const id = recordSearch(rows, service, exchange, caller, search, found);
     // From here on the task belongs to no process: any of them takes it further.
     rows.run('UPDATE requests SET owner = NULL WHERE request_id = ?', requestId);
     if (fault?.fault === 'task_error') {

@@ -5,9 +5,7 @@ import type { Context } from '../../../context.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
-import { addProfileOption, addReportOptions, type ConnectionOptions } from '../../options/options.ts';
-
-type LogoutOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'>;
+import { addProfileOption, addReportOptions, type ProfileOptions } from '../../options/options.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe auth logout', 'leadpipe auth logout --profile work'],
@@ -19,12 +17,12 @@ export function createAuthLogoutCommand(context: Context): Command {
   const command = new Command('logout')
     .summary('forget the key of a profile')
     .description('Forgets the stored key of a profile. The service is not told: a key stays valid there.');
-  return addHelp(addReportOptions(addProfileOption(command)), help).action((options: LogoutOptions) =>
+  return addHelp(addReportOptions(addProfileOption(command)), help).action((options: ProfileOptions) =>
     runAuthLogout(context, options),
   );
 }
 
-async function runAuthLogout(context: Context, options: LogoutOptions): Promise<void> {
+async function runAuthLogout(context: Context, options: ProfileOptions): Promise<void> {
   // Also of a profile whose settings are damaged or gone.
   const name = await profileInUse(context, options.profile);
   const forgotten = await forgetKey(context, name);

@@ -1,19 +1,13 @@
 import { Command } from 'commander';
-import { checkSettingName, readProfile, settingNames } from '../../../config/settings.ts';
+import { checkSettingName, readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { toTerminalText } from '../../../output/clean.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import {
-  addProfileOption,
-  addReportOptions,
-  argumentOf,
-  type ConnectionOptions,
-} from '../../options/options.ts';
+import { addProfileOption, addReportOptions, type ProfileOptions } from '../../options/options.ts';
 import { defaultOf } from './default-of.ts';
-
-type GetOptions = Pick<ConnectionOptions, 'profile'>;
+import { settingArgument } from './setting-argument.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe config get base_url', 'leadpipe config get timeout.idle --profile work'],
@@ -28,15 +22,13 @@ export function createConfigGetCommand(context: Context): Command {
   const command = new Command('get')
     .summary('the value of one setting')
     .description('Prints the value that holds for the profile: its own, or else the default.')
-    .addArgument(
-      argumentOf('<setting>', settingNames, 'such as base_url; `leadpipe config --help` lists them'),
-    );
+    .addArgument(settingArgument());
   return addHelp(addReportOptions(addProfileOption(command)), help).action(
-    (setting: string, options: GetOptions) => runConfigGet(context, setting, options),
+    (setting: string, options: ProfileOptions) => runConfigGet(context, setting, options),
   );
 }
 
-async function runConfigGet(context: Context, setting: string, options: GetOptions): Promise<void> {
+async function runConfigGet(context: Context, setting: string, options: ProfileOptions): Promise<void> {
   const name = checkSettingName(setting);
   const profile = await readProfile(context, options.profile);
   const value = profile.settings[name] ?? defaultOf(name);

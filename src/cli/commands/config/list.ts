@@ -16,13 +16,13 @@ import {
   addProfileOption,
   addRecordOptions,
   addReportOptions,
-  type ConnectionOptions,
+  type ProfileOptions,
   type RecordOptions,
 } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
 import { defaultOf } from './default-of.ts';
 
-type ListOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'> & RecordOptions;
+type ListOptions = ProfileOptions & RecordOptions;
 
 /** What `config list` prints of a setting. */
 interface SettingRecord {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { changeSetting } from '../../../config/change-settings.ts';
-import { checkSettingName, profileInUse, settingNames, toSettingValue } from '../../../config/settings.ts';
+import { checkSettingName, profileInUse, toSettingValue } from '../../../config/settings.ts';
 import { readKeyRecord } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { toBaseUrl } from '../../../requests/address.ts';
@@ -8,14 +8,8 @@ import { changeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { readNamedFile } from '../../options/inputs.ts';
-import {
-  addProfileOption,
-  addReportOptions,
-  argumentOf,
-  type ConnectionOptions,
-} from '../../options/options.ts';
-
-type SetOptions = Omit<ConnectionOptions, 'local' | 'baseUrl' | 'timeout'>;
+import { addProfileOption, addReportOptions, type ProfileOptions } from '../../options/options.ts';
+import { settingArgument } from './setting-argument.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe config set timeout.idle 60', 'leadpipe config set format csv --profile work'],
@@ -27,12 +21,11 @@ export function createConfigSetCommand(context: Context): Command {
   const command = new Command('set')
     .summary('set one setting')
     .description('Sets a setting of a profile, which is made when it is new.')
-    .addArgument(
-      argumentOf('<setting>', settingNames, 'such as base_url; `leadpipe config --help` lists them'),
-    )
+    .addArgument(settingArgument())
     .argument('<value>', 'what the setting takes');
   return addHelp(addReportOptions(addProfileOption(command)), help).action(
-    (setting: string, value: string, options: SetOptions) => runConfigSet(context, setting, value, options),
+    (setting: string, value: string, options: ProfileOptions) =>
+      runConfigSet(context, setting, value, options),
   );
 }
 
@@ -40,7 +33,7 @@ async function runConfigSet(
   context: Context,
   setting: string,
   given: string,
-  options: SetOptions,
+  options: ProfileOptions,
 ): Promise<void> {
   const name = checkSettingName(setting);
   const value = toSettingValue(name, given);

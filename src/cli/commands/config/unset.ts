@@ -1,17 +1,11 @@
 import { Command } from 'commander';
 import { changeSetting } from '../../../config/change-settings.ts';
-import { checkSettingName, profileInUse, settingNames } from '../../../config/settings.ts';
+import { checkSettingName, profileInUse } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import {
-  addProfileOption,
-  addReportOptions,
-  argumentOf,
-  type ConnectionOptions,
-} from '../../options/options.ts';
-
-type UnsetOptions = Pick<ConnectionOptions, 'profile'>;
+import { addProfileOption, addReportOptions, type ProfileOptions } from '../../options/options.ts';
+import { settingArgument } from './setting-argument.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe config unset timeout.idle', 'leadpipe config unset base_url --profile work'],
@@ -23,15 +17,13 @@ export function createConfigUnsetCommand(context: Context): Command {
   const command = new Command('unset')
     .summary('go back to the default of one setting')
     .description('Removes a setting from a profile: its built-in default holds again.')
-    .addArgument(
-      argumentOf('<setting>', settingNames, 'such as base_url; `leadpipe config --help` lists them'),
-    );
+    .addArgument(settingArgument());
   return addHelp(addReportOptions(addProfileOption(command)), help).action(
-    (setting: string, options: UnsetOptions) => runConfigUnset(context, setting, options),
+    (setting: string, options: ProfileOptions) => runConfigUnset(context, setting, options),
   );
 }
 
-async function runConfigUnset(context: Context, setting: string, options: UnsetOptions): Promise<void> {
+async function runConfigUnset(context: Context, setting: string, options: ProfileOptions): Promise<void> {
   const name = checkSettingName(setting);
   await changeSetting(context, await profileInUse(context, options.profile), name, undefined);
 }
