@@ -8,7 +8,7 @@ packages=(
   squid tinyproxy
   zsh fish
   groff man-db
-  jq openssl
+  jq openssl parallel
 )
 
 if ! command -v apt-get >/dev/null; then

@@ -3,7 +3,7 @@
  * with another seed, which it prints; what fails is printed with all that is needed to see it again.
  *
  * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; LEADPIPE_CHAOS_SECONDS is how long
- * random faults meet random commands.
+ * random faults meet random commands; LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,6 +19,7 @@ const soaks = [
     args: ['test/fuzz/streams.test.ts', '--testNamePattern', 'streams from seed'],
     settings: { FUZZ_STREAMS: '1000000', FUZZ_SEED: seed },
   },
+  { name: 'killed lists', args: ['test/list/kill.test.ts'], settings: { LIST_ROWS: '2000', LIST_KILLS: '100' } },
   { name: 'random faults', args: ['test/chaos'], settings: { LEADPIPE_CHAOS_SECONDS: '3600' } },
 ];
 

@@ -200,7 +200,7 @@ const cases: readonly [
   ],
   ['no objective', () => ['search', 'company'], ['objective']],
   ['one argument too many', () => [...company, 'y'], ['too many arguments']],
-  ['an unknown option', () => [...company, '--limi', '5'], ['--limt', 'Did you mean --limit?']],
+  ['an unknown option', () => [...company, '--limi', '5'], ['--limi', 'Did you mean --limit?']],
   ['an unknown command', () => ['serch', 'company', 'x'], ['unknown command "serch": did you mean search?']],
   ['balance --require x', () => ['balance', '--require', 'x'], ['--require takes']],
   ['balance --require -1', () => ['balance', '--require', '-1'], ['--require is -1']],

@@ -1,9 +1,19 @@
+import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRandom } from '../helpers/chaos-proxy.ts';
+import { needs } from '../helpers/parts.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
-import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+import {
+  bareEnvironment,
+  command,
+  pointedAt,
+  resultOf,
+  run,
+  start,
+  temporaryFolder,
+} from '../helpers/run.ts';
 
 /** A list that is killed again and again: LIST_ROWS rows, LIST_KILLS times; the soak has more of both. */
 const rows = Number(process.env.LIST_ROWS ?? 240);
@@ -122,3 +132,26 @@ it('four shards on four machines, one killed and begun again elsewhere: the whol
   expect(shards.map(({ code }) => code)).toEqual([0, 0, 3, 0]);
   expectChargedOnce();
 }, 600_000);
+
+it.skipIf(!needs('parallel'))(
+  'GNU parallel runs the shards: together they settle at the limit of the account',
+  async () => {
+    await service.close();
+    service = await startRowService({ latencyMs: 5, mostAtOnce: 6 });
+    const machine = createMachine();
+    const shard = [command, ...list('--shard', '{}/4', '-o', 'out-{}.csv')].join(' ');
+    const child = spawn('parallel', ['-j', '4', `${process.execPath} ${shard}`, ':::', '0', '1', '2', '3'], {
+      ...machine,
+      stdio: 'pipe',
+    });
+    expect(await resultOf(child)).toMatchObject({ code: 0 });
+    const outputs = [0, 1, 2, 3].map((index) => readFileSync(join(machine.cwd, `out-${index}.csv`), 'utf8'));
+    const ids = outputs
+      .flatMap((output) => output.trimEnd().split('\r\n').slice(1))
+      .map((line) => line.split(',')[1]);
+    expect(ids.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: rows }, (_, at) => at));
+    expect(service.most()).toBe(6);
+    expectChargedOnce();
+  },
+  600_000,
+);
