@@ -19,7 +19,11 @@ const soaks = [
     args: ['test/fuzz/streams.test.ts', '--testNamePattern', 'streams from seed'],
     settings: { FUZZ_STREAMS: '1000000', FUZZ_SEED: seed },
   },
-  { name: 'killed lists', args: ['test/list/kill.test.ts'], settings: { LIST_ROWS: '2000', LIST_KILLS: '100' } },
+  {
+    name: 'killed lists',
+    args: ['test/list/kill.test.ts'],
+    settings: { LIST_ROWS: '2000', LIST_KILLS: '100' },
+  },
   { name: 'random faults', args: ['test/chaos'], settings: { LEADPIPE_CHAOS_SECONDS: '3600' } },
 ];
 
