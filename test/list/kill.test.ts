@@ -112,6 +112,24 @@ it.each([
   600_000,
 );
 
+it('history resume finishes the latest list, in its file and its format', async () => {
+  const machine = createMachine();
+  const until = service.requests() + 40;
+  await runKilledWhen(machine, list('-o', 'out.csv'), () => service.requests() >= until);
+  const elsewhere = { ...machine, cwd: temporaryFolder() };
+  const { code, stderr } = await run(['history', 'resume'], elsewhere);
+  const { lost } = rowsOf(readFileSync(join(machine.cwd, 'out.csv'), 'utf8'));
+  expect({ code, stderr }).toMatchObject({
+    code: lost === 0 ? 0 : 3,
+    stderr: expect.stringContaining('contact list of'),
+  });
+  expectChargedOnce();
+  expect(await run(['history', 'resume'], elsewhere)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('Nothing is unfinished'),
+  });
+});
+
 it('four shards on four machines, one killed and begun again elsewhere: the whole, and no row bought twice', async () => {
   const shards = await Promise.all(
     [0, 1, 2, 3].map(async (index) => {

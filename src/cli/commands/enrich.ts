@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
@@ -120,6 +121,10 @@ async function buyEnrichments(
         (answer) => failureOf('enrich', answer),
       ),
     keepsRecord: true,
-    terms: { schema: JSON.stringify(schema) },
+    terms: {
+      schema: JSON.stringify(schema),
+      field: options.field,
+      schemaFile: options.schema === undefined ? undefined : resolve(options.schema),
+    },
   });
 }

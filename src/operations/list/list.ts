@@ -9,6 +9,7 @@ import { type AnswerKind, listKinds } from '../kinds.ts';
 import { checkSameBuyer, goOnWith, type OutputTerms, type Shop, toIntent, withIntent } from '../purchase.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { type ListCounts, type ListEnd, type ListListener, type ListWork, workThrough } from './run.ts';
+import { isUnfinished } from './unfinished.ts';
 
 export interface ListOrder<Kind extends AnswerKind> extends Omit<ListWork<Kind>, 'keyBase'> {
   /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
@@ -144,21 +145,17 @@ async function findUnfinished<Kind extends AnswerKind>(
 ): Promise<StoredOperation | undefined> {
   const { state } = context.directories;
   const { operations } = await readOperations(state);
-  const same = operations.findLast(({ entries: [intent, ...rest] }) => {
+  const same = operations.findLast((operation) => {
+    const [intent] = operation.entries;
     if (intent.command !== listKinds[kind] || intent.origin !== connection.origin) return false;
     if (intent.output !== terms.output || comparable(intent.options) !== comparable(terms.options))
       return false;
-    return rest.findLast(({ type }) => type === 'terminal') === undefined || !isComplete(rest);
+    return isUnfinished(operation);
   });
   if (same === undefined) return undefined;
   // What goes through a pipe can be another list: it does not wait for this one.
   const isFree = terms.output !== null || !(await isLocked(folderOf(state, same.operationId)));
   return isFree ? same : undefined;
-}
-
-function isComplete(entries: StoredOperation['entries'][number][]): boolean {
-  const last = entries.findLast((entry) => entry.type === 'terminal');
-  return last?.type === 'terminal' && last.outcome === 'complete';
 }
 
 function comparable(options: OutputTerms['options']): string {

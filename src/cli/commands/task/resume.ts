@@ -3,12 +3,14 @@ import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import {
   type Journal,
+  readOperation,
   readOperations,
   type StoredOperation,
   toDamageLine,
 } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
-import { kindOf } from '../../../operations/kinds.ts';
+import { kindOf, rowsOf } from '../../../operations/kinds.ts';
+import { unfinishedLists } from '../../../operations/list/unfinished.ts';
 import type { Shop } from '../../../operations/purchase.ts';
 import {
   isResumable,
@@ -53,7 +55,7 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
   const command = new Command('resume')
     .summary('finish an interrupted run or wait')
     .description(
-      'Goes on with a `task run` or `task wait` that was interrupted, into the same file. Nothing is bought twice.',
+      'Goes on with a `task run`, a `task wait` or a list (--input) that was interrupted, into the same file. Nothing is bought twice.',
     )
     .addArgument(
       new Argument('[operation-id]', 'as the interrupted command named it; else the latest unfinished one'),
@@ -76,6 +78,12 @@ async function runTaskResume(
 ): Promise<void> {
   const operationId = given ?? (await findLatest(context, options));
   if (operationId === undefined) return;
+  const known = await readOperation(context.directories.state, operationId);
+  const list = known && rowsOf(known.entries[0].command);
+  if (known !== undefined && list !== undefined) {
+    const { runListAgain } = await import('../history/list-again.ts');
+    return await runListAgain(context, list.row, known.entries[0], options);
+  }
   await withOperation(context, operationId, async (journal, operation) => {
     checkResumable(operation);
     if (await isFinished(context, options, journal, operation)) return;
@@ -165,7 +173,9 @@ function layoutOf(
 
 async function findLatest(context: Context, options: ResumeOptions): Promise<string | undefined> {
   const { operations, damages } = await readOperations(context.directories.state);
-  const [latest] = unfinishedTasks(operations);
+  const [latest] = [...unfinishedTasks(operations), ...unfinishedLists(operations)].sort((a, b) =>
+    a.operationId < b.operationId ? 1 : -1,
+  );
   const { say, warn } = createNotes(context, options);
   for (const damage of damages) warn(toDamageLine(damage));
   if (latest === undefined) {
