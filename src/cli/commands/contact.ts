@@ -8,7 +8,6 @@ import { checkContactType, toContactSearchRequest } from '../../requests/contact
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../options/inputs.ts';
-import { addListOptions, type ListOptions } from '../options/list.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
@@ -16,11 +15,12 @@ import {
   argumentOf,
   inputNames,
 } from '../options/options.ts';
+import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
-import { buyList, sourceOf } from '../records/lists.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
+import { buyList, sourceOf } from '../records/rows.ts';
 
-interface ContactOptions extends PurchaseOptions, ListOptions {
+interface ContactOptions extends PurchaseOptions, RowsOptions {
   readonly exitStatus?: true;
 }
 
@@ -45,7 +45,7 @@ export function createContactCommand(context: Context): Command {
     .addArgument(argumentOf('<contact-type>', contactTypes))
     .addArgument(new Argument('[objective]', 'whose it is, in your own words; - for stdin, @file for a file'))
     .addOption(new Option('--exit-status', 'exit 7 when nothing was found'));
-  addListOptions(command, 'email or phone');
+  addRowsOptions(command, 'email or phone');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
     (contactType: string, objective: string | undefined, options: ContactOptions) =>
       runContact(context, contactType, objective, options),

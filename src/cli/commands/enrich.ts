@@ -10,7 +10,6 @@ import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/en
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readNamedFile, readTextOrInput } from '../options/inputs.ts';
-import { addListOptions, type ListOptions } from '../options/list.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
@@ -18,11 +17,12 @@ import {
   collect,
   inputNames,
 } from '../options/options.ts';
+import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
-import { buyList, sourceOf } from '../records/lists.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
+import { buyList, sourceOf } from '../records/rows.ts';
 
-interface EnrichOptions extends PurchaseOptions, ListOptions {
+interface EnrichOptions extends PurchaseOptions, RowsOptions {
   readonly schema?: string;
   readonly field?: string[];
 }
@@ -59,7 +59,7 @@ export function createEnrichCommand(context: Context): Command {
     ).argParser(collect),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to fill:'));
-  addListOptions(command, 'enrich');
+  addRowsOptions(command, 'enrich');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
     (entityContext: string | undefined, given: EnrichOptions) => runEnrich(context, entityContext, given),
   );

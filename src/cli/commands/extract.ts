@@ -8,7 +8,6 @@ import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import { readTextArgument } from '../options/inputs.ts';
-import { addListOptions, type ListOptions } from '../options/list.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
@@ -16,11 +15,12 @@ import {
   argumentOf,
   inputNames,
 } from '../options/options.ts';
+import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
 import { itemsOf } from '../records/joined.ts';
-import { buyList, sourceOf } from '../records/lists.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
+import { buyList, sourceOf } from '../records/rows.ts';
 
-interface ExtractOptions extends PurchaseOptions, ListOptions {
+interface ExtractOptions extends PurchaseOptions, RowsOptions {
   readonly instruction?: string;
   readonly limit?: number;
 }
@@ -59,7 +59,7 @@ export function createExtractCommand(context: Context): Command {
     ).argParser((value) => checkNumber(extractLimit, inputNames.limit, value)),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to extract:'));
-  addListOptions(command, undefined);
+  addRowsOptions(command, undefined);
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
     (type: string, target: string | undefined, given: ExtractOptions) =>
       runExtract(context, type, target, given),

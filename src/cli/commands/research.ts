@@ -6,11 +6,11 @@ import { toDeepSearchRequest } from '../../requests/deep-search.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../options/inputs.ts';
-import { addListOptions, type ListOptions } from '../options/list.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
+import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
-import { buyList, sourceOf } from '../records/lists.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
+import { buyList, sourceOf } from '../records/rows.ts';
 
 const help: CommandHelp = {
   examples: [
@@ -30,9 +30,9 @@ export function createResearchCommand(context: Context): Command {
   const command = new Command('research')
     .description('Answers a question from the web, with citations. It can take a quarter of an hour.')
     .addArgument(new Argument('[query]', 'the question; - for stdin, @file for a file'));
-  addListOptions(command, 'research');
+  addRowsOptions(command, 'research');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
-    (query: string | undefined, options: PurchaseOptions & ListOptions) =>
+    (query: string | undefined, options: PurchaseOptions & RowsOptions) =>
       runResearch(context, query, options),
   );
 }
@@ -40,7 +40,7 @@ export function createResearchCommand(context: Context): Command {
 async function runResearch(
   context: Context,
   query: string | undefined,
-  options: PurchaseOptions & ListOptions,
+  options: PurchaseOptions & RowsOptions,
 ): Promise<void> {
   const source = sourceOf(options, query, 'query');
   if ('input' in source) return await buyResearch(context, { ...options, ...source });
@@ -56,7 +56,7 @@ async function runResearch(
 
 async function buyResearch(
   context: Context,
-  options: PurchaseOptions & ListOptions & { readonly input: string },
+  options: PurchaseOptions & RowsOptions & { readonly input: string },
 ): Promise<void> {
   await buyList(context, options, {
     kind: 'research',

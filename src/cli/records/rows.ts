@@ -20,7 +20,7 @@ import type { Request } from '../../transport/request.ts';
 import { withConnection } from '../connect.ts';
 import { createNotes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
-import { type ListOptions, toShard } from '../options/list.ts';
+import { type RowsOptions, toShard } from '../options/rows.ts';
 import { columnsOf, type Join, layoutOf, withLast } from './joined.ts';
 import { openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
 import { toFormat } from './record-output.ts';
@@ -48,12 +48,12 @@ export interface ListOf<Kind extends AnswerKind> {
   readonly terms: Readonly<Record<string, unknown>>;
 }
 
-type Options = PurchaseOptions & ListOptions;
+type Options = PurchaseOptions & RowsOptions;
 type Shard = ReturnType<typeof toShard>;
 
 /** Pure: whether the rows of a list are meant, or the one argument. Throws UsageError for both, or none. */
 export function sourceOf(
-  { input }: ListOptions,
+  { input }: RowsOptions,
   argument: string | undefined,
   name: string,
 ): { readonly input: string } | { readonly argument: string } {

@@ -6,7 +6,7 @@ import { checkNumber } from '../../requests/within-limits.ts';
 import { checkFileName } from './inputs.ts';
 
 /** Options of a command that can work through a list. */
-export interface ListOptions {
+export interface RowsOptions {
   readonly input?: string;
   readonly inputFormat?: InputFormat;
   readonly template?: string;
@@ -26,7 +26,7 @@ const mostAtOnce = { field: 'concurrency', unit: 'items', min: 1, max: 256 } as 
 const onErrors = ['continue', 'stop'] as const;
 
 /** Adds what it takes to work through a list; `into` is where answers go when it is not said. */
-export function addListOptions(command: Command, into: string | undefined): Command {
+export function addRowsOptions(command: Command, into: string | undefined): Command {
   const options = [
     new Option(
       '--input <file>',
