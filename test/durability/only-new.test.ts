@@ -25,11 +25,11 @@ const leadsOf = (prefix: string, count: number): string[] =>
     { length: count },
     (_, at) => `{"name":"${prefix}${at}","links":{"website":"https://${prefix}${at}.example"}}`,
   );
-const [old, first, rest, later] = [
+const [old, first, rest, fresh] = [
   leadsOf('old', 3),
   leadsOf('first', 7),
   leadsOf('rest', 2),
-  leadsOf('later', 2),
+  leadsOf('fresh', 2),
 ];
 
 /** The positions of the task whose leads were delivered before. */
@@ -45,7 +45,7 @@ const brought: Readonly<Record<string, readonly (readonly string[])[]>> = {
     first.slice(5),
   ],
   rest: [[...old, ...first], rest],
-  later: [first, [...old, ...later]],
+  later: [first, [...old, ...fresh]],
 };
 
 let server: FaultServer;
@@ -122,20 +122,28 @@ it('a search --only-new --append that is killed anywhere, and continued before t
           ];
           return runWith(undefined, machine, [...args, ...to]);
         };
-        const isFirst = nth % 2 === 0;
-        if (!isOver && isFirst) expect({ at, ...(await goOn()) }).toMatchObject({ at, code: 0 });
-        expect({ at, ...(await search(machine, 'later', undefined, ...append)) }).toMatchObject({
-          at,
-          code: 0,
-        });
-        const { code: end } = isOver || isFirst ? { code: 0 } : await goOn();
+        const nextDay = () => search(machine, 'later', undefined, ...append);
+        let isContinued = isOver;
+        const goOnInPlace = async (): Promise<void> => {
+          if (!isOver) expect({ at, ...(await goOn()) }).toMatchObject({ at, code: 0 });
+          isContinued = true;
+        };
+        if (nth % 2 === 0) await goOnInPlace();
+        let later = await nextDay();
+        // Half a row is nothing to add to, and nothing was sent: the run that was killed has to be continued first.
+        if (later.stderr.includes('its last line is not whole')) {
+          await goOnInPlace();
+          later = await nextDay();
+        }
+        expect({ at, ...later }).toMatchObject({ at, code: 0 });
+        const { code: end } = isContinued ? { code: 0 } : await goOn();
         // Behind rows of another day nothing is cut off: what is missing comes in a file of its own.
         if (end !== 0)
           expect({ at, end, ...(await goOn('-o', 'rest.jsonl')) }).toMatchObject({ at, end: 74, code: 0 });
         const rows = rowsOf(machine);
         expect({ at, twice: rows.length - new Set(rows).size }).toEqual({ at, twice: 0 });
         const more = end === 0 ? [] : rowsOf(machine, 'rest.jsonl');
-        const all = [...old, ...first, ...(isOver ? [] : rest), ...later];
+        const all = [...old, ...first, ...(isOver ? [] : rest), ...fresh];
         expect({ at, rows: [...new Set([...rows, ...more])].sort() }).toEqual({ at, rows: all.sort() });
       },
     };
