@@ -125,9 +125,15 @@ const kinds: readonly [
   ['a task that is run', [['task', 'run', 'company', 'fintech']], [...call, 5, 8], [0, 3, 7]],
   [
     'what this machine knows',
-    ['config list', 'auth list', 'history list', 'history prune', 'history totals', 'task list'].map(
-      (words) => words.split(' '),
-    ),
+    [
+      'config list',
+      'auth list',
+      'history list',
+      'history lists',
+      'history prune',
+      'history totals',
+      'task list',
+    ].map((words) => words.split(' ')),
     [0, 2, 74, 78],
     [],
   ],

@@ -169,6 +169,21 @@ describe('money', () => {
     expect(read('out.csv')).toContain('Bo,2,bo@example.com');
   });
 
+  it('is not spent again for rows that stayed, where others have changed', async () => {
+    write('list.txt', 'Ada\nBo\nCy\n');
+    await service.close();
+    service = await startRowService({ credits: 1 });
+    env = { ...env, ...pointedAt(service.url) };
+    const args = ['--input', 'list.txt', '-o', 'all.jsonl', '--concurrency', '1'];
+    expect((await contacts(...args)).code).toBe(5);
+    write('list.txt', 'Dee\nBo\nAda\n');
+    const { stderr } = await contacts(...args);
+    expect(stderr).toContain(
+      'row 1 (line 1) is not what it was in the earlier run: it is bought as it is now',
+    );
+    expect(asked()).toEqual(['Ada']);
+  });
+
   it('that has run out stops the list, which the same command goes on with', async () => {
     await service.close();
     service = await startRowService({ credits: 3 });

@@ -2,7 +2,7 @@ import { extname, resolve } from 'node:path';
 import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { bytesOf, decoded } from '../../input/decoded.ts';
+import { bytesOf, countLines, decoded } from '../../input/decoded.ts';
 import { type Input, type InputRow, openInput } from '../../input/rows.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
@@ -24,7 +24,7 @@ import { type RowsOptions, toShard } from '../options/rows.ts';
 import { columnsOf, type Join, layoutOf, withLast } from './joined.ts';
 import { openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
 import { toFormat } from './record-output.ts';
-import { withProgress } from './spinner.ts';
+import { waitedFor, withProgress } from './spinner.ts';
 
 /** What a command buys for each row. */
 export interface ListOf<Kind extends AnswerKind> {
@@ -124,6 +124,11 @@ export async function buyList<Kind extends AnswerKind>(
       options.errors,
       base.length === 0 ? columnsOf(input.columns, first.record) : base,
     );
+    const counted =
+      context.stderr.isTerminal && options.input !== '-' ? await countLines(options.input) : undefined;
+    // A header is no row.
+    const lines = counted && counted - Number(input.format === 'csv');
+    const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
     let finished: FinishedList;
     try {
       finished = await withProgress(context, options, (show) =>
@@ -157,7 +162,7 @@ export async function buyList<Kind extends AnswerKind>(
               notes.say(
                 `Going on with the operation ${operationId} of ${intent.time.slice(0, 16).replace('T', ' ')}; what it has bought is not bought again.`,
               ),
-            progress: (counts, slots) => show(toProgress(counts, slots)),
+            progress: (counts, slots) => show((seconds) => toProgress(counts, slots, total, seconds)),
             failed: (row, result) => tellFailed(row, result, notes.warn, errors),
           },
         ),
@@ -348,10 +353,29 @@ function nameOf(input: string): string {
   return input === '-' ? input : resolve(input);
 }
 
-function toProgress({ done, failed }: ListCounts, { used }: { used: number }): string {
-  const wrong = failed === 0 ? '' : `, ${failed} failed`;
-  return `${done} ${done === 1 ? 'row' : 'rows'} done${wrong}, ${used} at once`;
+/** Pure: a bar where it is known how many rows there are; how fast they go, and how long it will take. */
+export function toProgress(
+  { done, failed }: ListCounts,
+  { used }: { used: number },
+  total: number | undefined,
+  seconds: number,
+): string {
+  const rate = done / Math.max(seconds, 0.001);
+  const whole = total === undefined ? undefined : Math.max(total, done);
+  const filled = whole === undefined ? 0 : Math.round((barWidth * done) / Math.max(whole, 1));
+  const bar = `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}]`;
+  return [
+    whole === undefined ? `${done} ${done === 1 ? 'row' : 'rows'} done` : `${bar} ${done} of ${whole}`,
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(seconds < 1 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
+    `${used} at once`,
+    ...(whole === undefined || rate === 0 || seconds < 1
+      ? []
+      : [`${waitedFor(Math.ceil((whole - done) / rate))} left`]),
+  ].join(', ');
 }
+
+const barWidth = 20;
 
 function toSummary({ counts, operationId }: FinishedList): string {
   const { done, reused } = counts;

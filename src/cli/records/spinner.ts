@@ -43,13 +43,13 @@ export async function withSpinner<T>(
 export async function withProgress<T>(
   context: Context,
   options: ConnectionOptions,
-  work: (show: (label: string) => void) => Promise<T>,
+  work: (show: (label: (seconds: number) => string) => void) => Promise<T>,
 ): Promise<T> {
   const { clock, stderr } = context;
   const { say } = createNotes(context, options);
   const start = clock.monotonic();
-  let shown = 'reading';
-  const label = (): string => `${shown}, ${waitedFor(Math.floor((clock.monotonic() - start) / 1000))}`;
+  let shown = (seconds: number): string => `reading: ${waitedFor(Math.floor(seconds))}`;
+  const label = (): string => shown((clock.monotonic() - start) / 1000);
   const spinner = openSpinner(context, options, label);
   let cancel = (): void => {};
   const tick = (): void => {
@@ -98,7 +98,7 @@ export async function withWaiting<T>(
   }
 }
 
-function waitedFor(seconds: number): string {
+export function waitedFor(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
 }

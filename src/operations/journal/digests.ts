@@ -12,6 +12,25 @@ export type RowState = 'sent' | 'answered' | 'failed' | 'unknown';
 
 const states: readonly RowState[] = ['sent', 'answered', 'failed', 'unknown'];
 
+/** The digests of rows by their number, which is how a row that has changed is seen. */
+export function createRowDigests(): {
+  get(row: number): bigint | undefined;
+  set(row: number, digest: bigint): void;
+} {
+  let digests = new BigUint64Array(1024);
+  return {
+    get: (row) => digests[row] || undefined,
+    set(row, digest) {
+      if (row >= digests.length) {
+        const more = new BigUint64Array(2 * row);
+        more.set(digests);
+        digests = more;
+      }
+      digests[row] = digest;
+    },
+  };
+}
+
 /** Short digests of requests. A hundred thousand of them take a few megabytes, where a Map would take tens. */
 export interface Digests {
   get(digest: bigint): Place | undefined;

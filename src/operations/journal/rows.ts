@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Charged, ConfigurationError, LocalIoError, type Outcome } from '../../errors.ts';
 import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
 import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
-import { createDigests, type Place, type RowState } from './digests.ts';
+import { createDigests, createRowDigests, type Place, type RowState } from './digests.ts';
 
 /** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
 export const rowsFile = 'rows.jsonl';
@@ -34,6 +34,8 @@ export type RowEnd =
 export interface StoredRows {
   /** How many requests may have been charged. */
   bought(): number;
+  /** Whether the row of this number was another one in an earlier run. */
+  isChanged(row: number, digest: bigint): boolean;
   /** What is known of a request; undefined when it was never sent. */
   stateOf(digest: bigint): RowState | undefined;
   /** The key that a request was sent with. Throws LocalIoError. */
@@ -58,6 +60,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow;
   const handle = await open(path, flags, 0o600).catch(fail);
   const digests = createDigests();
+  const before = createRowDigests();
   let end = 0;
   let bought = 0;
   const put = (digest: bigint, place: Place): void => {
@@ -71,6 +74,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
       const entry = toEntry(line);
       if (entry === undefined) throw damaged(number, path);
       put(entry.digest, { state: entry.state, offset, length });
+      before.set(entry.row, entry.digest);
       end = offset + length + 1;
     }
     if (!isTorn(await restOf(handle, end))) throw damaged(undefined, path);
@@ -124,6 +128,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
 
   return {
     bought: () => bought,
+    isChanged: (row, digest) => (before.get(row) ?? digest) !== digest,
     stateOf: (digest) => digests.get(digest)?.state,
     async keyOf(digest) {
       const place = digests.get(digest);
@@ -231,10 +236,11 @@ async function* linesOf(
   }
 }
 
-function toEntry(line: string): { digest: bigint; state: RowState } | undefined {
+function toEntry(line: string): { digest: bigint; row: number; state: RowState } | undefined {
   const found = fromCheckedLine(line);
-  const digest = /^\{"digest":"(\d+)"/.exec(found?.text ?? '')?.[1];
-  return digest === undefined ? undefined : { digest: BigInt(digest), state: found?.member as RowState };
+  const [, digest, row] = /^\{"digest":"(\d+)","row":(\d+)/.exec(found?.text ?? '') ?? [];
+  if (digest === undefined) return undefined;
+  return { digest: BigInt(digest), row: Number(row), state: found?.member as RowState };
 }
 
 async function restOf(handle: FileHandle, from: number): Promise<string> {

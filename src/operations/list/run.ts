@@ -83,6 +83,8 @@ const stoppingFaults: readonly Fault[] = [
 ];
 /** How often a row that the service had no room for goes back to the others. */
 const mostTurns = 30;
+/** Rows that have changed, a line each. */
+const mostTold = 20;
 /** Between two turns, where the service does not say how long. */
 const turnMs = 500;
 /** Requests under way when the run is stopped have this long to bring their answers. */
@@ -118,6 +120,7 @@ export async function workThrough<Kind extends AnswerKind>(
   setMaxListeners(0, late.signal);
   let stop: LeadpipeError | undefined;
   let isRead = false;
+  let changed = 0;
   let wake = (): void => {};
   let wakeReader = (): void => {};
 
@@ -151,6 +154,7 @@ export async function workThrough<Kind extends AnswerKind>(
       counts.reused++;
       return await (sameNow ?? stored.endOf(digest));
     }
+    if (stored.isChanged(number, digest)) tellChanged(number, line);
     const again = known === 'unknown';
     const end = buy({ number, line, digest, body: text }, body, again);
     underWay.set(digest, end);
@@ -158,6 +162,16 @@ export async function workThrough<Kind extends AnswerKind>(
       return await end;
     } finally {
       underWay.delete(digest);
+    }
+  }
+
+  function tellChanged(number: number, line: number): void {
+    if (++changed <= mostTold) {
+      listener.warn(
+        `row ${number} (line ${line}) is not what it was in the earlier run: it is bought as it is now`,
+      );
+    } else if (changed === mostTold + 1) {
+      listener.warn('more rows have changed since the earlier run');
     }
   }
 

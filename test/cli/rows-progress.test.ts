@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { toProgress } from '../../src/cli/records/rows.ts';
+
+const counts = { done: 5, failed: 0, unknown: 0, reused: 0 };
+
+it.each([
+  [{}, undefined, 0.2, '5 rows done, 4 at once'],
+  [{ done: 1 }, undefined, 2, '1 row done, 0.5/s, 4 at once'],
+  [{}, 20, 2, '[#####---------------] 5 of 20, 2.5/s, 4 at once, 6 s left'],
+  [{ failed: 2 }, 20, 2, '[#####---------------] 5 of 20, 2 failed, 2.5/s, 4 at once, 6 s left'],
+  [{ done: 30 }, 20, 1, '[####################] 30 of 30, 30/s, 4 at once, 0 s left'],
+  [{ done: 0 }, 20, 5, '[--------------------] 0 of 20, 0.0/s, 4 at once'],
+])('%j of %j after %d s', (more, total, seconds, expected) => {
+  expect(toProgress({ ...counts, ...more }, { used: 4 }, total, seconds)).toBe(expected);
+});
