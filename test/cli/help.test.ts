@@ -125,18 +125,13 @@ const kinds: readonly [
   ['a task that is run', [['task', 'run', 'company', 'fintech']], [...call, 5, 8], [0, 3, 7]],
   [
     'what this machine knows',
-    [
-      'config list',
-      'auth list',
-      'history list',
-      'history lists',
-      'history prune',
-      'history totals',
-      'task list',
-    ].map((words) => words.split(' ')),
+    ['config list', 'auth list', 'history list', 'history prune', 'history totals', 'task list'].map(
+      (words) => words.split(' '),
+    ),
     [0, 2, 74, 78],
     [],
   ],
+  ['the lists of this machine', [['history', 'lists']], [0, 2, 74, 78], [6]],
   [
     'a change',
     ['config set format csv', 'config unset format', 'auth logout', 'auth switch work'].map((words) =>
