@@ -20,7 +20,8 @@ import {
 import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
-import { buyList, sourceOf } from '../records/rows.ts';
+import { buyList } from '../records/rows.ts';
+import { sourceOf } from '../records/rows-input.ts';
 
 interface EnrichOptions extends PurchaseOptions, RowsOptions {
   readonly schema?: string;

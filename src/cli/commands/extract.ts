@@ -18,7 +18,8 @@ import {
 import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
 import { itemsOf } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
-import { buyList, sourceOf } from '../records/rows.ts';
+import { buyList } from '../records/rows.ts';
+import { sourceOf } from '../records/rows-input.ts';
 
 interface ExtractOptions extends PurchaseOptions, RowsOptions {
   readonly instruction?: string;

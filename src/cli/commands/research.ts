@@ -10,7 +10,8 @@ import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } fr
 import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
-import { buyList, sourceOf } from '../records/rows.ts';
+import { buyList } from '../records/rows.ts';
+import { sourceOf } from '../records/rows-input.ts';
 
 const help: CommandHelp = {
   examples: [

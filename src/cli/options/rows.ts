@@ -65,11 +65,14 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
   return command;
 }
 
+/** The rows whose number is `index` modulo `of`. */
+export interface Shard {
+  readonly index: number;
+  readonly of: number;
+}
+
 /** Pure: the part of the list that is meant. `auto` asks the environment of a job array. Throws UsageError. */
-export function toShard(
-  given: string,
-  env: Readonly<Record<string, string | undefined>>,
-): { readonly index: number; readonly of: number } {
+export function toShard(given: string, env: Readonly<Record<string, string | undefined>>): Shard {
   const [, which = '', count] = /^(auto|\d{1,6})(?:\/(\d{1,6}))?$/.exec(given) ?? [];
   const own = env.JOB_COMPLETION_INDEX ?? env.SLURM_ARRAY_TASK_ID;
   const index = Number(which === 'auto' ? (own ?? Number.NaN) : which || Number.NaN);

@@ -1,0 +1,86 @@
+import { extname } from 'node:path';
+import type { Context } from '../../context.ts';
+import type { InputRow } from '../../input/rows.ts';
+import type { JsonView } from '../../json/text.ts';
+import type { Delivery } from '../../operations/delivery.ts';
+import type { FinishedList } from '../../operations/list/list.ts';
+import type { ListCounts, RowResult } from '../../operations/list/run.ts';
+import { openRecords } from '../../output/records.ts';
+import { type columnsOf, layoutOf, withLast } from './joined.ts';
+import { waitedFor } from './spinner.ts';
+
+/** Opens the file of `--errors`, for the rows that fail. Throws as `openRecords`. */
+export async function openErrors(
+  context: Context,
+  file: string | undefined,
+  base: ReturnType<typeof columnsOf>,
+): Promise<Delivery | undefined> {
+  if (file === undefined) return undefined;
+  const { hasPart } = await import('../../output/file-sink.ts');
+  const added = ['line', 'error', 'request_id', 'charged'].map((name) => ({
+    header: name,
+    value: (record: JsonView) => record.member(name),
+  }));
+  return await openRecords(context, {
+    format: extname(file).toLowerCase() === '.csv' ? 'csv' : 'jsonl',
+    shape: 'list',
+    layout: layoutOf(base, added, 'row'),
+    file,
+    append: false,
+    // What a killed run had begun is written anew.
+    resumed: (await hasPart(file)) ? { at: 0, warn: () => {} } : undefined,
+    csvRaw: false,
+    width: undefined,
+    color: false,
+  });
+}
+
+/** Says that a row has no answer, and why: in the file of `--errors`, or on stderr. */
+export async function tellFailed(
+  { number, line, record = '{}' }: InputRow,
+  result: Exclude<RowResult, { state: 'answered' }>,
+  warn: (line: string) => void,
+  errors: Delivery | undefined,
+): Promise<void> {
+  const charged = result.state === 'flawed' ? 'no' : result.charged;
+  const requestId = result.state === 'flawed' ? undefined : result.requestId;
+  if (errors === undefined) warn(`row ${number} (line ${line}): ${result.message} · charged: ${charged}`);
+  const members = Object.entries({ line, error: result.message, request_id: requestId ?? null, charged });
+  await errors?.write([
+    withLast(
+      record,
+      members.map(([name, value]) => [name, JSON.stringify(value)] as const),
+    ),
+  ]);
+}
+
+/** Pure: a bar where it is known how many rows there are; how fast they go, and how long it will take. */
+export function toProgress(
+  { done, failed }: ListCounts,
+  { used }: { used: number },
+  total: number | undefined,
+  seconds: number,
+): string {
+  const rate = done / Math.max(seconds, 0.001);
+  const whole = total === undefined ? undefined : Math.max(total, done);
+  const filled = whole === undefined ? 0 : Math.round((barWidth * done) / Math.max(whole, 1));
+  const bar = `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}]`;
+  return [
+    whole === undefined ? `${done} ${done === 1 ? 'row' : 'rows'} done` : `${bar} ${done} of ${whole}`,
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(seconds < 1 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
+    `${used} at once`,
+    ...(whole === undefined || rate === 0 || seconds < 1
+      ? []
+      : [`${waitedFor(Math.ceil((whole - done) / rate))} left`]),
+  ].join(', ');
+}
+
+const barWidth = 20;
+
+/** Pure: what a list came to, in one line. */
+export function toSummary({ counts, operationId }: FinishedList): string {
+  const { done, reused } = counts;
+  const again = reused === 0 ? [] : [`${reused} not bought again`];
+  return [`${done} ${done === 1 ? 'row' : 'rows'}`, ...again, `operation ${operationId}`].join(' · ');
+}
