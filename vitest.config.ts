@@ -7,6 +7,8 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...leftOutOn(process.platform)],
     globalSetup: ['test/helpers/temporary-root.ts', 'test/helpers/build.ts'],
     reporters: ['default', './test/helpers/summary-reporter.ts'],
+    // Most files wait for one process at a time: two of them keep two cores busy.
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

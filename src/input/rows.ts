@@ -55,6 +55,12 @@ export async function openInput(text: AsyncIterable<string>, options: InputOptio
     yield* { [Symbol.asyncIterator]: () => pieces };
   })();
   const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
+  if (firstLine.startsWith('[') && options.format === undefined) {
+    throw new UsageError(
+      `${options.what} is an array of JSON: it takes an object of JSON on each line`,
+      'As `jq -c ".[]"` prints them.',
+    );
+  }
   const format = options.format ?? formatOf(firstLine, options.wanted);
   if (format === 'csv') return await openCsv(whole, firstLine, options.what);
   const toRow = format === 'jsonl' ? toJsonRow : toTextRow(options.field);

@@ -118,7 +118,7 @@ const kinds: readonly [
       ['extract', 'github_repo_stargazers', 'acme/rocket'],
     ],
     [...call, 5, 8],
-    [0, 7],
+    [0, 3, 7],
   ],
   ['a search', [['search', 'company', 'fintech']], [...call, 5, 8], [0, 3, 6, 7]],
   ['a task that is created', [['task', 'create', 'company', 'fintech']], [...call, 5, 8], [0]],

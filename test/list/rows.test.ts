@@ -226,7 +226,36 @@ it('a service that has no room for more is asked for less at once', async () => 
   expect(service.refusals.get(429)).toBeLessThan(60);
 });
 
+it('a list whose output can not be written keeps what it has bought, for another output', async () => {
+  await service.close();
+  service = await startRowService({ latencyMs: 50 });
+  env = { ...env, ...pointedAt(service.url) };
+  write('list.txt', Array.from({ length: 24 }, (_, at) => `p${at}`).join('\n'));
+  const cut = await contacts('--input', 'list.txt', '--concurrency', '8', '-o', '/dev/full');
+  expect(cut).toMatchObject({ code: 74, stderr: expect.stringContaining('charged: yes') });
+  const { code, stderr } = await contacts('--input', 'list.txt', '-f', 'csv', '-o', 'out.csv');
+  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Going on with') });
+  expect(service.charged.size).toBe(24);
+  expect(service.refusals.get(409)).toBeUndefined();
+  expect(read('out.csv').trimEnd().split('\r\n')).toHaveLength(25);
+});
+
+it('the rows of a named run are not bought again, also when it has ended', async () => {
+  write('list.txt', 'Ada\nBo\n');
+  const args = ['--input', 'list.txt', '--run', 'october', '-f', 'jsonl'];
+  const first = await contacts(...args);
+  expect(await contacts(...args)).toMatchObject({ code: 0, stdout: first.stdout });
+  expect(service.requests()).toBe(2);
+});
+
 it.each([
+  [['--run', 'x', 'Ada'], '--run goes with --input'],
+  [['--shard', '0/2', 'Ada'], '--shard goes with --input'],
+  [['--input', 'list.txt', '-o', 'list.txt'], 'the same file'],
+  [['--input', 'list.txt', '-o', 'a.jsonl', '--errors', 'a.jsonl'], 'the same file'],
+  [['--input', 'list.txt', '--errors', './list.txt'], 'the same file'],
+  [['--input', 'array.json'], 'an array of JSON'],
+  [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'x', 'Ada'], 'not given beside it'],
   [[], 'missing required argument'],
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],
@@ -239,6 +268,8 @@ it.each([
   [['--input', 'list.txt', '--concurrency', '0'], '--concurrency is 0'],
 ])('%j is refused before anything is sent', async (args, message) => {
   write('list.txt', 'Ada\n');
+  write('list.csv', 'name,site\nAda,a\n');
+  write('array.json', '[\n{"objective":"Ada"}\n]\n');
   const { code, stderr } = await contacts(...args);
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   expect(service.requests()).toBe(0);

@@ -15,7 +15,7 @@ import {
   argumentOf,
   inputNames,
 } from '../options/options.ts';
-import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
+import { addRowsOptions, type RowsOptions, rowsRemark } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -37,7 +37,8 @@ const help: CommandHelp = {
     ' "result":{"content":"…","reference":"…"},"created_at":"…"}',
     'csv: contact_type,objective,content,reference,created_at',
   ],
-  outcomes: paidOutcomes,
+  outcomes: [...paidOutcomes, 'partial'],
+  remarks: [rowsRemark],
 };
 
 export function createContactCommand(context: Context): Command {

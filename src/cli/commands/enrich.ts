@@ -17,7 +17,7 @@ import {
   collect,
   inputNames,
 } from '../options/options.ts';
-import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
+import { addRowsOptions, type RowsOptions, rowsRemark } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -38,7 +38,8 @@ const help: CommandHelp = {
     '{"success":true,"answer":{"headcount":120}}',
     'csv: the properties of the schema',
   ],
-  outcomes: paidOutcomes,
+  outcomes: [...paidOutcomes, 'partial'],
+  remarks: [rowsRemark],
 };
 
 export function createEnrichCommand(context: Context): Command {

@@ -15,7 +15,7 @@ import {
   argumentOf,
   inputNames,
 } from '../options/options.ts';
-import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
+import { addRowsOptions, type RowsOptions, rowsRemark } from '../options/rows.ts';
 import { itemsOf } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -36,7 +36,8 @@ const help: CommandHelp = {
     '{"id":12345678901234567890,"login":"…","url":"…"}',
     'csv: every field that an item has, in the order in which they appear',
   ],
-  outcomes: paidOutcomes,
+  outcomes: [...paidOutcomes, 'partial'],
+  remarks: [rowsRemark],
 };
 
 export function createExtractCommand(context: Context): Command {

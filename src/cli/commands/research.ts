@@ -7,7 +7,7 @@ import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../options/inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
-import { addRowsOptions, type RowsOptions } from '../options/rows.ts';
+import { addRowsOptions, type RowsOptions, rowsRemark } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -24,7 +24,8 @@ const help: CommandHelp = {
     '{"success":true,"answer":{"Result":"…","Citations":["https://…"]}}',
     'csv: result,citations',
   ],
-  outcomes: paidOutcomes,
+  outcomes: [...paidOutcomes, 'partial'],
+  remarks: [rowsRemark],
 };
 
 export function createResearchCommand(context: Context): Command {

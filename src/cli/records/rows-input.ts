@@ -9,11 +9,13 @@ import type { RowsOptions, Shard } from '../options/rows.ts';
 
 /** Pure: whether the rows of a list are meant, or the one argument. Throws UsageError for both, or none. */
 export function sourceOf(
-  { input }: RowsOptions,
+  options: RowsOptions,
   argument: string | undefined,
   name: string,
 ): { readonly input: string } | { readonly argument: string } {
+  const { input } = options;
   if (input === undefined) {
+    checkWithoutRows(options);
     if (argument !== undefined) return { argument };
     throw new UsageError(`missing required argument '${name}'`, 'Give it, or a list of them with --input.');
   }
@@ -97,4 +99,25 @@ export async function countRows<Body extends object>(
     }
   }
   return count;
+}
+
+/** Throws UsageError for what goes with rows alone: one purchase would not do what it says. */
+function checkWithoutRows(options: RowsOptions): void {
+  const names = [
+    'inputFormat',
+    'template',
+    'into',
+    'unordered',
+    'errors',
+    'retryUnknown',
+    'run',
+    'shard',
+  ] as const;
+  const given = names.find((name) => options[name] !== undefined);
+  if (given === undefined) return;
+  const flag = given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UsageError(
+    `--${flag} goes with --input`,
+    'Give the list: --input <file>, or - for standard input.',
+  );
 }

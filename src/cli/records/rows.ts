@@ -7,6 +7,7 @@ import type { InputRow } from '../../input/rows.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/covered.ts';
+import type { Resumed } from '../../operations/delivery.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../../operations/kinds.ts';
 import { type FinishedList, runList } from '../../operations/list/list.ts';
 import type { Shop } from '../../operations/purchase.ts';
@@ -19,7 +20,7 @@ import { printPreview } from '../messages/preview.ts';
 import { type RowsOptions, type Shard, toShard } from '../options/rows.ts';
 import { columnsOf, type Join, layoutOf } from './joined.ts';
 import { openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
-import { toFormat } from './record-output.ts';
+import { fileOf, toFormat } from './record-output.ts';
 import { checkUsable, countRows, readInput } from './rows-input.ts';
 import { openErrors, tellFailed, toProgress, toSummary } from './rows-told.ts';
 import { withProgress } from './spinner.ts';
@@ -58,6 +59,7 @@ export async function buyList<Kind extends AnswerKind>(
   list: ListOf<Kind>,
 ): Promise<void> {
   checkTogether(options);
+  await checkFiles(options);
   const template = options.template === undefined ? undefined : toTemplate(options.template, '--template');
   const wanted = template?.paths ?? [list.field, ...(list.takesEntities ? entityColumns : [])];
   const { input, first } = await readInput(context, options, list.field, wanted);
@@ -66,6 +68,7 @@ export async function buyList<Kind extends AnswerKind>(
     const text = textAt(new JsonView(record), list.field);
     return text === '' && list.takesEntities ? entityText(record) : text;
   };
+  checkTemplate(input.columns, template?.paths);
   checkUsable(options.input, input, first, list, toText);
   const toBody = (record: JsonText): BodyOf<Kind> => list.toBody(toText(record));
   const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
@@ -112,6 +115,11 @@ export async function buyList<Kind extends AnswerKind>(
     // A header is no row.
     const lines = counted && counted - Number(input.format === 'csv');
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
+    const { hasPart } = await import('../../output/file-sink.ts');
+    const file = fileOf(options);
+    // Rows of this list that another run has put there are written anew over them.
+    const partAt = file !== undefined && !options.append && (await hasPart(file)) ? 0 : undefined;
+    let failed = false;
     let finished: FinishedList;
     try {
       finished = await withProgress(context, options, (show) =>
@@ -136,7 +144,7 @@ export async function buyList<Kind extends AnswerKind>(
                 shape: 'list',
                 layout,
                 settings,
-                resumed: resumed && { ...resumed, warn: notes.warn },
+                resumed: toResumed(resumed, partAt, notes.warn),
               }),
           },
           {
@@ -146,12 +154,18 @@ export async function buyList<Kind extends AnswerKind>(
                 `Going on with the operation ${operationId} of ${intent.time.slice(0, 16).replace('T', ' ')}; what it has bought is not bought again.`,
               ),
             progress: (counts, slots) => show((seconds) => toProgress(counts, slots, total, seconds)),
-            failed: (row, result) => tellFailed(row, result, notes.warn, errors),
+            failed(row, result) {
+              failed = true;
+              return tellFailed(row, result, notes.warn, errors);
+            },
           },
         ),
       );
-    } finally {
       await errors?.finish();
+    } catch (error) {
+      // Without failed rows there is nothing to put in the place of an earlier file.
+      await (failed ? errors?.finish() : errors?.cut());
+      throw error;
     }
     notes.say(toSummary(finished));
   });
@@ -168,6 +182,45 @@ function checkTogether({ idempotencyKey, history }: Options): void {
   if (!history) {
     throw new UsageError(
       '--no-history does not go with --input: a list that is not recorded could be paid for twice',
+    );
+  }
+}
+
+/** Throws UsageError for a template that takes what no row has: it would be sent without it. */
+function checkTemplate(columns: readonly string[] | undefined, paths: readonly string[] | undefined): void {
+  const unknown =
+    columns && paths?.find((path) => !columns.includes(path) && !columns.includes(path.split('.')[0] ?? ''));
+  if (unknown === undefined) return;
+  throw new UsageError(
+    `--template: there is no column "${unknown}"`,
+    `The columns are ${columns?.join(', ').slice(0, 300)}.`,
+  );
+}
+
+/** The output of the same run, or what of it stands in another file. */
+function toResumed(resumed: Resumed | undefined, partAt: number | undefined, warn: (line: string) => void) {
+  const at = resumed?.at ?? partAt;
+  return resumed === undefined || at === undefined ? undefined : { at, warn };
+}
+
+/** Throws UsageError where one file would be written over another. */
+async function checkFiles({
+  input,
+  errors,
+  ...options
+}: Options & { readonly input: string }): Promise<void> {
+  const { isSameFile } = await import('../../output/file-sink.ts');
+  const output = fileOf(options);
+  const pairs = [
+    ['--errors', errors, '-o', output],
+    ['--errors', errors, '--input', input === '-' ? undefined : input],
+    ['-o', output, '--input', input === '-' ? undefined : input],
+  ] as const;
+  for (const [one, file, other, another] of pairs) {
+    if (file === undefined || another === undefined || !(await isSameFile(file, another))) continue;
+    throw new UsageError(
+      `${one} and ${other} are the same file, ${file}`,
+      'Name another file for one of them.',
     );
   }
 }

@@ -49,7 +49,9 @@ export async function runList<Kind extends AnswerKind>(
     return await withOperation(context, begun.operationId, (journal, operation) => {
       checkSameBuyer(shop, operation);
       const opened = operation.entries.find((entry) => entry.type === 'opened');
-      const resumed = order.terms.output === null ? undefined : { at: opened?.output_length };
+      // Another output begins anew: its rows are bought already.
+      const at = isSameOutput(operation, order.terms) ? opened?.output_length : undefined;
+      const resumed = order.terms.output === null ? undefined : { at };
       return goOnWith(shop, journal, order.open(resumed), {}, ({ delivery }) => into(journal)(delivery));
     });
   }
@@ -75,6 +77,7 @@ async function work<Kind extends AnswerKind>(
   const operationId = journal.operationId ?? '';
   const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
   let end: ListEnd;
+  let bought = 0;
   try {
     await checkLimit(shop, order, stored.bought());
     end = await workThrough(
@@ -85,10 +88,11 @@ async function work<Kind extends AnswerKind>(
       listener,
     );
   } finally {
+    bought = stored.bought();
     await stored.close();
   }
   const { counts, stop } = end;
-  if (stop !== undefined) throw toLeft(stop, counts, await delivery.cut(), operationId);
+  if (stop !== undefined) throw toLeft(stop, counts, bought, await delivery.cut(), operationId);
   await delivery.finish();
   const outcome = counts.failed > 0 ? 'partial' : 'complete';
   const leads = counts.done - counts.failed;
@@ -122,7 +126,8 @@ async function checkLimit<Kind extends AnswerKind>(
 /** What is written stays, and what is bought is here. */
 function toLeft(
   stop: LeadpipeError,
-  { done, failed }: ListCounts,
+  { done }: ListCounts,
+  bought: number,
   kept: string | undefined,
   operationId: string,
 ): LeadpipeError {
@@ -130,7 +135,7 @@ function toLeft(
   const { hint: _, facts: __, ...details } = stop.details;
   const known: ErrorDetails = {
     ...details,
-    charged: done > failed ? 'yes' : (details.charged ?? 'no'),
+    charged: bought > 0 ? 'yes' : (details.charged ?? 'no'),
     facts: { is: 'list_left', operationId, isOverLimit: stop.details.facts?.is === 'over_limit' },
     cause: stop,
   };
@@ -141,16 +146,18 @@ function toLeft(
 /** The latest run of the same list that has not come to its end, or whose rows did not all have an answer. */
 async function findUnfinished<Kind extends AnswerKind>(
   { connection, context }: Shop,
-  { kind, terms }: ListOrder<Kind>,
+  { kind, run, terms }: ListOrder<Kind>,
 ): Promise<StoredOperation | undefined> {
   const { state } = context.directories;
   const { operations } = await readOperations(state);
   const same = operations.findLast((operation) => {
     const [intent] = operation.entries;
     if (intent.command !== listKinds[kind] || intent.origin !== connection.origin) return false;
-    if (intent.output !== terms.output || comparable(intent.options) !== comparable(terms.options))
-      return false;
-    return isUnfinished(operation);
+    // Rows that are added to a file stand where this run has put them.
+    const isElsewhere = !isSameOutput(operation, terms) && (terms.options.append || intent.options.append);
+    if (isElsewhere || comparable(intent.options) !== comparable(terms.options)) return false;
+    // The rows of a named run are bought once, also when it has come to its end.
+    return run !== undefined || isUnfinished(operation);
   });
   if (same === undefined) return undefined;
   // What goes through a pipe can be another list: it does not wait for this one.
@@ -158,6 +165,15 @@ async function findUnfinished<Kind extends AnswerKind>(
   return isFree ? same : undefined;
 }
 
+/** Options that shape the output alone: the rows that are bought are the same. */
+const looks = ['format', 'columns', 'csv_raw', 'append', 'into', 'unordered'];
+
 function comparable(options: OutputTerms['options']): string {
-  return JSON.stringify(Object.entries(JSON.parse(JSON.stringify(options)) as object).sort());
+  const known = Object.entries(JSON.parse(JSON.stringify(options)) as object);
+  return JSON.stringify(known.filter(([name]) => !looks.includes(name)).sort());
+}
+
+function isSameOutput({ entries: [intent] }: StoredOperation, { output, options }: OutputTerms): boolean {
+  const shape = (of: OutputTerms['options']): string => JSON.stringify(looks.map((name) => of[name] ?? null));
+  return intent.output === output && shape(intent.options) === shape(options);
 }

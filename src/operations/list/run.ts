@@ -129,6 +129,7 @@ export async function workThrough<Kind extends AnswerKind>(
       error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error });
     wake();
     wakeReader();
+    for (const next of short.splice(0)) next();
   };
   const stopped = (): void => {
     stopWith(new StoppedError(stoppedBy(signal), 'stopped'));
@@ -292,13 +293,18 @@ export async function workThrough<Kind extends AnswerKind>(
     },
     (error: unknown) => stopWith(error),
   );
+  let canWrite = true;
   try {
     for (;;) {
-      const ready = takeReady(items, work.order);
+      const ready = canWrite ? takeReady(items, work.order) : [];
       if (ready.length > 0) {
         wakeReader();
-        await write(ready);
-      } else if (stop === undefined ? isRead && items.length === 0 : slots.used === 0) {
+        await write(ready).catch((error: unknown) => {
+          // What is under way is paid for: its answers are kept, though they can't be written.
+          canWrite = false;
+          stopWith(error);
+        });
+      } else if (stop === undefined ? isRead && items.length === 0 : underWay.size === 0) {
         return { counts, stop };
       } else {
         await new Promise<void>((resolve) => {
@@ -306,10 +312,6 @@ export async function workThrough<Kind extends AnswerKind>(
         });
       }
     }
-  } catch (error) {
-    if (!(error instanceof LeadpipeError)) throw error;
-    stopWith(error);
-    return { counts, stop };
   } finally {
     signal.removeEventListener('abort', stopped);
   }
@@ -339,11 +341,8 @@ function isOfRow(error: unknown): error is RequestError {
 
 function toFailed({ outcome, message, details }: RequestError): RowEnd {
   const { charged = 'maybe', requestId } = details;
-  return {
-    state: charged === 'no' && outcome !== 'unknown' ? 'failed' : 'unknown',
-    outcome,
-    message,
-    requestId,
-    charged,
-  };
+  if (charged === 'no' && outcome !== 'unknown')
+    return { state: 'failed', outcome, message, requestId, charged };
+  // The service has a request with this key: it is from an earlier run, whose answer is not here.
+  return { state: 'unknown', outcome, message, requestId, charged: charged === 'no' ? 'maybe' : charged };
 }
