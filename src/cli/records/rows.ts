@@ -122,7 +122,7 @@ export async function buyList<Kind extends AnswerKind>(
     let failed = false;
     let finished: FinishedList;
     try {
-      finished = await withProgress(context, options, (show) =>
+      finished = await withProgress(context, options, (show, pause) =>
         runList(
           shop,
           {
@@ -149,6 +149,8 @@ export async function buyList<Kind extends AnswerKind>(
           },
           {
             warn: notes.warn,
+            // Its line is not to stand in front of a row.
+            writing: () => (file === undefined && context.stdout.isTerminal ? pause() : undefined),
             goingOn: ({ operationId, entries: [intent] }) =>
               notes.say(
                 `Going on with the operation ${operationId} of ${intent.time.slice(0, 16).replace('T', ' ')}; what it has bought is not bought again.`,
@@ -156,6 +158,7 @@ export async function buyList<Kind extends AnswerKind>(
             progress: (counts, slots) => show((seconds) => toProgress(counts, slots, total, seconds)),
             failed(row, result) {
               failed = true;
+              pause();
               return tellFailed(row, result, notes.warn, errors);
             },
           },

@@ -43,7 +43,7 @@ export async function withSpinner<T>(
 export async function withProgress<T>(
   context: Context,
   options: ConnectionOptions,
-  work: (show: (label: (seconds: number) => string) => void) => Promise<T>,
+  work: (show: (label: (seconds: number) => string) => void, pause: () => void) => Promise<T>,
 ): Promise<T> {
   const { clock, stderr } = context;
   const { say } = createNotes(context, options);
@@ -61,7 +61,7 @@ export async function withProgress<T>(
     return await work((told) => {
       shown = told;
       spinner.update();
-    });
+    }, spinner.pause);
   } finally {
     cancel();
     await spinner.stop();
