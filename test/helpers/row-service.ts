@@ -10,6 +10,8 @@ export interface RowServiceOptions {
   /** Of 1: how often something goes wrong, before or after the request is carried out. */
   readonly faults?: number;
   readonly seed?: string;
+  /** Every answer is charged, and is no JSON. */
+  readonly garbled?: true;
   /** Credits of the account: 402 when they are used up. */
   readonly credits?: number;
 }
@@ -70,6 +72,10 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
       if (charged.has(key)) return refuse(response, 409, 'request_already_exists');
       if (charged.size >= credits) return refuse(response, 402, 'insufficient_credits');
       charged.set(key, body);
+      if (options.garbled) {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        return void response.end('<paid for>');
+      }
       if (luck < faults) return void request.socket.destroy();
       const { contact_type, objective } = JSON.parse(body);
       response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': `req_${requests}` });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
@@ -238,6 +238,20 @@ it('a list whose output can not be written keeps what it has bought, for another
   expect(service.charged.size).toBe(24);
   expect(service.refusals.get(409)).toBeUndefined();
   expect(read('out.csv').trimEnd().split('\r\n')).toHaveLength(25);
+});
+
+it('what came instead of an answer is kept', async () => {
+  await service.close();
+  service = await startRowService({ garbled: true });
+  env = { ...env, ...pointedAt(service.url) };
+  write('list.txt', 'Ada\n');
+  expect(await contacts('--input', 'list.txt')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('charged: yes'),
+  });
+  const operations = join(env.LEADPIPE_STATE_DIR ?? '', 'operations');
+  const [operation = ''] = readdirSync(operations);
+  expect(readFileSync(join(operations, operation, 'rows.jsonl'), 'utf8')).toContain('"brought":"<paid for>"');
 });
 
 it('the rows of a named run are not bought again, also when it has ended', async () => {

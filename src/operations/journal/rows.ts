@@ -28,6 +28,8 @@ export type RowEnd =
       readonly message: string;
       readonly requestId: string | undefined;
       readonly charged: Charged;
+      /** What came instead of an answer: it may hold what was paid for. */
+      readonly brought?: string | undefined;
     };
 
 /** The rows of a list, in one file that only grows. */
@@ -172,8 +174,8 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
         const kept = /[\n\r]/.test(answer) ? JSON.stringify(answer) : answer;
         return append(digest, 'answered', toCheckedLine('answered', objectOf([...about, ['answer', kept]])));
       }
-      const { outcome, message, charged } = ended;
-      const said = Object.entries({ outcome, message, charged });
+      const { outcome, message, charged, brought } = ended;
+      const said = Object.entries({ outcome, message, charged, ...(brought ? { brought } : {}) });
       const more = said.map(([name, value]) => [name, JSON.stringify(value)] as const);
       return append(digest, ended.state, toCheckedLine(ended.state, objectOf([...about, ...more])));
     },

@@ -342,10 +342,11 @@ function isOfRow(error: unknown): error is RequestError {
   return error instanceof RequestError && !stoppingFaults.includes(error.fault);
 }
 
-function toFailed({ outcome, message, details }: RequestError): RowEnd {
+function toFailed({ outcome, message, details, body }: RequestError): RowEnd {
   const { charged = 'maybe', requestId } = details;
   if (charged === 'no' && outcome !== 'unknown')
     return { state: 'failed', outcome, message, requestId, charged };
   // The service has a request with this key: it is from an earlier run, whose answer is not here.
-  return { state: 'unknown', outcome, message, requestId, charged: charged === 'no' ? 'maybe' : charged };
+  const mayBe = charged === 'no' ? 'maybe' : charged;
+  return { state: 'unknown', outcome, message, requestId, charged: mayBe, brought: body };
 }
