@@ -62,7 +62,7 @@ describe('what can follow', () => {
     [['extract', 'web2list', 'x', '--instruction', '@'], ['files']],
     [
       ['help', 'history', ''],
-      ['words', 'list', 'lists', 'show', 'resume', 'prune'],
+      ['words', 'list', 'lists', 'show', 'resume', 'prune', 'totals'],
     ],
     [['help', 'contact', ''], ['words']],
     [['nonsense', ''], ['words']],
