@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { type Client, requests } from '../../client.ts';
 import { wait } from '../../clock.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
-import { RequestError, StoppedError } from '../../transport/errors.ts';
-import type { Fault } from '../../transport/policy.ts';
+import { StoppedError } from '../../transport/errors.ts';
 import type { Request } from '../../transport/request.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
@@ -14,6 +12,7 @@ import type { RowEnd, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
 import { toOverLimit, type WorstCase } from '../spending.ts';
+import { isOfRow, keyOf, toFailed } from './row-request.ts';
 import { createSlots } from './slots.ts';
 
 /** What becomes of a row: how its request ended, or why it was never sent. */
@@ -69,20 +68,6 @@ interface Item {
   result?: RowResult;
 }
 
-/** What holds for every row, and not for one: nothing more is sent after it. */
-const stoppingFaults: readonly Fault[] = [
-  'unsent',
-  'proxy_credentials',
-  'proxy_refused',
-  'certificate',
-  'not_http',
-  'redirect',
-  'unauthenticated',
-  'forbidden',
-  'no_credits',
-  'not_enabled',
-  'undocumented',
-];
 /** How often a row that the service had no room for goes back to the others. */
 const mostTurns = 30;
 /** Rows that have changed, a line each. */
@@ -329,24 +314,4 @@ function takeReady(items: Item[], order: ListWork['order']): Item[] {
   const ready = items.filter(({ result }) => result !== undefined);
   if (ready.length > 0) items.splice(0, items.length, ...items.filter(({ result }) => result === undefined));
   return ready;
-}
-
-/** The same for the same row of the same list, wherever and however often it is sent. */
-function keyOf(base: string, endpoint: string, { number, body }: { number: number; body: string }): string {
-  const said = JSON.stringify([base, endpoint, number, body]);
-  return `lp-${createHash('sha256').update(said).digest('hex').slice(0, 40)}`;
-}
-
-/** Whether it went wrong for this row, and may go well for the next. */
-function isOfRow(error: unknown): error is RequestError {
-  return error instanceof RequestError && !stoppingFaults.includes(error.fault);
-}
-
-function toFailed({ outcome, message, details, body }: RequestError): RowEnd {
-  const { charged = 'maybe', requestId } = details;
-  if (charged === 'no' && outcome !== 'unknown')
-    return { state: 'failed', outcome, message, requestId, charged };
-  // The service has a request with this key: it is from an earlier run, whose answer is not here.
-  const mayBe = charged === 'no' ? 'maybe' : charged;
-  return { state: 'unknown', outcome, message, requestId, charged: mayBe, brought: body };
 }
