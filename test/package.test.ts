@@ -2,7 +2,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exitCodes } from '../src/cli/exit-codes.ts';
 import { bareEnvironment, temporaryFolder } from './helpers/run.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -48,13 +47,5 @@ describe('the package', () => {
     expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toMatch(
       /"resolved"|https?:\/\/registry/,
     );
-  });
-
-  it('has the exit codes of its README', () => {
-    const readme = readFileSync(join(root, 'README.md'), 'utf8');
-    const listed = [...readme.matchAll(/^\| ([\d, ]+) \|/gm)].flatMap(([, codes = '']) =>
-      codes.split(', ').map(Number),
-    );
-    expect(listed).toEqual(Object.values(exitCodes).map(({ code }) => code));
   });
 });

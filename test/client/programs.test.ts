@@ -16,9 +16,7 @@ beforeAll(async () => {
 afterAll(() => service.end());
 
 const fromReadme =
-  /^## In a program$[\s\S]*?^```js\n([\s\S]*?)^```/m.exec(
-    readFileSync(join(root, 'README.md'), 'utf8'),
-  )?.[1] ?? '';
+  /^```js\n([\s\S]*?)^```/m.exec(readFileSync(join(root, 'docs/programs.md'), 'utf8'))?.[1] ?? '';
 
 function write(name: string, text: string): string {
   const file = join(folder, name);

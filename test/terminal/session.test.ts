@@ -10,11 +10,11 @@ import { screenOf } from '../helpers/screen.ts';
 import { type SecretService, startSecretService } from '../helpers/secret-service.ts';
 
 /**
- * A session as a new user has it, from the package to the history, in a real shell on a real terminal. README shows
+ * A session as a new user has it, from the package to the history, in a real shell on a real terminal. docs/session.md shows
  * it; LEADPIPE_GOLDEN=update writes it there.
  */
 const root = join(import.meta.dirname, '../..');
-const readme = join(root, 'README.md');
+const readme = join(root, 'docs/session.md');
 const columns = 100;
 const hasParts = needs('bash', 'script', 'npm', 'dbus-daemon', 'dbus-send', 'gnome-keyring-daemon');
 
@@ -35,7 +35,7 @@ const steps: readonly (readonly [keys: string, until: RegExp])[] = [
   ['leadpipe history\r', /8\$ $/],
 ];
 
-describe.skipIf(!hasParts)('the session that README shows', () => {
+describe.skipIf(!hasParts)('the session that docs/session.md shows', () => {
   let secrets: SecretService;
   let service: ReturnType<typeof start>;
   let url = '';
