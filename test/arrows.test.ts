@@ -167,7 +167,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   os: ['connection/local-service.ts', 'files/folder-lock.ts'],
   readline: ['cli/commands/auth/prompt.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
-  v8: ['connection/local-service.ts'],
+  v8: ['connection/baseline-wasm.ts'],
 };
 
 /** What computes and tells nothing of the machine. */
@@ -302,9 +302,9 @@ describe('import arrows', () => {
       });
     expect(naming.sort()).toEqual([
       // Node's own options, and the ones that cost no loading of anything.
-      "src/connection/local-service.ts: '--liftoff-only'",
-      "src/connection/local-service.ts: '--no-wasm-dynamic-tiering'",
-      "src/connection/local-service.ts: '--no-wasm-tier-up'",
+      "src/connection/baseline-wasm.ts: '--liftoff-only'",
+      "src/connection/baseline-wasm.ts: '--no-wasm-dynamic-tiering'",
+      "src/connection/baseline-wasm.ts: '--no-wasm-tier-up'",
       "src/main.ts: '--version'",
     ]);
   });

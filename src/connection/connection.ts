@@ -10,6 +10,7 @@ import type { WaitListener } from '../transport/retry.ts';
 import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
+import { keepBaselineWasm } from './baseline-wasm.ts';
 import type { LocalOptions } from './local-service.ts';
 
 /** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
@@ -118,6 +119,7 @@ export async function withRoute<T>(
   work: (route: Route) => Promise<T>,
   start: RouteStart = {},
 ): Promise<T> {
+  keepBaselineWasm(context.nodeVersion, options.local === true);
   const profile = start.known?.profile ?? (await readProfile(context, options.profile));
   const { settings } = profile;
   // The keychain and the loading of what speaks to the network take their time side by side.
@@ -176,7 +178,7 @@ async function startLocal(
   const { openLocalService } = await import('./local-service.ts');
   const hints: string[] = [];
   const hint = (line: string): number => hints.push(line);
-  const local = await openLocalService(context, { port: 0, brief: true, hint, ...change });
+  const local = await openLocalService(context, { port: 0, hint, ...change });
   if (local.service.fictional) say('The local service answers with fictional leads.');
   const close = async (): Promise<void> => {
     await local.service.close();

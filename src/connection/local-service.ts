@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
 import {
@@ -17,8 +16,6 @@ import {
 } from '../local-service/server.ts';
 
 export interface LocalOptions {
-  /** For one command alone. */
-  readonly brief?: true;
   /** Shares no state with other runs, and leaves none. */
   readonly alone?: true;
   /** 0 takes any free one. */
@@ -31,9 +28,6 @@ export interface LocalOptions {
   readonly hint?: (line: string) => void;
 }
 
-/** What --liftoff-only means; flags set at run time do not imply one another. */
-const baselineOnly = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
-
 /** Starts the local service, over the state that all its runs share unless it is to be alone. Throws UsageError, LocalIoError, or that it is in use. */
 export async function openLocalService(
   context: Context,
@@ -42,10 +36,8 @@ export async function openLocalService(
   const stateDir = options.alone
     ? await mkdtemp(join(tmpdir(), 'leadpipe-'))
     : join(context.directories.state, 'local-service');
-  // SQLite is WebAssembly. Optimising it is not worth it for one command, and Node waits for that before it ends.
-  if (options.brief) for (const flag of baselineOnly) setFlagsFromString(flag);
   try {
-    const { set = [], brief: _, alone, ...rest } = options;
+    const { set = [], alone, ...rest } = options;
     const switches = toSwitches(set);
     const service = await startLocalService({
       ...rest,
