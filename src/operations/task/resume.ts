@@ -77,7 +77,7 @@ export async function resumeTask(
     throw tooOld(operationId);
   }
   if (outputLength !== undefined) await checkLast(directories.state, operation, toElsewhere(progress));
-  const list = await listOf(shop, operationId, intent, listener.warn);
+  const list = await listOf(shop, [operationId], intent, listener.warn);
   const open = openAgain(progress, { at: outputLength });
   let isOpen = false;
   try {

@@ -12,6 +12,7 @@ import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { kindOf, rowsOf } from '../../../operations/kinds.ts';
 import { unfinishedLists } from '../../../operations/list/unfinished.ts';
 import type { Shop } from '../../../operations/purchase.ts';
+import { isSearch, unfinishedSearches } from '../../../operations/search/chain.ts';
 import {
   isResumable,
   purchaseOf,
@@ -55,7 +56,7 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
   const command = new Command('resume')
     .summary('finish an interrupted run or wait')
     .description(
-      'Goes on with a `task run`, a `task wait` or a list (--input) that was interrupted, into the same file. Nothing is bought twice.',
+      'Goes on with a `task run`, a `task wait`, a list (--input) or a search that was interrupted, into the same file. Nothing is bought twice; of a search the rest is bought.',
     )
     .addArgument(
       new Argument('[operation-id]', 'as the interrupted command named it; else the latest unfinished one'),
@@ -83,6 +84,10 @@ async function runTaskResume(
   if (known !== undefined && list !== undefined) {
     const { runListAgain } = await import('../history/list-again.ts');
     return await runListAgain(context, list.row, known.entries[0], options);
+  }
+  if (known !== undefined && isSearch(known)) {
+    const { continueSearch } = await import('../search/continue.ts');
+    return await continueSearch(context, operationId, { ...withRouteOf(known, options), history: true });
   }
   await withOperation(context, operationId, async (journal, operation) => {
     checkResumable(operation);
@@ -173,9 +178,11 @@ function layoutOf(
 
 async function findLatest(context: Context, options: ResumeOptions): Promise<string | undefined> {
   const { operations, damages } = await readOperations(context.directories.state);
-  const [latest] = [...unfinishedTasks(operations), ...unfinishedLists(operations)].sort((a, b) =>
-    a.operationId < b.operationId ? 1 : -1,
-  );
+  const [latest] = [
+    ...unfinishedTasks(operations),
+    ...unfinishedLists(operations),
+    ...unfinishedSearches(operations),
+  ].sort((a, b) => (a.operationId < b.operationId ? 1 : -1));
   const { say, warn } = createNotes(context, options);
   for (const damage of damages) warn(toDamageLine(damage));
   if (latest === undefined) {
