@@ -84,6 +84,8 @@ export type Facts =
   | { readonly is: 'not_a_search'; readonly operationId: string }
   | { readonly is: 'continued'; readonly by: string }
   | { readonly is: 'search_complete'; readonly operationId: string }
+  /** By several operations, in their order. */
+  | { readonly is: 'search_completed'; readonly operationIds: readonly string[] }
   | { readonly is: 'continue_elsewhere'; readonly operationId: string }
   | { readonly is: 'damaged_leads' }
   | { readonly is: 'columns_unknown' }
@@ -170,6 +172,9 @@ export class ConfigurationError extends LeadpipeError {
 
 /** The `type` of an error: an output file is not as the earlier run left it. */
 export const outputChanged = 'output_changed';
+
+/** The `type` of an error: the last row of a file, to which rows are to be added, was never finished. */
+export const tornRow = 'torn_row';
 
 /** A file of this machine that can't be read or written. */
 export class LocalIoError extends LeadpipeError {

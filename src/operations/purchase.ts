@@ -145,6 +145,14 @@ export async function goOnWith<T>(
   );
 }
 
+/** What an operation bought is known only to the key and at the address that bought it. */
+export function isSameBuyer(
+  { connection }: Shop,
+  { operationId, entries: [{ origin, key_fingerprint }] }: StoredOperation,
+): boolean {
+  return origin === connection.origin && key_fingerprint === connection.fingerprint(operationId);
+}
+
 /** Throws ConfigurationError: what an operation bought is known only to the key and at the address that bought it. */
 export function checkSameBuyer(
   { connection }: Shop,

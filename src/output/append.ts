@@ -1,6 +1,8 @@
-import type { FileHandle } from 'node:fs/promises';
-import { LocalIoError, UsageError } from '../errors.ts';
-import { readFailure } from './write-failure.ts';
+import { type FileHandle, open } from 'node:fs/promises';
+import { LocalIoError, tornRow, UsageError } from '../errors.ts';
+import { codeOf } from '../files/error-code.ts';
+import { writeBeside } from './aside.ts';
+import { fail, readFailure } from './write-failure.ts';
 import type { Format } from './writer.ts';
 
 /** What will be added to an existing file. */
@@ -100,6 +102,53 @@ async function checkLines(handle: FileHandle, path: string, size: number): Promi
   return { length: size, lineEnd: '\n', before: line.length > 0 ? '\n' : '' };
 }
 
+/**
+ * Moves a last row that was never finished to a file beside, which `warn` is told, where it stands behind `from`: a run of ours
+ * began to write there. Returns whether it did. Throws LocalIoError.
+ */
+export async function moveTornRow(
+  path: string,
+  format: Format,
+  from: number,
+  warn: (line: string) => void,
+): Promise<boolean> {
+  const handle = await open(path, 'r+').catch((error) => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    return fail(path, error);
+  });
+  if (handle === undefined) return false;
+  try {
+    const { size } = await handle.stat();
+    const start = format === 'csv' ? await lastRowOf(handle, size) : await lastLineOf(handle, path, size);
+    if (start < from || start === size) return false;
+    const beside = await writeBeside(`${path}.torn`, await readAt(handle, start, size - start));
+    await handle.truncate(start);
+    await handle.sync();
+    warn(`the last row of ${path} was never finished; what there was of it is in ${beside} now`);
+    return true;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function lastLineOf(handle: FileHandle, path: string, size: number): Promise<number> {
+  return size - Buffer.byteLength(await lastLine(handle, path, size));
+}
+
+/** Where the row begins that no line end outside of quotes ends. */
+async function lastRowOf(handle: FileHandle, size: number): Promise<number> {
+  let quoted = false;
+  let start = 0;
+  for (let at = 0; at < size; at += blockSize) {
+    const block = await readAt(handle, at, Math.min(blockSize, size - at));
+    for (let i = 0; i < block.length; i++) {
+      if (block[i] === quote) quoted = !quoted;
+      else if (block[i] === newline && !quoted) start = at + i + 1;
+    }
+  }
+  return start;
+}
+
 /** What comes after the last line end. */
 async function lastLine(handle: FileHandle, path: string, size: number): Promise<string> {
   let tail: Buffer = Buffer.alloc(0);
@@ -123,6 +172,7 @@ export async function readAt(handle: FileHandle, position: number, length: numbe
 
 function torn(path: string, why: string): LocalIoError {
   return new LocalIoError(`cannot append to ${path}: ${why}`, {
+    type: tornRow,
     hint: 'repair or move the file, or write to another one',
     charged: 'no',
   });

@@ -5,6 +5,7 @@ import type { Context } from '../context.ts';
 import { LocalIoError, UsageError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
 import { type AppendTo, checkAppend } from './append.ts';
+import { setAside } from './aside.ts';
 import { changed, type FileSink, OpenFile, type Resumed } from './open-file.ts';
 import { statOrNothing, targetOf } from './target.ts';
 import { fail } from './write-failure.ts';
@@ -16,6 +17,11 @@ export interface FileSinkOptions {
   readonly resumed?: Resumed | undefined;
   /** What a run that is cut may put behind its rows, so that the file is valid: the bracket of an array. */
   readonly closing?: string | undefined;
+  /**
+   * Told that the rows of an earlier run, which stood in the .part, are in another file now. Whoever gives it knows that no
+   * other run is at work on this file; without it, a .part that is there is refused.
+   */
+  readonly aside?: ((line: string) => void) | undefined;
   /** To wait for the reader of a FIFO; without it there must be one. */
   readonly waiting?: Pick<Context, 'clock' | 'signal'> | undefined;
 }
@@ -31,7 +37,7 @@ const noFollow = constants.O_NOFOLLOW ?? 0;
  * @throws LocalIoError when it can't be written; UsageError when it is a directory, or can't be appended to.
  */
 export async function createFileSink(path: string, options: FileSinkOptions = {}): Promise<FileSink> {
-  const { append, resumed, closing } = options;
+  const { append, aside, resumed, closing } = options;
   const existing = await statOrNothing(path);
   if (existing?.isDirectory()) {
     throw new UsageError(`cannot write ${path}: it is a directory`, 'Name a file.');
@@ -47,7 +53,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   const isThere = (await statOrNothing(part)) !== undefined;
   const handle =
     resumed === undefined || (!isThere && !resumed.at)
-      ? await openNew(path, part, named)
+      ? await openNew(path, part, named, aside)
       : await openAgain(part, named, resumed.at);
   if (existing !== undefined) await handle.chmod(existing.mode & 0o777).catch(() => undefined);
   const { size } = await handle.stat();
@@ -107,13 +113,20 @@ async function openForAppend(
   }
 }
 
-async function openNew(path: string, part: string, named: string): Promise<FileHandle> {
+async function openNew(
+  path: string,
+  part: string,
+  named: string,
+  aside: FileSinkOptions['aside'],
+): Promise<FileHandle> {
   try {
     return await open(part, 'wx');
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') return fail(path, error);
-    throw isThere(named, error);
+    if (aside === undefined) throw isThere(named, error);
   }
+  await setAside(part, named, aside);
+  return await openNew(path, part, named, undefined);
 }
 
 /** `length` is undefined where the earlier run may not have made the .part. */

@@ -1,9 +1,9 @@
-import { type FileHandle, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LocalIoError, outputChanged } from '../errors.ts';
-import { codeOf } from '../files/error-code.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { type AppendTo, checkAppend, readAt } from './append.ts';
+import { writeBeside } from './aside.ts';
 import type { Sink } from './sink.ts';
 import { fail, writeFailure } from './write-failure.ts';
 
@@ -123,8 +123,14 @@ export class OpenFile implements FileSink {
     const { part, path } = this.#options;
     if (part !== undefined) await this.settle();
     await this.sync();
+    const isOurs = part === undefined || (await this.#isAt(part.at));
     await this.#close();
     if (part === undefined) return;
+    if (!isOurs) {
+      throw changed(
+        `${part.named} was moved or replaced while this run was writing it; ${path} is as it was`,
+      );
+    }
     try {
       await rename(part.at, part.target);
     } catch (error) {
@@ -148,8 +154,16 @@ export class OpenFile implements FileSink {
   }
 
   async discard(): Promise<void> {
+    const { part } = this.#options;
+    const isOurs = part !== undefined && (await this.#isAt(part.at));
     await this.#close();
-    if (this.#options.part !== undefined) await rm(this.#options.part.at, { force: true });
+    if (isOurs) await rm(part.at, { force: true });
+  }
+
+  /** Whether the file of this name is still the one that was opened: another run may have put it aside. */
+  async #isAt(path: string): Promise<boolean> {
+    const [ours, there] = await Promise.all([this.#handle.stat(), lstat(path).catch(() => undefined)]);
+    return ours.ino === there?.ino && ours.dev === there.dev;
   }
 
   async #close(): Promise<void> {
@@ -208,17 +222,4 @@ export class OpenFile implements FileSink {
 /** The error of a file that is not as the earlier run left it. */
 export function changed(message: string, cause?: unknown): LocalIoError {
   return new LocalIoError(message, { type: outputChanged, ...(cause === undefined ? {} : { cause }) });
-}
-
-/** Puts bytes into a file that was not there before; returns its name. */
-async function writeBeside(part: string, bytes: Buffer): Promise<string> {
-  for (let number = 1; ; number++) {
-    const path = `${part}.${number}`;
-    try {
-      await writeFile(path, bytes, { flag: 'wx', flush: true });
-      return path;
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') return fail(path, error);
-    }
-  }
 }

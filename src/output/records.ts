@@ -18,6 +18,8 @@ export interface RecordOptions {
   readonly append: boolean;
   /** The file of an earlier run that this one goes on with. */
   readonly resumed: Resumed | undefined;
+  /** As in `FileSinkOptions`. */
+  readonly aside?: ((line: string) => void) | undefined;
   /** CSV as it came: formulas and control characters too. */
   readonly csvRaw: boolean;
   /** Columns of the terminal; undefined where there is none. */
@@ -92,10 +94,10 @@ export async function openRecords(
 async function openFile(
   waiting: Pick<Context, 'signal' | 'clock' | 'random'>,
   file: string,
-  { append, csvRaw, format, layout, resumed }: RecordOptions,
+  { append, aside, csvRaw, format, layout, resumed }: RecordOptions,
 ): Promise<FileSink> {
   const { createFileSink } = await import('./file-sink.ts');
-  const options = { resumed, waiting };
+  const options = { aside, resumed, waiting };
   if (!append)
     return await createFileSink(file, { ...options, ...(format === 'json' ? { closing: arrayEnd } : {}) });
   if (typeof layout === 'function') {

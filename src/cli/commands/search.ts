@@ -19,6 +19,7 @@ import {
 } from '../options/entity-search.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
 import { createListener, type PurchaseOptions, toOrder, toShop } from '../records/orders.ts';
+import { fileOf } from '../records/record-output.ts';
 
 export interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
   readonly exitStatus?: true;
@@ -80,13 +81,15 @@ async function runSearch(
   checkStreamEntityType(entityType);
   const input = await readEntitySearchInput(context, objective, options);
   const request = toEntitySearchRequest(entityType, input, inputNames);
-  const end = await withConnection(context, options, (connection) =>
-    buySearch(
-      toShop(context, options, connection),
-      { ...toOrder(context, options, connection, 'search', request), list: toListTerms(options) },
-      createSearchListener(context, options),
-    ),
-  );
+  const end = await withConnection(context, options, async (connection) => {
+    const shop = toShop(context, options, connection);
+    const order = { ...toOrder(context, options, connection, 'search', request), list: toListTerms(options) };
+    if (options.dryRun || fileOf(options) === undefined) {
+      return await buySearch(shop, order, createSearchListener(context, options));
+    }
+    const { searchIntoFile } = await import('./search/again.ts');
+    return await searchIntoFile(context, options, shop, order);
+  });
   if (end !== undefined && end.leads === end.excluded && options.exitStatus) throw toNothingFound(end);
 }
 

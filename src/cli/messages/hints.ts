@@ -81,6 +81,8 @@ const hints: Hints = {
   not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
   continued: ({ by }) => `Continue that one: leadpipe search --continue ${by}`,
   search_complete: ({ operationId }) => `Print it again: leadpipe history show ${operationId}`,
+  search_completed: ({ operationIds }) =>
+    `Print all of it again: ${operationIds.map((id) => `leadpipe history show ${id}`).join('; ')}`,
   continue_elsewhere: ({ operationId }) =>
     `Nothing was sent. To go on in another file, with all of its leads: leadpipe search --continue ${operationId} -o <file>`,
   damaged_leads: () => 'What can be read of it: leadpipe history show; leadpipe has changed nothing.',

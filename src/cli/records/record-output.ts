@@ -2,10 +2,12 @@ import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { Delivery } from '../../operations/delivery.ts';
+import { holdingOutput } from '../../operations/held-output.ts';
 import { type Layout, type LayoutOf, pathLayout } from '../../output/columns.ts';
 import type { Resumed } from '../../output/open-file.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
+import { createNotes } from '../messages/notes.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { colorOf } from './color.ts';
 
@@ -17,6 +19,8 @@ export interface Printed {
   readonly settings: { readonly format?: Format };
   /** The file of an earlier run that this one goes on with. */
   readonly resumed?: Resumed | undefined;
+  /** Whether this run has made sure already that no other writes the file. */
+  readonly held?: boolean;
 }
 
 const extensions: Readonly<Record<string, Format>> = {
@@ -26,7 +30,7 @@ const extensions: Readonly<Record<string, Format>> = {
   '.json': 'json',
 };
 
-type OutputOptions = RecordOptions & Pick<ConnectionOptions, 'color'>;
+type OutputOptions = RecordOptions & Pick<ConnectionOptions, 'color' | 'jsonErrors'>;
 
 /** Pure: `-f`, then the extension of `-o`, then the profile, then table for a terminal and jsonl for the rest. */
 export function toFormat(
@@ -51,9 +55,24 @@ export function checkRecordOptions(options: RecordOptions): void {
 /**
  * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
  * nothing; when `work` returns without a cut, everything is there and the file of `-o` appears; when it throws, what
- * arrived stays in `<file>.part`. Throws what `work` throws, LocalIoError and UsageError.
+ * arrived stays in `<file>.part`. What another run has left there is put aside. Throws `temporary` where another run is at
+ * work on the file, what `work` throws, LocalIoError and UsageError.
  */
 export async function withOutput<T>(
+  context: Context,
+  options: OutputOptions,
+  printed: Printed,
+  work: (output: Delivery) => Promise<T>,
+): Promise<T> {
+  const file = fileOf(options);
+  // Runs that add rows to one file may do so side by side.
+  if (file === undefined || options.append || printed.held) {
+    return await withOpened(context, options, printed, work);
+  }
+  return await holdingOutput(context, file, () => withOpened(context, options, printed, work));
+}
+
+async function withOpened<T>(
   context: Context,
   options: OutputOptions,
   { shape, layout, settings, resumed }: Printed,
@@ -72,6 +91,7 @@ export async function withOutput<T>(
     file,
     append: options.append === true,
     resumed,
+    aside: createNotes(context, options).warn,
     csvRaw: options.csvRaw === true,
     width: widthOf(context),
     color: onTerminal && colorOf(context, context.stdout, options.color),

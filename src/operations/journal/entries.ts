@@ -52,6 +52,8 @@ export type JournalEntry =
       /** How many of these leads were dropped here. Positions and counts are the service's, and count them. */
       readonly excluded?: number;
     }
+  /** All of the task is read again into a new file: what was read before does not count. */
+  | { readonly type: 'restarted'; readonly options: Intent['options'] }
   /** The output is open, and no row has been written: what is in front of this length is not ours. */
   | { readonly type: 'opened'; readonly output_length: number }
   /** All of the output is on the disk, but perhaps not under its name. */

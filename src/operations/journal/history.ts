@@ -180,9 +180,10 @@ function toCharged(entries: StoredOperation['entries'], brought: number): Charge
 
 function toPageCount(entries: readonly JournalEntry[]): number | null {
   const pages = entries.filter((entry) => entry.type === 'page');
-  return pages.length === 0
-    ? null
-    : pages.reduce((sum, { count, excluded = 0 }) => sum + count - excluded, 0);
+  if (pages.length === 0) return null;
+  // A page that was read again counts once.
+  const counts = new Map(pages.map(({ pts, count, excluded = 0 }) => [pts, count - excluded]));
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
 /** What it is about stands beside the name, as the user gave it. */

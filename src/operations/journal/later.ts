@@ -1,4 +1,4 @@
-import { type ErrorDetails, LocalIoError } from '../../errors.ts';
+import { type ErrorDetails, LocalIoError, outputChanged } from '../../errors.ts';
 import { readOperations, type StoredOperation } from './journal.ts';
 
 /** Throws LocalIoError, with these details: to go on would change or replace rows of a later operation. */
@@ -12,6 +12,7 @@ export async function checkLast(
   if (later === undefined) return;
   const { output } = operation.entries[0];
   throw new LocalIoError(`${output} has rows of the later operation ${later.operationId}`, {
+    type: outputChanged,
     charged: 'no',
     ...details,
   });

@@ -38,7 +38,8 @@ export async function withOperation<T>(
       await journal.close();
     }
   } catch (error) {
-    throw error instanceof LeadpipeError ? error.with({ operationId }) : error;
+    // A purchase that goes on with it has an operation of its own.
+    throw error instanceof LeadpipeError ? error.with({ operationId, ...error.details }) : error;
   }
 }
 

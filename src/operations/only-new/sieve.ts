@@ -51,17 +51,20 @@ export async function toListed<Kind extends 'search' | 'task run'>(
   };
 }
 
-/** The list of an operation that is gone on with; what itself has delivered is no reason to leave anything out. Throws LocalIoError. */
+/**
+ * The list of an operation that is gone on with. What it has delivered itself, or what it is the rest of, is no reason to leave
+ * anything out: `operationIds` are theirs. Throws LocalIoError.
+ */
 export async function listOf(
   shop: Shop,
-  operationId: string,
+  operationIds: readonly string[],
   { list: name, asked }: Intent,
   damaged: Damaged,
 ): Promise<RunOfList | undefined> {
   if (name === undefined) return undefined;
   if (asked === undefined) return { name, known: nothingKnown };
   const lines = await readLines(shop, name, damaged);
-  return { name, known: toKnown(lines.filter(({ operation_id }) => operation_id !== operationId)) };
+  return { name, known: toKnown(lines.filter(({ operation_id }) => !operationIds.includes(operation_id))) };
 }
 
 async function readLines(

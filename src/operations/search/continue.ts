@@ -1,31 +1,92 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
-import type { OpenDelivery } from '../delivery.ts';
-import { folderOf, type Journal, readOperation, type StoredOperation } from '../journal/journal.ts';
+import type { Delivery, OpenDelivery } from '../delivery.ts';
+import {
+  folderOf,
+  type Intent,
+  type Journal,
+  readOperations,
+  type StoredOperation,
+} from '../journal/journal.ts';
 import { checkLast } from '../journal/later.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../journal/leads.ts';
+import type { Known } from '../only-new/identity.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
 import type { Shop } from '../purchase.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
+import { chainFrom, chainTo, isComplete } from './chain.ts';
 import type { SearchEnd } from './cut.ts';
-import { type EarlierSearch, toContinuedRequest, toEarlierSearch } from './earlier.ts';
+import { checkLeft, type EarlierSearch, toContinuedRequest, toEarlierSearch } from './earlier.ts';
 
-/** What is left of a search that was cut. */
+/** What is left of a search that was cut or killed. */
 export interface RestOfSearch {
   readonly operation: StoredOperation;
-  readonly earlier: EarlierSearch;
-  /** What it brought and delivered, as it is stored here. */
+  /** Itself, and before it the searches that it is the rest of. */
+  readonly chain: readonly EarlierSearch[];
+  readonly intent: Intent;
+  /** What all of them brought and delivered, as it is stored here. */
   readonly brought: readonly JsonText[];
-  /** A new search for the rest only. */
-  readonly request: EntitySearchRequest;
+  /** How many of these are its own, not those of the searches before it. */
+  readonly own: number;
+  /** Whether that is all of it: stored leads are removed after some days. */
+  readonly isKept: boolean;
+  /** How many the service has sent: those that were dropped, and those that are not here any more, too. */
+  readonly arrived: number;
+  /** How many of those that are here are certainly in the output, and its length with them; undefined where that is not known. */
+  readonly counted: number;
+  readonly outputLength: number | undefined;
+  /** A new search for the rest only; undefined where everything that was asked for has arrived. */
+  readonly request: EntitySearchRequest | undefined;
 }
+
+/**
+ * Where the rows of the earlier search stand: in the .part, which is written again from what is stored (what stands there
+ * already stays); at the end of a file, where the rest is added; somewhere in that file or nowhere, since others have changed
+ * it; or in another place.
+ */
+export type Standing = 'part' | 'added' | 'lost' | 'elsewhere';
 
 /** Throws UsageError for what can't be continued; ConfigurationError for damaged leads, LocalIoError. */
 export async function readRest(stateDir: string, operation: StoredOperation): Promise<RestOfSearch> {
-  const earlier = toEarlierSearch(await withoutUnbegun(stateDir, operation));
-  const { brought, dropped } = await broughtBy(folderOf(stateDir, operation.operationId));
-  return { operation, earlier, brought, request: toContinuedRequest(earlier, brought, dropped) };
+  const { operations } = await readOperations(stateDir);
+  checkLeft(operation, chainFrom(operation, operations));
+  return await readChain(stateDir, chainTo(operation, operations));
+}
+
+/**
+ * As `readRest`, of a search with those that it is the rest of. `asked` is what is searched for now, where that is not the
+ * same to the letter. Throws ConfigurationError for damaged leads, LocalIoError, UsageError.
+ */
+export async function readChain(
+  stateDir: string,
+  operations: readonly StoredOperation[],
+  asked?: EntitySearchRequest,
+): Promise<RestOfSearch> {
+  const chain = operations.map(toEarlierSearch);
+  const parts = await Promise.all(
+    operations.map(({ operationId }) => broughtBy(folderOf(stateDir, operationId))),
+  );
+  const [operation, last] = [operations.at(-1), chain.at(-1)];
+  if (operation === undefined || last === undefined) throw new Error('a chain of searches without any');
+  const before = parts.slice(0, -1).reduce((sum, { brought }) => sum + brought.length, 0);
+  const arrived = parts.map((part, at) => ({
+    ...part,
+    leadsSearchId: chain[at]?.leadsSearchId,
+    sent: Math.max(part.brought.length + part.dropped, chain[at]?.sent ?? 0),
+  }));
+  return {
+    operation,
+    chain,
+    intent: last.intent,
+    own: parts.at(-1)?.brought.length ?? 0,
+    brought: parts.flatMap(({ brought }) => brought),
+    isKept: arrived.every(({ brought, dropped, sent }) => brought.length + dropped >= sent),
+    arrived: arrived.reduce((sum, { sent }) => sum + sent, 0),
+    counted: before + last.counted,
+    outputLength: last.outputLength,
+    request: toContinuedRequest(asked ?? (chain[0] ?? last).request, arrived),
+  };
 }
 
 /**
@@ -33,8 +94,7 @@ export async function readRest(stateDir: string, operation: StoredOperation): Pr
  * with.
  */
 export async function checkSameOutput(stateDir: string, rest: RestOfSearch): Promise<void> {
-  const { operation, earlier, brought } = rest;
-  const { intent, outputLength } = earlier;
+  const { operation, intent, brought, outputLength } = rest;
   const facts = { is: 'continue_elsewhere', operationId: operation.operationId } as const;
   // Rows that are added leave the others where they are; a .part replaces them.
   if (intent.options.append !== true) return await checkLast(stateDir, operation, { facts });
@@ -45,58 +105,105 @@ export async function checkSameOutput(stateDir: string, rest: RestOfSearch): Pro
   });
 }
 
+/** What is told of a search that is gone on with. */
+export interface RestListener extends SearchListener {
+  /** The output is open, and the rest is about to be bought. */
+  goingOn(): void;
+}
+
 /**
  * Goes on where a search was cut, by a new search, which is a new purchase. Into the same output come the rows that it does
  * not hold yet, and into another one all of them. Throws as `buySearch`.
  */
 export async function buyRest(
   shop: Shop,
-  { operation: { operationId }, earlier, brought }: RestOfSearch,
+  rest: RestOfSearch,
   earlierJournal: Journal,
-  order: SearchOrder & { readonly intoSame: boolean },
-  listener: SearchListener,
+  order: SearchOrder & { readonly standing: Standing },
+  listener: RestListener,
 ): Promise<SearchEnd | undefined> {
-  const { list: name, asked } = earlier.intent;
-  const { known = nothingKnown } = (await listOf(shop, operationId, earlier.intent, listener.warn)) ?? {};
+  const { operation, intent, brought } = rest;
+  const known = await knownOf(shop, rest, listener.warn);
   const open: OpenDelivery = (work) =>
     order.open(async (delivery) => {
-      // A file of its own is whole only with all of them; on standard output they stand already.
-      const counted = order.intoSame || delivery.file === undefined ? earlier.counted : 0;
-      // Another run of the list may have delivered some of them since.
-      const missing = newOf(brought.slice(counted), known);
-      if (missing.length > 0) await delivery.write(missing);
-      await delivery.settle();
-      await delivery.sync();
+      await writeBrought(rest, order.standing, known, delivery);
       return await work(delivery);
     });
-  const list = { name, onlyNew: asked !== undefined };
+  const list = { name: intent.list, onlyNew: intent.asked !== undefined };
   try {
     return await buySearch(shop, { ...order, open, list }, listener, {
       brought,
       async before(by) {
+        listener.goingOn();
         if (by !== undefined) await earlierJournal.append({ type: 'continued', operation_id: by });
       },
     });
   } catch (error) {
     if (!(error instanceof LeadpipeError) || error.details.type !== outputChanged) throw error;
+    const { operationId } = operation;
     throw error.with({ charged: 'no', facts: { is: 'continue_elsewhere', operationId } });
   }
 }
 
-/** The operation without the continuations that were killed before anything was sent for them. */
-async function withoutUnbegun(
-  stateDir: string,
-  { operationId, entries: [intent, ...rest] }: StoredOperation,
-): Promise<StoredOperation> {
-  const begun = await Promise.all(
-    rest.map(async (entry) => {
-      if (entry.type !== 'continued') return true;
-      // One that can't be read may have been sent.
-      const by = await readOperation(stateDir, entry.operation_id).catch(() => 'unreadable' as const);
-      return by === 'unreadable' || by?.entries.some(({ type }) => type === 'sent') === true;
-    }),
-  );
-  return { operationId, entries: [intent, ...rest.filter((_, index) => begun[index])] };
+/** Everything has arrived: what its output lacks is written, and nothing is bought. Throws LocalIoError. */
+export async function finishSearch(
+  shop: Shop,
+  rest: RestOfSearch,
+  journal: Journal,
+  { open, standing }: Pick<SearchOrder, 'open'> & { readonly standing: Standing },
+  warn: (line: string) => void,
+): Promise<void> {
+  const { operation, own } = rest;
+  const known = await knownOf(shop, rest, warn);
+  await open(async (delivery) => {
+    await writeBrought(rest, standing, known, delivery);
+    if (isComplete(operation)) return;
+    const terminal = { state: null, ready_count: null, charged: 'yes', leads: own } as const;
+    await journal.append({ type: 'terminal', outcome: 'complete', ...terminal });
+  });
+}
+
+/**
+ * Completes the rows of a search in the file that it adds to, so that others can be added behind them. Throws LocalIoError,
+ * with the type `outputChanged` where what stands there is not what it wrote.
+ */
+export async function completeRows(rest: RestOfSearch, journal: Journal, open: OpenDelivery): Promise<void> {
+  const { chain, own } = rest;
+  await open(async (delivery) => {
+    await writeBrought(rest, 'added', nothingKnown, delivery);
+    await journal.append({
+      type: 'batch',
+      delivered: own,
+      leads_search_id: chain.at(-1)?.leadsSearchId ?? null,
+      request_id: null,
+      output_length: (await delivery.sync()) ?? null,
+    });
+  });
+}
+
+async function writeBrought(
+  { brought, counted }: RestOfSearch,
+  standing: Standing,
+  known: Known,
+  delivery: Delivery,
+): Promise<void> {
+  // Another run of the list may have delivered some of them since. On standard output they stand already.
+  const all = delivery.file !== undefined && standing === 'elsewhere';
+  const [sure, unsure] = all ? [[], brought] : [brought.slice(0, counted), brought.slice(counted)];
+  const missing = [...(standing === 'part' ? sure : []), ...newOf(unsure, known)];
+  if (missing.length > 0) await delivery.write(missing);
+  await delivery.settle();
+  await delivery.sync();
+}
+
+/** What other runs of the list have delivered. */
+async function knownOf(
+  shop: Shop,
+  { chain, intent }: RestOfSearch,
+  warn: (line: string) => void,
+): Promise<Known> {
+  const ids = chain.map(({ operationId }) => operationId);
+  return (await listOf(shop, ids, intent, warn))?.known ?? nothingKnown;
 }
 
 /** Throws ConfigurationError for a damaged one: to go on without some of them would pass for all. */

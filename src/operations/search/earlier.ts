@@ -6,10 +6,11 @@ import { checkBody } from '../../requests/entity-search.ts';
 import { wireNames } from '../../requests/input-names.ts';
 import { checkList } from '../../requests/within-limits.ts';
 import type { Intent, StoredOperation } from '../journal/journal.ts';
-import { kindOf } from '../kinds.ts';
+import { isComplete, isSearch } from './chain.ts';
 
-/** A search that did not end well, as its journal has it. */
+/** A search as its journal has it. */
 export interface EarlierSearch {
+  readonly operationId: string;
   readonly intent: Intent;
   /** What was asked for, before anything was left out of it. */
   readonly request: EntitySearchRequest;
@@ -21,22 +22,37 @@ export interface EarlierSearch {
   readonly outputLength: number | undefined;
 }
 
-/** Pure. Throws UsageError for what can't be continued: another command, or a search that is whole or was continued. */
-export function toEarlierSearch({ operationId, entries }: StoredOperation): EarlierSearch {
-  const [intent] = entries;
-  if (kindOf(intent.command)?.goesOn !== 'continue' || intent.body === undefined) {
+/**
+ * Throws UsageError for what can't be continued: another command, or a search that is whole or was continued. `chain` is the
+ * search, with those that went on with it.
+ */
+export function checkLeft(operation: StoredOperation, chain: readonly StoredOperation[]): void {
+  const { operationId } = operation;
+  if (!isSearch(operation)) {
     throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
   }
-  const next = entries.find((entry) => entry.type === 'continued');
-  if (next !== undefined) {
-    throw new UsageError(`${operationId} was continued already, by ${next.operation_id}`, {
-      is: 'continued',
-      by: next.operation_id,
-    });
-  }
-  if (entries.some((entry) => entry.type === 'terminal' && entry.outcome === 'complete')) {
+  if (isComplete(operation)) {
     throw new UsageError(`${operationId} is complete`, { is: 'search_complete', operationId });
   }
+  const last = chain.at(-1) ?? operation;
+  if (last.operationId === operationId) return;
+  if (isComplete(last)) {
+    const others = chain.slice(1).map((one) => one.operationId);
+    throw new UsageError(`${operationId} is complete: ${others.join(', ')} brought the rest`, {
+      is: 'search_completed',
+      operationIds: [operationId, ...others],
+    });
+  }
+  const next = chain[1]?.operationId ?? '';
+  throw new UsageError(`${operationId} was continued already, by ${next}`, {
+    is: 'continued',
+    by: last.operationId,
+  });
+}
+
+/** Pure. */
+export function toEarlierSearch({ operationId, entries }: StoredOperation): EarlierSearch {
+  const [intent] = entries;
   const places = entries.filter((entry) => entry.type === 'opened' || entry.type === 'batch');
   // Where a length could not be had, an earlier one holds.
   const counted = places.findLast((place) => place.output_length !== null) ?? places.at(-1);
@@ -44,8 +60,9 @@ export function toEarlierSearch({ operationId, entries }: StoredOperation): Earl
   const { delivered = 0, excluded = 0 } = batches.at(-1) ?? {};
   const created = entries.find((entry) => entry.type === 'created');
   return {
+    operationId,
     intent,
-    request: JSON.parse(intent.asked ?? intent.body) as EntitySearchRequest,
+    request: JSON.parse(intent.asked ?? intent.body ?? '{}') as EntitySearchRequest,
     leadsSearchId:
       created?.leads_search_id ??
       batches.findLast((batch) => batch.leads_search_id !== null)?.leads_search_id ??
@@ -56,25 +73,30 @@ export function toEarlierSearch({ operationId, entries }: StoredOperation): Earl
   };
 }
 
+/** What a search has brought: leads that are here, and those that were dropped. */
+export interface Arrived {
+  readonly leadsSearchId: string | undefined;
+  readonly brought: readonly JsonText[];
+  readonly sent: number;
+}
+
 /**
- * Pure: a new search for the rest, without what the earlier one brought: by its ID, and by name where the service never
- * said its ID. `brought` is what of it is here, beside `dropped` leads. Throws UsageError when nothing is left to ask for, or an exclusion list is full.
+ * Pure: a new search for the rest, without what earlier ones brought: by their IDs, and by name where the service never said
+ * one. Undefined when nothing is left to ask for. Throws UsageError where an exclusion list is full.
  */
 export function toContinuedRequest(
-  { request, leadsSearchId, sent }: EarlierSearch,
-  brought: readonly JsonText[],
-  dropped: number,
-): EntitySearchRequest {
-  const rest = (request.limit ?? limits.entityLimit.default) - Math.max(brought.length + dropped, sent);
-  if (rest <= 0) throw new UsageError('all leads that the search asked for have arrived');
-  const serviceLeads = [
-    ...(request.dedup_service_leads ?? []),
-    ...(leadsSearchId === undefined ? [] : [leadsSearchId]),
-  ];
-  const names =
-    leadsSearchId === undefined
-      ? brought.flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? [])
-      : [];
+  request: EntitySearchRequest,
+  arrived: readonly Arrived[],
+): EntitySearchRequest | undefined {
+  const sent = arrived.reduce((sum, one) => sum + one.sent, 0);
+  const rest = (request.limit ?? limits.entityLimit.default) - sent;
+  if (rest <= 0) return undefined;
+  const ids = arrived.flatMap(({ leadsSearchId }) => leadsSearchId ?? []);
+  const names = arrived
+    .filter(({ leadsSearchId }) => leadsSearchId === undefined)
+    .flatMap(({ brought }) => brought)
+    .flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? []);
+  const serviceLeads = [...(request.dedup_service_leads ?? []), ...ids];
   const customLeads = [...new Set([...(request.dedup_custom_leads ?? []), ...names])];
   const continued = {
     ...request,

@@ -1,55 +1,66 @@
 import { requests } from '../../client.ts';
-import { ConfigurationError, type LeadpipeError, LocalIoError } from '../../errors.ts';
+import type { LeadpipeError } from '../../errors.ts';
 import { readOperations, type StoredOperation } from '../journal/journal.ts';
-import type { Order, Shop } from '../purchase.ts';
+import { isSameBuyer, type Order, type Shop } from '../purchase.ts';
 import { toTaskProgress, unfinishedTasks } from './progress.ts';
 
-/** Asked about the output that is wanted, and told of what stands in the way of an answer. */
+/** Asked about the output that is wanted, and told of what can't be read. */
 export interface EarlierListener {
-  /** Whether rows of an unfinished run stand beside it. */
-  hasPart(): Promise<boolean>;
+  /** Whether this is the same file. */
+  isSame(output: string): Promise<boolean>;
   damaged(error: LeadpipeError): void;
 }
 
+/** An unfinished run that is gone on with. */
+export interface EarlierRun {
+  readonly operation: StoredOperation;
+  /** Whether its file was begun with other columns, or in another format. */
+  readonly isOtherForm: boolean;
+}
+
 /**
- * The unfinished run of the same purchase into the same file, which is gone on with instead of buying again. Throws
- * LocalIoError where the file, which the user calls `named`, is the unfinished one of another run; ConfigurationError where
- * it may be that of one which can't be read. What else can't be read is no reason to stop.
+ * The unfinished run of the same purchase into the same file, which is gone on with instead of buying again; undefined where
+ * there is none. What can't be read is no reason to stop. Throws LocalIoError.
  */
 export async function findEarlierRun(
-  { connection, context }: Shop,
-  { body, idempotencyKey, keep, list, terms: { output, options } }: Order<'task run'>,
-  named: string,
-  listener: EarlierListener,
-): Promise<StoredOperation | undefined> {
-  if (!keep || output === null) return undefined;
-  const { operations, damages } = await readOperations(context.directories.state);
-  const earlier = unfinishedTasks(operations).find(({ entries: [intent] }) => intent.output === output);
-  for (const damage of damages) listener.damaged(damage);
-  if (earlier === undefined) {
-    if (damages[0] !== undefined && !options.append && (await listener.hasPart())) {
-      throw toPerhapsTheirs(named, damages[0]);
+  shop: Shop,
+  order: Order<'task run'>,
+  { isSame, damaged }: EarlierListener,
+): Promise<EarlierRun | undefined> {
+  const { keep, terms } = order;
+  if (!keep || terms.output === null) return undefined;
+  const { operations, damages } = await readOperations(shop.context.directories.state);
+  for (const damage of damages) damaged(damage);
+  const unfinished = unfinishedTasks(operations);
+  for (const operation of operations.toReversed()) {
+    const [{ output, options }, ...rest] = operation.entries;
+    const isLeft = unfinished.includes(operation);
+    const isSent = rest.some(({ type }) => type === 'sent');
+    if (output === null || !(isLeft || isSent) || !(await isSame(output))) continue;
+    const isAppended = (options.append === true) === (terms.options.append === true);
+    if (isLeft && isAppended && isSamePurchase(shop, order, operation)) {
+      const { intent } = toTaskProgress(operation);
+      return { operation, isOtherForm: toComparable(terms.options) !== toComparable(intent.options) };
     }
-    return undefined;
+    // To a file that rows are added to, others may have added since; a .part is of the last run.
+    if (terms.options.append !== true) return undefined;
   }
-  const [intent] = earlier.entries;
-  const same =
+  return undefined;
+}
+
+function isSamePurchase(
+  shop: Shop,
+  { body, idempotencyKey, list }: Order<'task run'>,
+  operation: StoredOperation,
+): boolean {
+  const [intent] = operation.entries;
+  return (
     // What is left out is another each day.
     (intent.asked ?? intent.body) === requests.createTask(body, '').body &&
     (intent.asked !== undefined) === (list?.onlyNew === true) &&
     (intent.list ?? body.entity_type) === (list?.name ?? body.entity_type) &&
-    intent.origin === connection.origin &&
-    (idempotencyKey === undefined || idempotencyKey === intent.idempotency_key) &&
-    toComparable(options) === toComparable(intent.options);
-  if (same) return earlier;
-  // Rows can be added to what another run adds to; a .part has one owner.
-  if (options.append) return undefined;
-  const { outputLength = 0 } = toTaskProgress(earlier);
-  if (outputLength === 0) return undefined;
-  const { operationId } = earlier;
-  throw new LocalIoError(
-    `${named} is the output of the unfinished operation ${operationId}; nothing was sent`,
-    { charged: 'no', facts: { is: 'output_unfinished', operationId } },
+    isSameBuyer(shop, operation) &&
+    (idempotencyKey === undefined || idempotencyKey === intent.idempotency_key)
   );
 }
 
@@ -57,12 +68,4 @@ export async function findEarlierRun(
 function toComparable({ num: _, ...options }: Readonly<Record<string, unknown>>): string {
   const known = JSON.parse(JSON.stringify(options)) as object;
   return JSON.stringify(Object.entries(known).sort());
-}
-
-/** Rows are kept there, and the run that can't be read may be theirs. */
-function toPerhapsTheirs(named: string, { message, details }: LeadpipeError): ConfigurationError {
-  return new ConfigurationError(
-    `${message}, and it may be the run that ${named}.part is of; nothing was sent`,
-    [details.hint, `Or move or remove ${named}.part, to begin anew.`].join(' ').trim(),
-  );
 }

@@ -32,23 +32,29 @@ const dayMs = 24 * 3_600_000;
 
 /** Pure. */
 export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
-  const [intent] = entries;
-  const last = <Type extends JournalEntry['type']>(type: Type): Entry<Type> | undefined =>
-    entries.findLast((entry): entry is Entry<Type> => entry.type === type);
+  const [begun] = entries;
+  const last = <Type extends JournalEntry['type']>(
+    type: Type,
+    some: readonly JournalEntry[] = entries,
+  ): Entry<Type> | undefined => some.findLast((entry): entry is Entry<Type> => entry.type === type);
+  const restarted = last('restarted');
+  const intent = restarted === undefined ? begun : { ...begun, options: restarted.options };
+  const counted: readonly JournalEntry[] =
+    restarted === undefined ? entries : entries.slice(entries.indexOf(restarted));
   const start = Number(intent.options.pts ?? 0);
-  const page = last('page');
-  const opened = last('opened');
+  const page = last('page', counted);
+  const place = counted.findLast(({ type }) => type === 'page' || type === 'opened');
   return {
     intent,
     leadsSearchId: intent.leads_search_id ?? last('created')?.leads_search_id,
     requestId: last('created')?.request_id ?? undefined,
     start,
     position: page?.next ?? start,
-    excluded: excludedIn(entries),
+    excluded: excludedIn(counted),
     lastPage: page?.pts ?? start,
-    outputLength: page?.output_length ?? opened?.output_length,
-    enrichFields: entries.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
-    written: last('written'),
+    outputLength: (place as Entry<'page' | 'opened'> | undefined)?.output_length ?? undefined,
+    enrichFields: counted.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
+    written: last('written', counted),
     terminal: last('terminal'),
   };
 }

@@ -13,6 +13,11 @@ import { type Begun, followInto, type ReadTerms, type TaskListener } from './rea
 export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
   /** Whether a creation is sent again although the service may have forgotten its key. */
   readonly replay: boolean;
+  /**
+   * Where the file can't be gone on with: all of the task is read again, into a new one that these options shape, or what comes
+   * next goes to the end of it.
+   */
+  readonly over?: { readonly options: Intent['options'] } | 'at_end' | undefined;
 }
 
 /** Opens the output as it was begun. */
@@ -64,20 +69,20 @@ export async function resumeTask(
   shop: Shop,
   journal: Journal,
   operation: StoredOperation,
-  { replay, ...terms }: ResumeTerms,
+  { over, replay, ...terms }: ResumeTerms,
   openAgain: OpenAgain,
   listener: TaskListener & { goingOn(from: number): void },
 ): Promise<TaskReading> {
   const { clock, directories } = shop.context;
   const { operationId } = operation;
-  const progress = toTaskProgress(operation);
-  const { intent, position, start, outputLength, leadsSearchId } = progress;
   checkSameBuyer(shop, operation);
+  const progress = await toProgress(journal, operation, over);
+  const { intent, position, start, outputLength, leadsSearchId } = progress;
   if (leadsSearchId === undefined && !replay && !mayReplay(intent, clock.now())) {
     throw tooOld(operationId);
   }
   if (outputLength !== undefined) await checkLast(directories.state, operation, toElsewhere(progress));
-  const list = await listOf(shop, operationId, intent, listener.warn);
+  const list = await listOf(shop, [operationId], intent, listener.warn);
   const open = openAgain(progress, { at: outputLength });
   let isOpen = false;
   try {
@@ -110,6 +115,20 @@ export async function resumeTask(
   } catch (error) {
     throw isOpen ? error : toUnopened(error, progress);
   }
+}
+
+async function toProgress(
+  journal: Journal,
+  operation: StoredOperation,
+  over: ResumeTerms['over'],
+): Promise<TaskProgress> {
+  const progress = toTaskProgress(operation);
+  if (over === undefined) return progress;
+  if (over === 'at_end') return { ...progress, outputLength: undefined };
+  const restarted = { type: 'restarted', options: over.options } as const;
+  await journal.append(restarted);
+  const { operationId, entries } = operation;
+  return toTaskProgress({ operationId, entries: [...entries, restarted] });
 }
 
 async function beginAgain(

@@ -1,13 +1,27 @@
+import type { Connection } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
-import type { Intent } from '../../../operations/journal/journal.ts';
+import { countOf, type OpenDelivery } from '../../../operations/delivery.ts';
+import { holdingOutput } from '../../../operations/held-output.ts';
+import type { Intent, Journal } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
-import { checkSameBuyer } from '../../../operations/purchase.ts';
-import { buyRest, checkSameOutput, readRest } from '../../../operations/search/continue.ts';
+import { checkSameBuyer, type Shop } from '../../../operations/purchase.ts';
+import type { SearchOrder } from '../../../operations/search/buy.ts';
+import {
+  buyRest,
+  checkSameOutput,
+  finishSearch,
+  type RestOfSearch,
+  readRest,
+  type Standing,
+} from '../../../operations/search/continue.ts';
+import type { SearchEnd } from '../../../operations/search/cut.ts';
+import { toWorstCase } from '../../../operations/spending.ts';
 import { withConnection } from '../../connect.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
+import { fileOf } from '../../records/record-output.ts';
 import { createSearchListener, type SearchOptions } from '../search.ts';
 
 /**
@@ -22,30 +36,106 @@ export async function continueSearch(
   const { state } = context.directories;
   await withOperation(context, operationId, async (earlierJournal, operation) => {
     const rest = await readRest(state, operation);
-    const { intent } = rest.earlier;
-    const intoSame = await isIntoSame(intent, given);
-    const options = intoSame ? { ...given, ...fromTerms(intent) } : given;
-    if (intoSame) {
-      checkBegun(intent, given);
-      await checkSameOutput(state, rest);
-    }
-    await withConnection(context, options, async (connection) => {
-      const shop = toShop(context, options, connection);
-      checkSameBuyer(shop, operation);
-      const { say, warn } = createNotes(context, options);
-      const order = toOrder(context, options, connection, 'search', rest.request);
-      const resumed = intoSame ? { at: rest.earlier.outputLength, warn } : undefined;
-      const { settings } = connection;
-      const open = openOutput(context, options, { ...printedAs('search', rest.request), settings, resumed });
-      if (!options.dryRun) {
-        say(
-          `Continuing ${operationId}: ${rest.brought.length} of its leads are here, up to ${rest.request.limit} more are bought.`,
-        );
-      }
-      const listener = createSearchListener(context, options);
-      await buyRest(shop, rest, earlierJournal, { ...order, open, intoSame }, listener);
+    const intoSame = await isIntoSame(rest.intent, given);
+    const options = intoSame ? { ...given, ...fromTerms(rest.intent) } : given;
+    if (intoSame) checkBegun(rest.intent, given);
+    await holding(context, options, async () => {
+      if (intoSame) await checkSameOutput(state, rest);
+      await withConnection(context, options, async (connection) => {
+        const shop = toShop(context, options, connection);
+        checkSameBuyer(shop, operation);
+        await goOn(context, options, shop, rest, earlierJournal, {
+          standing: intoSame ? toStanding(rest, options) : 'elsewhere',
+          beginning: `Continuing ${operationId}`,
+        });
+      });
     });
   });
+}
+
+/** How a search is gone on with. */
+export interface Going {
+  readonly standing: Standing;
+  /** The first words about it. */
+  readonly beginning: string;
+}
+
+/** Buys the rest, or, where there is none, completes the output. Returns what the rest came to. Throws as `buyRest`. */
+export async function goOn(
+  context: Context,
+  options: SearchOptions,
+  shop: Shop,
+  rest: RestOfSearch,
+  journal: Journal,
+  { standing, beginning }: Going,
+): Promise<SearchEnd | undefined> {
+  const { say, warn } = createNotes(context, options);
+  const { connection } = shop;
+  const { brought, request } = rest;
+  if (request === undefined) {
+    const open = openRest(context, options, connection, rest, standing);
+    await finishSearch(shop, rest, journal, { open, standing }, warn);
+    const file = fileOf(options);
+    const place = file === undefined ? '' : ` ${file} is complete.`;
+    say(`${beginning}: all ${countOf(brought.length)} had arrived.${place} Nothing was bought.`);
+    return undefined;
+  }
+  const order: SearchOrder = {
+    ...toOrder(context, options, connection, 'search', request),
+    open: openRest(context, options, connection, rest, standing),
+  };
+  const cost = toWorstCase('search', request, connection.settings);
+  const price = cost.credits === null ? '' : `, for at most ${cost.credits} credits`;
+  return await buyRest(
+    shop,
+    rest,
+    journal,
+    { ...order, idempotencyKey: isUsed(rest, order) ? undefined : order.idempotencyKey, standing },
+    {
+      ...createSearchListener(context, options),
+      goingOn: () =>
+        say(
+          `${beginning}: ${countOf(brought.length)} kept. Buying up to ${request.limit} more${price}; you are not charged again for what arrived.`,
+        ),
+    },
+  );
+}
+
+/** Runs `work` as the one run that writes the file of -o. Throws `temporary` where another one does. */
+export async function holding<T>(
+  context: Context,
+  options: SearchOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const file = options.dryRun ? undefined : fileOf(options);
+  return file === undefined ? await work() : await holdingOutput(context, file, work);
+}
+
+/** Pure: a .part is written again from what is stored, where that is all of it. */
+export function toStanding({ isKept }: RestOfSearch, { append }: SearchOptions): Standing {
+  return isKept && !append ? 'part' : 'added';
+}
+
+function openRest(
+  context: Context,
+  options: SearchOptions,
+  { settings }: Connection,
+  { intent, outputLength, request }: RestOfSearch,
+  standing: Standing,
+): OpenDelivery {
+  const { warn } = createNotes(context, options);
+  const at = standing === 'part' ? 0 : outputLength;
+  return openOutput(context, options, {
+    ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
+    settings,
+    resumed: standing === 'elsewhere' || standing === 'lost' ? undefined : { at, warn },
+    held: true,
+  });
+}
+
+/** The rest is another request, which a key that was used already would not buy. */
+function isUsed({ chain }: RestOfSearch, { idempotencyKey }: SearchOrder): boolean {
+  return chain.some(({ intent }) => intent.idempotency_key === idempotencyKey);
 }
 
 /** Whether the rows go where those of the earlier search went: also where that file is named again. */

@@ -1,7 +1,8 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
-import { UsageError } from '../../../errors.ts';
+import { LeadpipeError, outputChanged, UsageError } from '../../../errors.ts';
 import {
+  type Intent,
   type Journal,
   readOperation,
   readOperations,
@@ -12,19 +13,24 @@ import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { kindOf, rowsOf } from '../../../operations/kinds.ts';
 import { unfinishedLists } from '../../../operations/list/unfinished.ts';
 import type { Shop } from '../../../operations/purchase.ts';
+import { isSearch, unfinishedSearches } from '../../../operations/search/chain.ts';
+import type { EarlierRun } from '../../../operations/task/earlier.ts';
 import {
   isResumable,
+  mayReplay,
   purchaseOf,
   type TaskProgress,
+  toTaskProgress,
   unfinishedTasks,
 } from '../../../operations/task/progress.ts';
-import { finishWritten, resumeTask } from '../../../operations/task/resume.ts';
+import { finishWritten, type ResumeTerms, resumeTask } from '../../../operations/task/resume.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { addConnectionOptions, type ConnectionOptions, type RecordOptions } from '../../options/options.ts';
+import { mendEnd } from '../../records/mend.ts';
 import { fromTerms, openOutput } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import {
@@ -55,7 +61,7 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
   const command = new Command('resume')
     .summary('finish an interrupted run or wait')
     .description(
-      'Goes on with a `task run`, a `task wait` or a list (--input) that was interrupted, into the same file. Nothing is bought twice.',
+      'Goes on with a `task run`, a `task wait`, a list (--input) or a search that was interrupted, into the same file. Nothing is bought twice; of a search the rest is bought.',
     )
     .addArgument(
       new Argument('[operation-id]', 'as the interrupted command named it; else the latest unfinished one'),
@@ -84,6 +90,10 @@ async function runTaskResume(
     const { runListAgain } = await import('../history/list-again.ts');
     return await runListAgain(context, list.row, known.entries[0], options);
   }
+  if (known !== undefined && isSearch(known)) {
+    const { continueSearch } = await import('../search/continue.ts');
+    return await continueSearch(context, operationId, { ...withRouteOf(known, options), history: true });
+  }
   await withOperation(context, operationId, async (journal, operation) => {
     checkResumable(operation);
     if (await isFinished(context, options, journal, operation)) return;
@@ -93,19 +103,54 @@ async function runTaskResume(
   });
 }
 
-/** Goes on with an operation in place of the command that was given. */
+/**
+ * Goes on with an operation in place of the command that was given: without a person, whatever has become of its file. False
+ * where the service does not know its task any more. The output is held.
+ */
 export async function goOnInstead(
   shop: Shop,
   context: Context,
-  options: ResumeOptions,
-  { operationId, entries: [intent] }: StoredOperation,
-): Promise<void> {
-  createNotes(context, options).say(
-    `Going on with the operation ${operationId} of ${toMinutes(intent.time)}, which bought the same; nothing is bought again.`,
+  options: ResumeOptions & RecordOptions,
+  { operation: earlier, isOtherForm }: EarlierRun,
+  shaped: Intent['options'],
+): Promise<boolean> {
+  const { operationId } = earlier;
+  const { say, warn } = createNotes(context, options);
+  const { intent, leadsSearchId } = toTaskProgress(earlier);
+  say(
+    `Resuming ${operationId} (the same request, unfinished since ${toMinutes(intent.time)}). You are not charged again.`,
   );
-  await withOperation(context, operationId, async (journal, operation) => {
-    if (await isFinished(context, options, journal, operation)) return;
-    await goOn(shop, context, options, journal, operation);
+  if (leadsSearchId === undefined && !mayReplay(intent, context.clock.now())) {
+    warn(
+      'whether its task was created was lost more than 24 hours ago. It is asked for with the same key; where the service has forgotten that key, this is a new purchase',
+    );
+  }
+  return await withOperation(context, operationId, async (journal, operation) => {
+    const go = (over?: ResumeTerms['over']) =>
+      goOn(shop, context, { ...options, replayCreate: true }, journal, operation, { over, held: true });
+    const anew = options.append ? 'at_end' : { options: shaped };
+    try {
+      // Rows that are added go under the header that the file has.
+      if (isOtherForm && !options.append) await go(anew);
+      else if (!(await isFinished(context, options, journal, operation))) await go();
+      return true;
+    } catch (error) {
+      if (!(error instanceof LeadpipeError)) throw error;
+      if (error.outcome === 'not_found') {
+        warn(`${error.message}. A new task is created`);
+        await journal.append({ type: 'terminal', outcome: 'not_found', state: null, ready_count: null });
+        return false;
+      }
+      if (error.details.type !== outputChanged || isOtherForm) throw error;
+      warn(
+        options.append
+          ? `${error.message}. The rest is added at the end of ${options.output}; a few rows may stand there twice`
+          : `${error.message}. All of the task is read again, for nothing`,
+      );
+      if (options.append) await mendEnd(context, options, options.output ?? '');
+      await go(anew);
+      return true;
+    }
   });
 }
 
@@ -138,18 +183,23 @@ async function goOn(
   options: ResumeOptions,
   journal: Journal,
   operation: StoredOperation,
+  { over, held = false }: { readonly over?: ResumeTerms['over']; readonly held?: boolean } = {},
 ): Promise<void> {
   const { settings } = shop.connection;
   const { say, warn } = createNotes(context, options);
-  const read = { ...options, ...fromTerms(operation.entries[0]) };
+  const { intent } = toTaskProgress(operation);
+  const begun = typeof over === 'object' ? { ...intent, ...over } : intent;
+  const read = { ...options, ...fromTerms(begun) };
   await resumeTask(
     shop,
     journal,
     operation,
-    { ...toReadTerms(options, settings), replay: options.replayCreate === true },
+    { ...toReadTerms(options, settings), replay: options.replayCreate === true, over },
     (progress, { at }) => {
       const layout = layoutOf(progress, read);
-      return openOutput(context, read, { shape: 'list', layout, settings, resumed: { at, warn } });
+      // Whoever holds the output may put aside what stands there.
+      const resumed = held && at === undefined ? undefined : { at, warn };
+      return openOutput(context, read, { shape: 'list', layout, settings, resumed, held });
     },
     {
       ...createTaskListener(context, options),
@@ -173,9 +223,11 @@ function layoutOf(
 
 async function findLatest(context: Context, options: ResumeOptions): Promise<string | undefined> {
   const { operations, damages } = await readOperations(context.directories.state);
-  const [latest] = [...unfinishedTasks(operations), ...unfinishedLists(operations)].sort((a, b) =>
-    a.operationId < b.operationId ? 1 : -1,
-  );
+  const [latest] = [
+    ...unfinishedTasks(operations),
+    ...unfinishedLists(operations),
+    ...unfinishedSearches(operations),
+  ].sort((a, b) => (a.operationId < b.operationId ? 1 : -1));
   const { say, warn } = createNotes(context, options);
   for (const damage of damages) warn(toDamageLine(damage));
   if (latest === undefined) {

@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
+import { holdingOutput } from '../../../operations/held-output.ts';
 import { toDamageLine } from '../../../operations/journal/journal.ts';
+import type { Order, Shop } from '../../../operations/purchase.ts';
 import { findEarlierRun } from '../../../operations/task/earlier.ts';
 import { runTask } from '../../../operations/task/run.ts';
 import { withConnection } from '../../connect.ts';
@@ -9,8 +11,10 @@ import { addHelp, type CommandHelp } from '../../help.ts';
 import { toNothingFound } from '../../messages/closing-line.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { addListOptions, type ListOptions, toListTerms } from '../../options/entity-search.ts';
-import { toOrder, toShop } from '../../records/orders.ts';
-import { toFormat } from '../../records/record-output.ts';
+import { mendEnd } from '../../records/mend.ts';
+import { openOutput, toOrder, toShop } from '../../records/orders.ts';
+import { printedAs } from '../../records/printed-as.ts';
+import { fileOf, toFormat } from '../../records/record-output.ts';
 import {
   addFollowOptions,
   checkPositions,
@@ -61,8 +65,7 @@ async function runTaskRun(
   options: TaskRunOptions,
 ): Promise<void> {
   const request = await readTaskRequest(context, entityType, objective, options);
-  const { dryRun, exitStatus, num, output = '-', positions } = options;
-  const notes = createNotes(context, options);
+  const { dryRun, num, positions } = options;
   await withConnection(context, options, async (connection) => {
     const shop = toShop(context, options, connection);
     if (!dryRun)
@@ -72,13 +75,41 @@ async function runTaskRun(
       ...toOrder(context, options, connection, 'task run', request, shaped),
       list: toListTerms(options),
     };
-    const earlier = await findEarlierRun(shop, order, output, {
-      hasPart: async () => (await import('../../../output/file-sink.ts')).hasPart(output),
-      damaged: (error) => notes.warn(toDamageLine(error)),
-    });
-    if (earlier !== undefined) return await goOnInstead(shop, context, options, earlier);
-    const listener = createTaskListener(context, options);
-    const reading = await runTask(shop, order, toReadTerms(options, connection.settings), listener);
-    if (reading?.leads === 0 && exitStatus) throw toNothingFound(reading);
+    const file = dryRun ? undefined : fileOf(options);
+    if (file === undefined) return await create(context, options, shop, order);
+    await holdingOutput(context, file, () => runInto(context, options, shop, order, file));
   });
+}
+
+/** The same run into the same file goes on with what was left of it. */
+async function runInto(
+  context: Context,
+  options: TaskRunOptions,
+  shop: Shop,
+  order: Order<'task run'>,
+  file: string,
+): Promise<void> {
+  const notes = createNotes(context, options);
+  const { isSameFile } = await import('../../../output/file-sink.ts');
+  const earlier = await findEarlierRun(shop, order, {
+    isSame: (other) => isSameFile(file, other),
+    damaged: (error) => notes.warn(toDamageLine(error)),
+  });
+  if (earlier !== undefined && (await goOnInstead(shop, context, options, earlier, order.terms.options)))
+    return;
+  if (options.append) await mendEnd(context, options, file);
+  const { settings } = shop.connection;
+  const open = openOutput(context, options, { ...printedAs('task run', order.body), settings, held: true });
+  await create(context, options, shop, { ...order, open });
+}
+
+async function create(
+  context: Context,
+  options: TaskRunOptions,
+  shop: Shop,
+  order: Order<'task run'>,
+): Promise<void> {
+  const listener = createTaskListener(context, options);
+  const reading = await runTask(shop, order, toReadTerms(options, shop.connection.settings), listener);
+  if (reading?.leads === 0 && options.exitStatus) throw toNothingFound(reading);
 }

@@ -1,0 +1,84 @@
+import type { Context } from '../../../context.ts';
+import { LeadpipeError, outputChanged } from '../../../errors.ts';
+import type { StoredOperation } from '../../../operations/journal/journal.ts';
+import { withOperation } from '../../../operations/journal/with-journal.ts';
+import type { Shop } from '../../../operations/purchase.ts';
+import { findSearchAgain } from '../../../operations/search/again.ts';
+import { buySearch, type SearchOrder } from '../../../operations/search/buy.ts';
+import type { RestOfSearch, Standing } from '../../../operations/search/continue.ts';
+import type { SearchEnd } from '../../../operations/search/cut.ts';
+import { createNotes } from '../../messages/notes.ts';
+import { mendEnd } from '../../records/mend.ts';
+import { openOutput } from '../../records/orders.ts';
+import { printedAs } from '../../records/printed-as.ts';
+import { createSearchListener, type SearchOptions } from '../search.ts';
+import { goOn, holding, toStanding } from './continue.ts';
+
+/**
+ * Buys a search into a file. Where the same search was left there, it goes on with that one in place of buying it again,
+ * without a person, whatever has become of the file; what others have left there is put aside. Throws `temporary` where
+ * another run is at work on the file, and as `buySearch`.
+ */
+export async function searchIntoFile(
+  context: Context,
+  options: SearchOptions,
+  shop: Shop,
+  order: SearchOrder,
+): Promise<SearchEnd | undefined> {
+  return await holding(context, options, async () => {
+    const rest = await findSearchAgain(shop, order, await createListener(context, options));
+    if (rest !== undefined) return await searchOn(context, options, shop, rest);
+    if (options.append) await mendEnd(context, options, options.output ?? '');
+    const { settings } = shop.connection;
+    const open = openOutput(context, options, { ...printedAs('search', order.body), settings, held: true });
+    return await buySearch(shop, { ...order, open }, createSearchListener(context, options));
+  });
+}
+
+async function searchOn(
+  context: Context,
+  options: SearchOptions,
+  shop: Shop,
+  rest: RestOfSearch,
+): Promise<SearchEnd | undefined> {
+  const { operationId } = rest.operation;
+  const beginning = `Resuming ${operationId} (the same request, unfinished since ${timeOf(rest.operation)})`;
+  return await withOperation(context, operationId, async (journal) => {
+    const go = (standing: Standing) => goOn(context, options, shop, rest, journal, { standing, beginning });
+    const standing = toStanding(rest, options);
+    try {
+      return await go(standing);
+    } catch (error) {
+      // Nothing was sent: what can't be gone on with was found out before.
+      const isChanged = error instanceof LeadpipeError && error.details.type === outputChanged;
+      if (!isChanged || error.details.operationId !== undefined) throw error;
+      createNotes(context, options).warn(
+        `${error.message}. The rest is added at the end of ${options.output}; a few rows may stand there twice`,
+      );
+      await mendEnd(context, options, options.output ?? '');
+      return await go('lost');
+    }
+  });
+}
+
+async function createListener(context: Context, options: SearchOptions) {
+  const { warn } = createNotes(context, options);
+  const output = options.output ?? '';
+  const { hasPart, isSameFile } = await import('../../../output/file-sink.ts');
+  return {
+    hasPart: () => hasPart(output),
+    isSame: (other: string) => isSameFile(output, other),
+    lost: (one: StoredOperation) =>
+      warn(
+        `the search ${one.operationId} of ${timeOf(one)} was stopped before a lead arrived. It may have been charged: see \`leadpipe balance\`. Searching anew`,
+      ),
+    unkept: (one: StoredOperation, damage: LeadpipeError | undefined) =>
+      warn(
+        `the leads of the search ${one.operationId} of ${timeOf(one)} ${damage === undefined ? 'are not kept any more' : `can not be read: ${damage.message}`}. Searching anew`,
+      ),
+  };
+}
+
+function timeOf({ entries: [{ time }] }: StoredOperation): string {
+  return time.slice(0, 16).replace('T', ' ');
+}
