@@ -1,7 +1,8 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { bytesOf, decoded } from '../../input/decoded.ts';
+import { decoded } from '../../files/decoded.ts';
+import { bytesOf } from '../../input/file-bytes.ts';
 import { type Input, type InputRow, openInput } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
 import { createDigests, digestOf } from '../../operations/journal/digests.ts';
