@@ -16,9 +16,6 @@ const others = [
   { is: 'a file that gzip has compressed', bytes: [0x1f, 0x8b] },
 ] as const;
 
-/** As many bytes as tell what a text is. */
-const headLength = 5;
-
 /**
  * The text of bytes in UTF-8, or in UTF-16 with its byte order mark, piece after piece. `what` names the input in the
  * UsageError for anything else, which says what was found: garbage would be sent, and paid for.
@@ -70,10 +67,17 @@ function createDecoding(what: string) {
     take(piece: Uint8Array): string {
       if (decoder !== undefined) return decode(piece, false);
       head = Buffer.concat([head, piece]);
-      return head.length < headLength ? '' : decode(head, false);
+      return mayBecome(head) ? '' : decode(head, false);
     },
     end: () => (decoder === undefined ? decode(head, true) : decode(new Uint8Array(), true)),
   };
+}
+
+/** Whether more bytes could still make a mark of these: a line that is shorter is not waited for. */
+function mayBecome(head: Uint8Array): boolean {
+  return [...marks, ...others].some(
+    ({ bytes }) => head.length < bytes.length && head.every((byte, at) => byte === bytes[at]),
+  );
 }
 
 /** Throws UsageError for what is no text at all. */

@@ -18,7 +18,10 @@ export function sourceOf(
   if (input === undefined) {
     checkWithoutRows(options);
     if (argument !== undefined) return { argument };
-    throw new UsageError(`missing required argument '${name}'`, 'Give it, or a list of them with --input.');
+    throw new UsageError(
+      `the ${name.replaceAll('-', ' ')} is missing`,
+      'Give it, or a list of them with --input.',
+    );
   }
   if (argument === undefined) return { input };
   throw new UsageError(`--input brings the ${name} of each row: it is not given beside it`);
