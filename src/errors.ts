@@ -81,6 +81,8 @@ export type Facts =
       readonly operationId: string | undefined;
       readonly request: EntitySearchRequest;
     }
+  /** `known` are those of this machine. */
+  | { readonly is: 'no_operation'; readonly operationId: string; readonly known: readonly string[] }
   | { readonly is: 'not_a_search'; readonly operationId: string }
   | { readonly is: 'continued'; readonly by: string }
   | { readonly is: 'search_complete'; readonly operationId: string }

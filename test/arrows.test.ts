@@ -132,7 +132,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   fs: [
     'cli/doctor/machine-checks.ts',
     'files/folder-lock.ts',
-    'input/decoded.ts',
+    'input/file-bytes.ts',
     'local-service/catalogue-file.ts',
     'local-service/catalogue-store.ts',
     'local-service/database.ts',

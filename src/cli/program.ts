@@ -4,7 +4,9 @@ import type { Outcome } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { addHelp, type CommandHelp, usualWidth } from './help.ts';
+import { toCorrection } from './messages/corrected.ts';
 import type { Ran } from './messages/hints.ts';
+import { nearCommands } from './messages/near-commands.ts';
 import { reportError } from './messages/report.ts';
 import { toUsageError } from './messages/usage-errors.ts';
 
@@ -118,14 +120,23 @@ export async function runProgram(context: Context, argv: readonly string[]): Pro
   try {
     const program = await createProgram(context, argv);
     program.hook('preAction', (_, action) => {
-      ran = { options: action.opts(), has: (option) => action.options.some(({ long }) => long === option) };
+      const options = action.opts();
+      ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
+      const correction = action.args.length === 0 ? undefined : toCorrection(action, argv);
+      if (correction !== undefined) throw correction;
     });
     await program.parseAsync(toCommandLine(program, argv), { from: 'user' });
     return exitCodeOf('complete');
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportThrown(context, error, argv, ran);
     if (error.exitCode === 0) return exitCodeOf('complete');
-    return reportThrown(context, await toUsageError(error, () => createWholeProgram(context)), argv);
+    return reportThrown(
+      context,
+      await toUsageError(error, argv, (words) =>
+        words === undefined ? createWholeProgram(context) : createProgram(context, words),
+      ),
+      argv,
+    );
   }
 }
 
@@ -193,7 +204,7 @@ function toCommandLine(command: Command, words: readonly string[]): string[] {
   if (first.startsWith('-')) return [...words];
   if (first === 'help') return [...toCommandLine(command, rest), '--help'];
   const names = command.commands.map((one) => one.name());
-  const name = checkOneOf('command', first, names);
+  const name = checkOneOf('command', first, names, {}, command.parent === null ? nearCommands : {});
   return [name, ...toCommandLine(command.commands[names.indexOf(name)] as Command, rest)];
 }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
+import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
 import { type Format, formats } from '../output/writer.ts';
 import { toBaseUrl } from '../requests/address.ts';
@@ -196,15 +197,22 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
 
 /** A missing file is an empty object. Throws ConfigurationError, and changes nothing. */
 export async function readJsonObject(path: string): Promise<Record<string, unknown>> {
-  let source: string;
+  let bytes: Buffer;
   try {
-    source = await readFile(path, 'utf8');
+    bytes = await readFile(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return {};
     throw new ConfigurationError(`cannot read ${path}: ${message}`, undefined, error);
   }
   const hint = 'Mend or remove it; leadpipe has changed nothing.';
+  let source: string;
+  try {
+    source = decodeText(bytes, path);
+  } catch {
+    // What was found would be quoted, and a file of keys is read here too.
+    throw new ConfigurationError(`${path} is neither UTF-8 nor UTF-16 with a byte order mark`, hint);
+  }
   let content: unknown;
   try {
     content = JSON.parse(source);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { type EntityType, entityTypes } from '../contract/types.ts';
+import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers, objectOf } from '../json/text.ts';
 import type { CatalogueEntity } from './catalogue-entity.ts';
@@ -40,7 +41,7 @@ export function fromEntity({ entity_type, entity, facts, contact }: CatalogueEnt
   };
 }
 
-/** Reads the user's own leads: .jsonl or .ndjson, else CSV with a header. Throws CatalogueError. */
+/** Reads the user's own leads: .jsonl or .ndjson, else CSV with a header. Throws CatalogueError, UsageError. */
 export function readCatalogueFile(path: string): {
   content: Buffer;
   records: () => Iterable<CatalogueRecord>;
@@ -57,7 +58,7 @@ export function readCatalogueFile(path: string): {
   return {
     content,
     *records() {
-      const text = decode(path, content);
+      const text = decodeText(content, path);
       let count = 0;
       for (const record of kind === 'csv' ? fromCsv(path, text) : fromJsonLines(path, text)) {
         yield record;
@@ -66,14 +67,6 @@ export function readCatalogueFile(path: string): {
       if (count === 0) throw new CatalogueError(`${path} holds no leads`);
     },
   };
-}
-
-function decode(path: string, content: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(content);
-  } catch {
-    throw new CatalogueError(`${path} is not UTF-8 text`);
-  }
 }
 
 function* fromJsonLines(path: string, text: string): Generator<CatalogueRecord> {

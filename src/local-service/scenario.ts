@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type EndpointName, endpoints } from '../contract/endpoints.ts';
+import { decodeText } from '../files/decoded.ts';
 import { longestWaitMs } from './switches.ts';
 
 /**
@@ -73,9 +74,16 @@ export function readScenario(path: string | undefined): Scenario {
 type Mutable<Type> = { -readonly [Member in keyof Type]: Type[Member] };
 
 function parse(path: string): Mutable<Fault>[] {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw new ScenarioError(`${path} can't be read: ${(error as Error).message}`);
+  }
+  const text = decodeText(bytes, path);
   let scenario: unknown;
   try {
-    scenario = JSON.parse(readFileSync(path, 'utf8'));
+    scenario = JSON.parse(text);
   } catch (error) {
     throw new ScenarioError(`${path} can't be read as JSON: ${(error as Error).message}`);
   }

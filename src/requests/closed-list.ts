@@ -1,19 +1,32 @@
 import { UsageError } from '../errors.ts';
 
-/** Checks a value out of a closed list. Throws UsageError, which names the allowed ones and the nearest of them. */
+/**
+ * Checks a value out of a closed list. Throws UsageError, which names the allowed ones and the nearest of them. `words` are
+ * what people call parts of these names, and `meant` is what they mean by a name that is not like any of them.
+ */
 export function checkOneOf<Value extends string>(
   name: string,
   value: string,
   allowed: readonly Value[],
   words: Readonly<Record<string, string>> = {},
+  meant: Readonly<Record<string, string>> = {},
 ): Value {
   const found = allowed.find((one) => one === value);
   if (found !== undefined) return found;
-  const near = nearest(clip(value), allowed, words);
+  const near = Object.hasOwn(meant, value) ? meant[value] : nearest(clip(value), allowed, words);
   throw new UsageError(
     `unknown ${name} "${clip(value)}"${near === undefined ? '' : `: did you mean ${near}?`}`,
     `One of: ${allowed.join(', ')}.`,
   );
+}
+
+/** Whether a value is one of the list, mistyped or under another name. */
+export function isNear(
+  value: string,
+  allowed: readonly string[],
+  words: Readonly<Record<string, string>> = {},
+): boolean {
+  return nearest(clip(value), allowed, words) !== undefined;
 }
 
 /** Input can be megabytes of rubbish; a message quotes the beginning of it. */

@@ -45,7 +45,7 @@ function toProperty(field: string, given: string): [name: string, property: Enri
 /** Pure: the schema in a file, of which nothing is checked but that it is JSON; `source` names the file. Throws UsageError. */
 export function parseSchema(text: string, source: string): unknown {
   try {
-    return JSON.parse(text.replace(/^\ufeff/, ''));
+    return JSON.parse(text);
   } catch (error) {
     throw new UsageError(`${source} is not valid JSON: ${(error as Error).message}`);
   }

@@ -83,7 +83,7 @@ export function checkStreamEntityType(value: string): StreamEntityType {
       entityType: value,
     });
   }
-  return checkOneOf('entity type', value, streamEntityTypes, words);
+  return checkOneOf('entity type', value, streamEntityTypes, entityWords);
 }
 
 /** Checks an entity type for a task; two of them need open web search. Throws UsageError. */
@@ -92,7 +92,7 @@ export function checkTaskEntityType(
   enableWebSearch: boolean,
   { enable_web_search }: InputNames,
 ): EntityType {
-  const type = checkOneOf('entity type', value, entityTypes, words);
+  const type = checkOneOf('entity type', value, entityTypes, entityWords);
   if (!enableWebSearch && webSearchEntityTypes.some((one) => one === type)) {
     throw new UsageError(
       `${type} is found by open web search only`,
@@ -103,4 +103,15 @@ export function checkTaskEntityType(
 }
 
 /** What people call the parts of these names. */
-const words = { people: 'person', x: 'twitter', channel: 'creator', shop: 'store' };
+export const entityWords: Readonly<Record<string, string>> = {
+  people: 'person',
+  contact: 'person',
+  business: 'company',
+  organization: 'company',
+  startup: 'company',
+  x: 'twitter',
+  insta: 'instagram',
+  channel: 'creator',
+  influencer: 'creator',
+  shop: 'store',
+};

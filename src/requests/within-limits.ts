@@ -9,6 +9,9 @@ import type { InputNames } from './input-names.ts';
  * UsageError.
  */
 
+/** Of numbers, also ones that the interface does not know. */
+type Range = Pick<Limit, 'min' | 'max'> & { readonly unit: Limit['unit'] | 'number' };
+
 /** Checks a text against its limit; returns it as it will be sent (trimmed where the limit says so). */
 export function checkText(limit: Limit, name: string, text: string): string {
   // From a program, which may not know of types.
@@ -25,7 +28,7 @@ export function checkText(limit: Limit, name: string, text: string): string {
 }
 
 /** Checks a whole number; from a command line it comes as a text, such as `50`. */
-export function checkNumber(limit: Limit, name: string, given: string | number): number {
+export function checkNumber(limit: Range, name: string, given: string | number): number {
   const text = typeof given === 'object' ? 'an object' : String(given);
   const value = /^-?\d{1,17}$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (Number.isNaN(value)) throw new UsageError(`${name} takes ${rangeOf(limit)}, not "${clip(text)}"`);
@@ -55,6 +58,11 @@ export function checkIdempotencyKey(key: string, { idempotency_key: name }: Inpu
   return key;
 }
 
-function rangeOf({ min, max, unit }: Limit): string {
-  return `${min} to ${max} ${unit}`;
+/** In words. A position is a number to people, and a limit that nobody reaches is none. */
+function rangeOf({ min, max, unit }: Range): string {
+  const isOpen = max === Number.MAX_SAFE_INTEGER;
+  if (unit === 'number' || unit === 'position' || (isOpen && unit === 'credits')) {
+    return `a whole number from ${min}${isOpen ? '' : ` to ${max}`}`;
+  }
+  return isOpen ? 'a text' : `${min} to ${max} ${unit}`;
 }

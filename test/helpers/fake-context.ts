@@ -5,7 +5,7 @@ import { bareEnvironment, type Result } from './run.ts';
 
 export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
-  readonly stdin?: string;
+  readonly stdin?: string | Buffer;
   readonly stdinIsTerminal?: boolean;
   /** Milliseconds that a wait of so many takes; as many unless it is given. */
   readonly toWait?: (ms: number) => number;

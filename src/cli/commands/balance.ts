@@ -36,11 +36,7 @@ export function createBalanceCommand(context: Context): Command {
     .description('Prints the credits available now. What running requests have reserved is not in it.')
     .addOption(
       new Option('--require <credits>', 'exit 5 when fewer are available').argParser((value) =>
-        checkNumber(
-          { field: 'require', unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER },
-          '--require',
-          value,
-        ),
+        checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--require', value),
       ),
     );
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: BalanceOptions) =>

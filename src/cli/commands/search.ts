@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { type Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
@@ -8,6 +8,7 @@ import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { toClosingLine, toNothingFound } from '../messages/closing-line.ts';
+import { toMissing } from '../messages/corrected.ts';
 import { createNotes } from '../messages/notes.ts';
 import {
   addEntitySearchOptions,
@@ -56,12 +57,13 @@ export function createSearchCommand(context: Context): Command {
   addPaidOptions(addRecordOptions(addListOptions(command)));
   return addHelp(addConnectionOptions(command), help).action(
     (entityType: string | undefined, objective: string | undefined, given: SearchOptions) =>
-      runSearch(context, entityType, objective, given),
+      runSearch(context, command, entityType, objective, given),
   );
 }
 
 async function runSearch(
   context: Context,
+  command: Command,
   entityType: string | undefined,
   objective: string | undefined,
   options: SearchOptions,
@@ -71,14 +73,12 @@ async function runSearch(
     const { continueSearch } = await import('./search/continue.ts');
     return await continueSearch(context, options.continue, options);
   }
-  if (entityType === undefined || objective === undefined) {
-    throw new UsageError(
-      `missing required argument '${entityType === undefined ? 'entity-type' : 'objective'}'`,
-      'As in: leadpipe search company "seed-stage fintech in Berlin"',
-    );
-  }
   // Before standard input is read for an objective that could not be used.
-  checkStreamEntityType(entityType);
+  if (entityType !== undefined) checkStreamEntityType(entityType);
+  if (entityType === undefined || objective === undefined) {
+    const [type, text] = command.registeredArguments as [Argument, Argument];
+    throw toMissing(command, entityType === undefined ? type : text);
+  }
   const input = await readEntitySearchInput(context, objective, options);
   const request = toEntitySearchRequest(entityType, input, inputNames);
   const end = await withConnection(context, options, async (connection) => {

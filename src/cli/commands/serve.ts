@@ -44,9 +44,7 @@ export function createServeCommand(context: Context): Command {
     .addOption(
       new Option('--port <n>', '0 takes any free one')
         .default(defaultPort)
-        .argParser((value) =>
-          checkNumber({ field: 'port', unit: 'items', min: 0, max: 65_535 }, '--port', value),
-        ),
+        .argParser((value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--port', value)),
     )
     .addOption(
       new Option(

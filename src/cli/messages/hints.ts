@@ -1,10 +1,15 @@
 import type { Facts, LeadpipeError } from '../../errors.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
+import { nearOperation } from './near-operation.ts';
 import { shellWord } from './shell-word.ts';
 
 /** The command that ran, which a hint has to fit. */
 export interface Ran {
-  readonly options: Partial<ConnectionOptions & RecordOptions>;
+  readonly options: Partial<ConnectionOptions & RecordOptions> & {
+    readonly limit?: number;
+    readonly continue?: string;
+  };
+  readonly args: readonly string[];
   /** Whether the command has an option of this name, given or not. */
   has(option: `--${string}`): boolean;
 }
@@ -50,10 +55,8 @@ const hints: Hints = {
   in_doubt: () => inDoubt,
   key_used: () => `This key was used before; ${newKey}`,
   key_of_other_request: () => `This key belongs to another request; ${newKey}`,
-  no_credits: (_, { has }) =>
-    has('--limit') ? 'See `leadpipe balance`; a smaller --limit reserves less.' : 'See `leadpipe balance`.',
-  over_limit: (_, { has }) =>
-    has('--limit') ? 'Ask for fewer with --limit, or raise --max-credits.' : 'Raise --max-credits.',
+  no_credits: (_, ran) => ['See `leadpipe balance`.', ...toFewer(ran)].join(' '),
+  over_limit: (_, ran) => ['Raise --max-credits.', ...toFewer(ran)].join(' '),
   price_unknown: ({ setting }, { options: { profile } }) =>
     `The service shows no prices. Say what yours are: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
   unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
@@ -77,6 +80,11 @@ const hints: Hints = {
     const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
     const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
     return `To search on for the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
+  },
+  no_operation({ operationId, known }) {
+    if (known.length === 0) return 'No purchases are recorded on this machine yet.';
+    const near = nearOperation(operationId, known);
+    return `${near === undefined ? '' : `Did you mean ${near}? `}\`leadpipe history\` lists them.`;
   },
   not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
   continued: ({ by }) => `Continue that one: leadpipe search --continue ${by}`,
@@ -116,7 +124,17 @@ const hints: Hints = {
     `To finish that one: ${toResumption(operationId, options)}; or write to another file`,
 };
 
-const noCommand: Ran = { options: {}, has: () => false };
+/** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
+function toFewer({ args, has, options }: Ran): string[] {
+  if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list') return [];
+  return [
+    options.limit === undefined
+      ? 'Or ask for fewer, such as --limit 10.'
+      : 'Or ask for fewer with a smaller --limit.',
+  ];
+}
+
+const noCommand: Ran = { options: {}, args: [], has: () => false };
 
 /** Pure: what to do about an error, in the words of the command line; undefined where there is nothing to say. */
 export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noCommand): string | undefined {

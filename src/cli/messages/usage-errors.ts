@@ -1,19 +1,36 @@
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../errors.ts';
+import { toCorrection, toMissing } from './corrected.ts';
 
 /**
  * What commander found wrong, said as every other error is. An option that stands in the wrong place names the
- * commands that have it; for that, and then only, the whole program is loaded.
+ * commands that have it; for that, and then only, the whole program is loaded, by `programOf` without words.
  */
 export async function toUsageError(
   error: CommanderError,
-  wholeProgram: () => Promise<Command>,
+  argv: readonly string[],
+  programOf: (words?: readonly string[]) => Promise<Command>,
 ): Promise<UsageError> {
+  if (error.code === 'commander.missingArgument' || error.code === 'commander.excessArguments') {
+    const command = namedIn(await programOf(argv), argv);
+    const [, name] = /'([^']+)'/.exec(error.message) ?? [];
+    const missing = command.registeredArguments.find((one) => one.required && one.name() === name);
+    const correction = toCorrection(command, argv);
+    if (correction !== undefined) return correction;
+    if (error.code === 'commander.missingArgument' && missing !== undefined)
+      return toMissing(command, missing);
+  }
   const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const unknown = error.code === 'commander.unknownOption' ? /'([^'=]+)/.exec(message)?.[1] : undefined;
-  const owners = unknown === undefined ? [] : ownersOf(unknown, await wholeProgram());
+  const owners = unknown === undefined ? [] : ownersOf(unknown, await programOf());
   if (owners.length > 0) return new UsageError(message, `It is an option of ${toList(owners)}.`);
   return new UsageError(message, suggestion?.replace(/^\((.*)\)$/, '$1'));
+}
+
+/** Pure: the command that the first words name. */
+function namedIn(command: Command, words: readonly string[]): Command {
+  const sub = command.commands.find((one) => one.name() === words[0]);
+  return sub === undefined ? command : namedIn(sub, words.slice(1));
 }
 
 /** Pure: the commands that have an option of this name, such as `task run`. */

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, sep } from 'node:path';
 import type { Context, InputStream } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
+import { decodeText } from '../../files/decoded.ts';
 
 /** An argument that is a text, `-` for standard input, or `@file`. */
 export async function readTextArgument(context: Context, name: string, argument: string): Promise<string> {
@@ -41,7 +42,7 @@ export async function readList(option: string, column: string, values: readonly 
 }
 
 async function readListFile(path: string, option: string, column: string): Promise<string[]> {
-  const text = (await readNamedFile(path, option)).replace(/^\ufeff/, '');
+  const text = await readNamedFile(path, option);
   const extension = extname(path).toLowerCase();
   if (extension === '.csv') return await readCsvColumn(path, text, option, column);
   const lines = text.split(/\r\n|\n|\r/).filter((line) => line.trim() !== '');
@@ -94,20 +95,19 @@ export function checkFileName(what: string, name: string, hint = 'Name a file.')
   return name;
 }
 
+/** The text of a file that the user has named. Throws UsageError. */
 export async function readNamedFile(path: string, what: string, hint?: string): Promise<string> {
   checkFileName(what, path, hint);
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = readFailures[code ?? ''] ?? message;
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    const why = readFailures[error.code ?? ''] ?? error.message;
     throw new UsageError(`${what}: cannot read ${path}: ${why}`, hint);
-  }
+  });
+  return decodeText(bytes, `${what}: ${path}`);
 }
 
-/** Everything that standard input brings. */
+/** Everything that standard input brings, as text. Throws UsageError for what is none. */
 export async function readInput({ stream }: InputStream): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of stream) pieces.push(Buffer.from(piece as Buffer));
-  return Buffer.concat(pieces).toString('utf8');
+  return decodeText(Buffer.concat(pieces), 'standard input');
 }

@@ -61,6 +61,9 @@ export const inputNames: InputNames = {
   idempotency_key: '--idempotency-key',
 };
 
+/** What people call the formats. */
+const formatWords = { ndjson: 'jsonl', excel: 'xlsx', xl: 'xlsx', markdown: 'md', text: 'table' };
+
 /** Headings of the options that several commands take. */
 export const groups = { output: 'Output:', connection: 'Connection:', messages: 'Messages:' } as const;
 
@@ -105,11 +108,7 @@ export function addPaidOptions(command: Command): Command {
       '--max-credits <n>',
       'refuse (5) what can cost more, or more than the balance; prices are settings (price.*)',
     ).argParser((value) =>
-      checkNumber(
-        { field: 'max_credits', unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER },
-        '--max-credits',
-        value,
-      ),
+      checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
     ),
     new Option('--dry-run', 'print the request, what it costs at most and the balance; buy nothing'),
     new Option('--no-history', 'keep no record on this machine: nothing can be shown again or continued'),
@@ -120,7 +119,7 @@ export function addRecordOptions(command: Command): Command {
   return add(command, groups.output, [
     new Option('-f, --format <format>', 'table on a terminal, else jsonl; or by the extension of -o')
       .choices(formats)
-      .argParser((value) => checkOneOf('format', value, formats)),
+      .argParser((value) => checkOneOf('format', value, formats, formatWords)),
     new Option('-o, --output <file>', 'write here; replaced only when everything is there').argParser(
       (name) => checkFileName('-o', name),
     ),

@@ -26,7 +26,7 @@ const listGroup = 'Many at once:';
 export const rowsRemark =
   'With --input, each row of the output is a row of the input with the answer beside it, and <into>_error where there is none. What is sent is the column named as the argument of this command, or --template; leads of a search say it by themselves. After a crash or failed rows, the same command again goes on and buys nothing twice; a list that has come to its end is bought again, unless the run has a name (--run).';
 
-const mostAtOnce = { field: 'concurrency', unit: 'items', min: 1, max: 256 } as const;
+const mostAtOnce = { unit: 'number', min: 1, max: 256 } as const;
 const onErrors = ['continue', 'stop'] as const;
 
 /** Adds what it takes to work through a list; `into` is where answers go when it is not said. */

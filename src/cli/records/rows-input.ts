@@ -1,7 +1,8 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { bytesOf, decoded } from '../../input/decoded.ts';
+import { decoded } from '../../files/decoded.ts';
+import { bytesOf } from '../../input/file-bytes.ts';
 import { type Input, type InputRow, openInput } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
 import { createDigests, digestOf } from '../../operations/journal/digests.ts';
@@ -17,7 +18,10 @@ export function sourceOf(
   if (input === undefined) {
     checkWithoutRows(options);
     if (argument !== undefined) return { argument };
-    throw new UsageError(`missing required argument '${name}'`, 'Give it, or a list of them with --input.');
+    throw new UsageError(
+      `the ${name.replaceAll('-', ' ')} is missing`,
+      'Give it, or a list of them with --input.',
+    );
   }
   if (argument === undefined) return { input };
   throw new UsageError(`--input brings the ${name} of each row: it is not given beside it`);

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { countLines } from '../../input/decoded.ts';
+import { countLines } from '../../input/file-bytes.ts';
 import type { InputRow } from '../../input/rows.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';

@@ -71,7 +71,7 @@ export async function createJournal(stateDir: string, operationId: string, pid: 
 
 /**
  * Opens the journal of an operation of this machine to go on with it, locked until it is closed. A torn last line is
- * cut off. Throws `temporary`, naming the process, when another one is at work on it; UsageError when there is no
+ * cut off. Throws `temporary`, naming the process, when another one is at work on it; `not_found` when there is no
  * such operation; ConfigurationError for a damaged one, LocalIoError.
  */
 export async function openJournal(
@@ -82,7 +82,7 @@ export async function openJournal(
   const folder = folderOf(stateDir, operationId);
   const path = join(folder, fileName);
   const known = isOperationId(operationId) && (await readOrNothing(() => readFile(path), path)) !== undefined;
-  if (!known) throw new UsageError(`there is no operation ${operationId} on this machine`);
+  if (!known) throw toUnknownOperation(operationId, await listOperations(stateDir));
   let lock: FolderLock | undefined;
   try {
     lock = await lockFolder(folder, pid, 'this operation');
@@ -145,6 +145,15 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
       await rm(dirname(path), { recursive: true, force: true }).catch(() => undefined);
     },
   };
+}
+
+/** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
+export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {
+  return new LeadpipeError('not_found', `this machine knows no operation ${operationId.slice(0, 100)}`, {
+    type: 'operation_not_found',
+    facts: { is: 'no_operation', operationId, known },
+    retryable: false,
+  });
 }
 
 /** Every operation of this machine. One that can't be read hides no other. Throws LocalIoError. */

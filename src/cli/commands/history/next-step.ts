@@ -4,16 +4,6 @@ import { keptDays } from '../../../operations/journal/retention.ts';
 import { isTask, kindOf } from '../../../operations/kinds.ts';
 import { shellWord } from '../../messages/shell-word.ts';
 
-/** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
-export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {
-  const nearest = [...known].sort((a, b) => likeness(b, operationId) - likeness(a, operationId))[0];
-  return notFound(
-    `this machine knows no operation ${operationId.slice(0, 100)}`,
-    'operation_not_found',
-    nearest === undefined ? 'It has bought nothing that it knows of.' : `The nearest is ${nearest}.`,
-  );
-}
-
 /** Pure: the error of a purchase of which nothing can be shown, and where its leads are instead. */
 export function toNothingKept(record: HistoryRecord, kind: string, hadAnswer: boolean): LeadpipeError {
   const { operation_id, output, state } = record;
@@ -61,13 +51,4 @@ export function toNextCommand(record: HistoryRecord, kind: string): string | und
 
 function notFound(message: string, type: string, hint: string): LeadpipeError {
   return new LeadpipeError('not_found', message, { type, hint, retryable: false });
-}
-
-/** Characters in common at both ends. */
-function likeness(a: string, b: string): number {
-  let front = 0;
-  while (front < a.length && a[front] === b[front]) front++;
-  let back = 0;
-  while (back < a.length - front && a.at(-1 - back) === b.at(-1 - back)) back++;
-  return front + back;
 }

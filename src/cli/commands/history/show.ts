@@ -5,7 +5,13 @@ import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { type HistoryRecord, readHistoryRecord } from '../../../operations/journal/history.ts';
-import { folderOf, type Intent, listOperations, readOperation } from '../../../operations/journal/journal.ts';
+import {
+  folderOf,
+  type Intent,
+  listOperations,
+  readOperation,
+  toUnknownOperation,
+} from '../../../operations/journal/journal.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../../../operations/kinds.ts';
@@ -20,7 +26,7 @@ import {
 } from '../../options/options.ts';
 import { answersAs, printedAs } from '../../records/printed-as.ts';
 import { withOutput } from '../../records/record-output.ts';
-import { toNextCommand, toNothingKept, toUnknownOperation } from './next-step.ts';
+import { toNextCommand, toNothingKept } from './next-step.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions;
 

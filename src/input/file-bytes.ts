@@ -1,0 +1,27 @@
+import { createReadStream } from 'node:fs';
+import { UsageError } from '../errors.ts';
+
+/** About how many rows a file has: its lines. Undefined where that can't be told beforehand. */
+export async function countLines(path: string): Promise<number | undefined> {
+  let lines = 0;
+  try {
+    for await (const piece of createReadStream(path)) {
+      for (const byte of piece as Buffer) lines += Number(byte === 10);
+    }
+  } catch {
+    return undefined;
+  }
+  return lines;
+}
+
+/** The bytes of a file. Throws UsageError, which says what it is for: `name`. */
+export async function* bytesOf(path: string, name: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a directory' : message;
+    throw new UsageError(`${name}: cannot read ${path}: ${why}`);
+  }
+}

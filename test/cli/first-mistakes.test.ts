@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { errorAnswer, type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { bareEnvironment, pointedAt } from '../helpers/run.ts';
+
+const types = 'It is one of: person, company, twitter_creator';
+const quotes = 'a text of several words needs quotes';
+
+/** What a newcomer types, what is wrong with it, and the command that was meant. */
+const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
+  [
+    ['search', 'fintech in Berlin'],
+    ['the entity type is missing', types, 'leadpipe search company "fintech in Berlin"'],
+  ],
+  [
+    ['search', 'founders and other people', '--limit', '5', '-o', 'x.csv'],
+    ['leadpipe search person "founders and other people" --limit 5 -o x.csv'],
+  ],
+  [
+    ['search', 'fintech'],
+    ['the entity type is missing', 'leadpipe search company fintech'],
+  ],
+  [['search'], ['the entity type is missing', types, 'For example: leadpipe search company']],
+  [
+    ['search', 'company'],
+    ['the objective is missing', 'For example: leadpipe search company'],
+  ],
+  [
+    ['search', 'company', 'dentists', 'in', 'Austin', '--local'],
+    [quotes, 'leadpipe search company "dentists in Austin" --local'],
+  ],
+  [
+    ['search', 'dentists', 'in', 'Austin'],
+    ['the entity type is missing', 'leadpipe search company "dentists in Austin"'],
+  ],
+  [
+    ['search', 'company', "it's $5", 'off'],
+    [quotes, `leadpipe search company 'it'\\''s $5 off'`],
+  ],
+  [
+    ['search', 'company', 'x', '--enrich-fields', 'a,', 'b'],
+    [quotes, 'a list without blanks'],
+  ],
+  [
+    ['task', 'run', 'founders in Lisbon'],
+    ['the entity type is missing', 'leadpipe task run company "founders'],
+  ],
+  [
+    ['task', 'run', 'person', 'a', 'b'],
+    [quotes, 'leadpipe task run person "a b"'],
+  ],
+  [
+    ['task', 'create'],
+    ['the entity type is missing', 'wechat', 'For example: leadpipe task create company'],
+  ],
+  [
+    ['contact', 'CTO of Acme'],
+    ['the contact type is missing', 'leadpipe contact email "CTO of Acme"'],
+  ],
+  [
+    ['contact', 'email', 'CTO', 'of', 'Acme'],
+    [quotes, 'leadpipe contact email "CTO of Acme"'],
+  ],
+  [
+    ['research', 'what', 'is', 'x'],
+    [quotes, 'leadpipe research "what is x"'],
+  ],
+  [
+    ['enrich', 'Acme', 'GmbH', '--field', 'city'],
+    [quotes, 'leadpipe enrich "Acme GmbH" --field city'],
+  ],
+  [
+    ['extract', 'acme/rocket'],
+    ['the type is missing', 'leadpipe extract github_repo_stargazers acme/rocket'],
+  ],
+  [['search', 'people', 'x'], ['did you mean person?']],
+  [['search', 'companies', 'x'], ['did you mean company?']],
+  [['search', 'youtube', 'x'], ['did you mean youtube_creator?']],
+  [['search', 'shop', 'x'], ['did you mean shopify_store?']],
+  ...[
+    ['ndjson', 'jsonl'],
+    ['excel', 'xlsx'],
+    ['markdown', 'md'],
+  ].map(([typed = '', meant]): (typeof mistakes)[number] => [
+    ['search', 'company', 'x', '-f', typed],
+    [`unknown format "${typed}": did you mean ${meant}?`],
+  ]),
+  ...Object.entries({
+    login: 'leadpipe auth login',
+    whoami: 'leadpipe auth status',
+    ls: 'leadpipe history',
+    credits: 'leadpipe balance',
+    find: 'leadpipe search',
+    upgrade: 'npm install --global leadpipe@latest',
+  }).map(([typed, meant]): (typeof mistakes)[number] => [[typed, 'x'], [`did you mean ${meant}?`]]),
+  [['frobnicate'], ['unknown command "frobnicate"\n']],
+  [['task', 'fetch', 'ls_1', '--pts', '-1'], ['--pts is -1: it takes a whole number from 0\n']],
+  [['serve', '--port', '70000'], ['--port is 70000: it takes a whole number from 0 to 65535\n']],
+  [['balance', '--require', 'x'], ['--require takes a whole number from 0, not "x"\n']],
+  [['task', 'status', ''], ['the leads_search_id is empty: it takes a text\n']],
+  // The same end, whichever command is asked about an operation that there is not.
+  ...['history show', 'history resume', 'task resume', 'search --continue'].map(
+    (command): (typeof mistakes)[number] => [
+      [...command.split(' '), 'nope'],
+      ['knows no operation nope\n', 'No purchases are recorded on this machine yet.'],
+      6,
+    ],
+  ),
+];
+
+describe('the first mistakes of a newcomer', () => {
+  it.each(mistakes)('%j', async (typed, says, exit = 2) => {
+    const { code, stdout, stderr } = await runInProcess(typed, {
+      env: { ...pointedAt('http://127.0.0.1:9') },
+    });
+    expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
+    for (const words of says) expect(stderr).toContain(words);
+  });
+
+  it('name the operation that is near, and no other', async () => {
+    const env = bareEnvironment();
+    await runInProcess(['balance', '--local'], { env });
+    await runInProcess(['search', 'company', 'fintech', '--limit', '1', '--local'], { env });
+    const [{ operation_id: known }] = JSON.parse(
+      (await runInProcess(['history', 'list', '-f', 'json'], { env })).stdout,
+    );
+    const near = `${known.slice(0, -1)}_`;
+    for (const command of ['history show', 'task resume']) {
+      const { stderr } = await runInProcess([...command.split(' '), near], { env });
+      expect(stderr).toContain(`Did you mean ${known}? \`leadpipe history\` lists them.`);
+      const { stderr: other } = await runInProcess([...command.split(' '), 'nope'], { env });
+      expect(other).toContain('\n`leadpipe history` lists them.');
+      expect(other).not.toContain(known);
+    }
+  });
+});
+
+describe('without credits', () => {
+  const fewer = /ask for fewer/;
+  it.each<[args: string[], says: RegExp, not: RegExp]>([
+    [['search', 'company', 'x'], /such as --limit 10/, /smaller/],
+    [['search', 'company', 'x', '--limit', '50'], /a smaller --limit/, /such as/],
+    [['contact', 'email', 'x'], /leadpipe balance/, fewer],
+    [['extract', 'x_followers', 'x'], /such as --limit 10/, /smaller/],
+    [['extract', 'web2list', 'https://a.example', '--instruction', 'x'], /leadpipe balance/, fewer],
+  ])('%j speaks of the options that it has', async (args, says, not) => {
+    const server: FaultServer = await startFaultServer((socket) => {
+      socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no credits'));
+    });
+    const { code, stderr } = await runInProcess(args, { env: pointedAt(server.url) });
+    server.close();
+    expect(code).toBe(5);
+    expect(stderr).toMatch(says);
+    expect(stderr).not.toMatch(not);
+  });
+});
