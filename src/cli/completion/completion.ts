@@ -6,7 +6,7 @@ export interface Candidate {
 }
 
 /** What this machine knows, or what the shell does: files. Named as the arguments and options that take it are. */
-export const knownKinds = ['file', 'profile', 'leads-search-id', 'operation-id'] as const;
+export const knownKinds = ['file', 'profile', 'leads-search-id', 'list', 'operation-id'] as const;
 export type KnownKind = (typeof knownKinds)[number];
 
 export interface Completion {

@@ -1,4 +1,5 @@
 import { Argument, Command, Option } from 'commander';
+import { toMinutes } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import {
@@ -101,7 +102,7 @@ export async function goOnInstead(
   { operationId, entries: [intent] }: StoredOperation,
 ): Promise<void> {
   createNotes(context, options).say(
-    `Going on with the operation ${operationId} of ${toMinutes(intent.time)}, which bought the same; nothing is bought again.`,
+    `Going on with the operation ${operationId} of ${toMinutes(new Date(intent.time), context.zone)}, which bought the same; nothing is bought again.`,
   );
   await withOperation(context, operationId, async (journal, operation) => {
     if (await isFinished(context, options, journal, operation)) return;
@@ -184,7 +185,7 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<str
   }
   const { command, time, output } = latest.entries[0];
   const place = output === null ? '' : `, into ${output}`;
-  say(`Resuming ${latest.operationId}: ${command} of ${toMinutes(time)}${place}`);
+  say(`Resuming ${latest.operationId}: ${command} of ${toMinutes(new Date(time), context.zone)}${place}`);
   return latest.operationId;
 }
 
@@ -208,8 +209,4 @@ function checkResumable({ operationId, entries: [intent] }: StoredOperation): vo
       ? `The same command with --idempotency-key ${key} brings its task, and buys no other.`
       : undefined,
   );
-}
-
-function toMinutes(time: string): string {
-  return time.slice(0, 16).replace('T', ' ');
 }
