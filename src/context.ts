@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Clock } from './clock.ts';
+import type { Clock, Zone } from './clock.ts';
 
-export type { Clock };
+export type { Clock, Zone };
 
 /** Where text goes. `columns` is known on a terminal only. */
 export interface OutputStream {
@@ -47,6 +47,7 @@ export interface Context {
   readonly stderr: OutputStream;
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
+  readonly zone: Zone;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly directories: Directories;
   readonly keychain: Keychain;

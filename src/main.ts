@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock, Zone } from './clock.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
 
@@ -17,9 +17,8 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   // Scripts ask for it often; it should cost what starting Node costs.
   process.stdout.write(`${LEADPIPE_VERSION}\n`);
 } else {
-  const { createClock, createKeychain, envPaths, exitCodeOf, reportThrown, runProgram } = await import(
-    './cli/start.ts'
-  );
+  const { createClock, createKeychain, createZone, envPaths, exitCodeOf, reportThrown, runProgram } =
+    await import('./cli/start.ts');
   const halt = createHalt(exitCodeOf);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
@@ -32,7 +31,7 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   const script = new URL('./keychain-main.js', import.meta.url);
   const keychain = createKeychain({ script, env, signal: stop.signal });
   const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
-  const context = createContext(env, keychain, directories, createClock());
+  const context = createContext(env, keychain, directories, createClock(), createZone());
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
 }
@@ -49,6 +48,7 @@ function createContext(
   keychain: Keychain,
   directories: Directories,
   clock: Clock,
+  zone: Zone,
 ): Context {
   return {
     get stdin() {
@@ -58,6 +58,7 @@ function createContext(
     stderr: toOutput(process.stderr),
     fetch: globalThis.fetch,
     clock,
+    zone,
     env,
     directories,
     keychain,

@@ -7,26 +7,29 @@ export interface ExitCode {
 
 /** The one table of exit codes: what every command returns, and what its help says about it. */
 export const exitCodes = {
-  complete: { code: 0, meaning: 'complete (finding nothing is complete)' },
-  bug: { code: 1, meaning: 'a bug in leadpipe' },
-  usage: { code: 2, meaning: 'usage or invalid input: found here, or 422' },
-  partial: { code: 3, meaning: 'partial: the rows written are good, and there should have been more' },
-  authentication: { code: 4, meaning: 'authentication: 401, 403' },
-  credits: { code: 5, meaning: 'credits: 402, or a local limit refused' },
-  not_found: { code: 6, meaning: 'not found: 404' },
-  no_result: { code: 7, meaning: 'finished without a result' },
-  unknown: { code: 8, meaning: 'outcome unknown or conflicting: do not run it again blindly' },
-  not_enabled: { code: 9, meaning: 'not enabled here: 503' },
-  local_io: { code: 74, meaning: 'local I/O: disk full, output not writable' },
-  temporary: { code: 75, meaning: 'temporary, nothing newly charged: safe to run again' },
-  interface: { code: 76, meaning: 'the service broke its interface' },
+  complete: { code: 0, meaning: 'done (also when nothing was found)' },
+  bug: { code: 1, meaning: 'a bug in leadpipe: please report it' },
+  usage: {
+    code: 2,
+    meaning: 'wrong command or input, seen here or by the service (422); nothing was bought',
+  },
+  partial: { code: 3, meaning: 'done in part: the rows written are good, but some are missing' },
+  authentication: { code: 4, meaning: 'the API key was refused (401, 403)' },
+  credits: { code: 5, meaning: 'not enough credits (402), or more than --max-credits or --require allows' },
+  not_found: { code: 6, meaning: 'not found (404, or not known on this machine)' },
+  no_result: { code: 7, meaning: 'the service finished without a result' },
+  unknown: { code: 8, meaning: 'not known whether it was bought: look before you run it again' },
+  not_enabled: { code: 9, meaning: 'the service does not offer this to you yet (503)' },
+  local_io: { code: 74, meaning: 'a file can not be read or written: disk full, no permission' },
+  temporary: { code: 75, meaning: 'temporary, nothing new was charged: run it again later' },
+  interface: { code: 76, meaning: 'the service gave an answer that can not be right' },
   configuration: {
     code: 78,
-    meaning: 'configuration: no address, no key, locked keychain, corrupt settings',
+    meaning: 'settings: no address, no key, locked keychain, damaged settings file',
   },
-  interrupted: { code: 130, meaning: 'interrupted' },
-  reader_closed: { code: 141, meaning: 'the reader of the output went away' },
-  terminated: { code: 143, meaning: 'terminated' },
+  interrupted: { code: 130, meaning: 'stopped by Ctrl-C' },
+  reader_closed: { code: 141, meaning: 'the reader of the output went away, as `| head` does' },
+  terminated: { code: 143, meaning: 'stopped by SIGTERM' },
 } as const satisfies Record<Outcome, ExitCode>;
 
 /** How a command can end that is about this machine alone, and prints. */

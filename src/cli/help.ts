@@ -1,6 +1,7 @@
 import { type Command, Help } from 'commander';
 import type { Outcome } from '../errors.ts';
 import { toExitCodes } from './exit-codes.ts';
+import type { Topic } from './topics/topics.ts';
 
 /** What a command's help says below its options, and the manual page with it. */
 export interface CommandHelp {
@@ -43,21 +44,40 @@ export function outcomesOf(command: Command): readonly Outcome[] {
   return helpOf(command)?.outcomes ?? [...new Set(command.commands.flatMap(outcomesOf))];
 }
 
-function toHelpText(command: Command, help: CommandHelp, width: number): string {
+/** Pure: a topic of `help`, for a terminal of this many columns. */
+export function toTopicText({ parts }: Topic, width: number): string {
+  const helper = createHelper(width);
+  const blocks = parts.map((part) => {
+    if (typeof part === 'string') return [helper.boxWrap(part, width)];
+    return 'lines' in part ? part.lines.map((line) => `  ${line}`) : listLines(helper, part);
+  });
+  return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+/** The widest name that still stands beside its meaning. */
+const widestBeside = 28;
+
+function listLines(helper: Help, { heading, rows }: HelpList): string[] {
+  const widths = rows.map(([name]) => name.length).filter((width) => width <= widestBeside);
+  const widest = Math.max(0, ...widths);
+  const items = rows.map(([name, meaning]) => {
+    const item = helper.formatItem(name.length > widest ? '' : name, widest, meaning, helper);
+    return name.length > widest ? `  ${name}\n${item}` : item;
+  });
+  return [`${heading}:`, ...items];
+}
+
+function createHelper(width: number): Help {
   const helper = new Help();
   helper.prepareContext({ helpWidth: width });
-  const list = ({ heading, rows }: HelpList): string[] => {
-    const widest = Math.max(...rows.map(([name]) => name.length));
-    return [
-      '',
-      `${heading}:`,
-      ...rows.map(([name, meaning]) => helper.formatItem(name, widest, meaning, helper)),
-    ];
-  };
+  return helper;
+}
+
+function toHelpText(command: Command, help: CommandHelp, width: number): string {
+  const helper = createHelper(width);
+  const list = (one: HelpList): string[] => ['', ...listLines(helper, one)];
   const { lists = [], examples, output = [], remarks = [] } = help;
-  const exitCodes = toExitCodes(outcomesOf(command)).map(
-    ({ code, meaning }) => [String(code).padStart(3), meaning] as const,
-  );
+  const codes = toExitCodes(outcomesOf(command)).map(({ code }) => code);
   return [
     ...lists.flatMap(list),
     '',
@@ -65,7 +85,10 @@ function toHelpText(command: Command, help: CommandHelp, width: number): string 
     ...examples.map((line) => `  $ ${line.replaceAll('\n', '\n    ')}`),
     ...(output.length === 0 ? [] : ['', 'Output shape:']),
     ...output.map((line) => `  ${helper.boxWrap(line, width - 4).replaceAll('\n', '\n    ')}`),
-    ...list({ heading: 'Exit codes', rows: exitCodes }),
+    '',
+    'Exit codes:',
+    `  ${codes.join(' ')}`,
+    '  What they mean: leadpipe help exit-codes',
     ...remarks.flatMap((remark) => ['', helper.boxWrap(remark, width)]),
   ].join('\n');
 }

@@ -3,12 +3,13 @@ import type { Context } from '../context.ts';
 import type { Outcome } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { addHelp, type CommandHelp, usualWidth } from './help.ts';
+import { addHelp, type CommandHelp, toTopicText, usualWidth } from './help.ts';
 import { toCorrection } from './messages/corrected.ts';
 import type { Ran } from './messages/hints.ts';
 import { nearCommands } from './messages/near-commands.ts';
 import { reportError } from './messages/report.ts';
 import { toUsageError } from './messages/usage-errors.ts';
+import { topicRows } from './topics/topics.ts';
 
 interface CommandRow {
   readonly name: string;
@@ -108,6 +109,7 @@ const help: CommandHelp = {
     'leadpipe search person "healthtech CTOs in London" --local -o leads.csv',
   ],
   outcomes: Object.keys(exitCodes) as Outcome[],
+  lists: [{ heading: 'Topics', rows: topicRows.map(({ name, summary }) => [`help ${name}`, summary]) }],
   remarks: [
     'Without an account, --local answers from fictional leads. With one, `leadpipe auth login` asks for its address and key.',
     '`leadpipe <command> --help` shows the options, the output and the exit codes of a command.',
@@ -118,6 +120,12 @@ const help: CommandHelp = {
 export async function runProgram(context: Context, argv: readonly string[]): Promise<number> {
   let ran: Ran | undefined;
   try {
+    const topic = argv[0] === 'help' ? topicRows.find(({ name }) => name === argv[1]) : undefined;
+    if (topic !== undefined) {
+      const { columns = usualWidth, stream } = context.stdout;
+      stream.write(toTopicText(await topic.load(), columns));
+      return exitCodeOf('complete');
+    }
     const program = await createProgram(context, argv);
     program.hook('preAction', (_, action) => {
       const options = action.opts();
@@ -197,15 +205,23 @@ function adopt(parent: Command, command: Command): void {
  * Pure: the words for commander, in which `help` is the option `--help`, as it is for a group that does nothing by
  * itself. Throws UsageError for a command that there is not.
  */
-function toCommandLine(command: Command, words: readonly string[]): string[] {
+function toCommandLine(command: Command, words: readonly string[], isHelp = false): string[] {
   const [first, ...rest] = words;
   if (command.commands.length === 0) return [...words];
   if (first === undefined) return rowOf(command)?.acts ? [] : ['--help'];
   if (first.startsWith('-')) return [...words];
-  if (first === 'help') return [...toCommandLine(command, rest), '--help'];
+  if (first === 'help') return [...toCommandLine(command, rest, true), '--help'];
   const names = command.commands.map((one) => one.name());
-  const name = checkOneOf('command', first, names, {}, command.parent === null ? nearCommands : {});
+  const name =
+    isHelp && command.parent === null
+      ? checkHelped(first, names)
+      : checkOneOf('command', first, names, {}, command.parent === null ? nearCommands : {});
   return [name, ...toCommandLine(command.commands[names.indexOf(name)] as Command, rest)];
+}
+
+/** Throws UsageError. A topic has been shown before it comes to this. */
+function checkHelped(word: string, names: readonly string[]): string {
+  return checkOneOf('command or topic', word, [...names, ...topicRows.map(({ name }) => name)]);
 }
 
 function rowOf(command: Command): CommandRow | undefined {

@@ -1,6 +1,6 @@
 /** What every command but `--version` begins with, in one file: each file more that is loaded costs time. */
 export { default as envPaths } from 'env-paths';
-export { createClock } from '../clock.ts';
+export { createClock, createZone } from '../clock.ts';
 export { createKeychain } from '../config/keychain.ts';
 export { exitCodeOf } from './exit-codes.ts';
 export { reportThrown, runProgram } from './program.ts';

@@ -12,6 +12,8 @@ interface Kind {
   readonly goesOn: 'resume' | 'continue' | 'repeat' | 'command' | 'never';
   /** The member of the request that stands beside the name in the history: `search company`. */
   readonly subject: 'entity_type' | 'contact_type' | 'type' | null;
+  /** What it was about: the member of the request, or of a list's options, in which the user said so. */
+  readonly about: 'objective' | 'query' | 'entity_context' | 'target' | 'input' | null;
   /** Whether it brings one record or a list of them. */
   readonly prints: 'single' | 'list';
   /** Cuts the records out of an answer. Throws when `signal` aborts. */
@@ -27,13 +29,21 @@ const wholeAnswer = async (answer: JsonText): Promise<readonly JsonText[]> => [a
  * journals of earlier versions have them.
  */
 export const kinds = {
-  search: { endpoint: 'search', prints: 'list', keeps: 'leads', goesOn: 'continue', subject: 'entity_type' },
+  search: {
+    endpoint: 'search',
+    prints: 'list',
+    keeps: 'leads',
+    goesOn: 'continue',
+    subject: 'entity_type',
+    about: 'objective',
+  },
   'task create': {
     endpoint: 'createTask',
     prints: 'single',
     keeps: 'nothing',
     goesOn: 'repeat',
     subject: 'entity_type',
+    about: 'objective',
   },
   'task run': {
     endpoint: 'createTask',
@@ -41,13 +51,22 @@ export const kinds = {
     keeps: 'nothing',
     goesOn: 'resume',
     subject: 'entity_type',
+    about: 'objective',
   },
-  'task wait': { endpoint: null, prints: 'list', keeps: 'nothing', goesOn: 'resume', subject: null },
+  'task wait': {
+    endpoint: null,
+    prints: 'list',
+    keeps: 'nothing',
+    goesOn: 'resume',
+    subject: null,
+    about: null,
+  },
   contact: {
     endpoint: 'contactSearch',
     keeps: 'answer',
     goesOn: 'never',
     subject: 'contact_type',
+    about: 'objective',
     prints: 'single',
     recordsOf: wholeAnswer,
   },
@@ -56,6 +75,7 @@ export const kinds = {
     keeps: 'answer',
     goesOn: 'never',
     subject: null,
+    about: 'query',
     prints: 'single',
     recordsOf: wholeAnswer,
     reasonIn: answerInAnswer,
@@ -65,6 +85,7 @@ export const kinds = {
     keeps: 'answer',
     goesOn: 'never',
     subject: null,
+    about: 'entity_context',
     prints: 'single',
     recordsOf: wholeAnswer,
     reasonIn: answerInAnswer,
@@ -74,6 +95,7 @@ export const kinds = {
     keeps: 'answer',
     goesOn: 'never',
     subject: 'type',
+    about: 'target',
     prints: 'list',
     recordsOf: itemsOf,
     reasonIn: (answer) => objectMembers(answer).get('data') ?? 'null',
@@ -86,7 +108,14 @@ export const kinds = {
 
 /** Many answers, each bought for a row. */
 function listOf<Subject extends Kind['subject']>(subject: Subject) {
-  return { endpoint: null, prints: 'list', keeps: 'rows', goesOn: 'command', subject } as const;
+  return {
+    endpoint: null,
+    prints: 'list',
+    keeps: 'rows',
+    goesOn: 'command',
+    subject,
+    about: 'input',
+  } as const;
 }
 
 /** The list that rows of a kind make. */

@@ -6,6 +6,8 @@ import type { TableColumn } from './table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 
 const bodyLines = 3;
+/** Of what is to be read whole. */
+const wholeLines = 20;
 const otherLines = 2;
 
 /** A record as a few lines, for terminals that are too narrow for a row: what is empty is left out. */
@@ -33,7 +35,7 @@ export function cardLines(
     } else if (column.role === 'link') {
       for (const line of foldParts(text, width, textWidth)) lines.push(...wrapWords(line, width, otherLines));
     } else {
-      lines.push(...wrapTo(text, width, bodyLines));
+      lines.push(...wrapTo(text, width, column.wraps ? wholeLines : bodyLines));
     }
   }
   return lines.length > 0 ? lines : ['–'];

@@ -16,10 +16,12 @@ export interface TableColumn {
   /** How few columns of the terminal still make sense, and how many would be a waste. */
   readonly min: number;
   readonly max: number;
+  /** In the last column: what does not fit goes on below. */
+  readonly wraps?: true;
   /** On a card the title and what stands beside it come first, links and body without a label. */
   readonly role?: 'title' | 'aside' | 'link' | 'body';
-  /** Left out of a table in which the others would not fit, the first such column first. */
-  readonly yields?: boolean;
+  /** Left out of a table in which the others would not fit: the lowest number first, and of equals (true is 1) the first. */
+  readonly yields?: boolean | number;
 }
 
 export function entityTable(enrichFields: readonly string[]): TableColumn[] {

@@ -22,9 +22,9 @@ export function fittingColumns(
   if (width < narrow && columns.length > 2) return undefined;
   for (let left = columns; ; ) {
     if (roomLeft(left, width) >= 0) return left;
-    const yielding = left.findIndex((column) => column.yields);
-    if (yielding === -1) return undefined;
-    left = left.toSpliced(yielding, 1);
+    const [first] = left.filter(({ yields }) => yields).sort((a, b) => Number(a.yields) - Number(b.yields));
+    if (first === undefined) return undefined;
+    left = left.filter((column) => column !== first);
   }
 }
 

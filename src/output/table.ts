@@ -4,11 +4,13 @@ import { cardLines } from './cards.ts';
 import { toTerminalText } from './clean.ts';
 import { plainTable, type TableColumn } from './table-columns.ts';
 import { defaultWidth, fittingColumns, gap, type PlannedColumn, planTable } from './table-plan.ts';
-import { cutTo, padTo, textWidth } from './text-width.ts';
+import { cutTo, padTo, textWidth, wrapTo } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Rows that the widths are taken from. */
 const enoughRows = 100;
+/** Of a cell that goes on below. */
+const wholeLines = 20;
 
 /**
  * A table that begins with its first row and never looks back: the widths are fixed before it. Where the columns
@@ -32,10 +34,19 @@ export function createTableForm(options: WriterOptions): WriterForm {
 
   function row(planned: readonly PlannedColumn[], record: JsonView): string {
     const cells = planned.map(({ column, width }, index) => {
-      const cut = cutTo(column.text(record), width);
+      const cut = firstLine(column, record, width);
       return index === planned.length - 1 ? cut : padTo(cut, width);
     });
     return `${lineOf(cells).trimEnd()}\n`;
+  }
+
+  /** Where the last column goes on. */
+  function* below(planned: readonly PlannedColumn[], record: JsonView): Generator<string, void> {
+    const last = planned.at(-1);
+    if (!last?.column.wraps) return;
+    const [, ...more] = wrapTo(last.column.text(record), last.width, wholeLines);
+    const indent = planned.slice(0, -1).reduce((sum, { width: taken }) => sum + taken + gap, 0);
+    for (const line of more) yield `${' '.repeat(indent)}${line}\n`;
   }
 
   function* lines(records: readonly JsonText[]): Generator<string, void> {
@@ -47,7 +58,10 @@ export function createTableForm(options: WriterOptions): WriterForm {
     for (const record of records) {
       const view = new JsonView(record);
       if (plan === 'cards') yield `${cardLines(columns, view, width, chalk).join('\n')}\n\n`;
-      else if (plan !== undefined) yield row(plan, view);
+      else if (plan !== undefined) {
+        yield row(plan, view);
+        yield* below(plan, view);
+      }
     }
   }
 
@@ -64,6 +78,12 @@ export function createTableForm(options: WriterOptions): WriterForm {
   }
 
   return { lines };
+}
+
+/** All that a row has room for. */
+function firstLine({ text, wraps }: TableColumn, record: JsonView, width: number): string {
+  const [first = ''] = wraps ? wrapTo(text(record), width, wholeLines) : [cutTo(text(record), width)];
+  return first;
 }
 
 function lineOf(cells: readonly string[]): string {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readHistory } from '../../src/operations/journal/history.ts';
+import { type HistoryRecord, readHistory } from '../../src/operations/journal/history.ts';
 import { folderOf, readOperations } from '../../src/operations/journal/journal.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
 import {
@@ -187,7 +187,8 @@ describe.each(kinds)('search --append into $file', (kind) => {
       expect(`${kind.before}${rows}`.startsWith(text), where).toBe(true);
       if (one === undefined) return;
       const leads = one.stored.length;
-      const { records } = await readHistory(stateOf(machine));
+      const records: HistoryRecord[] = [];
+      for await (const { record } of readHistory(stateOf(machine))) records.push(record);
       const known = { leads, leads_search_id: 'ls_test', charged: 'yes' };
       if (leads > 0) expect({ where, records }).toMatchObject({ where, records: [known] });
       const restore = rememberOf(machine);

@@ -13,6 +13,10 @@ export interface FakeOptions {
   readonly keychain?: Keychain;
   /** Whether standard output is a terminal. */
   readonly stdoutIsTerminal?: boolean;
+  /** Of that terminal; 80 unless they are given. */
+  readonly columns?: number;
+  /** Of the clocks of this place, ahead of UTC; none unless they are given. */
+  readonly minutesFromUtc?: number;
 }
 
 /** Runs the whole program in this process: real network and clock, streams in memory. */
@@ -26,7 +30,7 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
     stdout: {
       stream: stdout.stream,
       isTerminal: options.stdoutIsTerminal ?? false,
-      columns: options.stdoutIsTerminal ? 80 : undefined,
+      columns: options.stdoutIsTerminal ? (options.columns ?? 80) : undefined,
     },
     stderr: { stream: stderr.stream, isTerminal: false, columns: undefined },
     fetch: globalThis.fetch,
@@ -38,6 +42,7 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
         return () => clearTimeout(timer);
       },
     },
+    zone: { minutesFromUtc: () => options.minutesFromUtc ?? 0 },
     env,
     directories: { config: env.LEADPIPE_CONFIG_DIR ?? '', state: env.LEADPIPE_STATE_DIR ?? '' },
     keychain: options.keychain ?? createMemoryKeychain(),

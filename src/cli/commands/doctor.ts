@@ -29,13 +29,13 @@ type DoctorOptions = ConnectionOptions & RecordOptions;
 
 const members: readonly (keyof Finding)[] = ['check', 'result', 'found', 'fix'];
 
-/** For people. What was found, and what to do about it, is said in full below the table. */
+/** For people. What to do about it is said below the table, in lines that can be copied. */
 const doctorLayout: Layout = {
   ...memberLayout(members),
   table: [
     memberColumn('check', { min: 16, max: 16, role: 'title' }),
     memberColumn('result', { min: 7, max: 7, role: 'aside' }),
-    memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }),
+    { ...memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }), wraps: true },
   ],
 };
 
@@ -44,15 +44,15 @@ const help: CommandHelp = {
   output: [
     'an object per check; result is ok, warning, failure or skipped:',
     '{"check":"clock","result":"warning",',
-    ' "found":"340 s ahead of the clock of the service","fix":"…"}',
+    ' "found":"340 s ahead of the service","fix":"…"}',
   ],
   outcomes: [...freeOutcomes, 'credits'],
 };
 
 export function createDoctorCommand(context: Context): Command {
   const command = new Command('doctor').description(
-    'Checks this machine, the settings, the way to the service, and the key, and says how to mend what is wrong. ' +
-      'Costs nothing. 0 when the next search would work; else as that search would end.',
+    'Checks this machine, the settings, the connection to the service, and the key, and says how to repair what is wrong. ' +
+      'It costs nothing. The exit code is 0 when the next search would work, and otherwise the one that this search would end with.',
   );
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: DoctorOptions) =>
     runDoctor(context, options),

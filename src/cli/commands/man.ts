@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { addHelp, type CommandHelp, usualWidth } from '../help.ts';
+import { topicRows } from '../topics/topics.ts';
 
 type CreateWholeProgram = (context: Context) => Promise<Command>;
 
@@ -22,6 +23,7 @@ async function runMan(context: Context, createWholeProgram: CreateWholeProgram):
     import('../manual/roff.ts'),
     import('../manual/text.ts'),
   ]);
-  const manual = toManual(await createWholeProgram(context), context.version);
+  const topics = topicRows.map(async ({ name, load }) => ({ name, topic: await load() }));
+  const manual = toManual(await createWholeProgram(context), await Promise.all(topics), context.version);
   stream.write(isTerminal ? toPlainText(manual, columns ?? usualWidth) : toRoff(manual));
 }

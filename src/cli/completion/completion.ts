@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
+import { topicRows } from '../topics/topics.ts';
 
 export interface Candidate {
   readonly value: string;
@@ -6,7 +7,7 @@ export interface Candidate {
 }
 
 /** What this machine knows, or what the shell does: files. Named as the arguments and options that take it are. */
-export const knownKinds = ['file', 'profile', 'leads-search-id', 'operation-id'] as const;
+export const knownKinds = ['file', 'profile', 'leads-search-id', 'list', 'operation-id'] as const;
 export type KnownKind = (typeof knownKinds)[number];
 
 export interface Completion {
@@ -37,7 +38,9 @@ export function toCompletion(program: Command, words: readonly string[]): Comple
     return { prefix: '', candidates: command.createHelp().visibleOptions(command).map(toOptionCandidate) };
   }
   if (command.commands.length > 0 && operands === 0) {
-    const candidates = command.commands.map((one) => ({ value: one.name(), meaning: one.summary() }));
+    const rows = command.commands.map((one) => ({ value: one.name(), meaning: one.summary() }));
+    const topics = topicRows.map(({ name, summary }) => ({ value: name, meaning: summary }));
+    const candidates = isHelp && command.parent === null ? [...rows, ...topics] : rows;
     return { prefix: '', candidates };
   }
   const argument = command.registeredArguments[operands];

@@ -1,7 +1,10 @@
+import { toMinutes } from '../../clock.ts';
 import { readProfileNames } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
+import { countOf } from '../../operations/delivery.ts';
 import { readHistoryRecord } from '../../operations/journal/history.ts';
 import { listOperations, readOperation, type StoredOperation } from '../../operations/journal/journal.ts';
+import { readLists } from '../../operations/only-new/lists.ts';
 import { toKnownTasks } from '../../operations/task/known.ts';
 import type { Candidate, KnownKind } from './completion.ts';
 
@@ -17,6 +20,11 @@ export async function readCandidates(
   switch (kind) {
     case 'profile':
       return (await readProfileNames(config)).map((value) => ({ value, meaning: '' }));
+    case 'list':
+      return (await readLists(state, () => {})).map(({ list, leads }) => ({
+        value: list,
+        meaning: countOf(leads),
+      }));
     case 'leads-search-id':
       return toKnownTasks(await readNewest(state)).flatMap(({ leads_search_id, ...task }) => {
         const meaning = [task.entity_type, task.state, task.objective].filter((one) => one !== null);
@@ -25,8 +33,11 @@ export async function readCandidates(
     case 'operation-id':
       return await Promise.all(
         (await readNewest(state)).reverse().map(async (operation) => {
-          const { operation_id, command, state: end, time } = await readHistoryRecord(state, operation);
-          return { value: operation_id, meaning: `${command}, ${end}, ${time?.slice(0, 10)}` };
+          const record = await readHistoryRecord(state, operation);
+          const { command, operation_id, state: end, subject, time } = record;
+          const day = time === null ? null : toMinutes(new Date(time), context.zone).slice(0, 10);
+          const facts = [command, end, day, subject].filter((one) => one !== null);
+          return { value: operation_id, meaning: facts.join(', ') };
         }),
       );
   }

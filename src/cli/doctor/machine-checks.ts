@@ -48,11 +48,11 @@ export async function checkStateDirectory({ directories: { state } }: Context): 
     else await access(existing, constants.W_OK);
     const { bavail, bsize } = await statfs(existing);
     if (bavail * bsize < fewBytes) {
-      const found = `${state}: ${Math.floor((bavail * bsize) / 1024 / 1024)} MiB are free`;
-      return warning(check, found, 'Make room, or name another directory in LEADPIPE_STATE_DIR.');
+      const found = `${state}: only ${Math.floor((bavail * bsize) / 1024 / 1024)} MiB of the disk are free`;
+      return warning(check, found, 'Free some space, or set LEADPIPE_STATE_DIR to another folder.');
     }
   } catch (error) {
-    const fix = 'Make it writable, or name another directory in LEADPIPE_STATE_DIR.';
+    const fix = 'Make it writable, or set LEADPIPE_STATE_DIR to another folder.';
     return failure(check, 'local_io', `${state}: ${(error as Error).message}`, fix);
   }
   return await checkMode(check, state, '700');
@@ -61,17 +61,17 @@ export async function checkStateDirectory({ directories: { state } }: Context): 
 /** Where the key of the profile is, and whether it can be had from there. */
 export async function checkKeychain(context: KeyContext, profile: Profile | undefined): Promise<Finding> {
   const check = 'keychain';
-  if (context.env.LEADPIPE_API_KEY) return skipped(check, 'LEADPIPE_API_KEY is used before it');
-  if (profile === undefined) return skipped(check, 'the profile is not known');
+  if (context.env.LEADPIPE_API_KEY) return skipped(check, 'not needed: LEADPIPE_API_KEY is set');
+  if (profile === undefined) return skipped(check, 'not checked: the settings can not be read');
   let record: KeyRecord | undefined;
   try {
     record = await readKeyRecord(context.directories.config, profile.name);
     if (record?.store === 'file') {
       const path = join(context.directories.config, credentialsFile);
-      return await checkMode(check, path, '600', `not used: the key is in ${path}`);
+      return await checkMode(check, path, '600', `not needed: the key is in ${path}`);
     }
     await probeKeychain(context, profile.name, record?.origin ?? 'nowhere');
-    return ok(check, 'it answers');
+    return ok(check, 'works');
   } catch (error) {
     const finding = failureOf(check, error);
     // Only a key that is in it makes it needed.
@@ -94,8 +94,8 @@ export function checkTerminal(context: Context): Finding {
 async function checkMode(check: string, path: string, widest: string, found = path): Promise<Finding> {
   const { mode } = (await stat(path).catch(() => undefined)) ?? { mode: 0 };
   if ((mode & 0o777 & ~Number.parseInt(widest, 8)) === 0) return ok(check, found);
-  const open = `${path} can be read by others (mode ${(mode & 0o777).toString(8)})`;
-  return warning(check, open, `chmod ${widest} '${path}'`);
+  const open = `other users can read ${path} (mode ${(mode & 0o777).toString(8)})`;
+  return warning(check, open, `To keep it to yourself: chmod ${widest} '${path}'`);
 }
 
 async function nearestFolder(folder: string): Promise<string> {

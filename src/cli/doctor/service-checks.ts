@@ -36,7 +36,7 @@ export async function* checkService(
   profile: Profile,
 ): AsyncGenerator<Finding> {
   if (options.local) {
-    yield ok('address', 'the local service, inside this process');
+    yield ok('address', 'the local service (--local)');
     yield* askService(context, options, undefined);
     return;
   }
@@ -46,7 +46,8 @@ export async function* checkService(
     if (baseUrl === undefined) throw noTarget;
   } catch (error) {
     yield failureOf('address', error);
-    for (const check of ['proxy', 'name', ...answered]) yield skipped(check, 'there is no address');
+    for (const check of ['proxy', 'name', ...answered])
+      yield skipped(check, 'not checked: there is no address');
     return;
   }
   yield ok('address', toAddressText(baseUrl));
@@ -58,7 +59,8 @@ export async function* checkService(
     ({ apiKey } = await findKey(keys, profile, baseUrl));
   } catch (error) {
     yield failureOf('key', error);
-    for (const check of answered) if (check !== 'key') yield skipped(check, 'there is no key');
+    for (const check of answered)
+      if (check !== 'key') yield skipped(check, 'not checked: there is no API key');
     return;
   }
   // What is wrong is to be seen, and at once.
@@ -77,13 +79,13 @@ function checkProxy({ env }: Context, baseUrl: URL): Finding {
 
 async function checkName({ hostname }: URL, proxy: Finding): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0) return skipped('name', 'the address is a number');
-  if (proxy.found !== noProxy) return skipped('name', 'the proxy looks it up');
+  if (isIP(host) !== 0) return skipped('name', 'not needed (IP address)');
+  if (proxy.found !== noProxy) return skipped('name', 'not needed: the proxy looks it up');
   try {
     const addresses = await lookup(host, { all: true });
-    return ok('name', `${host} is ${addresses.map(({ address }) => address).join(', ')}`);
+    return ok('name', `${host} is at ${addresses.map(({ address }) => address).join(', ')}`);
   } catch (error) {
-    const fix = 'Check the address (leadpipe config get base_url), the network, and the name servers.';
+    const fix = 'Check the address (leadpipe config get base_url), and that this machine is online.';
     return failure('name', 'temporary', `${host}: ${(error as Error).message}`, fix);
   }
 }
@@ -100,7 +102,8 @@ async function* askService(
     // A proxy or a file of authorities that is of no use.
     if (error instanceof StoppedError) throw error;
     yield failureOf('connection', error);
-    for (const check of answered) if (check !== 'connection') yield skipped(check, 'nobody can be asked');
+    for (const check of answered)
+      if (check !== 'connection') yield skipped(check, 'not checked: there is no connection');
   }
 }
 
@@ -109,22 +112,22 @@ async function ask(
   { client, origin }: Connection,
   known: Target | undefined,
 ): Promise<Finding[]> {
-  const key = known === undefined ? 'of the local service' : toMaskedKey(known.apiKey);
+  const key = known === undefined ? 'the key of the local service' : toMaskedKey(known.apiKey);
   try {
     const { value, serverTime } = await client.balance(context.signal);
     return [
-      ok('connection', origin.startsWith('https:') ? 'made, with a certificate that is trusted' : 'made'),
+      ok('connection', origin.startsWith('https:') ? 'connected; the certificate is trusted' : 'connected'),
       toSkew(context.clock.now(), serverTime),
-      ok('key', `${key}: the service takes it`),
+      ok('key', `${key} is valid`),
       await checkAccess(context, client),
       toCredit(value.available_credits),
     ];
   } catch (error) {
     if (error instanceof StoppedError || !(error instanceof LeadpipeError)) throw error;
     const isRefusal = error.details.status !== undefined;
-    const later = (check: string): Finding => skipped(check, 'the balance was not told');
+    const later = (check: string): Finding => skipped(check, 'not checked: the balance could not be read');
     return [
-      isRefusal ? ok('connection', 'made') : failureOf('connection', error),
+      isRefusal ? ok('connection', 'connected') : failureOf('connection', error),
       later('clock'),
       isRefusal ? failureOf('key', error) : later('key'),
       later('access'),
@@ -141,16 +144,16 @@ async function checkAccess(context: Context, client: Connection['client']): Prom
     if (error instanceof StoppedError || !(error instanceof LeadpipeError)) throw error;
     if (error.details.status !== 404) return failureOf('access', error);
   }
-  return ok('access', 'entity search; what else the key may do, and what is enabled, only a purchase shows');
+  return ok('access', 'searches are allowed; whether the rest is, only a purchase can show');
 }
 
 function toSkew(here: Date, serverTime: string | undefined): Finding {
   const there = Date.parse(serverTime ?? '');
-  if (Number.isNaN(there)) return skipped('clock', 'the service does not tell the time');
+  if (Number.isNaN(there)) return skipped('clock', 'not checked: the service sends no time');
   const seconds = Math.round((here.getTime() - there) / 1000);
-  if (Math.abs(seconds) <= mostSkew) return ok('clock', 'as the clock of the service');
-  const found = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the clock of the service`;
-  return warning('clock', found, 'Set the clock of this machine (timedatectl set-ntp true).');
+  if (Math.abs(seconds) <= mostSkew) return ok('clock', 'in step with the service');
+  const found = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the service`;
+  return warning('clock', found, 'Set the clock of this machine, for example: timedatectl set-ntp true');
 }
 
 function toCredit(credits: number): Finding {
@@ -158,6 +161,6 @@ function toCredit(credits: number): Finding {
   const found = `${credits} credits`;
   if (credits === 0) return failure('credit', 'credits', found, 'Get credits for the account of this key.');
   if (credits >= usual) return ok('credit', found);
-  const fix = `A search reserves as many credits as its limit, ${usual} unless it is given: --limit ${credits}`;
+  const fix = `A search for ${usual} leads, the default, needs ${usual} credits. Search for fewer: --limit ${credits}`;
   return failure('credit', 'credits', found, fix);
 }

@@ -1,7 +1,8 @@
 import type { Command, Option } from 'commander';
-import { exitCodes, toExitCodes } from '../exit-codes.ts';
+import { toExitCodes } from '../exit-codes.ts';
 import { helpOf, outcomesOf } from '../help.ts';
 import { groups } from '../options/options.ts';
+import type { Topic } from '../topics/topics.ts';
 
 /** The manual page before it has a form. */
 export interface Manual {
@@ -10,35 +11,19 @@ export interface Manual {
   readonly blocks: readonly ManualBlock[];
 }
 
+export interface NamedTopic {
+  readonly name: string;
+  readonly topic: Topic;
+}
+
 export type ManualBlock =
   | { readonly kind: 'section' | 'command' | 'paragraph'; readonly text: string }
   | { readonly kind: 'item'; readonly term: string; readonly text: string }
   /** Lines that are neither filled nor broken. */
   | { readonly kind: 'lines'; readonly lines: readonly string[] };
 
-const environment: readonly (readonly [name: string, meaning: string])[] = [
-  ['LEADPIPE_API_KEY', 'the API key; used before a stored one'],
-  ['LEADPIPE_BASE_URL', 'address of the service, where --base-url does not give it'],
-  ['LEADPIPE_PROFILE', 'the profile, where --profile does not name it'],
-  ['LEADPIPE_CREDENTIAL_STORE', 'where keys are kept: keychain or file'],
-  ['LEADPIPE_CONFIG_DIR', 'the folder of settings'],
-  ['LEADPIPE_STATE_DIR', 'the folder of operations'],
-  ['NO_COLOR, FORCE_COLOR', 'no colours; colours where there is no terminal, too'],
-  ['HTTPS_PROXY, ALL_PROXY, HTTP_PROXY, NO_PROXY', 'the proxy, and for which hosts there is none'],
-  ['NODE_EXTRA_CA_CERTS', 'a file of further certificate authorities (PEM)'],
-];
-
-const files: readonly (readonly [path: string, meaning: string])[] = [
-  ['~/.config/leadpipe/config.json', 'settings, by profile; no keys'],
-  [
-    '~/.config/leadpipe/credentials.json',
-    'which key is stored where, and those keys that are not in the keychain',
-  ],
-  ['~/.local/state/leadpipe/operations/', 'what was bought, and the answers that are kept'],
-];
-
 /** Pure: the manual page of a program with all its commands loaded, from the definitions that its help is made of. */
-export function toManual(program: Command, version: string): Manual {
+export function toManual(program: Command, topics: readonly NamedTopic[], version: string): Manual {
   const help = helpOf(program);
   const blocks: ManualBlock[] = [
     section('Name'),
@@ -51,13 +36,7 @@ export function toManual(program: Command, version: string): Manual {
     ...program.commands.flatMap(commandBlocks),
     section('Options of several commands'),
     ...sharedOptions(leavesOf(program)).map(optionItem),
-    section('Environment'),
-    ...environment.map(item),
-    section('Files'),
-    paragraph('On Linux; `leadpipe config path` prints where they are. Folders are 0700, files 0600.'),
-    ...files.map(item),
-    section('Exit status'),
-    ...Object.values(exitCodes).map(({ code, meaning }) => item([String(code), meaning])),
+    ...topics.flatMap(topicBlocks),
     section('Examples'),
     lines(help?.examples ?? []),
   ];
@@ -89,6 +68,16 @@ function commandBlocks(command: Command): ManualBlock[] {
     ...remarks.map(paragraph),
     ...command.commands.flatMap(commandBlocks),
   ];
+}
+
+function topicBlocks({ name, topic: { parts } }: NamedTopic): ManualBlock[] {
+  const blocks = parts.flatMap((part) => {
+    if (typeof part === 'string') return [paragraph(part)];
+    return 'lines' in part
+      ? [lines(part.lines)]
+      : [paragraph(`${part.heading}:`), ...part.rows.map(([term, text]) => item([term.trim(), text]))];
+  });
+  return [section(name.replace('-', ' ')), ...blocks];
 }
 
 /** Each once, however many commands have it, in the order of their groups. */

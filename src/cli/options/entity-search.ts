@@ -70,7 +70,7 @@ export function addEntitySearchOptions(
 export function addListOptions(command: Command): Command {
   const options = [
     new Option('--only-new', 'leave out what earlier runs of the list delivered on this machine'),
-    new Option('--list <name>', 'the list that the leads count for (default: the entity type)').argParser(
+    new Option('--list <list>', 'the list that the leads count for (default: the entity type)').argParser(
       checkListName,
     ),
   ];

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { requests } from '../../client.ts';
+import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { countLines } from '../../input/file-bytes.ts';
@@ -153,7 +154,7 @@ export async function buyList<Kind extends AnswerKind>(
             writing: () => (file === undefined && context.stdout.isTerminal ? pause() : undefined),
             goingOn: ({ operationId, entries: [intent] }) =>
               notes.say(
-                `Going on with the operation ${operationId} of ${intent.time.slice(0, 16).replace('T', ' ')}; what it has bought is not bought again.`,
+                `Going on with the operation ${operationId} of ${toMinutes(new Date(intent.time), context.zone)}; what it has bought is not bought again.`,
               ),
             progress: (counts, slots) => show((seconds) => toProgress(counts, slots, total, seconds)),
             failed(row, result) {

@@ -1,6 +1,7 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isTask, kindOf } from '../kinds.ts';
+import { costOf } from './cost.ts';
 import { excludedIn } from './entries.ts';
 import {
   folderOf,
@@ -46,15 +47,10 @@ export interface HistoryRecord {
   readonly list: string | null;
   /** How many leads were dropped here, where only new ones were wanted: they arrived, and are charged, once more. */
   readonly excluded: number | null;
-}
-
-export interface History {
-  /** Newest first. */
-  readonly records: readonly HistoryRecord[];
-  /** Those of them that can be read, with what was asked for. */
-  readonly purchases: readonly KnownPurchase[];
-  /** What could not be read, a line each. */
-  readonly damages: readonly string[];
+  /** What it was about, as the user said it, shortened. */
+  readonly subject: string | null;
+  /** The credits that it has cost at most; null where no price was known. */
+  readonly credits_at_most: number | null;
 }
 
 /** A purchase whose journal can be read. */
@@ -63,25 +59,54 @@ export interface KnownPurchase {
   readonly intent: Intent;
 }
 
-/** Every purchase of this machine. One that can't be read hides no other. Throws LocalIoError. */
-export async function readHistory(stateDir: string): Promise<History> {
-  const records: HistoryRecord[] = [];
-  const purchases: KnownPurchase[] = [];
-  const damages: string[] = [];
-  for (const operationId of (await listOperations(stateDir)).reverse()) {
+/** A purchase, or what hides one, in a line. */
+export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; readonly damage: string };
+
+export interface HistoryRange {
+  /** Unless it is given, the oldest comes first. */
+  readonly newestFirst?: boolean | undefined;
+  /** Only what was begun at this time or later. */
+  readonly since?: Date | undefined;
+}
+
+/** The purchases of this machine, read one by one: there may be very many. One that can't be read hides no other. Throws LocalIoError. */
+export async function* readHistory(
+  stateDir: string,
+  { newestFirst = false, since }: HistoryRange = {},
+): AsyncGenerator<HistoryEntry> {
+  const all = await listOperations(stateDir);
+  const ids = since === undefined ? all : all.slice(await firstSince(stateDir, all, since.toISOString()));
+  for (const operationId of newestFirst ? ids.reverse() : ids) {
     try {
       const operation = await readOperation(stateDir, operationId);
       if (operation === undefined || !isPurchase(operation)) continue;
       const record = await readHistoryRecord(stateDir, operation);
-      records.push(record);
-      purchases.push({ record, intent: operation.entries[0] });
+      yield { record, intent: operation.entries[0] };
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
-      damages.push(toDamageLine(error));
-      records.push(toDamagedRecord(operationId));
+      yield { record: toDamagedRecord(operationId), damage: toDamageLine(error) };
     }
   }
-  return { records, purchases, damages };
+}
+
+/** Where the operations of that time begin: their IDs are in the order of time, so that few need to be read. */
+async function firstSince(stateDir: string, ids: readonly string[], since: string): Promise<number> {
+  let [low, high] = [0, ids.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    let time: string | undefined;
+    let at = middle;
+    for (; at < high && time === undefined; at++) time = await timeOf(stateDir, ids[at] as string);
+    if (time !== undefined && time < since) low = at;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Undefined where it can't be read. */
+async function timeOf(stateDir: string, operationId: string): Promise<string | undefined> {
+  const operation = await readOperation(stateDir, operationId).catch(() => undefined);
+  return operation?.entries[0].time;
 }
 
 /** How a purchase stands now. */
@@ -125,7 +150,7 @@ function toHistoryRecord(
   const delivered = Math.max(batch?.delivered ?? 0, stored.delivered);
   const brought = delivered + (isTask(intent.command) ? 0 : excluded);
   const state = isRunning ? 'running' : toState(entries, brought);
-  return {
+  const record = {
     operation_id: operationId,
     time: intent.time,
     command: toCommandWords(intent),
@@ -145,7 +170,9 @@ function toHistoryRecord(
     output: intent.output,
     list: intent.list ?? null,
     excluded: intent.asked === undefined ? null : excluded,
+    subject: toSubject(intent),
   };
+  return { ...record, credits_at_most: costOf(record, intent) };
 }
 
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {
@@ -188,10 +215,32 @@ function toPageCount(entries: readonly JournalEntry[]): number | null {
 
 /** What it is about stands beside the name, as the user gave it. */
 function toCommandWords({ command, body = '{}', options }: Intent): string {
-  const subject = kindOf(command)?.subject;
-  const words: Record<string, unknown> = { ...options, ...JSON.parse(body) };
-  const about = subject === null || subject === undefined ? undefined : words[subject];
+  const about = saidIn(options, body, kindOf(command)?.subject);
   return about === undefined ? command : `${command} ${about}`;
+}
+
+/** UTF-16 code units. */
+const longestSubject = 200;
+
+function toSubject({ command, body = '{}', options }: Intent): string | null {
+  const said = saidIn(options, body, kindOf(command)?.about);
+  if (said === undefined) return null;
+  const line = String(said)
+    .slice(0, 4 * longestSubject)
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (line.length <= longestSubject) return line;
+  return `${line
+    .slice(0, longestSubject - 1)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')
+    .trimEnd()}…`;
+}
+
+function saidIn(options: Intent['options'], body: string, name: string | null | undefined): unknown {
+  if (name === null || name === undefined) return undefined;
+  const words: Record<string, unknown> = { ...options, ...JSON.parse(body) };
+  return words[name];
 }
 
 function lastOf<Type extends JournalEntry['type']>(
@@ -217,5 +266,7 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     output: null,
     list: null,
     excluded: null,
+    subject: null,
+    credits_at_most: null,
   };
 }

@@ -1,13 +1,13 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HistoryRecord, KnownPurchase } from '../../../src/operations/journal/history.ts';
 import type { Intent } from '../../../src/operations/journal/journal.ts';
-import { type Total, toTotals } from '../../../src/operations/journal/totals.ts';
+import { createTotals, type Total, type TotalsBy } from '../../../src/operations/journal/totals.ts';
 
-const zone = process.env.TZ;
-afterAll(() => {
-  if (zone === undefined) delete process.env.TZ;
-  else process.env.TZ = zone;
-});
+function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutesFromUtc = 0): Total[] {
+  const totals = createTotals(by, { minutesFromUtc: () => minutesFromUtc });
+  for (const one of purchases) totals.add(one);
+  return totals.sums();
+}
 
 function purchase(
   intent: Partial<Intent>,
@@ -41,6 +41,8 @@ function purchase(
     output: null,
     list: null,
     excluded: null,
+    subject: null,
+    credits_at_most: null,
     ...record,
   } as const;
   return { record: known, intent: all };
@@ -127,11 +129,10 @@ describe('many', () => {
   });
 
   it.each([
-    ['UTC', '2026-01-31'],
-    ['Asia/Tokyo', '2026-02-01'],
-  ])('days stand in their order, and are those of %s', (tz, day) => {
-    process.env.TZ = tz;
-    expect(of(toTotals([late, early], 'day'))).toEqual([
+    [0, '2026-01-31'],
+    [540, '2026-02-01'],
+  ])('days stand in their order, and are those of a place %d minutes ahead of UTC', (minutes, day) => {
+    expect(of(toTotals([late, early], 'day', minutes))).toEqual([
       ['2025-12-31', 1, 0.5],
       [day, 1, 3],
     ]);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Command } from 'commander';
 import {
   readProfile,
@@ -5,13 +6,16 @@ import {
   type Settings,
   type SettingValue,
   settingNames,
+  settingsFile,
   settingTable,
 } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { readable } from '../../../output/readable.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
+import { createNotes } from '../../messages/notes.ts';
 import {
   addProfileOption,
   addRecordOptions,
@@ -44,36 +48,49 @@ const variables: Partial<Record<SettingName, string>> = {
 const settingsLayout: Layout = {
   ...memberLayout(members),
   table: [
-    memberColumn('setting', { min: 16, max: 16, role: 'title' }),
-    memberColumn('value', { min: 10, max: 60, role: 'link' }),
+    memberColumn('setting', { min: 19, max: 19, role: 'title' }),
+    {
+      header: 'value',
+      role: 'link',
+      min: 31,
+      max: 60,
+      text: (record) => readable(record.member('value')) || 'not set',
+    },
     memberColumn('from', { min: 7, max: 25 }),
-    memberColumn('meaning', { min: 20, max: 60, role: 'body', yields: true }),
+    { ...memberColumn('meaning', { min: 36, max: 80, role: 'body', yields: true }), wraps: true },
   ],
 };
 
 const help: CommandHelp = {
   examples: ['leadpipe config list', 'leadpipe config list --profile work -f jsonl'],
   output: [
-    'an object per setting; from is a variable, profile or default:',
+    'an object per setting; from: default, profile, or the name of a variable;',
+    'null where nothing sets it:',
     '{"setting":"timeout.idle","value":60,"from":"profile",',
-    ' "meaning":"longest silence inside an answer"}',
+    ' "meaning":"give up after this many seconds without data in an answer"}',
   ],
   outcomes: localOutcomes,
 };
 
 export function createConfigListCommand(context: Context): Command {
   const command = new Command('list')
-    .summary('every setting, its value and where that is from')
-    .description('Prints every setting, its value, and where the value is from.');
+    .summary('every setting, its value, and where the value comes from')
+    .description(
+      'Shows every setting with the value that is used, and where this value comes from: the environment, the profile, or the built-in default. An option such as --timeout comes before all of them, for its own run.',
+    );
   return addHelp(addReportOptions(addProfileOption(addRecordOptions(command))), help).action(
     (options: ListOptions) => runConfigList(context, options),
   );
 }
 
 async function runConfigList(context: Context, options: ListOptions): Promise<void> {
-  const { settings } = await readProfile(context, options.profile);
+  const { name: profile, settings } = await readProfile(context, options.profile);
   const records = settingNames.map((name) => toRecord(name, settings, context.env));
   await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
+  const path = join(context.directories.config, settingsFile);
+  createNotes(context, options).say(
+    `The profile is "${profile}", its settings are in ${path}. What each setting does: leadpipe config --help`,
+  );
 }
 
 /** Pure. */

@@ -1,13 +1,22 @@
 import { Command, Option } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
-import { type HistoryRecord, readHistory } from '../../../operations/journal/history.ts';
-import { type Layout, memberLayout } from '../../../output/columns.ts';
-import { readable } from '../../../output/readable.ts';
-import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import type { JsonText } from '../../../json/text.ts';
+import {
+  type HistoryEntry,
+  type HistoryRange,
+  type HistoryRecord,
+  readHistory,
+} from '../../../operations/journal/history.ts';
+import { isPaid, kinds } from '../../../operations/kinds.ts';
+import { readLists } from '../../../operations/only-new/lists.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import { checkOneOf } from '../../../requests/closed-list.ts';
+import { checkNumber } from '../../../requests/within-limits.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
+import { shellWord } from '../../messages/shell-word.ts';
 import { checkListName } from '../../options/entity-search.ts';
 import {
   addRecordOptions,
@@ -15,9 +24,18 @@ import {
   type RecordOptions,
   type ReportOptions,
 } from '../../options/options.ts';
-import { printRecords, toFormat } from '../../records/record-output.ts';
+import { fileOf, toFormat, withOutput } from '../../records/record-output.ts';
+import { zoned } from '../../records/zoned.ts';
+import { nothingBought, toUnknownList } from './nothing.ts';
+import { toSince } from './since.ts';
+import { toHistoryTable } from './table.ts';
 
-type HistoryListOptions = RecordOptions & ReportOptions & { readonly list?: string };
+interface HistoryListOptions extends RecordOptions, ReportOptions {
+  readonly limit?: number | typeof allOfThem;
+  readonly since?: string;
+  readonly command?: string;
+  readonly list?: string;
+}
 
 const members: readonly (keyof HistoryRecord)[] = [
   'operation_id',
@@ -34,84 +52,189 @@ const members: readonly (keyof HistoryRecord)[] = [
   'output',
   'list',
   'excluded',
+  'subject',
+  'credits_at_most',
 ];
 
-/** For people: what they need to find a purchase and to show it. */
-const historyTable: TableColumn[] = [
-  {
-    header: 'time',
-    min: 16,
-    max: 16,
-    text: (record) => readable(record.member('time')).slice(0, 16).replace('T', ' '),
-  },
-  memberColumn('operation_id', { min: 17, max: 17 }),
-  memberColumn('command', { min: 14, max: 26 }),
-  memberColumn('state', { min: 11, max: 11 }),
-  memberColumn('leads', { min: 5, max: 5 }),
-  memberColumn('charged', { min: 7, max: 7 }),
-  memberColumn('request_id', { min: 40, max: 40, yields: true }),
-  memberColumn('output', { min: 10, max: 40, yields: true }),
-];
+/** What `--limit` takes beside a number. */
+const allOfThem = 'all';
+/** As many as a terminal shows without scrolling away. */
+const usualOnTerminal = 20;
+/** Earlier operations that are looked at, only to say how many purchases there are. */
+const mostCounted = 1000;
+/** Records that are written together. */
+const together = 100;
 
-/** Where the balance was asked for, people want to see it. */
-const balanceColumn: TableColumn = {
-  header: 'balance',
-  min: 9,
-  max: 20,
-  yields: true,
-  text: (record) => {
-    const [before, after] = ['credits_before', 'credits_after'].map((name) => readable(record.member(name)));
-    return before === '' ? '' : `${before} → ${after || '?'}`;
-  },
-};
-
-function layoutOf(hasBalance: boolean): Layout {
-  const table = hasBalance ? [...historyTable, balanceColumn] : historyTable;
-  return { ...memberLayout(members), table };
-}
+/** The first words of what is paid for. */
+const paidCommands = [...new Set(Object.keys(kinds).filter(isPaid).map(firstWord))];
 
 const help: CommandHelp = {
   examples: [
-    'leadpipe history list',
-    'leadpipe history list --columns time,command,charged -f csv -o purchases.csv',
+    'leadpipe history list --since 7d --command search',
+    'leadpipe history list --columns time,command,subject,charged -f csv -o purchases.csv',
   ],
   output: [
-    'an object per purchase, newest first; null is what this machine does not know:',
-    '{"operation_id":"op_…","time":"…","command":"search company",',
-    ' "state":"complete","leads":20,"leads_search_id":"…","request_id":"…",',
-    ' "idempotency_key":"…","charged":"yes","credits_before":null,',
-    ' "credits_after":null,"output":null,"list":"company","excluded":null}',
-    'credits_before, credits_after: the balance around a purchase that had',
-    '       --max-credits; what else the account did meanwhile is in it too',
+    'an object per purchase, the newest last; null is what this machine does not',
+    'know:',
+    '{"operation_id":"op_…","time":"2026-01-31T09:00:00+01:00",',
+    ' "command":"search company","state":"complete","leads":20,',
+    ' "leads_search_id":"…","request_id":"…","idempotency_key":"…",',
+    ' "charged":"yes","credits_before":null,"credits_after":null,',
+    ' "output":null,"list":"company","excluded":null,',
+    ' "subject":"fintech in Berlin","credits_at_most":20}',
     'state: complete, partial, failed, running, interrupted, damaged, or',
-    '       unknown (sent, and no answer seen)',
-    'list: what the leads count for; excluded: leads that --only-new dropped',
-    '      when they arrived, since they had been delivered before',
+    '       unknown (sent, but no answer arrived)',
+    'credits_before, credits_after: your balance around a purchase with',
+    '       --max-credits; other purchases at the same time change it too',
+    'list:  the list that the leads count for',
+    'excluded: leads that --only-new left out after they had arrived',
+    'subject: the objective, query, context, target or input file, shortened',
+    'credits_at_most: the most that it can have cost; null if no price is known',
   ],
-  outcomes: localOutcomes,
+  outcomes: [...localOutcomes, 'not_found'],
+  remarks: [
+    `On a terminal the newest ${usualOnTerminal} are shown, with times of this place; into a file or a pipe all of them go.`,
+  ],
 };
 
 export function createHistoryListCommand(context: Context): Command {
   const command = new Command('list')
     .summary('every paid request of this machine')
-    .description('Prints every paid request of this machine: what, when, how it ended, and its IDs.');
-  command.addOption(new Option('--list <name>', 'only what counts for this list').argParser(checkListName));
-  return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryListOptions) =>
-    runHistoryList(context, options),
+    .description(
+      'Shows what this machine has bought: when, what it was about, how it ended, what it cost, and its IDs.',
+    );
+  const options = [
+    new Option(
+      '--limit <n>',
+      `at most this many, the newest; ${allOfThem} for all of them (on a terminal, default ${usualOnTerminal})`,
+    ).argParser((value) =>
+      value === allOfThem
+        ? allOfThem
+        : checkNumber({ unit: 'number', min: 1, max: 1_000_000 }, '--limit', value),
+    ),
+    new Option('--since <time>', 'only since then: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
+    new Option('--command <command>', 'only this command, such as search, task or "contact email"')
+      .choices(paidCommands)
+      .argParser(checkCommand),
+    new Option('--list <list>', 'only what counts for this list').argParser(checkListName),
+  ];
+  for (const option of options) command.addOption(option.helpGroup('What to show:'));
+  return addHelp(addReportOptions(addRecordOptions(command)), help).action((given: HistoryListOptions) =>
+    runHistoryList(context, given),
   );
 }
 
 async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
+  const { clock, directories, stdout, zone } = context;
   const { settings } = await readProfile(context, undefined);
-  const { records: all, damages } = await readHistory(context.directories.state);
-  const records = options.list === undefined ? all : all.filter(({ list }) => list === options.list);
-  const hasBalance = records.some((record) => record.credits_before !== null);
-  const layout = layoutOf(hasBalance);
-  await printRecords(context, options, { shape: 'list', layout, settings }, records);
+  const onTerminal = stdout.isTerminal && fileOf(options) === undefined;
+  const limit = options.limit ?? (onTerminal ? usualOnTerminal : allOfThem);
+  const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
+  const isTable = toFormat(options, stdout.isTerminal, settings.format) === 'table';
+  const layout = isTable
+    ? (records: readonly JsonText[]) => ({ ...memberLayout(members), table: toHistoryTable(records) })
+    : memberLayout(members);
+  const damages: string[] = [];
+  const page = await withOutput(context, options, { shape: 'list', layout, settings }, async (output) => {
+    const write = async (entries: readonly HistoryEntry[]): Promise<void> => {
+      for (const entry of entries) if ('damage' in entry) damages.push(entry.damage);
+      await output.write(entries.map(({ record }) => JSON.stringify(zoned(record, 'time', zone))));
+    };
+    const wanted = { isWanted: toFilter(options), since };
+    const written =
+      limit === allOfThem
+        ? await writeAll(directories.state, wanted, write)
+        : await writeNewest(directories.state, wanted, limit, onTerminal ? mostCounted : 0, write);
+    if (written.shown === 0) await checkList(directories.state, options.list);
+    return written;
+  });
   const notes = createNotes(context, options);
-  if (hasBalance && toFormat(options, context.stdout.isTerminal, settings.format) === 'table') {
-    notes.say('balance: before and after; what else the account did meanwhile is in it too.');
-  }
   for (const damage of damages) notes.warn(damage);
-  if (all.length === 0) notes.say('This machine has bought nothing that it knows of.');
+  if (page.earlier > 0) notes.say(toEarlierLine(page, options));
+  if (page.shown === 0) {
+    const isFiltered = [options.since, options.command, options.list].some((one) => one !== undefined);
+    notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
+  }
+}
+
+interface Page {
+  readonly shown: number;
+  /** As far as they were counted. */
+  readonly earlier: number;
+  readonly isCounted: boolean;
+}
+
+interface Wanted extends HistoryRange {
+  isWanted(entry: HistoryEntry): boolean;
+}
+
+type Write = (entries: readonly HistoryEntry[]) => Promise<void>;
+
+/** All of them, without holding them. */
+async function writeAll(stateDir: string, { isWanted, since }: Wanted, write: Write): Promise<Page> {
+  let shown = 0;
+  let batch: HistoryEntry[] = [];
+  for await (const entry of readHistory(stateDir, { since })) {
+    if (!isWanted(entry)) continue;
+    shown++;
+    if (batch.push(entry) < together) continue;
+    await write(batch);
+    batch = [];
+  }
+  if (batch.length > 0) await write(batch);
+  return { shown, earlier: 0, isCounted: true };
+}
+
+/** The newest, for which no other has to be read; `further` are read to count them. */
+async function writeNewest(
+  stateDir: string,
+  { isWanted, since }: Wanted,
+  limit: number,
+  further: number,
+  write: Write,
+): Promise<Page> {
+  const newest: HistoryEntry[] = [];
+  let [earlier, looked, isCounted] = [0, 0, true];
+  for await (const entry of readHistory(stateDir, { newestFirst: true, since })) {
+    if (newest.length === limit && looked++ === further) {
+      isCounted = false;
+      break;
+    }
+    if (!isWanted(entry)) continue;
+    if (newest.length < limit) newest.push(entry);
+    else earlier++;
+  }
+  if (newest.length > 0) await write(newest.reverse());
+  return { shown: newest.length, earlier, isCounted };
+}
+
+function toFilter({ command, list }: HistoryListOptions): Wanted['isWanted'] {
+  return ({ record }) =>
+    (list === undefined || record.list === list) &&
+    (command === undefined || `${record.command} `.startsWith(`${command} `));
+}
+
+/** Where the list is not even known, its name is mistyped. Throws `not_found`. */
+async function checkList(stateDir: string, list: string | undefined): Promise<void> {
+  if (list === undefined) return;
+  const known = await readLists(stateDir, () => {});
+  if (!known.some((one) => one.list === list)) throw toUnknownList(list);
+}
+
+/** Pure: `task run` too, and what stands behind the name in the history. Throws UsageError. */
+function checkCommand(given: string): string {
+  checkOneOf('command of a purchase', firstWord(given), paidCommands);
+  return given;
+}
+
+function firstWord(words: string): string {
+  return words.split(' ', 1)[0] as string;
+}
+
+function toEarlierLine({ shown, earlier, isCounted }: Page, { since, command, list }: HistoryListOptions) {
+  const same = Object.entries({ '--since': since, '--command': command, '--list': list });
+  const words = same.flatMap(([flag, value]) => (value === undefined ? [] : [flag, shellWord(value)]));
+  const count = isCounted ? String(earlier) : `at least ${earlier}`;
+  const all = ['leadpipe history list', ...words, '--limit', allOfThem].join(' ');
+  return `The newest ${shown} are shown, ${count} earlier ones are not. To see all of them: ${all}`;
 }

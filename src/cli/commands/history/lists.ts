@@ -1,14 +1,14 @@
 import { Argument, Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
-import { LeadpipeError } from '../../../errors.ts';
 import {
   type ListedLead,
   type ListRecord,
   readListedLeads,
   readLists,
 } from '../../../operations/only-new/lists.ts';
-import { memberLayout } from '../../../output/columns.ts';
+import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { memberColumn } from '../../../output/table-columns.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
@@ -19,6 +19,9 @@ import {
   type ReportOptions,
 } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
+import { zoned } from '../../records/zoned.ts';
+import { toUnknownList } from './nothing.ts';
+import { timeColumn } from './table.ts';
 
 type HistoryListsOptions = RecordOptions & ReportOptions;
 
@@ -31,6 +34,28 @@ const leadMembers: readonly (keyof ListedLead)[] = [
   'leads_search_id',
   'origin',
 ];
+
+const listsLayout: Layout = {
+  ...memberLayout(listMembers),
+  table: [
+    memberColumn('list', { min: 12, max: 40, role: 'title' }),
+    memberColumn('leads', { min: 5, max: 9 }),
+    memberColumn('runs', { min: 4, max: 7 }),
+    timeColumn('last_run'),
+    memberColumn('origin', { min: 16, max: 60, yields: 1 }),
+  ],
+};
+
+const leadsLayout: Layout = {
+  ...memberLayout(leadMembers),
+  table: [
+    memberColumn('name', { min: 16, max: 60, role: 'title' }),
+    timeColumn('time'),
+    memberColumn('operation_id', { min: 17, max: 17 }),
+    memberColumn('leads_search_id', { min: 39, max: 60, yields: 2 }),
+    memberColumn('origin', { min: 16, max: 60, yields: 1 }),
+  ],
+};
 
 const help: CommandHelp = {
   examples: [
@@ -65,18 +90,19 @@ async function runHistoryLists(
   options: HistoryListsOptions,
 ): Promise<void> {
   const { settings } = await readProfile(context, undefined);
-  const { state } = context.directories;
+  const {
+    directories: { state },
+    zone,
+  } = context;
   const { say, warn } = createNotes(context, options);
-  const records =
-    list === undefined ? await readLists(state, warn) : await readListedLeads(state, list, warn);
-  if (records === undefined) {
-    throw new LeadpipeError('not_found', `this machine has no list ${list}`, {
-      type: 'list_not_found',
-      hint: 'Those that it has: leadpipe history lists',
-      retryable: false,
-    });
+  if (list !== undefined) {
+    const leads = await readListedLeads(state, list, warn);
+    if (leads === undefined) throw toUnknownList(list);
+    const records = leads.map((lead) => zoned(lead, 'time', zone));
+    return await printRecords(context, options, { shape: 'list', layout: leadsLayout, settings }, records);
   }
-  const layout = memberLayout(list === undefined ? listMembers : leadMembers);
-  await printRecords(context, options, { shape: 'list', layout, settings }, records);
-  if (records.length === 0) say('No search has delivered anything on this machine.');
+  const lists = await readLists(state, warn);
+  const records = lists.map((one) => zoned(one, 'last_run', zone));
+  await printRecords(context, options, { shape: 'list', layout: listsLayout, settings }, records);
+  if (lists.length === 0) say('No search or task of this machine has delivered leads yet.');
 }

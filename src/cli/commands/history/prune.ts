@@ -3,7 +3,8 @@ import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import type { LocalIoError } from '../../../errors.ts';
 import { keptDays, prune } from '../../../operations/journal/retention.ts';
-import { memberLayout } from '../../../output/columns.ts';
+import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { memberColumn } from '../../../output/table-columns.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
@@ -14,10 +15,20 @@ import {
   type ReportOptions,
 } from '../../options/options.ts';
 import { withOutput } from '../../records/record-output.ts';
+import { zoned } from '../../records/zoned.ts';
+import { timeColumn } from './table.ts';
 
 type HistoryPruneOptions = RecordOptions & ReportOptions;
 
-const prunedLayout = memberLayout(['operation_id', 'time', 'command', 'removed']);
+const prunedLayout: Layout = {
+  ...memberLayout(['operation_id', 'time', 'command', 'removed']),
+  table: [
+    timeColumn('time'),
+    memberColumn('command', { min: 14, max: 40, role: 'title' }),
+    memberColumn('removed', { min: 9, max: 9 }),
+    memberColumn('operation_id', { min: 17, max: 17 }),
+  ],
+};
 
 const help: CommandHelp = {
   examples: ['leadpipe history prune', 'leadpipe history prune --quiet -o /dev/null'],
@@ -51,7 +62,7 @@ async function runHistoryPrune(context: Context, options: HistoryPruneOptions): 
       if (failure !== undefined) notes.warn(failure.message);
       failure = error;
     });
-    await output.write(removed.map((one) => JSON.stringify(one)));
+    await output.write(removed.map((one) => JSON.stringify(zoned(one, 'time', context.zone))));
     return removed;
   });
   const operations = pruned.filter(({ removed }) => removed === 'operation').length;

@@ -3,7 +3,8 @@ import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { readHistory } from '../../../operations/journal/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { type Total, type TotalsBy, toTotals, totalsBy } from '../../../operations/journal/totals.ts';
+import { createTotals, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
+import { rowsOf } from '../../../operations/kinds.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
@@ -18,6 +19,7 @@ import {
   type ReportOptions,
 } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
+import { nothingBought } from './nothing.ts';
 
 interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
   readonly by: TotalsBy;
@@ -59,13 +61,23 @@ export function createHistoryTotalsCommand(context: Context): Command {
 async function runHistoryTotals(context: Context, options: HistoryTotalsOptions): Promise<void> {
   const { by } = options;
   const { settings } = await readProfile(context, undefined);
-  const { purchases, damages } = await readHistory(context.directories.state);
-  const totals = toTotals(purchases, by);
+  const sums = createTotals(by, context.zone);
+  const damages: string[] = [];
+  let hasList = false;
+  for await (const entry of readHistory(context.directories.state)) {
+    if ('damage' in entry) damages.push(entry.damage);
+    else {
+      sums.add(entry);
+      hasList ||= rowsOf(entry.intent.command) !== undefined;
+    }
+  }
+  const totals = sums.sums();
   const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
   await printRecords(context, options, { shape: 'list', layout: toLayout(by, totals), settings }, records);
   const notes = createNotes(context, options);
   for (const damage of damages) notes.warn(damage);
-  if (totals.length === 0) notes.say('This machine has bought nothing that it knows of.');
+  if (totals.length === 0) notes.say(nothingBought);
+  if (hasList) notes.say('A list (--input) counts as one purchase; its answers are counted as leads.');
 }
 
 const sums = ['purchases', 'leads', 'charged', 'maybe_charged', 'credits_at_most', 'unpriced'] as const;

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
+import type { JsonView } from '../../../json/text.ts';
 import { readOperations, toDamageLine } from '../../../operations/journal/journal.ts';
 import { toKnownTasks } from '../../../operations/task/known.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
-import type { TableColumn } from '../../../output/table-columns.ts';
+import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
@@ -16,25 +17,28 @@ import {
   type ReportOptions,
 } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
+import { zoned } from '../../records/zoned.ts';
+import { timeColumn } from '../history/table.ts';
 
 type TaskListOptions = RecordOptions & ReportOptions;
 
 /** For people: the time in their eyes' resolution, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
-  {
-    header: 'time',
-    min: 16,
-    max: 16,
-    text: (task) => readable(task.member('time')).slice(0, 16).replace('T', ' '),
-  },
-  { header: 'leads_search_id', min: 39, max: 39, text: (task) => readable(task.member('leads_search_id')) },
-  { header: 'state', min: 7, max: 7, text: (task) => readable(task.member('state')) },
-  { header: 'position', min: 8, max: 8, text: (task) => readable(task.member('position')) },
-  { header: 'ready', min: 5, max: 5, text: (task) => readable(task.member('ready_count')) },
-  { header: 'type', min: 7, max: 17, yields: true, text: (task) => readable(task.member('entity_type')) },
-  { header: 'objective', min: 16, max: 60, text: (task) => readable(task.member('objective')) },
-  { header: 'output', min: 10, max: 40, yields: true, text: (task) => readable(task.member('output')) },
+  timeColumn('time', { role: 'aside' }),
+  memberColumn('objective', { min: 12, max: 60, role: 'title' }),
+  { header: 'type', min: 7, max: 17, yields: 3, text: (task) => readable(task.member('entity_type')) },
+  memberColumn('state', { min: 7, max: 9 }),
+  { header: 'read', min: 8, max: 15, yields: 4, text: readOf },
+  // Whole, to be copied.
+  memberColumn('leads_search_id', { min: 39, max: 60 }),
+  memberColumn('output', { min: 10, max: 40, yields: 2 }),
 ];
+
+/** How many of the leads that were ready this machine has read. */
+function readOf(task: JsonView): string {
+  const [position, ready] = ['position', 'ready_count'].map((name) => readable(task.member(name)));
+  return ready === '' ? `${position}` : `${position} of ${ready}`;
+}
 
 const knownTaskLayout: Layout = {
   ...memberLayout([
@@ -76,9 +80,9 @@ export function createTaskListCommand(context: Context): Command {
 async function runTaskList(context: Context, options: TaskListOptions): Promise<void> {
   const { settings } = await readProfile(context, undefined);
   const { operations, damages } = await readOperations(context.directories.state);
-  const tasks = toKnownTasks(operations);
+  const tasks = toKnownTasks(operations).map((task) => zoned(task, 'time', context.zone));
   await printRecords(context, options, { shape: 'list', layout: knownTaskLayout, settings }, tasks);
   const notes = createNotes(context, options);
   for (const damage of damages) notes.warn(toDamageLine(damage));
-  if (tasks.length === 0) notes.say('This machine knows no tasks.');
+  if (tasks.length === 0) notes.say('No tasks recorded on this machine yet.');
 }

@@ -1,4 +1,5 @@
 import { Argument, Command, Option } from 'commander';
+import { toMinutes } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, outputChanged, UsageError } from '../../../errors.ts';
 import {
@@ -118,7 +119,7 @@ export async function goOnInstead(
   const { say, warn } = createNotes(context, options);
   const { intent, leadsSearchId } = toTaskProgress(earlier);
   say(
-    `Resuming ${operationId} (the same request, unfinished since ${toMinutes(intent.time)}). You are not charged again.`,
+    `Resuming ${operationId} (the same request, unfinished since ${toMinutes(new Date(intent.time), context.zone)}). You are not charged again.`,
   );
   if (leadsSearchId === undefined && !mayReplay(intent, context.clock.now())) {
     warn(
@@ -236,7 +237,7 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<str
   }
   const { command, time, output } = latest.entries[0];
   const place = output === null ? '' : `, into ${output}`;
-  say(`Resuming ${latest.operationId}: ${command} of ${toMinutes(time)}${place}`);
+  say(`Resuming ${latest.operationId}: ${command} of ${toMinutes(new Date(time), context.zone)}${place}`);
   return latest.operationId;
 }
 
@@ -260,8 +261,4 @@ function checkResumable({ operationId, entries: [intent] }: StoredOperation): vo
       ? `The same command with --idempotency-key ${key} brings its task, and buys no other.`
       : undefined,
   );
-}
-
-function toMinutes(time: string): string {
-  return time.slice(0, 16).replace('T', ' ');
 }

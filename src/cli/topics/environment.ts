@@ -1,0 +1,43 @@
+import type { Topic } from './topics.ts';
+
+export const environmentTopic: Topic = {
+  parts: [
+    'An option comes first, then the variable, then the setting of the profile, then the built-in default. `leadpipe config list` shows which value is used, and where it comes from. Nothing is read from the folder that you are in.',
+    {
+      heading: 'Variables of leadpipe',
+      rows: [
+        ['LEADPIPE_API_KEY', 'the API key; it is used instead of a stored one'],
+        ['LEADPIPE_BASE_URL', 'the address of the service (option --base-url)'],
+        ['LEADPIPE_PROFILE', 'the profile to use (option --profile)'],
+        ['LEADPIPE_CREDENTIAL_STORE', 'where `auth login` stores keys: keychain or file'],
+        ['LEADPIPE_CONFIG_DIR', 'the folder of the settings and of the keys in a file'],
+        ['LEADPIPE_STATE_DIR', 'the folder of the history: purchases, answers, leads, lists'],
+      ],
+    },
+    {
+      heading: 'Variables of other programs too',
+      rows: [
+        ['NO_COLOR', 'if set, no colours'],
+        ['FORCE_COLOR', 'if set, colours also where the output is not a terminal'],
+        ['COLUMNS', 'the width of a table that does not go to a terminal'],
+        ['TZ', 'the time zone of the times that are shown, such as Europe/Berlin'],
+        [
+          'HTTPS_PROXY, ALL_PROXY, HTTP_PROXY',
+          'the proxy; the first that is set is used, in capitals or not',
+        ],
+        ['NO_PROXY', 'hosts that are reached without the proxy'],
+        ['NODE_EXTRA_CA_CERTS', 'a PEM file with certificates of your own authority'],
+        ['JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID', 'the number of this job, for --shard auto'],
+      ],
+    },
+    {
+      heading: 'Files, on Linux (elsewhere: leadpipe config path)',
+      rows: [
+        ['~/.config/leadpipe/config.json', 'settings of each profile; no keys'],
+        ['~/.config/leadpipe/credentials.json', 'where each key is stored, and keys without a keychain'],
+        ['~/.local/state/leadpipe/', 'the history; answers and leads are kept there'],
+      ],
+    },
+    'Only you can read these files and folders (0600 and 0700).',
+  ],
+};

@@ -1,0 +1,13 @@
+import { exitCodes } from '../exit-codes.ts';
+import type { Topic } from './topics.ts';
+
+export const exitStatusTopic: Topic = {
+  parts: [
+    'Every command ends with one of these numbers. A script sees it in $?, a program in the member `exit` of --json-errors.',
+    {
+      heading: 'Exit codes',
+      rows: Object.values(exitCodes).map(({ code, meaning }) => [String(code).padStart(3), meaning]),
+    },
+    'In a script: 0 is done. 75 can simply be run again later. After 3, run the command that the message names: it goes on for the rest. After 8, look at `leadpipe history list` and `leadpipe balance` first. All others need a person.',
+  ],
+};
