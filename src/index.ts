@@ -238,6 +238,6 @@ function toJsonValue(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value) ?? 'null');
   } catch (error) {
-    throw new UsageError(`${names.enrich_fields} is not JSON: ${(error as Error).message}`);
+    throw new UsageError(`${names.enrich_fields} can't be written as JSON: ${(error as Error).message}`);
   }
 }

@@ -14,7 +14,7 @@ async function answerTo({ action, service, account, secret }: KeychainRequest): 
   try {
     keyring = await import('@napi-rs/keyring');
   } catch {
-    return { failure: { kind: 'absent', message: 'its library, @napi-rs/keyring, is not installed' } };
+    return { failure: { kind: 'absent', message: 'the library @napi-rs/keyring is not installed' } };
   }
   try {
     // The kernel's keyring, which it would fall back to, forgets everything with the session.

@@ -36,7 +36,7 @@ export class KeychainError extends ConfigurationError {
 
 const faults: Readonly<Record<KeychainFault, { readonly cause: string; readonly hint: string | Facts }>> = {
   absent: {
-    cause: 'there is no keychain here',
+    cause: 'no usable keychain was found on this machine',
     hint: { is: 'no_keychain' },
   },
   locked: {
@@ -85,7 +85,7 @@ async function ask(
     child.send(request, () => {});
   });
   if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped', { charged: 'no' });
-  if (answer === undefined) throw new KeychainError('silent', `for ${patienceMs / 1000} seconds`);
+  if (answer === undefined) throw new KeychainError('silent', `waited ${patienceMs / 1000} seconds`);
   if (answer.failure !== undefined) throw new KeychainError(answer.failure.kind, answer.failure.message);
   return answer;
 }

@@ -39,7 +39,7 @@ async function refuseLink(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (!found?.isSymbolicLink()) return;
   throw new ConfigurationError(
-    `${path} is a symbolic link, and nothing is written through one`,
-    'Change the file that it leads to, or put a file in its place; leadpipe has changed nothing.',
+    `${path} is a symbolic link, and leadpipe does not write through links`,
+    'Put a regular file in its place. Nothing was changed.',
   );
 }

@@ -25,7 +25,7 @@ export async function readKeyRecords(configDir: string): Promise<Readonly<Record
   const path = join(configDir, credentialsFile);
   const { keys = {} } = await readJsonObject(path);
   if (!isObject(keys) || !Object.values(keys).every(isKeyRecord)) {
-    throw new ConfigurationError(`${path} is damaged: "keys" is not what leadpipe writes there`, {
+    throw new ConfigurationError(`${path} is damaged: its entry "keys" is not valid`, {
       is: 'keys_damaged',
     });
   }
@@ -46,7 +46,7 @@ export async function readStoredKey(
 ): Promise<string> {
   const key = record.store === 'file' ? record.key : await keychain.get(accountOf(profile, record.origin));
   if (key !== undefined) return key;
-  throw new ConfigurationError(`the ${record.store} has no key of the profile "${profile}" any more`, {
+  throw new ConfigurationError(`the key of the profile "${profile}" is no longer in the ${record.store}`, {
     is: 'key_lost',
     profile,
   });

@@ -76,7 +76,7 @@ export function header(
 ): Expectation {
   return accepted(`${name}: ${wanted}`, (answer) => {
     const value = answer.headers.get(name);
-    if (value === null) return [`there is no header ${name}`];
+    if (value === null) return [`the header ${name} is missing`];
     return accepts(value, answer) ? [] : [`${name} is ${quoted(value)}`];
   });
 }
@@ -90,10 +90,14 @@ export const noStore = header('Cache-Control', 'no-store', (value) =>
 );
 export const suppliedKey = header(
   'Idempotency-Key',
-  'as supplied',
+  'as it was sent',
   (value, { sentKey }) => value === sentKey,
 );
-export const generatedKey = header('Idempotency-Key', 'a generated one', (value) => value.trim() !== '');
+export const generatedKey = header(
+  'Idempotency-Key',
+  'one that the service generated',
+  (value) => value.trim() !== '',
+);
 
 /** What the head and the body of an answer break. */
 export function problemsOf(

@@ -6,9 +6,9 @@ export const furtherKeys = {
   other: 'an active key of another account',
   revoked: 'a revoked key',
   expired: 'an expired key',
-  no_access: 'an active key without access to searches, contacts or extraction',
+  no_access: 'an active key without access to searches, contacts and extraction',
   no_credits: 'an active key whose account has no credits',
-  busy: 'an active key at its concurrency limit',
+  busy: 'an active key that has reached its concurrency limit',
 } as const;
 
 export type KeyName = 'main' | keyof typeof furtherKeys;

@@ -87,7 +87,7 @@ async function judge(
   free: boolean,
 ): Promise<Judgement> {
   const missing = row.needs?.find((name) => keys[name] === undefined);
-  if (missing !== undefined) return skipped(`needs the key "${missing}"`);
+  if (missing !== undefined) return skipped(`needs the API key "${missing}"`);
   if (free && row.costs) return skipped('costs credits');
   const earlier: Answer[] = [];
   try {
@@ -126,7 +126,7 @@ function unavailable(answer: Answer, { expect }: Row): Judgement | undefined {
     return skipped('503: not enabled here', answer);
   }
   if (answer.status === 429 && (type === undefined || type === 'concurrency_limit')) {
-    return skipped('429: at its concurrency limit', answer);
+    return skipped('429: the concurrency limit is reached', answer);
   }
   return undefined;
 }

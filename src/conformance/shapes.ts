@@ -39,7 +39,7 @@ export const text = shape('a string', (value) => typeof value === 'string');
 export const filledText = shape('a text', (value) => typeof value === 'string' && value.trim() !== '');
 export const truth = shape('a boolean', (value) => typeof value === 'boolean');
 export const count = shape(
-  'a whole number from 0',
+  'a whole number of at least 0',
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 );
 export const integer = shape('a whole number', (value) => Number.isSafeInteger(value));

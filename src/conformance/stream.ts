@@ -21,7 +21,9 @@ export function payloadsOf({ text }: Answer): string[] {
 /** What is not a frame as the document has it: one line `data: <payload>`, followed by a blank line. */
 export function oddFrames({ text }: Answer): string[] {
   const odd = framesOf(text).filter((frame) => !/^data: [^\r\n]+$/.test(frame));
-  return /\r?\n\r?\n$/.test(text) || text === '' ? odd : [...odd, 'the last one has no blank line after it'];
+  return /\r?\n\r?\n$/.test(text) || text === ''
+    ? odd
+    : [...odd, 'the last frame, without a blank line after it'];
 }
 
 function framesOf(text: string): string[] {

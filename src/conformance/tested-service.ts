@@ -46,7 +46,8 @@ export function createTestedService({
       for (;;) {
         const answer = await send(getTask('status', { leads_search_id: searchId }));
         const status = statusOf(answer);
-        if (status === undefined) throw new NotJudged(`the status of the task: ${answer.status}`);
+        if (status === undefined)
+          throw new NotJudged(`the status of the task could not be read: ${answer.status}`);
         if (!taskStates.some((state) => state === status.status))
           throw new NotJudged(`the state of the task is ${quoted(status.status)}`);
         const ended = terminalTaskStates.some((state) => state === status.status);
@@ -63,7 +64,7 @@ export function createTestedService({
         if (creditsOf(now) === creditsOf(before)) return now;
         before = now;
       }
-      throw new NotJudged('the balance does not come to rest');
+      throw new NotJudged('the balance keeps changing');
     },
   };
 
@@ -101,13 +102,13 @@ export function ofCreatedTask(endpoint: 'status' | 'fetch'): Step {
 export function searchIdOf(answer: Answer): string {
   const id = isObject(answer.json) ? answer.json.leads_search_id : undefined;
   if (answer.status !== 200 || typeof id !== 'string')
-    throw new NotJudged(`create_task gave ${answer.status} and no task`);
+    throw new NotJudged(`create_task created no task: ${answer.status}`);
   return id;
 }
 
 export function creditsOf({ json }: Answer): number {
   const credits = isObject(json) ? numberOf(json.available_credits) : Number.NaN;
-  if (Number.isNaN(credits)) throw new NotJudged('the balance has no number of available_credits');
+  if (Number.isNaN(credits)) throw new NotJudged('available_credits of the balance is not a number');
   return credits;
 }
 

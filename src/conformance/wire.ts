@@ -86,8 +86,8 @@ export function createWire(options: WireOptions): (request: Request) => Promise<
       throwIfStopped(options.signal);
       throw new NoAnswer(
         limit.signal.aborted
-          ? `no whole answer within ${seconds} seconds`
-          : `no whole answer: ${causeOf(error)}`,
+          ? `no complete answer within ${seconds} seconds`
+          : `no complete answer: ${causeOf(error)}`,
         { cause: error },
       );
     } finally {

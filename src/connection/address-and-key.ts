@@ -25,7 +25,7 @@ export type KeySource = 'LEADPIPE_API_KEY' | 'keychain' | 'file';
 /** The first thing that someone who has nothing yet is told. */
 export const noTarget = new LeadpipeError(
   'configuration',
-  'no address of a service is known, and no API key',
+  'no service is set up yet: the address and the API key are missing',
   { type: 'configuration', facts: { is: 'no_target' } },
 );
 
@@ -62,11 +62,11 @@ export async function findKey(
   if (given) return { apiKey: checkKey(given, 'LEADPIPE_API_KEY'), source: 'LEADPIPE_API_KEY' };
   const record = await readKeyRecord(context.directories.config, name);
   if (record === undefined) {
-    throw new ConfigurationError(`no API key for ${origin} is known`, { is: 'no_key', profile: name });
+    throw new ConfigurationError(`there is no API key for ${origin}`, { is: 'no_key', profile: name });
   }
   if (record.origin !== origin) {
     throw new ConfigurationError(
-      `the key of the profile "${name}" is stored for ${record.origin}, and is not sent to ${origin}`,
+      `the key of the profile "${name}" is only for ${record.origin}, so it was not sent to ${origin}`,
       { is: 'key_of_other_origin', profile: name, origin },
     );
   }
@@ -83,7 +83,7 @@ async function withoutAddress(context: Context, profile: Profile): Promise<Leadp
   const hasKey = Boolean(context.env.LEADPIPE_API_KEY);
   const record = await readKeyRecord(context.directories.config, profile.name);
   if (!hasKey && record === undefined) return noTarget;
-  return new ConfigurationError('no address of a service is known', {
+  return new ConfigurationError('the address of the service is missing', {
     is: 'no_address',
     keyOrigin: record?.origin,
   });

@@ -68,13 +68,13 @@ function toFailure(error: unknown, options: LocalOptions, stateDir: string): unk
       cause: error,
     });
   if (error instanceof SQLite3Error) {
-    return new LocalIoError(`the state of the local service can't be used: ${error.message}`, {
-      hint: `To begin anew, with all credits and without its tasks, remove ${stateDir}`,
+    return new LocalIoError(`the stored state of the local service can't be used: ${error.message}`, {
+      hint: `To start again, with full credits and without the earlier tasks, remove ${stateDir}`,
       cause: error,
     });
   }
   if (code === 'EADDRINUSE') {
-    return new LocalIoError(`port ${options.port} of 127.0.0.1 is in use`, {
+    return new LocalIoError(`port ${options.port} on 127.0.0.1 is already in use`, {
       facts: { is: 'port_in_use' },
       cause: error,
     });

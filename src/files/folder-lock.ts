@@ -57,7 +57,7 @@ export async function awaitLock(
   }
 }
 
-/** Takes the lock of a folder, or throws `temporary` at once, naming the process that has it; `what` is what that is at work on. */
+/** Takes the lock of a folder, or throws `temporary` at once, naming the process that has it; `what` says what that process works on. */
 export async function lockFolder(folder: string, pid: number, what: string): Promise<FolderLock> {
   const claim = claimLock(folder, pid);
   const other = claim.take();
@@ -117,11 +117,11 @@ export function isLocked(folder: string): boolean {
 
 function isTaken(owner: string, what: string): LeadpipeError {
   const pid = owner.split('.')[0];
-  return new LeadpipeError('temporary', `process ${pid} is at work on ${what}`, {
+  return new LeadpipeError('temporary', `process ${pid} is working on ${what}`, {
     type: 'operation_locked',
     charged: 'no',
     retryable: true,
-    hint: `Wait until it has ended, or stop it: kill ${pid}`,
+    hint: `Wait until it has finished, or stop it: kill ${pid}`,
   });
 }
 

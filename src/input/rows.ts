@@ -57,8 +57,8 @@ export async function openInput(text: AsyncIterable<string>, options: InputOptio
   const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
   if (firstLine.startsWith('[') && options.format === undefined) {
     throw new UsageError(
-      `${options.what} is an array of JSON: it takes an object of JSON on each line`,
-      'As `jq -c ".[]"` prints them.',
+      `${options.what} is a JSON array, but a JSON object on each line is needed`,
+      'To convert a file: jq -c ".[]" <file>',
     );
   }
   const format = options.format ?? formatOf(firstLine, options.wanted);
@@ -87,7 +87,7 @@ type ToRow = (line: string) => { readonly record: JsonText } | { readonly flaw: 
 
 const toJsonRow: ToRow = (line) => {
   if (line.length > longestRow) return { flaw: 'is too long' };
-  if (!isJson(line)) return { flaw: 'is not JSON' };
+  if (!isJson(line)) return { flaw: 'is not valid JSON' };
   return kindOf(line) === 'object' ? { record: line.trim() } : { flaw: 'is not a JSON object' };
 };
 
@@ -134,7 +134,7 @@ async function openCsv(text: AsyncIterable<string>, firstLine: string, what: str
     skip_records_with_error: true,
     on_skip: (error) => {
       const { lines = 0 } = (error ?? {}) as { lines?: number };
-      skipped.push({ line: lines, flaw: `is not CSV: ${error?.message ?? 'unreadable'}` });
+      skipped.push({ line: lines, flaw: `is not valid CSV: ${error?.message ?? 'unreadable'}` });
       return undefined;
     },
   });
@@ -144,7 +144,7 @@ async function openCsv(text: AsyncIterable<string>, firstLine: string, what: str
   const parsed = parser[Symbol.asyncIterator]() as AsyncIterator<Parsed>;
   const first = await parsed.next();
   const header = first.done ? [] : first.value.record.map((cell) => cell.trim());
-  if (header.length === 0 || skipped.length > 0) throw new UsageError(`${what}: its header can not be read`);
+  if (header.length === 0 || skipped.length > 0) throw new UsageError(`the header of ${what} can't be read`);
   const columns = header.map((name, at) => distinct(name || `column ${at + 1}`, header.slice(0, at)));
   let number = 0;
   async function* rows(): AsyncGenerator<InputRow> {
@@ -159,7 +159,7 @@ async function openCsv(text: AsyncIterable<string>, firstLine: string, what: str
       const row = { number: ++number, line: lineBefore + 1 };
       lineBefore = end;
       if (record.length > columns.length) {
-        const flaw = `has ${record.length} cells, and the header has ${columns.length}`;
+        const flaw = `has ${record.length} cells, but the header has ${columns.length}`;
         yield { ...row, record: undefined, flaw };
       } else {
         const cells = columns.map((name, at) => [name, JSON.stringify(record[at] ?? '')] as const);
@@ -175,7 +175,7 @@ interface Parsed {
   readonly info: { readonly lines: number };
 }
 
-/** Two columns of one name would be one member. */
+/** In an object, a second column of the same name would replace the first. */
 function distinct(name: string, before: readonly string[]): string {
   const times = before.filter((one) => one === name).length;
   return times === 0 ? name : `${name} (${times + 1})`;

@@ -3,7 +3,7 @@ import { type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
 
 /** Makes a text of a record. */
 export interface Template {
-  /** The members that it takes, by dot path. */
+  /** The members of a record that it uses, by dot path. */
   readonly paths: readonly string[];
   /** Empty where the record has none of them. */
   fill(record: JsonText): string;
@@ -17,14 +17,14 @@ export function toTemplate(source: string, name: string): Template {
     if (part === '{{' || part === '}}') return { text: part[0] as string };
     const path = /^\{(.*)\}$/.exec(part)?.[1]?.trim();
     if (path === undefined && /[{}]/.test(part))
-      throw new UsageError(`${name} has a brace that is never closed`);
+      throw new UsageError(`${name} has an unmatched brace ({{ and }} stand for a brace in the text)`);
     if (path === '')
-      throw new UsageError(`${name} has empty braces: they take the name of a column or field`);
+      throw new UsageError(`${name} has empty braces: put the name of a column or field between them`);
     if (path !== undefined) paths.push(path);
     return path === undefined ? { text: part } : { path };
   });
   if (paths.length === 0)
-    throw new UsageError(`${name} takes nothing from a row`, 'As in "{name}, {links.website}".');
+    throw new UsageError(`${name} uses no column or field`, 'For example: "{name}, {links.website}".');
   return {
     paths,
     fill(record) {

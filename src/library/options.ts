@@ -48,27 +48,27 @@ const optionNames = ['baseUrl', 'apiKey', 'keyHeader', 'dispatcher', 'timeouts',
 const keyHeaders: readonly KeyHeader[] = ['x-api-key', 'bearer'];
 const timeoutNames = ['connect', 'headers', 'idle', 'event', 'total'] as const;
 
-/** Checks what the types say too, for those who have none, and the ranges. Throws UsageError. */
+/** Checks the ranges, and also what the types say: a program in JavaScript has no types. Throws UsageError. */
 export function checkOptions(options: ClientOptions): void {
   checkNames('option', options, optionNames);
   const { keyHeader, timeouts = {}, retry = {} } = options;
   if (keyHeader !== undefined) checkOneOf('keyHeader', keyHeader, keyHeaders);
   checkNames('timeout', timeouts, timeoutNames);
   for (const name of timeoutNames) checkAmount(`timeouts.${name}`, timeouts[name], 0.001, 86_400);
-  checkNames('option of retry', retry, ['attempts', 'budget']);
+  checkNames('retry option', retry, ['attempts', 'budget']);
   checkAmount('retry.attempts', retry.attempts, 0, 20);
   checkAmount('retry.budget', retry.budget, 0, 86_400);
 }
 
 /** Throws UsageError for a name that means nothing. */
 export function checkNames(what: string, given: object, allowed: readonly string[]): void {
-  if (typeof given !== 'object' || given === null) throw new UsageError(`no ${what} is given`);
+  if (typeof given !== 'object' || given === null) throw new UsageError(`the ${what}s must be an object`);
   for (const name of Object.keys(given)) checkOneOf(what, name, allowed);
 }
 
 /** Throws UsageError. */
 function checkAmount(name: string, amount: number | undefined, min: number, max: number): void {
   if (amount !== undefined && !(amount >= min && amount <= max)) {
-    throw new UsageError(`${name} takes a number from ${min} to ${max}`);
+    throw new UsageError(`${name} must be a number from ${min} to ${max}`);
   }
 }

@@ -144,10 +144,18 @@ export function admit(
     );
     if (earlier !== undefined) {
       if (earlier.operation !== exchange.operation || earlier.bodyHash !== bodyHash)
-        throw new Refusal(409, 'idempotency_error', 'the Idempotency-Key was used for another request');
+        throw new Refusal(
+          409,
+          'idempotency_error',
+          'the Idempotency-Key was already used for another request',
+        );
       // It can't read what that one made, and a second one would be charged to the same account.
       if (earlier.apiKey !== null && earlier.apiKey !== fingerprint)
-        throw new Refusal(409, 'idempotency_error', 'the Idempotency-Key was used with another API key');
+        throw new Refusal(
+          409,
+          'idempotency_error',
+          'the Idempotency-Key was already used with another API key',
+        );
       return earlier;
     }
     openAccount(rows, caller, switches.opening_credits, now());
@@ -158,7 +166,7 @@ export function admit(
       throw new Refusal(
         402,
         'insufficient_credits',
-        `the request may cost ${credits} credits, ${available} are available`,
+        `the request may cost ${credits} credits, but only ${available} are available`,
       );
     rows.run(
       'UPDATE accounts SET reserved = reserved + ?, updated_at = ? WHERE account = ?',
@@ -206,9 +214,13 @@ function checkConcurrency({ switches }: Service, rows: Rows, key: LocalKey): voi
   const running = rows.all<{ account: string }>('SELECT account FROM requests WHERE owner IS NOT NULL');
   const own = running.filter(({ account }) => account === key.account);
   if (own.length >= (key.concurrency ?? switches.user_concurrency))
-    throw new Refusal(429, 'concurrency_limit', 'too many requests of this account are running');
+    throw new Refusal(
+      429,
+      'concurrency_limit',
+      'too many requests of this account are running at the same time',
+    );
   if (running.length >= switches.service_concurrency)
-    throw new Refusal(429, 'concurrency_limit', 'too many requests are running');
+    throw new Refusal(429, 'concurrency_limit', 'too many requests are running at the same time');
 }
 
 /**

@@ -25,7 +25,13 @@ export function answerFault(to: Addressee, fault: Fault, typeAt: Switches['error
   const type = errorRows.find((row) => row.status === status)?.type ?? 'internal_error';
   if (typeof body === 'string')
     write(to, status, Buffer.from(body), { 'Content-Type': 'text/plain', ...headers });
-  else answer(to, status, (body as object) ?? toEnvelope(type, 'a rehearsed fault', typeAt), headers);
+  else
+    answer(
+      to,
+      status,
+      (body as object) ?? toEnvelope(type, 'a fault from the scenario file', typeAt),
+      headers,
+    );
 }
 
 function write(

@@ -47,13 +47,13 @@ export async function readBody(incoming: IncomingMessage): Promise<Body> {
   try {
     fields = JSON.parse(text);
   } catch {
-    throw invalid('the request body is not one valid JSON object');
+    throw invalid('the request body is not a single, valid JSON object');
   }
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     throw invalid('the request body must be a JSON object');
   const seen = new Set<string>();
   for (const [name] of allMembers(text)) {
-    if (seen.has(name)) throw invalid(`the field ${name} is there twice`);
+    if (seen.has(name)) throw invalid(`the field ${name} is given twice`);
     seen.add(name);
   }
   return { bytes, text, fields: fields as Record<string, unknown> };
@@ -74,7 +74,7 @@ function checkShape(bytes: Buffer): void {
     else if (character === colon) members += 1;
     else if (character === brace || character === bracket) depth += 1;
     else if (character === endBrace || character === endBracket) depth -= 1;
-    if (depth > deepest) throw invalid(`the request body is nested deeper than ${deepest} levels`);
+    if (depth > deepest) throw invalid(`the request body has more than ${deepest} levels of nesting`);
     if (members > mostMembers) throw invalid(`the request body has more than ${mostMembers} members`);
   }
 }
@@ -98,7 +98,7 @@ function readAtMost(incoming: IncomingMessage, limit: number): Promise<Buffer> {
     };
     incoming.on('data', onData);
     incoming.on('end', () => resolve(Buffer.concat(chunks)));
-    incoming.on('error', () => reject(invalid('the request body was cut off')));
-    incoming.on('close', () => reject(invalid('the request body was cut off')));
+    incoming.on('error', () => reject(invalid('the request body ended too early')));
+    incoming.on('close', () => reject(invalid('the request body ended too early')));
   });
 }

@@ -41,7 +41,7 @@ export function fromEntity({ entity_type, entity, facts, contact }: CatalogueEnt
   };
 }
 
-/** Reads the user's own leads: .jsonl or .ndjson, else CSV with a header. Throws CatalogueError, UsageError. */
+/** Reads the user's own leads: .jsonl, .ndjson, or .csv with a header. Throws CatalogueError, UsageError. */
 export function readCatalogueFile(path: string): {
   content: Buffer;
   records: () => Iterable<CatalogueRecord>;
@@ -54,7 +54,7 @@ export function readCatalogueFile(path: string): {
   }
   const kind = /\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase();
   if (kind !== 'jsonl' && kind !== 'ndjson' && kind !== 'csv')
-    throw new CatalogueError(`${path} is neither .jsonl, .ndjson nor .csv`);
+    throw new CatalogueError(`the name of ${path} must end in .jsonl, .ndjson or .csv`);
   return {
     content,
     *records() {
@@ -64,7 +64,7 @@ export function readCatalogueFile(path: string): {
         yield record;
         count += 1;
       }
-      if (count === 0) throw new CatalogueError(`${path} holds no leads`);
+      if (count === 0) throw new CatalogueError(`${path} contains no leads`);
     },
   };
 }
@@ -94,16 +94,16 @@ function fromJson(line: string, where: string): CatalogueRecord {
   try {
     value = JSON.parse(line);
   } catch {
-    throw new CatalogueError(`${where}: this is not valid JSON`);
+    throw new CatalogueError(`${where}: the line is not valid JSON`);
   }
-  if (!isObject(value)) throw new CatalogueError(`${where}: a lead is a JSON object`);
+  if (!isObject(value)) throw new CatalogueError(`${where}: the line must be a JSON object`);
   const { name, description, links } = value;
   if (typeof name !== 'string' || name.trim() === '')
-    throw new CatalogueError(`${where}: name is missing or not a text`);
+    throw new CatalogueError(`${where}: name must be a text that is not empty`);
   if (description !== undefined && description !== null && typeof description !== 'string')
-    throw new CatalogueError(`${where}: description is not a text`);
+    throw new CatalogueError(`${where}: description must be a text`);
   if (links !== undefined && links !== null && !isObject(links))
-    throw new CatalogueError(`${where}: links is not an object`);
+    throw new CatalogueError(`${where}: links must be an object`);
 
   const members = allMembers(line);
   const facts = new Map<string, string>();
@@ -194,7 +194,7 @@ function fromCsvRow(
   where: string,
 ): CatalogueRecord {
   const name = row.get('name')?.trim();
-  if (name === undefined) throw new CatalogueError(`${where}: there is no column called name`);
+  if (name === undefined) throw new CatalogueError(`${where}: the file has no column "name"`);
   if (name === '') throw new CatalogueError(`${where}: the name is empty`);
   // All links as one JSON object; `website` and `linkedin_url` beside it are there for reading.
   const written = jsonObjectOf(row.get('links') ?? '');
@@ -250,7 +250,7 @@ function toEntityType(value: unknown, where: string): EntityType | null {
   const known = entityTypes.find((type) => type === value);
   if (known === undefined)
     throw new CatalogueError(
-      `${where}: entity_type is ${JSON.stringify(value)}, not one of ${entityTypes.join(', ')}`,
+      `${where}: entity_type is ${JSON.stringify(value)}, but must be one of ${entityTypes.join(', ')}`,
     );
   return known;
 }

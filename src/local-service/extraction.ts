@@ -98,7 +98,7 @@ export async function extractFromPage(
   if (ofSite.length > 0) return ofSite.map(toPageItem);
   const { matches } = await catalogue.search(undefined, instruction);
   const fitting = await firstOf(matches, limit);
-  if (fitting.length === 0) return { failure: `nothing on ${target} fits the instruction` };
+  if (fitting.length === 0) return { failure: `nothing on ${target} matches the instruction` };
   return fitting.map(({ lead }) => toPageItem(lead));
 }
 

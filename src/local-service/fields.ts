@@ -49,7 +49,7 @@ export function queryInteger(
   const values = query.getAll(name);
   if (values.length === 0) return limit.default;
   if (values.length > 1 || !/^\d{1,16}$/.test(values[0] as string))
-    throw invalid(`${name} must be one integer from ${limit.min}`);
+    throw invalid(`${name} must be one integer, at least ${limit.min}`);
   return within(Number(values[0]), name, limit);
 }
 

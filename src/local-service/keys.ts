@@ -19,35 +19,36 @@ export interface LocalKey {
 
 /** Every key the local service knows; any other answers 401. */
 export const localKeys = [
-  { key: 'lp_local_demo', account: 'demo', description: 'may do everything' },
+  { key: 'lp_local_demo', account: 'demo', description: 'has access to everything' },
   {
     key: 'lp_local_other',
     account: 'other',
-    description: 'may do everything, for another account: does not see the tasks of lp_local_demo',
+    description:
+      'has access to everything, but belongs to another account: it has no access to the tasks of lp_local_demo',
   },
   {
     key: 'lp_local_entity_only',
     account: 'demo',
     access: ['entity-search', 'any'],
-    description: 'Entity Search access alone: contact and extract answer 403',
+    description: 'has access to Entity Search only: contact and extract answer 403',
   },
   {
     key: 'lp_local_contact_only',
     account: 'demo',
     access: ['contact-search', 'any'],
-    description: 'Contact Search access alone: searches, tasks and extract answer 403',
+    description: 'has access to Contact Search only: searches, tasks and extract answer 403',
   },
   {
     key: 'lp_local_extract_only',
     account: 'demo',
     access: ['extract', 'any'],
-    description: 'Extract access alone: searches, tasks and contact answer 403',
+    description: 'has access to Extract only: searches, tasks and contact answer 403',
   },
   {
     key: 'lp_local_no_access',
     account: 'demo',
     access: ['any'],
-    description: 'active, without access to searches, contact or extract: those answer 403',
+    description: 'is active, but has no access to searches, contact and extract: these answer 403',
   },
   {
     key: 'lp_local_broke',
@@ -61,8 +62,18 @@ export const localKeys = [
     concurrency: 0,
     description: 'is at its concurrency limit: paid requests answer 429',
   },
-  { key: 'lp_local_revoked', account: 'demo', state: 'revoked', description: 'is revoked: 403' },
-  { key: 'lp_local_expired', account: 'demo', state: 'expired', description: 'is expired: 403' },
+  {
+    key: 'lp_local_revoked',
+    account: 'demo',
+    state: 'revoked',
+    description: 'is revoked: all requests answer 403',
+  },
+  {
+    key: 'lp_local_expired',
+    account: 'demo',
+    state: 'expired',
+    description: 'is expired: all requests answer 403',
+  },
 ] as const satisfies readonly LocalKey[];
 
 const byKey = new Map<string, LocalKey>(localKeys.map((row) => [row.key, row]));

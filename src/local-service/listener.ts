@@ -42,7 +42,7 @@ export function createListener(service: Service): Listener {
       refuse(
         service,
         fromNode(env),
-        new Refusal(405, 'invalid_request_error', `use ${endpoint.method} here`),
+        new Refusal(405, 'invalid_request_error', `this endpoint accepts ${endpoint.method} only`),
       );
       return RESPONSE_ALREADY_SENT;
     });
@@ -54,7 +54,7 @@ export function createListener(service: Service): Listener {
   // The globals belong to the program around this service, which may be a client in the same process.
   const toApp = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
-    // An address that is none does not even reach the app.
+    // A request whose address can't be parsed never reaches the app.
     errorHandler: (error) => refusedByHono(service, error),
   });
   const listen: Listener['listen'] = (incoming, outgoing) => {
@@ -62,7 +62,15 @@ export function createListener(service: Service): Listener {
     logWhenClosed(service, incoming, outgoing);
     // A web page must not reach the service under a name of its own (DNS rebinding).
     if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(incoming.headers.host ?? ''))
-      refuse(service, { outgoing }, new Refusal(403, 'authentication_error', 'the Host is not this machine'));
+      refuse(
+        service,
+        { outgoing },
+        new Refusal(
+          403,
+          'authentication_error',
+          'the Host header must name this machine: 127.0.0.1, localhost or [::1]',
+        ),
+      );
     else void toApp(incoming, outgoing);
   };
   return {
@@ -151,7 +159,11 @@ function refuse(
   const { status, type, message } =
     error instanceof Refusal
       ? error
-      : { status: 500, type: 'internal_error', message: 'the request failed inside the service' };
+      : {
+          status: 500,
+          type: 'internal_error',
+          message: 'the local service failed while it answered this request',
+        };
   answer({ outgoing, fault }, status, toEnvelope(type, message, switches.error_type_at));
 }
 

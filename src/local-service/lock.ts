@@ -30,7 +30,9 @@ export function createLock({ folder, pid, monotonic }: LockOptions): ProcessLock
       const deadline = monotonic() + patienceMs;
       for (let other = claim.take(); other !== undefined; other = claim.take()) {
         if (monotonic() > deadline)
-          throw new LockTimeout(`process ${other.split('.')[0]} has held the lock of ${folder} for too long`);
+          throw new LockTimeout(
+            `process ${other.split('.')[0]} has locked ${folder} for more than ${patienceMs / 1000} seconds`,
+          );
         pause(2);
       }
       try {

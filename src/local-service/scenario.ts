@@ -110,7 +110,7 @@ function toFault(value: unknown, where: string): Mutable<Fault> {
   if (typeof value !== 'object' || value === null) throw refuse('must be an object');
   const entry = value as Record<string, unknown>;
   const unknown = Object.keys(entry).find((name) => !members.includes(name));
-  if (unknown !== undefined) throw refuse(`there is no member ${unknown}`);
+  if (unknown !== undefined) throw refuse(`unknown member ${unknown}`);
   const operation = [...(Object.keys(endpoints) as EndpointName[]), '*' as const].find(
     (name) => name === entry.operation,
   );
@@ -121,7 +121,9 @@ function toFault(value: unknown, where: string): Mutable<Fault> {
   const whole = (name: string, otherwise: number, max?: number): number => {
     const number = entry[name] ?? otherwise;
     if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0 || number > (max ?? number))
-      throw refuse(`${name} must be a whole number from 0${max === undefined ? '' : ` to ${max}`}`);
+      throw refuse(
+        `${name} must be a whole number${max === undefined ? ', at least 0' : ` from 0 to ${max}`}`,
+      );
     return number;
   };
   const status = whole('status', 500);
@@ -148,7 +150,7 @@ function toHeaders(value: unknown, refuse: (message: string) => ScenarioError): 
       validateHeaderName(name);
       validateHeaderValue(name, String(text));
     } catch {
-      throw refuse(`${name} is not a header that can be sent`);
+      throw refuse(`the name or value of the header ${name} is not valid`);
     }
   }
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));

@@ -14,20 +14,20 @@ export function toBaseUrl(address: string, source: string): URL {
   try {
     url = new URL(address.trim());
   } catch (error) {
-    throw refused(source, 'it is not a URL', 'Give it as https://host.', error);
+    throw refused(source, 'it is not a URL', 'Write it as https://host.', error);
   }
   if (url.username !== '' || url.password !== '') {
     // The address itself is not repeated: it holds a secret.
-    throw refused(source, 'it holds a user name or password', { is: 'secret_in_address' });
+    throw refused(source, 'it contains a user name or password', { is: 'secret_in_address' });
   }
   if (url.search !== '' || url.hash !== '') {
-    throw refused(source, 'it has a query or a fragment', 'Give the address alone: https://host.');
+    throw refused(source, 'it has more text after a ? or #', 'Write only the address: https://host.');
   }
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
     throw refused(
       source,
-      `${url.protocol.slice(0, -1)} is not https`,
-      'Plain http is allowed for this machine only (127.0.0.1, localhost, [::1]).',
+      `it uses ${url.protocol.slice(0, -1)}, not https`,
+      'http is allowed only for this machine (127.0.0.1, localhost, [::1]).',
     );
   }
   return url;
@@ -39,5 +39,5 @@ export function toAddressText({ href }: URL): string {
 }
 
 function refused(source: string, why: string, more: string | Facts, cause?: unknown): ConfigurationError {
-  return new ConfigurationError(`the address from ${source} is refused: ${why}`, more, cause);
+  return new ConfigurationError(`the address from ${source} can't be used: ${why}`, more, cause);
 }

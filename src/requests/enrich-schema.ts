@@ -8,7 +8,7 @@ import { sizeOfSchema } from '../json/schema-size.ts';
 export type EnrichSchema = EnrichRequest['enrich_fields'];
 
 const fieldTypes = ['string', 'number', 'integer', 'boolean'] as const;
-const fieldForm = 'name, name:type, or name:type=what it means';
+const fieldForm = 'name, name:type or name:type=description';
 
 /** Pure: a schema of fields like `headcount:integer=number of employees`; `given` is what a message calls one. Throws UsageError. */
 export function toFieldSchema(fields: readonly string[], given: string): EnrichSchema {
@@ -29,20 +29,20 @@ function toProperty(field: string, given: string): [name: string, property: Enri
   const colon = head.indexOf(':');
   const name = (colon === -1 ? head : head.slice(0, colon)).trim();
   const type = colon === -1 ? 'string' : head.slice(colon + 1).trim();
-  if (name === '') throw new UsageError(`${given} has no name: it takes ${fieldForm}`);
+  if (name === '') throw new UsageError(`${given} has no name: write ${fieldForm}`);
   const isList = type.endsWith('[]');
   const plain = isList ? type.slice(0, -2) : type;
   if (!fieldTypes.some((one) => one === plain)) {
     throw new UsageError(
       `${given} ${name} has the unknown type "${type.slice(0, 40)}"`,
-      `One of: ${fieldTypes.join(', ')}; with [] for a list, as in string[].`,
+      `The types are ${fieldTypes.join(', ')}. Add [] for a list, for example string[].`,
     );
   }
   const shape = isList ? { type: 'array', items: { type: plain } } : { type: plain };
   return [name, description === '' ? shape : { ...shape, description }];
 }
 
-/** Pure: the schema in a file, of which nothing is checked but that it is JSON; `source` names the file. Throws UsageError. */
+/** Pure: the schema in a file, checked only for being JSON; `source` names the file. Throws UsageError. */
 export function parseSchema(text: string, source: string): unknown {
   try {
     return JSON.parse(text);
@@ -54,25 +54,25 @@ export function parseSchema(text: string, source: string): unknown {
 /** Checks a schema against the limits of the interface. Throws UsageError. */
 export function checkSchemaLimits(value: unknown): EnrichSchema {
   if (!isObject(value) || value.type !== 'object') {
-    throw new UsageError('the root of the schema is not an object schema: it takes "type": "object"');
+    throw new UsageError('the root of the schema must have "type": "object"');
   }
   if (!isObject(value.properties) || Object.keys(value.properties).length === 0) {
-    throw new UsageError('the schema has no properties: its root takes at least one');
+    throw new UsageError('the schema has no properties: its root needs at least one');
   }
   const { levels, properties } = sizeOfSchema(value);
   if (levels > limits.enrichSchemaDepth.max) {
     throw new UsageError(
-      `the schema has ${levels} levels of nesting: it takes up to ${limits.enrichSchemaDepth.max} levels`,
+      `the schema has ${levels} levels of nesting: at most ${limits.enrichSchemaDepth.max} are allowed`,
     );
   }
   if (properties > limits.enrichSchemaProperties.max) {
     throw new UsageError(
-      `the schema has ${properties} properties in all: it takes up to ${limits.enrichSchemaProperties.max} properties`,
+      `the schema has ${properties} properties in all: at most ${limits.enrichSchemaProperties.max} are allowed`,
     );
   }
   const size = Buffer.byteLength(textOf(value));
   if (size > limits.enrichSchema.max) {
-    throw new UsageError(`the schema has ${size} bytes: it takes up to ${limits.enrichSchema.max} bytes`);
+    throw new UsageError(`the schema has ${size} bytes: at most ${limits.enrichSchema.max} are allowed`);
   }
   return value;
 }

@@ -30,8 +30,8 @@ export function toExtractRequest(
   if (type !== 'web2list') return { type, target, ...said, limit };
   if (!instruction) {
     throw new UsageError(
-      `web2list needs ${names.instruction}: what to extract from the page`,
-      `As in ${names.instruction} "people: name, role, link".`,
+      `web2list needs ${names.instruction}, which says what to extract from the page`,
+      `For example: ${names.instruction} "people: name, role, link"`,
     );
   }
   // The service ignores a limit here.

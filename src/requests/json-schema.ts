@@ -5,7 +5,7 @@ import type { EnrichSchema } from './enrich-schema.ts';
 
 /** A schema that is valid JSON Schema, ready to check answers with. */
 export interface SchemaCheck {
-  /** Where a value does not follow the schema, a line each; none when it does. */
+  /** Where an answer does not follow the schema, a sentence each; none when it does. */
   deviations(value: unknown): readonly string[];
 }
 
@@ -38,7 +38,7 @@ export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichS
         const follows = runInNewContext('check()', { check: () => validate(value) }, { timeout: checkMs });
         return follows ? [] : toDeviations(validate.errors ?? [], value);
       } catch {
-        return ['it could not be checked: that takes too long'];
+        return [`the answer could not be checked against the schema within ${checkMs / 1000} s`];
       }
     },
   };
@@ -56,8 +56,8 @@ async function createValidator($schema: unknown) {
     return new ajv.Ajv(validatorOptions);
   }
   throw new UsageError(
-    `the schema is of an unknown kind ($schema: ${JSON.stringify($schema).slice(0, 100)})`,
-    `Known are ${Object.keys(dialects).join(' and ')}; without $schema it is taken as draft 2020-12.`,
+    `the schema has an unknown version ($schema: ${JSON.stringify($schema).slice(0, 100)})`,
+    `leadpipe knows ${Object.keys(dialects).join(' and ')}. Without $schema, a schema is read as draft 2020-12.`,
   );
 }
 
@@ -80,7 +80,7 @@ function toPattern(pattern: string, flags: string): RegExp {
 
 function toSchemaError([first]: readonly ErrorObject[]): UsageError {
   return new UsageError(
-    `the schema is not valid JSON Schema${first === undefined ? '' : ` ${toText(first)}`}`,
+    `the schema is not valid JSON Schema${first === undefined ? '' : `: ${toText(first, 'the schema')}`}`,
   );
 }
 
@@ -88,22 +88,47 @@ function toCompileError(error: unknown): UsageError {
   const { message, missingRef } = error as Error & { missingRef?: string };
   if (missingRef === undefined) return new UsageError(`the schema can't be used: ${message.slice(0, 300)}`);
   return new UsageError(
-    `the schema refers to ${missingRef.slice(0, 300)}, which is not in it`,
-    'Nothing is fetched: put what it refers to under $defs.',
+    `the schema refers to ${missingRef.slice(0, 300)}, which it does not contain`,
+    'leadpipe fetches no other schemas: put that part under $defs.',
   );
 }
 
 function toDeviations(errors: readonly ErrorObject[], value: unknown): string[] {
-  const lines = [...new Set(errors.map((error) => `${toText(error)}${foundAt(value, error.instancePath)}`))];
-  if (lines.length <= mostDeviations) return lines;
-  return [...lines.slice(0, mostDeviations), `in ${lines.length - mostDeviations} more places`];
+  const lines = [...new Set(errors.map((error) => toMissing(error, errors, value) ?? toText(error, 'it')))];
+  const more = lines.length - mostDeviations;
+  const told = more > 0 ? [...lines.slice(0, mostDeviations), `${more} more places do not fit`] : lines;
+  return told.map((line) => `the answer does not follow the schema: ${line}`);
 }
 
-function toText({ instancePath, message, params }: ErrorObject): string {
+function toText({ instancePath, message, params }: ErrorObject, whole: string): string {
   const allowed: unknown = params.allowedValues ?? params.allowedValue ?? params.additionalProperty;
   const values =
     allowed === undefined ? '' : ` (${[allowed].flat().map(toValueText).join(', ').slice(0, 200)})`;
-  return `at ${instancePath === '' ? 'its root' : instancePath.slice(0, 200)}: ${message}${values}`;
+  return `${instancePath === '' ? whole : `"${nameOf(instancePath)}"`} ${message}${values}`;
+}
+
+/** Null is how a service says that it found nothing: one sentence, whatever else the schema says of the value. */
+function toMissing(
+  { instancePath: path }: ErrorObject,
+  errors: readonly ErrorObject[],
+  value: unknown,
+): string | undefined {
+  if (path === '' || valueAt(value, path) !== null) return undefined;
+  const ofType = errors.find(({ instancePath, keyword }) => instancePath === path && keyword === 'type');
+  const types = [ofType?.params.type ?? []]
+    .flat()
+    .map((type) => `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`);
+  return `no value for "${nameOf(path)}" (null${types.length === 0 ? '' : ` instead of ${types.join(' or ')}`})`;
+}
+
+/** `a/b` for the JSON pointer `/a/b`. */
+function nameOf(instancePath: string): string {
+  return partsOf(instancePath).join('/').slice(0, 200);
+}
+
+function partsOf(instancePath: string): string[] {
+  const parts = instancePath.split('/').slice(1);
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** A value of the schema can be an object, of which String() makes nothing or an error. */
@@ -111,12 +136,8 @@ function toValueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Null is how a service says that it found nothing. */
-function foundAt(value: unknown, instancePath: string): string {
+function valueAt(value: unknown, instancePath: string): unknown {
   let at = value;
-  for (const part of instancePath.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    at = (at as Record<string, unknown> | null | undefined)?.[key];
-  }
-  return at === null ? ', and is null' : '';
+  for (const part of partsOf(instancePath)) at = (at as Record<string, unknown> | null | undefined)?.[part];
+  return at;
 }

@@ -61,11 +61,11 @@ function toProxy(value: string, variable: string): HttpProxy {
   }
   const { protocol, hostname, port } = url;
   if (protocol !== 'http:' && protocol !== 'https:') {
-    throw refused(variable, `${protocol.slice(0, -1)} is not http or https`);
+    throw refused(variable, `it uses ${protocol.slice(0, -1)}, not http or https`);
   }
   // A password with a slash or a # in it ends here too, and what looks like the host is a part of it.
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    throw refused(variable, 'there is something behind its host and port');
+    throw refused(variable, 'it has more text after the host and port');
   }
   return {
     name: `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`,
@@ -79,7 +79,7 @@ function toProxy(value: string, variable: string): HttpProxy {
 
 function refused(variable: string, why: string): ConfigurationError {
   return new ConfigurationError(
-    `the proxy from ${variable} is refused: ${why}`,
-    'Give it as http://host:port or http://user:password@host:port, special characters percent-encoded.',
+    `the proxy address from ${variable} can't be used: ${why}`,
+    'Write it as http://host:port or http://user:password@host:port. Special characters in it must be percent-encoded.',
   );
 }

@@ -34,11 +34,11 @@ async function readAuthorities(caFile: string): Promise<readonly string[]> {
   try {
     const pem = await readFile(caFile, 'utf8');
     const certificates = pem.match(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs);
-    if (certificates === null) throw new Error('there is no PEM certificate in it');
+    if (certificates === null) throw new Error('it contains no PEM certificate');
     return certificates.map((certificate) => new X509Certificate(certificate).toString());
   } catch (error) {
     throw new ConfigurationError(
-      `the ca_file ${caFile} is of no use: ${(error as Error).message}`,
+      `the ca_file ${caFile} can't be used: ${(error as Error).message}`,
       { is: 'bad_authorities' },
       error,
     );

@@ -19,7 +19,7 @@ export function createTunnel(
     const { name: host, hostname, port, protocol } = proxy;
     const socket = await connect({ host, hostname, port, protocol }).catch((error: ConnectFailure) => {
       throw notTls.test(error.code ?? '')
-        ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not speak TLS`, error)
+        ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not answer with TLS`, error)
         : atProxy(proxy, error);
     });
     const authority = target.port ? target.host : `${target.host}:443`;
@@ -53,7 +53,7 @@ function askFor(
     asking.on('error', (error: NodeJS.ErrnoException) => {
       reject(
         error.code?.startsWith('HPE_')
-          ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not speak HTTP`, error)
+          ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not answer with HTTP`, error)
           : atProxy(proxy, error),
       );
     });

@@ -237,7 +237,7 @@ const addresses: readonly [
   args: readonly string[],
   says: string,
 ][] = [
-  ['no address', {}, [], 'no address of a service is known'],
+  ['no address', {}, [], 'the address of the service is missing'],
   ['no key', { LEADPIPE_BASE_URL: 'https://a.example' }, [], 'no API key for https://a.example'],
   [
     'a key with a line break inside',
@@ -255,26 +255,31 @@ const addresses: readonly [
     'a key that is found in ordinary text',
     { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'company' },
     [],
-    'has 7 characters; one of fewer than 8 could not be masked',
+    'has 7 characters: it needs at least 8',
   ],
-  ['plain http', { LEADPIPE_BASE_URL: 'http://a.example', LEADPIPE_API_KEY: 'k' }, [], 'http is not https'],
+  [
+    'plain http',
+    { LEADPIPE_BASE_URL: 'http://a.example', LEADPIPE_API_KEY: 'k' },
+    [],
+    'it uses http, not https',
+  ],
   [
     'plain http by option',
     { LEADPIPE_API_KEY: 'k' },
     ['--base-url', 'http://192.168.0.1'],
-    'http is not https',
+    'it uses http, not https',
   ],
   [
     'a host that only looks like loopback',
     { LEADPIPE_API_KEY: 'k' },
     ['--base-url', 'http://127.0.0.1.a.example'],
-    'http is not https',
+    'it uses http, not https',
   ],
   [
     'another scheme',
     { LEADPIPE_BASE_URL: 'file:///etc/passwd', LEADPIPE_API_KEY: 'k' },
     [],
-    'file is not https',
+    'it uses file, not https',
   ],
   [
     'user-info',

@@ -56,7 +56,7 @@ describe('--local', () => {
     const { stdout, stderr, code } = await run(search, { env });
     expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
     expect(stderr).toMatch(
-      /\n0 leads · .*\nThe demonstration knows no company that fits\. What it knows:\nindustries: fintech · .*\ncities: .*\nFor example: .* in .*\n$/,
+      /\n0 leads · .*\nThe demonstration has no company that matches\. It has:\nindustries: fintech · .*\ncities: .*\nFor example: .* in .*\n$/,
     );
     const task = ['task', 'run', 'person', 'sommeliers', '--local', '--poll-interval', '0.1'];
     expect((await run(task, { env })).stderr).toMatch(
@@ -101,7 +101,7 @@ describe('--local', () => {
     writeFileSync(join(folder, 'state.db'), 'not a database '.repeat(100));
     const { code, stderr } = await run(['balance', '--local'], { env });
     expect(code).toBe(74);
-    expect(stderr).toContain(`the state of the local service can't be used: file is not a database`);
+    expect(stderr).toContain(`the stored state of the local service can't be used: file is not a database`);
     expect(stderr).toContain(`remove ${folder}`);
   });
 
@@ -181,7 +181,7 @@ describe('serve', () => {
       child.kill('SIGINT');
       return (await ended).stderr;
     };
-    expect(await said([])).toContain('\nThe demonstration knows no company that fits.');
+    expect(await said([])).toContain('\nThe demonstration has no company that matches.');
     const file = join(temporaryFolder(), 'mine.csv');
     writeFileSync(file, 'name,industry\nAcme,fintech\n');
     expect(await said(['--catalog', file])).not.toContain('The demonstration');
@@ -272,7 +272,7 @@ describe('serve', () => {
     const second = await run(['serve', '--port', port]);
     expect(second).toMatchObject({
       code: 74,
-      stderr: expect.stringContaining(`port ${port} of 127.0.0.1 is in use`),
+      stderr: expect.stringContaining(`port ${port} on 127.0.0.1 is already in use`),
     });
     const ended = resultOf(served as Child);
     served?.kill('SIGINT');

@@ -274,7 +274,7 @@ describe('task resume', () => {
     for (const args of [resume, [...taskRun, '-o', file]]) {
       const { code, stderr } = await runInProcess([...args, '--json-errors', '-q'], { env });
       expect(code).toBe(75);
-      expect(JSON.parse(stderr).error.message).toBe(`process ${process.pid} is at work on this operation`);
+      expect(JSON.parse(stderr).error.message).toBe(`process ${process.pid} is working on this operation`);
     }
     await lock.release();
     expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });

@@ -192,8 +192,8 @@ describe('requests', () => {
     ['a short key', { apiKey: 'short' }, 'has 5 characters'],
     ['an unknown option', { timeout: 3 }, 'unknown option "timeout": did you mean timeouts?'],
     ['an unknown time limit', { timeouts: { header: 1 } }, 'unknown timeout "header": did you mean headers?'],
-    ['no time at all', { timeouts: { idle: 0 } }, 'timeouts.idle takes a number from'],
-    ['too many attempts', { retry: { attempts: 21 } }, 'retry.attempts takes a number from 0 to 20'],
+    ['no time at all', { timeouts: { idle: 0 } }, 'timeouts.idle must be a number from'],
+    ['too many attempts', { retry: { attempts: 21 } }, 'retry.attempts must be a number from 0 to 20'],
     ['a key header of its own', { keyHeader: 'cookie' }, 'unknown keyHeader "cookie"'],
   ])('%s: no client', (_, options, says) => {
     const make = () => createClient({ baseUrl: 'https://leads.example', apiKey, ...options } as Options);

@@ -128,7 +128,7 @@ describe('leadpipe conformance', () => {
     const env = { LEADPIPE_API_KEY: key };
     const result = await runInProcess(['conformance', agreeing.url, '--only', 'errors'], { env });
     expect(result.stderr).toContain('12 rows: 0 passed, 0 failed, 12 skipped');
-    expect(recordsOf(result)[0]?.got).toBe('needs the key "no_credits"');
+    expect(recordsOf(result)[0]?.got).toBe('needs the API key "no_credits"');
   });
 
   it('sends the main key and those of --keys, each where it belongs', async () => {
@@ -142,8 +142,8 @@ describe('leadpipe conformance', () => {
   });
 
   const wrong: readonly [name: string, args: () => string[], code: number, says: string, env?: object][] = [
-    ['no address', () => [], 78, 'no address of a service is known'],
-    ['an address that is not https', () => ['http://example.com'], 78, 'http is not https'],
+    ['no address', () => [], 78, 'the address of the service is missing'],
+    ['an address that is not https', () => ['http://example.com'], 78, 'it uses http, not https'],
     ['no key', () => [agreeing.url], 78, 'no API key'],
     ['two addresses', () => [agreeing.url, '--local'], 2, 'the address is given twice'],
     ['an unknown section', () => ['--local', '--only', 'nothing'], 2, 'there is no row nothing'],
@@ -200,7 +200,7 @@ describe('leadpipe conformance', () => {
     const result = await runInProcess(args, { env });
     await silent.close();
     expect(result.code).toBe(76);
-    expect(recordsOf(result)[0]?.got).toBe('no whole answer within 0.2 seconds');
+    expect(recordsOf(result)[0]?.got).toBe('no complete answer within 0.2 seconds');
   });
 
   it('judges every row of a service that answers with other types, nested as deep as it likes', async () => {

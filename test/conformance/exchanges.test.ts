@@ -108,7 +108,7 @@ describe('a canned exchange gives a row its verdict', () => {
       'no room now',
       { status: 429, body: error('concurrency_limit') },
       'skipped',
-      '429: at its concurrency limit',
+      '429: the concurrency limit is reached',
     ],
     [
       withoutKey,
@@ -132,7 +132,7 @@ describe('a canned exchange gives a row its verdict', () => {
       'failed',
       '302 instead of 401',
     ],
-    [withoutKey, 'a connection that breaks', { lost: true }, 'failed', 'no whole answer: broken'],
+    [withoutKey, 'a connection that breaks', { lost: true }, 'failed', 'no complete answer: broken'],
     ['balance/body', 'a balance', { body: balance }, 'passed', '200'],
     ['balance/body', 'more than the document has', { body: { ...balance, plan: 'pro' } }, 'passed', '200'],
     [
@@ -165,7 +165,7 @@ describe('a canned exchange gives a row its verdict', () => {
     ],
     ['deep-search/body', 'success as a text', { body: { success: 'true', answer: {} } }, 'failed', 'success'],
     ['contact/request-id', 'an ID', { body: contact, headers: { 'X-Request-Id': 'r' } }, 'passed', '200'],
-    ['contact/request-id', 'none', { body: contact }, 'failed', 'there is no header X-Request-Id'],
+    ['contact/request-id', 'none', { body: contact }, 'failed', 'the header X-Request-Id is missing'],
     [
       'contact/request-id',
       'an empty one',
@@ -185,7 +185,7 @@ describe('a canned exchange gives a row its verdict', () => {
       'none',
       { body: contact },
       'failed',
-      'there is no header Idempotency-Key',
+      'the header Idempotency-Key is missing',
     ],
     ['common/contact-text-plain', 'acceptance', { body: contact }, 'failed', '200 instead of 422'],
     [
@@ -209,7 +209,7 @@ describe('a canned exchange gives a row its verdict', () => {
 
   it('a key that is missing here leaves the row out, and asks for nothing', async () => {
     const { result, sent } = await judge('authentication/status-expired', {});
-    expect(result).toMatchObject({ result: 'skipped', got: 'needs the key "expired"' });
+    expect(result).toMatchObject({ result: 'skipped', got: 'needs the API key "expired"' });
     expect(sent).toEqual([]);
   });
 });

@@ -86,7 +86,7 @@ describe('the lock of an operation', () => {
     const lock = await lockFolder(at, process.pid, 'this operation');
     await expect(lockFolder(at, process.pid, 'this operation')).rejects.toMatchObject({
       outcome: 'temporary',
-      message: `process ${process.pid} is at work on this operation`,
+      message: `process ${process.pid} is working on this operation`,
       details: { type: 'operation_locked', charged: 'no' },
     });
     await lock.release();

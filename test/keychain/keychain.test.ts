@@ -106,7 +106,7 @@ describe.skipIf(!hasSecretService)('the keychain of a desktop', () => {
     secrets = await startSecretService();
     const result = await run(['balance'], { env: { ...env, ...secrets.env } });
     expect(result).toMatchObject({ code: 78 });
-    expect(result.stderr).toContain('has no key of the profile "default" any more');
+    expect(result.stderr).toContain('the key of the profile "default" is no longer in the keychain');
   });
 });
 
@@ -115,7 +115,7 @@ describe('without a keychain', () => {
     const env = { ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: 'keychain' };
     const result = await run(['auth', 'login', '--base-url', service.url], { env, stdin: first });
     expect(result).toMatchObject({ code: 78, stdout: '' });
-    expect(result.stderr).toContain('there is no keychain here');
+    expect(result.stderr).toContain('no usable keychain was found on this machine');
     expect(result.stderr).toContain('LEADPIPE_CREDENTIAL_STORE=file');
   });
 });

@@ -116,13 +116,13 @@ describe('the output', () => {
     expect(jsonLines(stdout)).toMatchObject([
       { objective: 'Ada', email: found('Ada') },
       { email: null, email_error: expect.stringContaining('line 3') },
-      { email: null, email_error: 'line 4 has 3 cells, and the header has 2' },
+      { email: null, email_error: 'line 4 has 3 cells, but the header has 2' },
       { id: '5', email: null, email_error: expect.stringContaining('line 5') },
       { objective: 'Cy', email: found('Cy') },
     ]);
     const [header, , second] = read('failed.csv').split('\r\n');
     expect(header).toBe('objective,id,line,error,request_id,charged');
-    expect(second).toBe(',,4,"line 4 has 3 cells, and the header has 2",,no');
+    expect(second).toBe(',,4,"line 4 has 3 cells, but the header has 2",,no');
   });
 
   it('begins before the input has ended', async () => {
@@ -278,7 +278,7 @@ it.each([
   [['--input', 'list.txt', '--shard', '5/4'], '--shard takes'],
   [['--input', 'list.txt', '--shard', 'auto'], 'JOB_COMPLETION_INDEX'],
   [['--input', 'list.txt', '--template', '{a'], 'never closed'],
-  [['--input', 'list.txt', '--template', 'a'], 'takes nothing from a row'],
+  [['--input', 'list.txt', '--template', 'a'], 'uses no column or field'],
   [['--input', 'list.txt', '--concurrency', '0'], '--concurrency is 0'],
 ])('%j is refused before anything is sent', async (args, message) => {
   write('list.txt', 'Ada\n');

@@ -408,7 +408,7 @@ describe('a search that finds nothing', () => {
     async (type) => {
       hints.length = 0;
       expect(await find(type, 'zzqx kwyjibo')).toEqual([]);
-      expect(hints[0]).toMatch(/^The demonstration knows no \w+.* that fits\. What it knows:$/);
+      expect(hints[0]).toMatch(/^The demonstration has no \w+.* that matches\. It has:$/);
       expect(hints.length).toBeGreaterThan(3);
       const example = /^For example: (.+)$/.exec(hints.at(-1) ?? '')?.[1] ?? '';
       hints.length = 0;

@@ -240,7 +240,7 @@ describe('switches', () => {
   it.each(timers)('%s is not longer than a timer can wait', (name) => {
     expect(toSwitches([`${name}=2147483647`])).toEqual({ [name]: 2_147_483_647 });
     expect(() => toSwitches([`${name}=2147483648`])).toThrow(
-      `the switch ${name} takes a whole number from 0 to 2147483647`,
+      `the switch ${name} must be a whole number from 0 to 2147483647`,
     );
   });
 });

@@ -211,13 +211,13 @@ describe("the user's own catalogue", () => {
   });
 
   it.each([
-    ['a.jsonl', '{"name":"A"}\n{"name":', /a\.jsonl:2: this is not valid JSON/],
-    ['a.jsonl', '{"name":"A"}\n{"title":"B"}', /a\.jsonl:2: name is missing/],
-    ['a.jsonl', '["A"]', /a\.jsonl:1: a lead is a JSON object/],
+    ['a.jsonl', '{"name":"A"}\n{"name":', /a\.jsonl:2: the line is not valid JSON/],
+    ['a.jsonl', '{"name":"A"}\n{"title":"B"}', /a\.jsonl:2: name must be a text/],
+    ['a.jsonl', '["A"]', /a\.jsonl:1: the line must be a JSON object/],
     ['a.ndjson', '{"name":"A","entity_type":"alien"}', /a\.ndjson:1: entity_type is "alien"/],
-    ['a.jsonl', '{"name":"A","links":"https://a.example"}', /a\.jsonl:1: links is not an object/],
-    ['a.jsonl', '\n', /a\.jsonl holds no leads/],
-    ['a.csv', 'title\nA\n', /a\.csv:2: there is no column called name/],
+    ['a.jsonl', '{"name":"A","links":"https://a.example"}', /a\.jsonl:1: links must be an object/],
+    ['a.jsonl', '\n', /a\.jsonl contains no leads/],
+    ['a.csv', 'title\nA\n', /a\.csv:2: the file has no column "name"/],
     ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: the name is empty/],
     ['a.csv', 'name\n"A\n', /a\.csv:\d+: .*quote/i],
     ['a.txt', 'A', /neither \.jsonl, \.ndjson nor \.csv/],

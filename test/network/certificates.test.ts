@@ -112,11 +112,11 @@ describe('ca_file', () => {
   it.each<[what: string, ca_file: () => string, why: string]>([
     ['is missing', () => join(folder, 'missing.pem'), 'ENOENT'],
     ['is a folder', () => folder, 'EISDIR'],
-    ['is empty', () => file('empty.pem', ''), 'there is no PEM certificate in it'],
-    ['is not PEM', () => file('der.pem', '\x30\x82\x01\x0a'), 'there is no PEM certificate in it'],
-    ['is a key', () => file('key.pem', `${authority.issue(names).key}`), 'there is no PEM certificate in it'],
-    ['is cut', () => file('cut.pem', `${begin}MIIB`), 'there is no PEM certificate in it'],
-    ['is broken', () => file('broken.pem', `${begin}MIIB\n-----END CERTIFICATE-----\n`), 'is of no use: '],
+    ['is empty', () => file('empty.pem', ''), 'it contains no PEM certificate'],
+    ['is not PEM', () => file('der.pem', '\x30\x82\x01\x0a'), 'it contains no PEM certificate'],
+    ['is a key', () => file('key.pem', `${authority.issue(names).key}`), 'it contains no PEM certificate'],
+    ['is cut', () => file('cut.pem', `${begin}MIIB`), 'it contains no PEM certificate'],
+    ['is broken', () => file('broken.pem', `${begin}MIIB\n-----END CERTIFICATE-----\n`), "can't be used: "],
   ])('that %s ends the run before anything is sent', async (_, caFile, why) => {
     service = await startSecureService(authority.issue(names));
     const ca_file = caFile();
@@ -124,7 +124,7 @@ describe('ca_file', () => {
     const { code, error } = toFailure(await runInProcess([...search, '--json-errors'], { env }));
     expect(code).toBe(78);
     expect(error).toMatchObject({ type: 'configuration', charged: 'no' });
-    expect(error.message).toContain(`the ca_file ${ca_file} is of no use: `);
+    expect(error.message).toContain(`the ca_file ${ca_file} can't be used: `);
     expect(error.message).toContain(why);
     expect(error.hint).toMatch(/config set ca_file.*config unset ca_file/);
     expect(service.requests).toEqual([]);

@@ -50,15 +50,15 @@ describe('a proxy that is of no use', () => {
     ['http://ann:secret@pro xy:1', 'it is not a URL'],
     ['http://ann:secret@proxy:port', 'it is not a URL'],
     ['http://proxy:99999', 'it is not a URL'],
-    ['socks5://ann:secret@proxy:1080', 'socks5 is not http or https'],
-    ['ftp://proxy', 'ftp is not http or https'],
-    ['http://ann:1@secret/2@proxy:1', 'there is something behind its host and port'],
-    ['http://proxy:1?secret', 'there is something behind its host and port'],
+    ['socks5://ann:secret@proxy:1080', 'it uses socks5, not http or https'],
+    ['ftp://proxy', 'it uses ftp, not http or https'],
+    ['http://ann:1@secret/2@proxy:1', 'it has more text after the host and port'],
+    ['http://proxy:1?secret', 'it has more text after the host and port'],
   ])('%s', (value, why) => {
     const said = thrownBy(() => chosen({ http_proxy: value }));
     expect(said).toMatchObject({
       outcome: 'configuration',
-      message: `the proxy from http_proxy is refused: ${why}`,
+      message: `the proxy address from http_proxy can't be used: ${why}`,
     });
     expect(JSON.stringify(said, Object.getOwnPropertyNames(said))).not.toContain('secret');
     expect((said as Error).cause).toBeUndefined();

@@ -122,7 +122,7 @@ describe('a proxy that fails', () => {
     ['resets', (socket) => void socket.resetAndDestroy(), 75, 'unsent', ': read ECONNRESET'],
     ['says nothing', () => {}, 75, 'unsent', ': no answer to CONNECT for 1 s'],
     ['stops in its head', says('HTTP/1.1 200 OK\r\n'), 75, 'unsent', ': no answer to CONNECT for 1 s'],
-    ['is something else', says('220 mail.test ESMTP\r\n'), 78, 'proxy_refused', ' does not speak HTTP'],
+    ['is something else', says('220 mail.test ESMTP\r\n'), 78, 'proxy_refused', ' does not answer with HTTP'],
     ['wants a login', says('HTTP/1.1 407 No\r\n\r\n'), 78, 'proxy_credentials', ' with 407'],
     ['refuses a login', says('HTTP/1.1 401 No\r\n\r\n'), 78, 'proxy_credentials', ' with 401'],
     ['forbids', says('HTTP/1.1 403 No\r\n\r\n'), 78, 'proxy_refused', ' with 403'],
@@ -161,7 +161,7 @@ describe('a proxy that fails', () => {
     proxy = await startRecordingProxy({ answer: () => says('HTTP/1.1 400 Bad Request\r\n\r\n') });
     const { code, error } = await failing(`https://ann:${secret}@127.0.0.1:${proxy.port}`);
     expect([code, error.type]).toEqual([78, 'proxy_refused']);
-    expect(error.message).toContain(`the proxy 127.0.0.1:${proxy.port} does not speak TLS`);
+    expect(error.message).toContain(`the proxy 127.0.0.1:${proxy.port} does not answer with TLS`);
   });
 
   it.each([
@@ -171,7 +171,7 @@ describe('a proxy that fails', () => {
   ])('because %s is not a proxy that leadpipe can use', async (value) => {
     const { code, error } = await failing(value);
     expect([code, error.type]).toEqual([78, 'configuration']);
-    expect(error.message).toContain('the proxy from HTTPS_PROXY is refused');
+    expect(error.message).toContain("the proxy address from HTTPS_PROXY can't be used");
   });
 
   it('once, and lets the next attempt through', async () => {

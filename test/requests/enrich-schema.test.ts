@@ -96,11 +96,11 @@ describe('limits', () => {
     ['no properties', { type: 'object' }, 'no properties: its root takes at least one'],
     ['empty properties', object({}), 'no properties'],
     ['properties in a list', { type: 'object', properties: ['a'] }, 'no properties'],
-    ['13 levels of objects', nested(13), 'has 13 levels of nesting: it takes up to 12 levels'],
+    ['13 levels of objects', nested(13), 'has 13 levels of nesting: at most 12 are allowed'],
     ['13 levels of lists', nestedLists(13), 'has 13 levels'],
     ['13 levels through $defs', { ...object({ a: text }), $defs: { deep: nested(12) } }, 'has 13 levels'],
     ['a million levels', nested(1_000_000), 'has 1000000 levels'],
-    ['201 properties', object(many(201)), 'has 201 properties in all: it takes up to 200 properties'],
+    ['201 properties', object(many(201)), 'has 201 properties in all: at most 200 are allowed'],
     ['201, nested', object({ ...many(100), inner: object(many(100, 'q')) }), 'has 201 properties'],
     [
       '201, in a list',
@@ -158,7 +158,7 @@ describe('limits', () => {
     const sized = (bytes: number): EnrichSchema =>
       object({ a: { description: `${'é'.repeat(1000)}${'x'.repeat(bytes - frame - 2000)}` } });
     expect(checkSchemaLimits(sized(262_144))).toBeDefined();
-    expect(() => checkSchemaLimits(sized(262_145))).toThrow('has 262145 bytes: it takes up to 262144 bytes');
+    expect(() => checkSchemaLimits(sized(262_145))).toThrow('has 262145 bytes: at most 262144 are allowed');
     const spacious = parseSchema(JSON.stringify(sized(262_144), null, 40), 'x');
     expect(checkSchemaLimits(spacious)).toBeDefined();
   });
@@ -210,25 +210,29 @@ describe('JSON Schema', () => {
     [
       'an unknown type',
       object({ a: { type: 'int' } }),
-      'not valid JSON Schema at /properties/a/type: must be equal to one of the allowed values (array, boolean,',
+      'not valid JSON Schema: "properties/a/type" must be equal to one of the allowed values (array, boolean,',
     ],
-    ['a property that is no schema', object({ a: 'string' }), 'at /properties/a: must be'],
-    ['a wrong keyword value', object({ a: { minimum: 'x' } }), 'at /properties/a/minimum: must be number'],
-    ['required that is no list', { ...object({ a: text }), required: true }, 'at /required: must be array'],
+    ['a property that is no schema', object({ a: 'string' }), '"properties/a" must be'],
+    ['a wrong keyword value', object({ a: { minimum: 'x' } }), '"properties/a/minimum" must be number'],
+    ['required that is no list', { ...object({ a: text }), required: true }, '"required" must be array'],
     ['no pattern', object({ a: { pattern: '(' } }), "the schema can't be used: Invalid regular expression"],
     [
       'a remote $ref',
       object({ a: { $ref: 'https://a.example/schema.json' } }),
-      'refers to https://a.example/schema.json, which is not in it',
+      'refers to https://a.example/schema.json, which it does not contain',
     ],
     ['a $ref to nothing', object({ a: { $ref: '#/$defs/nothing' } }), 'refers to #/$defs/nothing'],
-    ['an unknown $schema', { ...object({ a: text }), $schema: 'https://a.example/s' }, 'of an unknown kind'],
+    [
+      'an unknown $schema',
+      { ...object({ a: text }), $schema: 'https://a.example/s' },
+      'has an unknown version',
+    ],
     [
       'draft-04',
       { ...object({ a: text }), $schema: 'http://json-schema.org/draft-04/schema#' },
-      'unknown kind',
+      'unknown version',
     ],
-    ['a $schema that is no text', { ...object({ a: text }), $schema: 7 }, 'unknown kind ($schema: 7)'],
+    ['a $schema that is no text', { ...object({ a: text }), $schema: 7 }, 'unknown version ($schema: 7)'],
   ];
   it.each(invalid)('%s: refused', async (_, schema, says) => {
     await expect(checkJsonSchema(schema)).rejects.toThrow(UsageError);
@@ -274,45 +278,49 @@ describe('JSON Schema', () => {
   const answers: readonly [schema: EnrichSchema, answer: unknown, says: readonly string[]][] = [
     [object({ a: { type: 'integer' } }), { a: 1 }, []],
     [object({ a: { type: 'integer' } }), {}, []],
-    [object({ a: { type: 'integer' } }), { a: '1' }, ['at /a: must be integer']],
-    [object({ a: { type: 'integer' } }), { a: null }, ['at /a: must be integer, and is null']],
-    [object({ a: { type: 'integer' } }), 'text', ['at its root: must be object']],
+    [object({ a: { type: 'integer' } }), { a: '1' }, ['"a" must be integer']],
+    [object({ a: { type: 'integer' } }), { a: null }, ['no value for "a" (null instead of an integer)']],
+    [object({ a: { type: 'integer' } }), 'text', ['it must be object']],
     [
       object({ a: object({ b: { type: 'array', items: { enum: ['x', 'y'] } } }) }),
       { a: { b: ['x', 'z'] } },
-      ['at /a/b/1: must be equal to one of the allowed values (x, y)'],
+      ['"a/b/1" must be equal to one of the allowed values (x, y)'],
     ],
-    [{ ...object({ a: text }), required: ['a'] }, { b: 1 }, ["at its root: must have required property 'a'"]],
+    [{ ...object({ a: text }), required: ['a'] }, { b: 1 }, ["it must have required property 'a'"]],
     [
       { ...object({ a: text }), additionalProperties: false },
       { b: 1 },
-      ['at its root: must NOT have additional properties (b)'],
+      ['it must NOT have additional properties (b)'],
     ],
-    [object({ 'a/b~c': text }), { 'a/b~c': null }, ['at /a~1b~0c: must be string, and is null']],
+    [
+      object({ a: { type: ['string', 'number'], enum: ['x', 1] } }),
+      { a: null },
+      ['no value for "a" (null instead of a string or a number)'],
+    ],
+    [object({ a: { enum: ['x'] } }), { a: null }, ['no value for "a" (null)']],
+    [object({ 'a/b~c': text }), { 'a/b~c': null }, ['no value for "a/b~c" (null instead of a string)']],
     [
       object({ a: { enum: [{ toString: 1 }, ['x'], null, 'y'] } }),
       { a: 'z' },
-      ['at /a: must be equal to one of the allowed values ({"toString":1}, ["x"], null, y)'],
+      ['"a" must be equal to one of the allowed values ({"toString":1}, ["x"], null, y)'],
     ],
-    [
-      object({ a: { const: { toString: 1 } } }),
-      { a: 1 },
-      ['at /a: must be equal to constant ({"toString":1})'],
-    ],
+    [object({ a: { const: { toString: 1 } } }), { a: 1 }, ['"a" must be equal to constant ({"toString":1})']],
     [
       object({ a: { type: 'array', items: text } }),
       { a: [1, 2, 3, 4, 5, 6, 7] },
-      [0, 1, 2, 3, 4].map((at) => `at /a/${at}: must be string`).concat('in 2 more places'),
+      [0, 1, 2, 3, 4].map((at) => `"a/${at}" must be string`).concat('2 more places do not fit'),
     ],
   ];
   it.each(answers)('%j and %j', async (schema, answer, says) => {
-    expect((await checkJsonSchema(schema)).deviations(answer)).toEqual(says);
+    expect((await checkJsonSchema(schema)).deviations(answer)).toEqual(
+      says.map((line) => `the answer does not follow the schema: ${line}`),
+    );
   });
 
   it('a pattern that would take for ever is given up on', async () => {
     const { deviations } = await checkJsonSchema(object({ a: { pattern: '^(a+)+$' } }));
     expect(deviations({ a: `${'a'.repeat(100)}b` })).toEqual([
-      'it could not be checked: that takes too long',
+      'the answer could not be checked against the schema within 1 s',
     ]);
   });
 

@@ -15,27 +15,27 @@ const help: CommandHelp = {
   outcomes: ['complete', 'usage', 'configuration', 'local_io'],
   lists: [
     {
-      heading: 'For every session',
+      heading: 'To have it in every new shell',
       rows: [
-        ['bash', 'put the line of the first example into ~/.bashrc'],
+        ['bash', 'add to ~/.bashrc: eval "$(leadpipe completion bash)"'],
         [
           'zsh',
-          'put `eval "$(leadpipe completion zsh)"` into ~/.zshrc, after compinit; or the file `_leadpipe` into a folder of $fpath',
+          'add to ~/.zshrc, after compinit: eval "$(leadpipe completion zsh)"; or save the script as `_leadpipe` in a folder of $fpath',
         ],
         ['fish', 'leadpipe completion fish > ~/.config/fish/completions/leadpipe.fish'],
       ],
     },
   ],
   remarks: [
-    'It completes commands, options, entity and extraction types, formats, settings, and the profiles, tasks and operations of this machine. Nothing is sent.',
+    'The script completes commands, options, entity types, extraction types, formats, settings, and the profiles, tasks and operations of this machine. Nothing is sent to the service.',
   ],
 };
 
 export function createCompletionCommand(context: Context, createProgram: CreateProgram): Command {
   const command = new Command('completion')
-    .description('Prints a script that completes leadpipe when Tab is pressed.')
+    .description('Prints a script for your shell. With it, the Tab key completes leadpipe commands.')
     .addArgument(argumentOf('<shell>', shells))
-    .addArgument(new Argument('[typed...]', 'for the script: the line so far, to print what can follow'));
+    .addArgument(new Argument('[typed...]', 'used by the script: the words typed so far'));
   return addHelp(command, help).action((shell: string, typed: readonly string[]) =>
     runCompletion(context, createProgram, checkOneOf('shell', shell, shells), typed),
   );

@@ -29,7 +29,7 @@ interface ConformanceOptions extends ConnectionOptions, RecordOptions {
 const help: CommandHelp = {
   examples: ['leadpipe conformance --local', 'leadpipe conformance --local --free --only fetch -f csv'],
   output: [
-    'a row per rule:',
+    'one row for each rule:',
     '{"row":"search/limit-0","section":"search","rule":"limit is at least 1",',
     ' "result":"passed","expected":"422 invalid_request_error",',
     ' "got":"422 invalid_request_error","request_id":"…"}',
@@ -37,7 +37,7 @@ const help: CommandHelp = {
   outcomes: freeOutcomes.filter((outcome) => outcome !== 'not_enabled'),
   lists: [
     {
-      heading: 'Further keys, in the file of --keys; rows whose key is missing are skipped',
+      heading: 'More API keys, for the file of --keys; a row whose key is missing is skipped',
       rows: Object.entries(furtherKeys),
     },
   ],
@@ -63,12 +63,16 @@ const pollMs = { local: 25, remote: 1000 };
 export function createConformanceCommand(context: Context): Command {
   const command = new Command('conformance')
     .description(
-      'Checks a service against the interface: sends requests, right and wrong ones, and compares what comes back with the document, a row per rule.',
+      'Checks whether a service follows the interface. It sends valid and invalid requests and compares the answers with the rules of the interface. Without --free this spends credits.',
     )
-    .addArgument(new Argument('[base-url]', 'address of the service, where no option or setting has it'))
-    .addOption(new Option('--keys <file>', 'further API keys: {"other":"…","revoked":"…"}; see below'))
-    .addOption(new Option('--free', 'only rows that cost nothing'))
-    .addOption(new Option('--only <rows>', 'a section, or what the names of rows begin with'));
+    .addArgument(new Argument('[base-url]', 'address of the service, if no option or setting names it'))
+    .addOption(
+      new Option('--keys <file>', 'JSON file with more API keys: {"other":"…","revoked":"…"}; see below'),
+    )
+    .addOption(new Option('--free', 'check only rows that cost nothing'))
+    .addOption(
+      new Option('--only <rows>', 'check only one section, or the rows whose names begin with this'),
+    );
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
     (baseUrl: string | undefined, options: ConformanceOptions) => runConformance(context, baseUrl, options),
   );
@@ -82,7 +86,10 @@ export function toRows(all: readonly Row[], only: string | undefined): readonly 
     sections.includes(only) ? sectionOf(row) === only : row.id.startsWith(only),
   );
   if (chosen.length > 0) return chosen;
-  throw new UsageError(`--only: there is no row ${only}`, `Sections: ${sections.join(', ')}.`);
+  throw new UsageError(
+    `--only: there is no section ${only}, and no row whose name begins with it`,
+    `Sections: ${sections.join(', ')}.`,
+  );
 }
 
 async function runConformance(
@@ -91,7 +98,7 @@ async function runConformance(
   options: ConformanceOptions,
 ): Promise<void> {
   if (address !== undefined && (options.local || options.baseUrl !== undefined)) {
-    throw new UsageError(`the address is given twice: as ${address} and as an option`);
+    throw new UsageError(`the address is given twice: as the argument ${address} and as an option`);
   }
   const connection = address === undefined ? options : { ...options, baseUrl: address };
   const [{ rows: all }, { runRows }, { createMask }, { timeLimits }] = await Promise.all([
@@ -114,7 +121,7 @@ async function runConformance(
     const paid = rows.filter(({ costs }) => costs).length;
     if (!options.local && !options.free && paid > 0) {
       notes.warn(
-        `this spends credits: about ${paid} paid requests, most of them for one lead (--free leaves them out)`,
+        `this spends credits: about ${paid} requests are charged, most of them for one lead each (--free leaves them out)`,
       );
     }
     const kind = { shape: 'list', layout, settings } as const;
@@ -168,7 +175,7 @@ function toFailure(failures: readonly RowResult[], total: number): LeadpipeError
     `the service breaks the interface in ${failures.length} of ${total} rows: ${named.join(', ')}${more}`,
     {
       type: 'interface',
-      hint: `To see one: leadpipe conformance … --only ${named[0]} --verbose`,
+      hint: `To see the first one in detail: leadpipe conformance … --only ${named[0]} --verbose`,
       retryable: false,
     },
   );

@@ -86,7 +86,7 @@ async function runEnrich(
   if (bought === undefined) return;
   const answer = new JsonView(bought.text).inner('answer');
   for (const deviation of check.deviations(JSON.parse(answer?.text ?? 'null'))) {
-    bought.notes.warn(`the answer does not follow the schema ${deviation}`);
+    bought.notes.warn(deviation);
   }
   const filled = fields.filter((field) => kindOf(answer?.member(field) ?? 'null') !== 'null').length;
   bought.close(`${filled} of ${fields.length} fields filled`);

@@ -7,7 +7,7 @@ type CreateWholeProgram = (context: Context) => Promise<Command>;
 
 const help: CommandHelp = {
   examples: ['leadpipe man', 'leadpipe man | man -l -'],
-  output: ['text on a terminal; else the source of the page, for man and groff'],
+  output: ['text on a terminal; otherwise the page as roff source, for man and groff'],
   outcomes: ['complete', 'usage', 'reader_closed'],
 };
 

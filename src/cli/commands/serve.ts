@@ -22,27 +22,30 @@ const defaultPort = 4010;
 const help: CommandHelp = {
   examples: ['leadpipe serve', 'leadpipe serve --port 8080 --catalog leads.csv --set user_concurrency=2'],
   output: [
-    'two lines that a shell can read, once it listens:',
+    'two lines for your shell, as soon as the service is ready:',
     'export LEADPIPE_BASE_URL=http://127.0.0.1:4010',
     'export LEADPIPE_API_KEY=lp_local_demo',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'temporary', 'interrupted', 'terminated'],
   lists: [
     {
-      heading: 'Switches, with their defaults',
+      heading: 'Switches and their defaults',
       rows: Object.entries(switchTable).map(([name, row]) => [`${name}=${row.default}`, row.meaning]),
     },
-    { heading: 'API keys', rows: localKeys.map(({ key, description }) => [key, description]) },
+    {
+      heading: 'API keys that it accepts or refuses',
+      rows: localKeys.map(({ key, description }) => [key, description]),
+    },
   ],
 };
 
 export function createServeCommand(context: Context): Command {
   const command = new Command('serve')
     .description(
-      'Runs the local service on 127.0.0.1 until Ctrl-C: the interface of the real one, offline and free, over fictional leads or your own.',
+      'Runs the local service on 127.0.0.1 until you press Ctrl-C. It has the interface of the real service, works offline, costs nothing, and answers with fictional leads or with your own.',
     )
     .addOption(
-      new Option('--port <n>', '0 takes any free one')
+      new Option('--port <n>', 'port to listen on; 0 means any free port')
         .default(defaultPort)
         .argParser((value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--port', value)),
     )
@@ -53,12 +56,17 @@ export function createServeCommand(context: Context): Command {
       ).argParser((name) => checkFileName('--catalog', name)),
     )
     .addOption(
-      new Option('--scenario <file>', 'faults to rehearse: operation, count and fault').argParser((name) =>
+      new Option('--scenario <file>', 'JSON file that says which requests fail, and how').argParser((name) =>
         checkFileName('--scenario', name),
       ),
     )
-    .addOption(new Option('--set <switch=value>', 'change a switch of the list below').argParser(collect))
-    .addOption(new Option('-q, --quiet', 'no line per request'));
+    .addOption(
+      new Option(
+        '--set <switch=value>',
+        'change one of the switches below; can be given several times',
+      ).argParser(collect),
+    )
+    .addOption(new Option('-q, --quiet', 'do not print a line for each request'));
   return addHelp(command, help).action((options: ServeOptions) => runServe(context, options));
 }
 
@@ -75,10 +83,10 @@ async function runServe(context: Context, options: ServeOptions): Promise<void> 
   });
   if (service.fictional) notes.say('The leads of this service are fictional.');
   context.stdout.stream.write(`export LEADPIPE_BASE_URL=${service.url}\nexport LEADPIPE_API_KEY=${apiKey}\n`);
-  notes.say('Listening; Ctrl-C ends it.');
+  notes.say('The service is ready. Press Ctrl-C to stop it.');
   const outcome = await stopOf(context.signal);
   await service.close();
-  throw new LeadpipeError(outcome, 'the local service has ended');
+  throw new LeadpipeError(outcome, 'the local service was stopped');
 }
 
 function stopOf(signal: AbortSignal): Promise<Outcome> {

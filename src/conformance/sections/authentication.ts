@@ -39,7 +39,7 @@ function malformed(name: string, authorization: string): Row {
 
 function form(endpoint: 'fetch' | 'contactSearch', keyHeader: KeyHeader): Row {
   const id = `authentication/${names[endpoint]}-${keyHeader}`;
-  const rule = `the document shows ${names[endpoint]} with ${keyHeader === 'bearer' ? 'Authorization: Bearer' : 'x-api-key'}`;
+  const rule = `the interface shows ${names[endpoint]} with ${keyHeader === 'bearer' ? 'Authorization: Bearer' : 'x-api-key'}`;
   return {
     id,
     rule,
@@ -58,9 +58,14 @@ export const authenticationRows: readonly Row[] = [
   malformed('bearer-with-two-words', 'Bearer not a key'),
   ...each('revoked', 'a revoked key gives 403', forbidden, { apiKey: 'revoked' }, all, ['revoked']),
   ...each('expired', 'an expired key gives 403', forbidden, { apiKey: 'expired' }, all, ['expired']),
-  ...each('no-access', 'a missing scope gives 403', forbidden, { apiKey: 'no_access' }, scoped, [
-    'no_access',
-  ]),
+  ...each(
+    'no-access',
+    'a key without access to the operation gives 403',
+    forbidden,
+    { apiKey: 'no_access' },
+    scoped,
+    ['no_access'],
+  ),
   form('fetch', 'x-api-key'),
   form('fetch', 'bearer'),
   form('contactSearch', 'x-api-key'),

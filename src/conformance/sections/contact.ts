@@ -25,7 +25,7 @@ const astral = '🙂';
 export const contactRows: readonly Row[] = [
   row(
     'body',
-    'the answer is a contact_search_result, and holds only its fields',
+    'the answer is a contact_search_result and has only the fields of one',
     bodyLike('a contact_search_result', contactResult),
   ),
   row(
@@ -35,12 +35,12 @@ export const contactRows: readonly Row[] = [
     send({ contact_type: 'phone' }),
   ),
   row('request-id', 'the answer has a request ID', requestId),
-  row('no-store', 'the answer is not to be cached', noStore),
-  row('echo-type', 'request.contact_type echoes the type', echoes('contact_type', 'email')),
-  row('echo-objective', 'request.objective echoes the objective', echoes('objective', contact.objective)),
+  row('no-store', 'the answer must not be cached', noStore),
+  row('echo-type', 'request.contact_type repeats the type', echoes('contact_type', 'email')),
+  row('echo-objective', 'request.objective repeats the objective', echoes('objective', contact.objective)),
   row(
     'echo-trimmed',
-    'request.objective echoes the normalized objective: without the white space around it',
+    'request.objective repeats the objective without the white space around it',
     accepted('request.objective without white space around it', (answer) => {
       const found = memberOf(answer, 'request.objective');
       return typeof found === 'string' && found === found.trim()
@@ -51,7 +51,7 @@ export const contactRows: readonly Row[] = [
   ),
   row(
     'echo-phone',
-    'request.contact_type echoes the type',
+    'request.contact_type repeats the type',
     echoes('contact_type', 'phone'),
     send({ contact_type: 'phone' }),
   ),
@@ -63,15 +63,15 @@ export const contactRows: readonly Row[] = [
   wrong('objective-a-number', 'objective is a string', { objective: 42 }),
   wrong('objective-empty', 'objective has at least 1 character', { objective: '' }),
   wrong('objective-white-space', 'objective has at least 1 character after trimming', { objective: ' \n ' }),
-  right('objective-4000', 'objective has up to 4000 characters', { objective: sentence(max) }),
-  wrong('objective-4001', 'objective has up to 4000 characters', { objective: sentence(max + 1) }),
+  right('objective-4000', 'objective has at most 4000 characters', { objective: sentence(max) }),
+  wrong('objective-4001', 'objective has at most 4000 characters', { objective: sentence(max + 1) }),
   right('objective-4000-of-two-bytes', 'objective is counted in characters, not in bytes', {
     objective: 'é'.repeat(max),
   }),
   right('objective-4000-of-four-bytes', 'objective is counted in Unicode characters', {
     objective: astral.repeat(max),
   }),
-  wrong('objective-4001-of-four-bytes', 'objective has up to 4000 Unicode characters', {
+  wrong('objective-4001-of-four-bytes', 'objective has at most 4000 Unicode characters', {
     objective: astral.repeat(max + 1),
   }),
   right('objective-trimmed', 'objective is counted after trimming', { objective: ` ${sentence(max)}\n` }),

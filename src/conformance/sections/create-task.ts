@@ -24,7 +24,7 @@ const label = 'create_task/replay';
 const sameTask = accepted('the same leads_search_id', (answer, [first]) => {
   const before = searchIdOf(first as Answer);
   const now = memberOf(answer, 'leads_search_id');
-  return now === before ? [] : [`leads_search_id is ${quoted(now)}, and was ${quoted(before)}`];
+  return now === before ? [] : [`leads_search_id is ${quoted(now)}, but was ${quoted(before)}`];
 });
 
 export const createTaskRows: readonly Row[] = [
@@ -34,8 +34,8 @@ export const createTaskRows: readonly Row[] = [
     bodyLike('leads_search_id', objectWith({ leads_search_id: filledText })),
   ),
   row('request-id', 'the answer has a request ID', requestId),
-  row('idempotency-key', 'the answer has the Idempotency-Key', suppliedKey),
-  row('no-store', 'the answer is not to be cached', noStore),
+  row('idempotency-key', 'the answer has the Idempotency-Key of the request', suppliedKey),
+  row('no-store', 'the answer must not be cached', noStore),
   ...searchFieldRows('createTask'),
   ...webTypeRows('createTask', 'without-web-search', '{type} needs enable_web_search: true', {}),
   ...webTypeRows('createTask', 'web-search-false', '{type} needs enable_web_search: true', {
@@ -55,7 +55,7 @@ export const createTaskRows: readonly Row[] = [
   },
   {
     id: 'create_task/replay-when-ended',
-    rule: 'the original key and body return the existing task, ended ones too',
+    rule: 'the original key and body return the existing task, also after it has ended',
     costs: true,
     before: [
       post('createTask', { idempotencyKey: `${label}-when-ended` }),
@@ -66,7 +66,7 @@ export const createTaskRows: readonly Row[] = [
   },
   {
     id: 'create_task/new-key-new-task',
-    rule: 'another key is another task',
+    rule: 'another Idempotency-Key creates another task',
     costs: true,
     before: [created],
     request: post('createTask'),
@@ -77,10 +77,10 @@ export const createTaskRows: readonly Row[] = [
   ...exclusionRows('createTask'),
   {
     id: 'create_task/default-limit',
-    rule: 'limit defaults to 100',
+    rule: 'limit is 100 by default',
     costs: true,
     before: [
-      // So that the default is not spent.
+      // An objective that finds nothing: a default of 100 leads would cost 100 credits.
       post('createTask', { body: { entity_type: 'company', objective: rareObjective } }),
     ],
     request: ofCreatedTask('fetch'),

@@ -13,7 +13,7 @@ export const deepSearchRows: readonly Row[] = [
   row('body', 'the answer has success, and an answer that is not null', form, send({ query: objective })),
   row(
     'no-result',
-    'without a result, success is false and answer.answer says so in the words of the document',
+    'without a result, success is false and answer.answer is the text that the interface gives for this',
     form,
     send({ query: rareObjective }),
   ),
@@ -21,8 +21,8 @@ export const deepSearchRows: readonly Row[] = [
   wrong('query-empty', 'query has at least 1 character', { query: '' }),
   wrong('query-null', 'query is a string', { query: null }),
   wrong('query-a-number', 'query is a string', { query: 42 }),
-  right('query-4000', 'query has up to 4000 characters', { query: sentence(max) }),
-  wrong('query-4001', 'query has up to 4000 characters', { query: sentence(max + 1) }),
+  right('query-4000', 'query has at most 4000 characters', { query: sentence(max) }),
+  wrong('query-4001', 'query has at most 4000 characters', { query: sentence(max + 1) }),
   right('query-4000-of-two-bytes', 'query is counted in characters, not in bytes', {
     query: 'é'.repeat(max),
   }),

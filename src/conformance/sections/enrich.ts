@@ -37,10 +37,10 @@ const half = properties / 2;
 const form = bodyLike('success and answer', enriched);
 
 export const enrichRows: readonly Row[] = [
-  row('body', 'the answer has success, and an object as answer', form),
+  row('body', 'the answer has success, and answer is an object', form),
   row(
     'no-result',
-    'without a result, success is false and answer.answer says so in the words of the document',
+    'without a result, success is false and answer.answer is the text that the interface gives for this',
     form,
     send({ entity_context: rareObjective }),
   ),
@@ -48,8 +48,8 @@ export const enrichRows: readonly Row[] = [
   wrong('context-empty', 'entity_context has at least 1 character', { entity_context: '' }),
   wrong('context-null', 'entity_context is a string', { entity_context: null }),
   wrong('context-a-number', 'entity_context is a string', { entity_context: 42 }),
-  right('context-16-kib', 'entity_context has up to 16 KiB', { entity_context: sentence(context) }),
-  wrong('context-over-16-kib', 'entity_context has up to 16 KiB', {
+  right('context-16-kib', 'entity_context has at most 16 KiB', { entity_context: sentence(context) }),
+  wrong('context-over-16-kib', 'entity_context has at most 16 KiB', {
     entity_context: sentence(context + 1),
   }),
   wrong('context-counted-in-bytes', 'entity_context is counted in bytes, not in characters', {
@@ -61,10 +61,10 @@ export const enrichRows: readonly Row[] = [
   wrong('schema-missing', 'enrich_fields is required', { enrich_fields: undefined }),
   wrong('schema-a-list', 'enrich_fields is a JSON Schema, not a list of names', { enrich_fields: ['city'] }),
   wrong('schema-a-string', 'enrich_fields is an object', { enrich_fields: 'city' }),
-  wrong('schema-without-type', 'the root of the schema has type object', {
+  wrong('schema-without-type', 'the root of the schema has the type object', {
     enrich_fields: { properties: { city: string } },
   }),
-  wrong('schema-of-an-array', 'the root of the schema has type object', {
+  wrong('schema-of-an-array', 'the root of the schema has the type object', {
     enrich_fields: { type: 'array', items: string },
   }),
   wrong('schema-without-properties', 'the root of the schema has at least one property', {
@@ -73,20 +73,20 @@ export const enrichRows: readonly Row[] = [
   wrong('schema-with-no-property', 'the root of the schema has at least one property', {
     enrich_fields: { type: 'object', properties: {} },
   }),
-  right(`schema-${properties}-properties`, 'the schema has up to 200 properties', {
+  right(`schema-${properties}-properties`, 'the schema has at most 200 properties', {
     enrich_fields: wide(properties),
   }),
-  wrong(`schema-${properties + 1}-properties`, 'the schema has up to 200 properties', {
+  wrong(`schema-${properties + 1}-properties`, 'the schema has at most 200 properties', {
     enrich_fields: wide(properties + 1),
   }),
   wrong('schema-properties-cumulative', 'properties are counted on all levels', {
     enrich_fields: { type: 'object', properties: { ...wide(half).properties, more: wide(half, 'inner') } },
   }),
   // What counts as a level is not documented: 5 and 14 objects in each other are within and over 12 in every reading.
-  right('schema-nested', 'the schema has up to 12 levels of nesting', { enrich_fields: deep(5) }),
-  wrong('schema-nested-too-deep', 'the schema has up to 12 levels of nesting', {
+  right('schema-nested', 'the schema has at most 12 levels of nesting', { enrich_fields: deep(5) }),
+  wrong('schema-nested-too-deep', 'the schema has at most 12 levels of nesting', {
     enrich_fields: deep(levels + 2),
   }),
-  right('schema-255-kib', 'the schema has up to 256 KiB', { enrich_fields: described(bytes - 1024) }),
-  wrong('schema-over-256-kib', 'the schema has up to 256 KiB', { enrich_fields: described(bytes) }),
+  right('schema-255-kib', 'the schema has at most 256 KiB', { enrich_fields: described(bytes - 1024) }),
+  wrong('schema-over-256-kib', 'the schema has at most 256 KiB', { enrich_fields: described(bytes) }),
 ];

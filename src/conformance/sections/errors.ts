@@ -15,6 +15,11 @@ function paid(name: string, rule: string, status: number, apiKey: KeyName): Row[
 }
 
 export const errorRows: readonly Row[] = [
-  ...paid('without-credits', 'an account that cannot reserve the cost gives 402', 402, 'no_credits'),
-  ...paid('busy', 'a key at its concurrency limit gives 429', 429, 'busy'),
+  ...paid(
+    'without-credits',
+    'an account without enough credits for the request gives 402',
+    402,
+    'no_credits',
+  ),
+  ...paid('busy', 'a key that has reached its concurrency limit gives 429', 429, 'busy'),
 ];

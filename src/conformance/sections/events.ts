@@ -31,47 +31,55 @@ export const eventRows: readonly Row[] = [
   ofStream('media-type', 'a search is answered as text/event-stream', eventStream),
   ofStream('request-id', 'an accepted search has a request ID', requestId),
   row('frames', 'each frame is a line "data: <payload>" and a blank line', 'nothing else', (answer) =>
-    oddFrames(answer).map((frame) => `a frame is ${quoted(frame)}`),
+    oddFrames(answer).map((frame) => `there is a frame ${quoted(frame)}`),
   ),
-  row('known', 'a stream holds batch events, a done event and the sentinel', 'nothing else', (answer) => {
+  row('known', 'a stream has only batch events, a done event and [DONE]', 'nothing else', (answer) => {
     const { batches, dones } = eventsOf(answer);
     const sentinels = payloadsOf(answer).filter((payload) => payload === streamSentinel).length;
     const more = payloadsOf(answer).length - batches.length - dones.length - sentinels;
-    return more === 0 ? [] : [`${more} payloads are something else`];
+    return more === 0 ? [] : [`${more} events are of another kind`];
   }),
-  row('sentinel', 'data: [DONE] is the last frame, once', '[DONE] at the end', (answer) => {
+  row('sentinel', 'data: [DONE] is the last frame and comes once', '[DONE] at the end', (answer) => {
     const at = payloadsOf(answer).indexOf(streamSentinel);
     const last = payloadsOf(answer).length - 1;
-    return at === last && last >= 0 ? [] : [`[DONE] is payload ${at + 1} of ${last + 1}`];
+    return at === last && last >= 0 ? [] : [`[DONE] is frame ${at + 1} of ${last + 1}`];
   }),
-  row('one-done', 'a stream holds exactly one done event', 'one entity_search_done', (answer) => {
+  row('one-done', 'a stream has exactly one done event', 'one entity_search_done', (answer) => {
     const { dones } = eventsOf(answer);
     return dones.length === 1 ? [] : [`${dones.length} done events`];
   }),
-  row('done-after-batches', 'no batch comes after the done event', 'done behind all batches', (answer) => {
+  row('done-after-batches', 'no batch comes after the done event', 'done after all batches', (answer) => {
     const objects = payloadsOf(answer).map((payload) => /"object"\s*:\s*"(\w+)"/.exec(payload)?.[1]);
     const doneAt = objects.indexOf('entity_search_done');
     const batchAt = objects.lastIndexOf('entity_search_batch');
     return doneAt === -1 || batchAt < doneAt
       ? []
-      : [`event ${doneAt + 1} is done, event ${batchAt + 1} a batch`];
+      : [`event ${doneAt + 1} is done, but event ${batchAt + 1} is a batch`];
   }),
-  row('done-body', 'done has object, cum_count, stop_reason and finish: true', 'these fields', (answer) =>
-    listOf(done)(eventsOf(answer).dones, '$'),
+  row(
+    'done-body',
+    'the done event has object, cum_count, stop_reason and finish: true',
+    'these fields',
+    (answer) => listOf(done)(eventsOf(answer).dones, '$'),
   ),
-  row('done-cum-count', 'the cum_count of done counts all entities', 'the count of all', (answer) => {
-    const { dones, entities } = eventsOf(answer);
-    return dones
-      .filter(({ cum_count }) => cum_count !== entities.length)
-      .map(({ cum_count }) => `cum_count is ${quoted(cum_count)}, and ${entities.length} entities came`);
-  }),
+  row(
+    'done-cum-count',
+    'cum_count of the done event is the number of all entities',
+    'the number of all entities',
+    (answer) => {
+      const { dones, entities } = eventsOf(answer);
+      return dones
+        .filter(({ cum_count }) => cum_count !== entities.length)
+        .map(({ cum_count }) => `cum_count is ${quoted(cum_count)}, but ${entities.length} entities came`);
+    },
+  ),
   row(
     'batch-body',
     'a batch has object, batch_index, count, cum_count and entities',
     'these fields',
     (answer) => listOf(batch)(eventsOf(answer).batches, '$'),
   ),
-  row('batch-index', 'batch_index starts at 1 and rises by one', '1, 2, 3, …', (answer) => {
+  row('batch-index', 'batch_index starts at 1 and rises by one with each batch', '1, 2, 3, …', (answer) => {
     const found = eventsOf(answer).batches.map(({ batch_index }) => batch_index);
     return found.every((index, at) => index === at + 1)
       ? []
@@ -91,34 +99,39 @@ export const eventRows: readonly Row[] = [
       return cum_count === sum ? [] : [`cum_count is ${quoted(cum_count)} after ${sum} entities`];
     });
   }),
-  row('leads-search-id', 'stream events carry leads_search_id', 'the same one in all batches', (answer) => {
+  row('leads-search-id', 'batch events have a leads_search_id', 'the same one in all batches', (answer) => {
     const ids = eventsOf(answer).batches.map(({ leads_search_id }) => leads_search_id);
     return ids.every((id) => typeof id === 'string' && id !== '' && id === ids[0])
       ? []
       : [`leads_search_id is ${ids.map(quoted).join(', ')}`];
   }),
-  row('at-most-limit', 'a search produces up to limit leads', `at most ${limit}`, (answer) => {
+  row('at-most-limit', 'a search gives at most limit leads', `at most ${limit}`, (answer) => {
     const { entities } = eventsOf(answer);
     return entities.length <= limit ? [] : [`${entities.length} entities`];
   }),
-  row('unique', 'the leads of a search are unique', 'no entity twice', (answer) => {
+  row('unique', 'a search gives no lead twice', 'no entity twice', (answer) => {
     const { texts } = eventsOf(answer);
     const unique = new Set(texts).size;
-    return unique === texts.length ? [] : [`${texts.length - unique} entities came twice`];
+    return unique === texts.length ? [] : [`${texts.length - unique} entities came more than once`];
   }),
   row(
     'entity-body',
-    'name, links, description and score of an entity, where it has them, are as documented',
-    'such fields',
+    'if an entity has name, links, description or score, they have the form that the interface gives',
+    'fields of this form',
     (answer) => listOf(entity)(someEntities(answer), '$'),
   ),
-  row('not-enriched', 'enrich_fields is there only when it was requested', 'no enrich_fields', (answer) => {
-    const { length } = someEntities(answer).filter((one) => 'enrich_fields' in one);
-    return length === 0 ? [] : [`${length} entities have enrich_fields`];
-  }),
+  row(
+    'not-enriched',
+    'entities have enrich_fields only when it was requested',
+    'no enrich_fields',
+    (answer) => {
+      const { length } = someEntities(answer).filter((one) => 'enrich_fields' in one);
+      return length === 0 ? [] : [`${length} entities have enrich_fields`];
+    },
+  ),
   {
     id: 'events/enriched',
-    rule: 'enrich_fields is keyed by the requested names, with content and reference as texts',
+    rule: 'enrich_fields has an entry for each requested name, with the texts content and reference',
     costs: true,
     request: enriched,
     expect: accepted(`enrich_fields with ${field}`, (answer) => {
@@ -137,15 +150,15 @@ export const eventRows: readonly Row[] = [
   },
   {
     id: 'events/found-nothing',
-    rule: 'a stream may hold no batch at all: a done event and the sentinel are there all the same',
+    rule: 'a search that finds nothing still ends with a done event and [DONE]',
     costs: true,
     request: post('search', { body: companies({ objective: rareObjective }) }),
-    expect: accepted('one done that counts all entities, and [DONE] at the end', (answer) => {
+    expect: accepted('one done event with the number of all entities, and [DONE] at the end', (answer) => {
       const { dones, entities } = eventsOf(answer);
       const wrong = dones.length === 1 ? [] : [`${dones.length} done events`];
       if (dones.some(({ cum_count }) => cum_count !== entities.length))
-        wrong.push(`cum_count is ${quoted(dones[0]?.cum_count)}, and ${entities.length} entities came`);
-      if (payloadsOf(answer).at(-1) !== streamSentinel) wrong.push('[DONE] is not the last payload');
+        wrong.push(`cum_count is ${quoted(dones[0]?.cum_count)}, but ${entities.length} entities came`);
+      if (payloadsOf(answer).at(-1) !== streamSentinel) wrong.push('[DONE] is not the last frame');
       return wrong;
     }),
   },

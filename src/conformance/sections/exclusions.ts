@@ -36,11 +36,11 @@ export function exclusionRows(form: Form): Row[] {
     service.once(`first leads of ${section}`, () => find(service, form, {}));
   const namesIn = (answer: Answer) => leadsOf(form, answer).flatMap((lead) => nameOf(lead) ?? []);
   const none = (leads: readonly JsonText[]) =>
-    leads.map((lead) => `${quoted(nameOf(lead))} is there all the same`);
+    leads.map((lead) => `${quoted(nameOf(lead))} came although it was excluded`);
   return [
     {
       id: `${section}/excludes-custom-leads`,
-      rule: 'dedup_custom_leads are excluded by name',
+      rule: 'leads whose names are in dedup_custom_leads are excluded',
       costs: true,
       before: [first],
       request: async (service, [found]) => {
@@ -55,7 +55,7 @@ export function exclusionRows(form: Form): Row[] {
     },
     {
       id: `${section}/excludes-earlier-searches`,
-      rule: 'the leads of earlier searches in dedup_service_leads are excluded',
+      rule: 'the leads of the searches in dedup_service_leads are excluded',
       costs: true,
       before: [first],
       request: async (service, [found]) => {
@@ -64,7 +64,7 @@ export function exclusionRows(form: Form): Row[] {
             ? eventsOf(found as Answer).leadsSearchId
             : (found as Answer).request.query?.leads_search_id;
         if (earlier === undefined || leadsOf(form, found as Answer).length === 0)
-          throw new NotJudged('the search has no leads, or no leads_search_id');
+          throw new NotJudged('the search gave no leads or no leads_search_id');
         return find(service, form, { dedup_service_leads: [earlier] });
       },
       expect: accepted('no lead of the earlier search', (answer, [found]) => {

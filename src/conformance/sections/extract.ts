@@ -35,20 +35,20 @@ const label = 'extract/duplicate';
 export const extractRows: readonly Row[] = [
   row(
     'body',
-    'the answer has success, data and metadata, and no extra top-level fields',
+    'the answer has success, data and metadata, and no other fields',
     bodyLike('an extract response', shape),
   ),
   row(
     'web2list-body',
-    'the answer has success, data and metadata, and no extra top-level fields',
+    'the answer has success, data and metadata, and no other fields',
     bodyLike('an extract response', shape),
     fromPage,
   ),
-  row('idempotency-key', 'the answer has the supplied Idempotency-Key', suppliedKey),
-  row('echo-type', 'metadata.type echoes the type', echoes({ type: extraction.type })),
-  row('echo-target', 'metadata.target echoes the target', echoes({ target: extraction.target })),
+  row('idempotency-key', 'the answer has the Idempotency-Key of the request', suppliedKey),
+  row('echo-type', 'metadata.type repeats the type', echoes({ type: extraction.type })),
+  row('echo-target', 'metadata.target repeats the target', echoes({ target: extraction.target })),
   row('instruction-null', 'metadata.instruction is null when none was sent', echoes({ instruction: null })),
-  row('limit-in-effect', 'metadata.limit is the limit in effect', echoes({ limit: 3 })),
+  row('limit-in-effect', 'metadata.limit is the limit of the request', echoes({ limit: 3 })),
   row(
     'at-most-limit',
     'limit is the maximum number of results',
@@ -59,13 +59,13 @@ export const extractRows: readonly Row[] = [
   ),
   row(
     'default-limit',
-    'limit defaults to 100',
+    'limit is 100 by default',
     echoes({ limit: 100 }),
     send({ limit: undefined, target: 'zzqx-conformance-kwyjibo' }),
   ),
   row(
     'failure',
-    'data is the reason when success is false',
+    'when success is false, data says why',
     bodyLike('an extract response', shape),
     send({ target: 'nobody' }),
   ),
@@ -77,13 +77,13 @@ export const extractRows: readonly Row[] = [
   ),
   row(
     'web2list-instruction',
-    'metadata.instruction echoes the instruction',
+    'metadata.instruction repeats the instruction',
     echoes({ instruction: pageExtraction.instruction }),
     fromPage,
   ),
   row(
     'web2list-echo',
-    'metadata echoes type and target',
+    'metadata repeats type and target',
     echoes({ type: 'web2list', target: pageExtraction.target }),
     fromPage,
   ),
@@ -91,32 +91,32 @@ export const extractRows: readonly Row[] = [
     .filter((type) => type !== 'web2list')
     .map((type) => right(`type-${type}`, `type can be ${type}`, { type, target: targetOf(type) })),
   wrong('type-missing', 'type is required', { type: undefined }),
-  wrong('type-unknown', 'type is one of a closed list', { type: 'x_friends' }),
+  wrong('type-unknown', 'type is one of the types that the interface lists', { type: 'x_friends' }),
   wrong('type-a-number', 'type is a string', { type: 1 }),
   wrong('target-missing', 'target is required', { target: undefined }),
   wrong('target-empty', 'target has at least 1 character', { target: '' }),
   wrong('target-a-number', 'target is a string', { target: 42 }),
   // Addresses: a handle of this length may be wrong for other reasons.
-  rightPage(`target-${extractTarget.max}`, 'target has up to 2048 characters', {
+  rightPage(`target-${extractTarget.max}`, 'target has at most 2048 characters', {
     target: pageExtraction.target.padEnd(extractTarget.max, 'x'),
   }),
-  wrongPage(`target-${extractTarget.max + 1}`, 'target has up to 2048 characters', {
+  wrongPage(`target-${extractTarget.max + 1}`, 'target has at most 2048 characters', {
     target: pageExtraction.target.padEnd(extractTarget.max + 1, 'x'),
   }),
   right('instruction-is-null', 'instruction is a string or null', { instruction: null }),
-  right(`instruction-${extractInstruction.max}`, 'instruction has up to 4000 characters', {
+  right(`instruction-${extractInstruction.max}`, 'instruction has at most 4000 characters', {
     instruction: sentence(extractInstruction.max),
   }),
-  wrong(`instruction-${extractInstruction.max + 1}`, 'instruction has up to 4000 characters', {
+  wrong(`instruction-${extractInstruction.max + 1}`, 'instruction has at most 4000 characters', {
     instruction: sentence(extractInstruction.max + 1),
   }),
   wrong('instruction-a-number', 'instruction is a string or null', { instruction: 42 }),
   wrong('limit-0', 'limit is at least 1', { limit: 0 }),
   wrong('limit-negative', 'limit is at least 1', { limit: -1 }),
-  wrong(`limit-${extractLimit.max + 1}`, 'limit is up to 10000', { limit: extractLimit.max + 1 }),
+  wrong(`limit-${extractLimit.max + 1}`, 'limit is at most 10000', { limit: extractLimit.max + 1 }),
   allowedAtACost(
     `extract/limit-${extractLimit.max}`,
-    'limit is up to 10000',
+    'limit is at most 10000',
     send({ limit: extractLimit.max }),
   ),
   wrong('limit-a-string', 'limit is an integer', { limit: '5' }),
@@ -135,15 +135,16 @@ export const extractRows: readonly Row[] = [
   wrongPage('web2list-private', 'the target of web2list is public', { target: 'http://192.168.0.1/list' }),
   {
     id: label,
-    rule: 'a repeated request is answered with its completed response, or 409',
+    rule: 'a repeated request gets its first answer again, or 409',
     costs: true,
     before: [{ ...duplicate, idempotencyKey: label }],
     request: { ...duplicate, idempotencyKey: label },
     expect: {
       status: [200, 409],
       ...(conflicting.types === undefined ? {} : { types: conflicting.types }),
-      says: 'and with 200 the same body',
-      check: (answer, [first]) => (answer.text === first?.text ? [] : ['the body is not the first one']),
+      says: 'and the same body with 200',
+      check: (answer, [first]) =>
+        answer.text === first?.text ? [] : ['the body differs from the first one'],
     },
   },
 ];

@@ -40,7 +40,7 @@ function next(num: number): Step {
   return (service, earlier) => {
     const last = earlier.at(-1) as Answer;
     const [end, ready] = [endOf(last), numberOf(memberOf(last, 'ready_count'))];
-    if (Number.isNaN(end + ready)) throw new NotJudged('the page has no count, or no ready_count');
+    if (Number.isNaN(end + ready)) throw new NotJudged('the page has no count or no ready_count');
     return end >= ready ? Promise.resolve(last) : ofTask({ pts: String(end), num: String(num) })(service);
   };
 }
@@ -69,19 +69,19 @@ export const fetchRows: readonly Row[] = [
     request: whole,
     expect: bodyLike('an entity_search_items', page),
   },
-  row('defaults', 'pts defaults to 0, and num to 5', plain, 'pts 0, num 5', holds({ pts: 0, num: 5 })),
+  row('defaults', 'pts is 0 and num is 5 by default', plain, 'pts 0, num 5', holds({ pts: 0, num: 5 })),
   row('pts-0', 'pts is at least 0', ofTask({ pts: '0', num: '1' }), 'pts 0', holds({ pts: 0 })),
   row('num-1', 'num is at least 1', ofTask({ num: '1' }), 'num 1', holds({ num: 1 })),
-  row('num-500', 'num is up to 500', whole, 'num 500', holds({ num: fetchNum.max })),
+  row('num-500', 'num is at most 500', whole, 'num 500', holds({ num: fetchNum.max })),
   row(
     'echo',
-    'pts and num are the requested ones',
+    'a page repeats pts and num of the request',
     ofTask({ pts: '2', num: '3' }),
     'pts 2, num 3',
     holds({ pts: 2, num: 3 }),
   ),
   wrong('num-0', 'num is at least 1', { num: '0' }),
-  wrong('num-501', 'num is up to 500', { num: String(fetchNum.max + 1) }),
+  wrong('num-501', 'num is at most 500', { num: String(fetchNum.max + 1) }),
   wrong('num-a-word', 'num is an integer', { num: 'many' }),
   wrong('num-a-fraction', 'num is an integer', { num: '1.5' }),
   wrong('pts-negative', 'pts is at least 0', { pts: '-1' }),
@@ -94,9 +94,9 @@ export const fetchRows: readonly Row[] = [
   ),
   row(
     'task',
-    'a page names its task',
+    'a page has the leads_search_id of its task',
     whole,
-    'its leads_search_id',
+    'this leads_search_id',
     (answer, [status]) => holds({ leads_search_id: status?.request.query?.leads_search_id })(answer, []),
     [ofFinishedTask('status')],
   ),
@@ -104,7 +104,7 @@ export const fetchRows: readonly Row[] = [
     'agrees-with-status',
     'status and ready_count are those of the task',
     whole,
-    'as in status',
+    'the same as status says',
     (answer, [now]) => {
       const status = statusOf(now as Answer);
       return holds({ status: status?.status, ready_count: status?.ready })(answer, []);
@@ -119,23 +119,23 @@ export const fetchRows: readonly Row[] = [
   ),
   {
     id: 'fetch/all-ready',
-    rule: 'pages bring everything that is ready, however short they are',
+    rule: 'pages give everything that is ready, even if they are short',
     costs: true,
     before: walk(fetchNum.max).slice(0, -1),
     request: next(fetchNum.max),
     expect: accepted('pages up to ready_count', (answer) => {
       const [end, ready] = [endOf(answer), numberOf(memberOf(answer, 'ready_count'))];
-      return end >= ready ? [] : [`after ${mostPages} pages the position is ${end} of ${ready}`];
+      return end >= ready ? [] : [`the position after ${mostPages} pages is ${end} of ${ready}`];
     }),
   },
-  row('at-most-num', 'num is the maximum batch size', ofTask({ num: '2' }), 'at most 2', (answer) =>
+  row('at-most-num', 'a page has at most num entities', ofTask({ num: '2' }), 'at most 2', (answer) =>
     entitiesOf(answer).length <= 2 ? [] : [`${entitiesOf(answer).length} entities`],
   ),
   row(
     'entity-body',
-    'name, links, description and score of an entity, where it has them, are as documented',
+    'if an entity has name, links, description or score, they have the form that the interface gives',
     whole,
-    'such fields',
+    'fields of this form',
     (answer) => {
       if (entitiesOf(answer).length === 0) throw new NotJudged('the task found nothing');
       return listOf(entity)(entitiesOf(answer), '$.entities');
@@ -150,21 +150,21 @@ export const fetchRows: readonly Row[] = [
   ),
   {
     id: 'fetch/next-position',
-    rule: 'the next position is pts plus count: pages end where the next one begins',
+    rule: 'the next page begins at pts plus count',
     costs: true,
     before: [...walk(fetchNum.max), ...walk(2).slice(0, -1)],
     request: next(2),
-    expect: accepted('in pages of 2 the same entities', (answer, earlier) => {
+    expect: accepted('the same entities in pages of 2', (answer, earlier) => {
       const [large, small] = [earlier.slice(0, mostPages), [...earlier.slice(mostPages), answer]].map(
         leadsOf,
       );
       if (large === undefined || small === undefined || large.length < 2)
-        throw new NotJudged('the task found less than two leads');
+        throw new NotJudged('the task found fewer than two leads');
       const odd = large.findIndex((lead, at) => lead !== small[at]);
       return odd < 0 && small.length === large.length
         ? []
         : [
-            `${small.length} entities in pages of 2, ${large.length} in pages of ${fetchNum.max}; number ${odd < 0 ? large.length : odd} differs`,
+            `${small.length} entities in pages of 2, ${large.length} in pages of ${fetchNum.max}; entity ${odd < 0 ? large.length : odd} differs`,
           ];
     }),
   },
@@ -177,14 +177,16 @@ export const fetchRows: readonly Row[] = [
       (service, [task]) => service.statusWhen(searchIdOf(task as Answer), (ready) => ready > 0),
     ],
     request: ofCreatedTask('fetch'),
-    expect: accepted('an entity, where one is ready', (answer, [, status]) => {
+    expect: accepted('an entity, if one is ready', (answer, [, status]) => {
       const ready = statusOf(status as Answer)?.ready ?? 0;
-      return entitiesOf(answer).length > 0 || !(ready > 0) ? [] : [`no entities of ${ready} ready`];
+      return entitiesOf(answer).length > 0 || !(ready > 0)
+        ? []
+        : [`no entities, although ${ready} are ready`];
     }),
   },
   {
     id: 'fetch/before-anything-is-ready',
-    rule: 'a task can be fetched from the moment it was created',
+    rule: 'a task can be fetched as soon as it is created',
     costs: true,
     before: [post('createTask', { body: companies({ limit: 3 }) })],
     request: ofCreatedTask('fetch'),

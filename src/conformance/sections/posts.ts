@@ -47,30 +47,30 @@ const other: Readonly<Record<PostEndpoint, object>> = {
 };
 
 export const postRows: readonly Row[] = [
-  ...each(postEndpoints, 'text-plain', 'any media type but application/json gives 422', () => ({
+  ...each(postEndpoints, 'text-plain', 'a media type other than application/json gives 422', () => ({
     contentType: 'text/plain',
   })),
-  ...each(postEndpoints, 'form', 'any media type but application/json gives 422', () => ({
+  ...each(postEndpoints, 'form', 'a media type other than application/json gives 422', () => ({
     contentType: 'application/x-www-form-urlencoded',
   })),
-  ...each(postEndpoints, 'no-media-type', 'a body has the media type application/json', () => ({
+  ...each(postEndpoints, 'no-media-type', 'a body without a media type gives 422', () => ({
     contentType: null,
   })),
   ...each(postEndpoints, 'malformed-json', 'malformed JSON gives 422', (endpoint) => ({
     body: bytes(bodyText(endpoint).slice(0, -1)),
   })),
-  ...each(postEndpoints, 'empty-body', 'a request has a JSON body', () => ({ body: bytes('') })),
+  ...each(postEndpoints, 'empty-body', 'an empty body gives 422', () => ({ body: bytes('') })),
   ...each(postEndpoints, 'array', 'a body that is not an object gives 422', (endpoint) => ({
     body: bytes(`[${bodyText(endpoint)}]`),
   })),
   ...each(limited, 'null', 'a body that is not an object gives 422', () => ({ body: bytes('null') })),
-  ...each(limited, 'two-objects', 'several JSON objects in a body are rejected', (endpoint) => ({
+  ...each(limited, 'two-objects', 'two JSON objects in one body give 422', (endpoint) => ({
     body: bytes(`${bodyText(endpoint)}${bodyText(endpoint)}`),
   })),
-  ...each(limited, 'trailing-text', 'text after the JSON object is malformed JSON', (endpoint) => ({
+  ...each(limited, 'trailing-text', 'text after the JSON object gives 422', (endpoint) => ({
     body: bytes(`${bodyText(endpoint)} x`),
   })),
-  ...each(limited, 'invalid-utf-8', 'JSON is UTF-8: other bytes are malformed', (endpoint) => ({
+  ...each(limited, 'invalid-utf-8', 'a body that is not UTF-8 gives 422', (endpoint) => ({
     // A lone continuation byte in place of the first space of a text.
     body: () => {
       const body = Buffer.from(bodyText(endpoint));
@@ -81,38 +81,38 @@ export const postRows: readonly Row[] = [
   ...each(
     limited,
     'body-of-1-mib',
-    'a body has up to 1 MiB',
+    'a body has at most 1 MiB',
     (endpoint) => ({ body: paddedTo(largest, postBodies[endpoint]) }),
     accepted(),
   ),
-  ...each(limited, 'body-over-1-mib', 'a body has up to 1 MiB', (endpoint) => ({
+  ...each(limited, 'body-over-1-mib', 'a body has at most 1 MiB', (endpoint) => ({
     body: paddedTo(largest + 1, postBodies[endpoint]),
   })),
   ...each(
     limited,
     'charset',
-    'application/json with a parameter is application/json',
+    'application/json may have a charset parameter',
     () => ({ contentType: 'application/json; charset=utf-8' }),
     accepted(),
   ),
   ...each(
     postEndpoints,
     'key-of-128',
-    'an Idempotency-Key has up to 128 characters',
+    'an Idempotency-Key has at most 128 characters',
     () => ({ idempotencyKeyLength: longest }),
     accepted(),
   ),
   ...each(
     postEndpoints,
     'key-of-129',
-    'an Idempotency-Key has up to 128 characters',
+    'an Idempotency-Key has at most 128 characters',
     () => ({ idempotencyKeyLength: longest + 1 }),
     badKey,
   ),
   ...each(
     optional,
     'generated-key',
-    'an omitted Idempotency-Key is generated and returned',
+    'without an Idempotency-Key, the service generates one and returns it',
     () => ({ idempotencyKey: null }),
     generatedKey,
   ),
@@ -124,18 +124,18 @@ export const postRows: readonly Row[] = [
   },
   {
     id: 'common/search-without-key',
-    rule: 'a streaming search does without an Idempotency-Key',
+    rule: 'a streaming search needs no Idempotency-Key',
     costs: true,
     request: post('search', { idempotencyKey: null }),
     expect: accepted(),
   },
-  refused('common/extract-unknown-field', 'extract allows no additional properties', extra('extract')),
+  refused('common/extract-unknown-field', 'extract rejects unknown fields', extra('extract')),
   refused('common/contact-unknown-field', 'unknown fields are rejected', extra('contactSearch')),
   ...(['search', 'contactSearch', 'deepSearch', 'enrich'] as const).map(duplicate),
   ...postEndpoints.map(conflict),
   {
     id: 'common/key-of-a-refused-request',
-    rule: 'only an admitted request uses up its Idempotency-Key',
+    rule: 'the Idempotency-Key of a rejected request can be used again',
     costs: true,
     before: [post('search', { body: {}, idempotencyKey: 'common/key-of-a-refused-request' })],
     beforeStatus: [422],
@@ -154,7 +154,7 @@ function duplicate(endpoint: PostEndpoint): Row {
   const request = post(endpoint, { idempotencyKey: id });
   return {
     id,
-    rule: 'a key that duplicates an admitted request gives 409, and nothing is replayed',
+    rule: 'the same request with the same Idempotency-Key gives 409 and not the first answer',
     costs: true,
     before: [request],
     request,
@@ -166,7 +166,7 @@ function conflict(endpoint: PostEndpoint): Row {
   const id = `common/${names[endpoint]}-conflict`;
   return {
     id,
-    rule: 'a key of an admitted request gives 409 with another body',
+    rule: 'another request with the same Idempotency-Key gives 409',
     costs: true,
     before: [post(endpoint, { idempotencyKey: id })],
     request: post(endpoint, { idempotencyKey: id, body: other[endpoint] }),

@@ -23,17 +23,19 @@ export function searchFieldRows(form: Form): Row[] {
   ).flatMap(([field, { max }]) => {
     const name = field.replaceAll('_', '-');
     return [
-      right(`${name}-empty`, `${field} may hold no items`, { [field]: [] }),
-      right(`${name}-${max}`, `${field} holds up to ${max} items`, { [field]: list(max) }),
-      wrong(`${name}-${max + 1}`, `${field} holds up to ${max} items`, { [field]: list(max + 1) }),
+      right(`${name}-empty`, `${field} may be empty`, { [field]: [] }),
+      right(`${name}-${max}`, `${field} has at most ${max} items`, { [field]: list(max) }),
+      wrong(`${name}-${max + 1}`, `${field} has at most ${max} items`, { [field]: list(max + 1) }),
       wrong(`${name}-a-string`, `${field} is an array`, { [field]: 'item' }),
-      wrong(`${name}-numbers`, `${field} holds strings`, { [field]: [1] }),
+      wrong(`${name}-numbers`, `${field} has only strings as items`, { [field]: [1] }),
     ];
   });
 
   return [
     wrong('entity-type-missing', 'entity_type is required', { entity_type: undefined }),
-    wrong('entity-type-unknown', 'entity_type is one of a closed list', { entity_type: 'planet' }),
+    wrong('entity-type-unknown', 'entity_type is one of the types that the interface lists', {
+      entity_type: 'planet',
+    }),
     wrong('entity-type-a-number', 'entity_type is a string', { entity_type: 1 }),
     ...streamEntityTypes.map((type) => typeRow(form, type, {})),
     wrong('objective-missing', 'objective is required', { objective: undefined }),
@@ -41,10 +43,10 @@ export function searchFieldRows(form: Form): Row[] {
     wrong('objective-a-number', 'objective is a string', { objective: 42 }),
     wrong('objective-empty', 'objective has at least 1 byte', { objective: '' }),
     wrong('objective-white-space', 'objective has at least 1 byte after trimming', { objective: ' \n\t ' }),
-    right('objective-4000-bytes', 'objective has up to 4000 bytes', {
+    right('objective-4000-bytes', 'objective has at most 4000 bytes', {
       objective: sentence(entityObjective.max),
     }),
-    wrong('objective-4001-bytes', 'objective has up to 4000 bytes', {
+    wrong('objective-4001-bytes', 'objective has at most 4000 bytes', {
       objective: sentence(entityObjective.max + 1),
     }),
     right('objective-trimmed', 'objective is counted after trimming', {
@@ -58,8 +60,8 @@ export function searchFieldRows(form: Form): Row[] {
     }),
     wrong('limit-0', 'limit is at least 1', { limit: 0 }),
     wrong('limit-negative', 'limit is at least 1', { limit: -1 }),
-    allowedAtACost(`${names[form]}/limit-1000`, 'limit is up to 1000', send({ limit: entityLimit.max })),
-    wrong('limit-1001', 'limit is up to 1000', { limit: entityLimit.max + 1 }),
+    allowedAtACost(`${names[form]}/limit-1000`, 'limit is at most 1000', send({ limit: entityLimit.max })),
+    wrong('limit-1001', 'limit is at most 1000', { limit: entityLimit.max + 1 }),
     wrong('limit-a-string', 'limit is an integer', { limit: '5' }),
     wrong('limit-a-fraction', 'limit is an integer', { limit: 1.5 }),
     ...lists,

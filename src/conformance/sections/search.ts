@@ -6,10 +6,10 @@ import { searchFieldRows, webTypeRows } from './search-fields.ts';
 
 export const searchRows: readonly Row[] = [
   ...searchFieldRows('search'),
-  ...webTypeRows('search', 'refused', '{type} is accepted by the task form alone', {}),
+  ...webTypeRows('search', 'refused', 'only tasks accept {type}', {}),
   refused(
     'search/enable-web-search',
-    'enable_web_search belongs to the task form: unknown fields are rejected',
+    'only tasks accept enable_web_search',
     post('search', { body: companies({ enable_web_search: true }) }),
   ),
   ...exclusionRows('search'),

@@ -13,9 +13,9 @@ function spent(before: Answer | undefined, after: Answer): number {
 
 /** The balance of the step before is the balance now. */
 function unchangedSince(step: number): Expectation {
-  return accepted('the balance unchanged', (after, earlier) => {
+  return accepted('an unchanged balance', (after, earlier) => {
     const cost = spent(earlier[step], after);
-    return cost === 0 ? [] : [`${cost} credits are gone`];
+    return cost === 0 ? [] : [`${cost} credits were charged`];
   });
 }
 
@@ -34,7 +34,7 @@ function unused(
 ): Row {
   return {
     id: `settlement/${name}-unused`,
-    rule: `a ${name} is charged for the leads that it has: the rest of what was reserved is given back`,
+    rule: `a ${name} is charged only for the leads that it gives; the other reserved credits are given back`,
     costs: true,
     before: [
       steady,
@@ -45,8 +45,7 @@ function unused(
     expect: accepted('no more credits than leads', (after, [before, , last]) => {
       const leads =
         form === 'search' ? eventsOf(last as Answer).entities.length : statusOf(last as Answer)?.ready;
-      if (leads === undefined || !(leads < manyLeads))
-        throw new NotJudged('every lead that was reserved is there');
+      if (leads === undefined || !(leads < manyLeads)) throw new NotJudged('all leads up to the limit came');
       const cost = spent(before, after);
       return cost >= 0 && cost <= leads ? [] : [`${cost} credits for ${leads} leads`];
     }),
@@ -58,7 +57,7 @@ function duplicate(endpoint: PostEndpoint): Row {
   const request = post(endpoint, { idempotencyKey: id });
   return {
     id,
-    rule: 'idempotency prevents duplicate billing',
+    rule: 'a repeated request is not charged again',
     costs: true,
     before: [request, steady, request],
     beforeStatus: [200, 409],
@@ -70,7 +69,7 @@ function duplicate(endpoint: PostEndpoint): Row {
 export const settlementRows: readonly Row[] = [
   {
     id: 'settlement/invalid-costs-nothing',
-    rule: 'a request that is refused as invalid is not charged',
+    rule: 'an invalid request is not charged',
     before: [
       steady,
       ...[
@@ -88,11 +87,11 @@ export const settlementRows: readonly Row[] = [
   },
   {
     id: 'settlement/search',
-    rule: 'a search settles against the number of leads, and never above what was reserved for limit',
+    rule: 'a search is charged for the number of its leads, and never for more than limit',
     costs: true,
     before: [steady, post('search', { body: companies({ limit: 3 }) })],
     request: steady,
-    expect: accepted('at most 3 credits, and none for no leads', (after, [before, search]) => {
+    expect: accepted('at most 3 credits, and 0 credits if there are no leads', (after, [before, search]) => {
       const leads = search === undefined ? 0 : eventsOf(search).entities.length;
       return withinLimit(leads, 3, spent(before, after));
     }),
@@ -100,7 +99,7 @@ export const settlementRows: readonly Row[] = [
   unused('search', 'search', (_bench, answer) => Promise.resolve(answer)),
   {
     id: 'settlement/search-per-lead',
-    rule: 'a search is charged by the lead: three times the leads, three times the credits',
+    rule: 'a search is charged per lead: three times the leads cost three times the credits',
     costs: true,
     before: [
       steady,
@@ -115,13 +114,13 @@ export const settlementRows: readonly Row[] = [
       const [cheap, dear] = [spent(first, second), spent(second, after)];
       return cheap * many === dear * few
         ? []
-        : [`${cheap} credits for ${few} leads, and ${dear} credits for ${many} leads`];
+        : [`${cheap} credits for ${few} leads, but ${dear} credits for ${many} leads`];
     }),
   },
   duplicate('search'),
   {
     id: 'settlement/task',
-    rule: 'a task settles against its ready_count when it completes',
+    rule: 'a completed task is charged for its ready_count',
     costs: true,
     before: [
       steady,
@@ -129,7 +128,7 @@ export const settlementRows: readonly Row[] = [
       (service, [, created]) => service.statusWhen(searchIdOf(created as Answer), () => false),
     ],
     request: steady,
-    expect: accepted('at most 3 credits, and none for no leads', (after, [before, , ended]) => {
+    expect: accepted('at most 3 credits, and 0 credits if there are no leads', (after, [before, , ended]) => {
       const ready = ended === undefined ? undefined : statusOf(ended)?.ready;
       if (ready === undefined) throw new NotJudged('the task has no ready_count');
       return withinLimit(ready, 3, spent(before, after));
@@ -138,7 +137,7 @@ export const settlementRows: readonly Row[] = [
   unused('createTask', 'task', (service, answer) => service.statusWhen(searchIdOf(answer), () => false)),
   {
     id: 'settlement/task-replay',
-    rule: 'a replay of create_task returns the existing task without duplicate billing',
+    rule: 'a repeated create_task returns the existing task and is not charged again',
     costs: true,
     before: [
       post('createTask', { idempotencyKey: 'settlement/task-replay' }),
@@ -152,7 +151,7 @@ export const settlementRows: readonly Row[] = [
   ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map(duplicate),
   {
     id: 'settlement/contact',
-    rule: 'a contact result is sent only after its settlement',
+    rule: 'a contact result is sent only after it was charged',
     costs: true,
     before: [post('contactSearch'), { endpoint: 'balance' }],
     request: steady,
@@ -160,7 +159,7 @@ export const settlementRows: readonly Row[] = [
   },
   {
     id: 'settlement/contact-not-negative',
-    rule: 'a contact look-up never adds credits',
+    rule: 'a contact lookup never adds credits',
     costs: true,
     before: [steady, post('contactSearch')],
     request: steady,

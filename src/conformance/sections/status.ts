@@ -12,7 +12,7 @@ const ended = ofFinishedTask('status');
 export const statusRows: readonly Row[] = [
   {
     id: 'status/body',
-    rule: 'status holds status, ready_count, verified_count and stop_reason, from the beginning',
+    rule: 'a new task already has status, ready_count, verified_count and stop_reason',
     costs: true,
     before: [post('createTask', { body: companies({ limit: 3 }) })],
     request: ofCreatedTask('status'),
@@ -20,14 +20,14 @@ export const statusRows: readonly Row[] = [
   },
   {
     id: 'status/body-when-ended',
-    rule: 'status holds status, ready_count, verified_count and stop_reason, to the end',
+    rule: 'an ended task still has status, ready_count, verified_count and stop_reason',
     costs: true,
     request: ended,
     expect: bodyLike('a task status', taskStatus),
   },
   {
     id: 'status/ends',
-    rule: 'a task goes on by itself until it is done or in error',
+    rule: 'a task runs by itself until it is done or in error',
     costs: true,
     request: ended,
     expect: accepted('done or error', (answer) => {
@@ -48,16 +48,16 @@ export const statusRows: readonly Row[] = [
       [running as Answer, answer].flatMap((one) => {
         const status = statusOf(one);
         if (status === undefined || status.verified >= status.ready) return [];
-        return [`verified_count is ${status.verified}, ready_count ${status.ready}`];
+        return [`verified_count is ${status.verified}, but ready_count is ${status.ready}`];
       }),
     ),
   },
   {
     id: 'status/at-most-limit',
-    rule: 'a task produces up to limit leads',
+    rule: 'a task gives at most limit leads',
     costs: true,
     request: ended,
-    expect: accepted('ready_count up to 7', (answer) => {
+    expect: accepted('ready_count at most 7', (answer) => {
       const ready = statusOf(answer)?.ready ?? 0;
       return ready <= 7 ? [] : [`ready_count is ${ready}`];
     }),

@@ -16,7 +16,7 @@ export function taskIdRows(endpoint: 'status' | 'fetch'): Row[] {
     },
     {
       id: `${endpoint}/task-of-another-key`,
-      rule: 'a task is readable only by the key that created it',
+      rule: 'only the API key that created a task can read it',
       costs: true,
       needs: ['other'],
       request: ofFinishedTask(endpoint, {}, { apiKey: 'other' }),

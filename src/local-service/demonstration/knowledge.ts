@@ -41,7 +41,7 @@ export function whatIsKnown(type: EntityType, leads: readonly Lead[]): string[] 
     return commonest;
   });
   return [
-    `The demonstration knows no ${one} that fits. What it knows:`,
+    `The demonstration has no ${one} that matches. It has:`,
     ...facts.map(([fact, several]) => `${several}: ${toList(commonestOf(leads, fact))}`),
     `For example: ${filled}`,
   ];

@@ -74,7 +74,7 @@ async function aboutMany(catalogue: Catalogue, query: string): Promise<Findings 
   const more = all.length === mostCounted ? 'At least ' : '';
   const count = matches.length === 1 ? 'One lead' : `${more}${matches.length} leads`;
   return {
-    Result: `${count} of the catalogue fit (${best.reason}). ${first.map(describe).join(' ')}`,
+    Result: `${count} in the catalogue matched (${best.reason}). ${first.map(describe).join(' ')}`,
     Citations: first.map(referenceOf).filter((link) => link !== ''),
   };
 }

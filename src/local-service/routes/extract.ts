@@ -57,7 +57,8 @@ async function run({ catalogue }: Service, { type, target, instruction, limit }:
       : catalogue.fictional
         ? extractMembers(catalogue, type, target, limit)
         : {
-            failure: 'the catalogue of this local service holds no followers; the demonstration invents some',
+            failure:
+              'this local service answers with your own leads, which have no followers; only the demonstration invents followers',
           };
   const metadata: ExtractResponse['metadata'] = { type, target, instruction, limit };
   if ('failure' in found) {

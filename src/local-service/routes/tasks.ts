@@ -108,7 +108,7 @@ export async function fetchPage(service: Service, exchange: Exchange): Promise<v
 
 function searchIdOf(query: URLSearchParams): string {
   const [searchId = '', ...others] = query.getAll('leads_search_id');
-  if (searchId === '' || others.length > 0) throw invalid('leads_search_id is required, once');
+  if (searchId === '' || others.length > 0) throw invalid('leads_search_id is required exactly once');
   return searchId;
 }
 

@@ -45,7 +45,7 @@ const profilesLayout: Layout = {
 const help: CommandHelp = {
   examples: ['leadpipe auth list', 'leadpipe auth list -f jsonl'],
   output: [
-    'an object per profile; the keychain is not asked:',
+    'one object for each profile (the keychain is not read):',
     '{"profile":"default","in_use":true,"base_url":"https://…",',
     ' "key_in":"keychain","key_for":"https://…"}',
   ],
@@ -54,9 +54,9 @@ const help: CommandHelp = {
 
 export function createAuthListCommand(context: Context): Command {
   const command = new Command('list')
-    .summary('the profiles, and where their keys are')
+    .summary('list the profiles and where their keys are stored')
     .description(
-      'Prints every profile, its address, where its key is kept, and the origin that the key is for.',
+      'Prints each profile with its address, where its key is stored, and the address that the key is for.',
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: ListOptions) =>
     runAuthList(context, options),
@@ -75,7 +75,7 @@ async function runAuthList(context: Context, options: ListOptions): Promise<void
     records,
   );
   if (records.length === 0)
-    createNotes(context, options).say('There are no profiles yet: leadpipe auth login');
+    createNotes(context, options).say('There are no profiles yet. Create one: leadpipe auth login');
 }
 
 /** Pure: the profiles of both files, sorted. */

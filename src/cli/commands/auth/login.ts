@@ -32,16 +32,16 @@ const help: CommandHelp = {
     'leadpipe auth login',
     'leadpipe auth login --profile work --base-url https://api.example < key.txt',
   ],
-  output: ['nothing on stdout; what was stored, and where, on stderr'],
+  output: ['nothing on stdout; stderr says what was stored and where'],
   outcomes: freeOutcomes,
 };
 
 export function createAuthLoginCommand(context: Context): Command {
   const command = new Command('login')
-    .summary('store a key for an address')
+    .summary('store the API key for an address')
     .description(
-      'Asks for the address of the service and an API key, tries the key, and stores it for this address. ' +
-        'Where standard input is not a terminal, the key is read from there.',
+      'Asks for the address of the service and the API key, checks the key with the service, and stores it for this address. ' +
+        'When standard input is not a terminal, the key is read from it.',
     );
   return addHelp(addServiceOptions(command), help).action((options: LoginOptions) =>
     runAuthLogin(context, options),
@@ -51,8 +51,8 @@ export function createAuthLoginCommand(context: Context): Command {
 async function runAuthLogin(context: Context, options: LoginOptions): Promise<void> {
   if (context.env.NODE_DEBUG) {
     throw new UsageError(
-      'with NODE_DEBUG set, Node prints the key as it is read',
-      'Run it without: NODE_DEBUG= leadpipe auth login',
+      'NODE_DEBUG is set, and Node would show the API key on the screen',
+      'Turn it off for this command: NODE_DEBUG= leadpipe auth login',
     );
   }
   const notes = createNotes(context, options);
@@ -70,15 +70,19 @@ async function runAuthLogin(context: Context, options: LoginOptions): Promise<vo
   const leftover = await storeKey(context, profile.name, { origin, store, key });
   const address = toAddressText(baseUrl);
   if (profile.settings.base_url !== address) await changeSetting(context, profile.name, 'base_url', address);
-  if (leftover !== undefined) notes.warn(`the key before it is still in the keychain: ${leftover.message}`);
+  if (leftover !== undefined)
+    notes.warn(`the old key could not be removed from the keychain: ${leftover.message}`);
   const place = store === 'file' ? join(context.directories.config, credentialsFile) : 'the keychain';
   notes.say(`Stored the key ${toMaskedKey(key)} for ${origin} in ${place}, profile "${profile.name}".`);
   notes.say(`${balance.value.available_credits} credits are available.`);
   const inUse = await readProfile(context, undefined, 'may be new');
   if (inUse.name !== profile.name) {
-    notes.say(`The profile in use is "${inUse.name}". To use this one: leadpipe auth switch ${profile.name}`);
+    notes.say(
+      `The profile in use is still "${inUse.name}". To use the new one: leadpipe auth switch ${profile.name}`,
+    );
   }
-  if (context.env.LEADPIPE_API_KEY) notes.warn('LEADPIPE_API_KEY is set, and used before any stored key');
+  if (context.env.LEADPIPE_API_KEY)
+    notes.warn('LEADPIPE_API_KEY is set, so that key is used and not the stored one');
 }
 
 async function toAddress(context: Context, options: LoginOptions, profile: Profile): Promise<URL> {
@@ -86,7 +90,7 @@ async function toAddress(context: Context, options: LoginOptions, profile: Profi
   if (!context.stdin.isTerminal) {
     if (known !== undefined) return known;
     throw new ConfigurationError(
-      'the address that the key is for is not known',
+      'the address of the service is missing',
       'Give it with --base-url https://…, or set LEADPIPE_BASE_URL.',
     );
   }
@@ -101,7 +105,7 @@ async function chooseStore(context: Context, profile: Profile, origin: string): 
   const { config } = context.directories;
   const chosen = context.env.LEADPIPE_CREDENTIAL_STORE || profile.settings.credential_store;
   if (chosen !== undefined && chosen !== 'keychain' && chosen !== 'file') {
-    throw new ConfigurationError(`LEADPIPE_CREDENTIAL_STORE takes keychain or file, not "${chosen}"`);
+    throw new ConfigurationError(`LEADPIPE_CREDENTIAL_STORE must be keychain or file, not "${chosen}"`);
   }
   const before = await readKeyRecord(config, profile.name);
   const store = chosen ?? before?.store ?? defaults.credential_store;
@@ -116,7 +120,7 @@ async function chooseStore(context: Context, profile: Profile, origin: string): 
     const file = join(config, credentialsFile);
     const answer = await ask(
       context,
-      `Keep the key in ${file}, readable by you alone (0600)? [y/N]`,
+      `Store the key in the file ${file}, which only you can read (0600)? [y/N]`,
       'shown',
     );
     if (/^y(?:es)?$/i.test(answer.trim())) return 'file';
@@ -131,7 +135,9 @@ async function readKey(context: Context, origin: string): Promise<string> {
     : await readInput(context.stdin);
   const key = given.trim();
   if (key === '') {
-    const hint = isTerminal ? undefined : 'Pipe it in: leadpipe auth login --base-url … < key.txt';
+    const hint = isTerminal
+      ? undefined
+      : 'Give it on standard input: leadpipe auth login --base-url … < key.txt';
     throw new ConfigurationError('no API key was given', hint);
   }
   return checkKey(key, isTerminal ? 'the prompt' : 'standard input');

@@ -9,14 +9,16 @@ import { addProfileOption, addReportOptions, type ProfileOptions } from '../../o
 
 const help: CommandHelp = {
   examples: ['leadpipe auth logout', 'leadpipe auth logout --profile work'],
-  output: ['nothing on stdout; what was forgotten on stderr'],
+  output: ['nothing on stdout; stderr says which key was removed'],
   outcomes: changeOutcomes,
 };
 
 export function createAuthLogoutCommand(context: Context): Command {
   const command = new Command('logout')
-    .summary('forget the key of a profile')
-    .description('Forgets the stored key of a profile. The service is not told: a key stays valid there.');
+    .summary('remove the stored key of a profile')
+    .description(
+      'Removes the stored key of a profile from this machine. The service is not told: the key stays valid there.',
+    );
   return addHelp(addReportOptions(addProfileOption(command)), help).action((options: ProfileOptions) =>
     runAuthLogout(context, options),
   );
@@ -29,6 +31,6 @@ async function runAuthLogout(context: Context, options: ProfileOptions): Promise
   createNotes(context, options).say(
     forgotten === undefined
       ? `No key is stored for the profile "${name}".`
-      : `Forgot the key of the profile "${name}" for ${forgotten.origin}.`,
+      : `Removed the key of the profile "${name}" for ${forgotten.origin}.`,
   );
 }

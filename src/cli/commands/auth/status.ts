@@ -26,7 +26,7 @@ interface AuthStatus {
   readonly base_url: string;
   readonly key_from: string;
   readonly key: string;
-  /** Null when the service could not be asked. */
+  /** Null when the service gave no answer about the key. */
   readonly valid: boolean | null;
   readonly available_credits: number | null;
 }
@@ -43,7 +43,7 @@ const members: readonly (keyof AuthStatus)[] = [
 const help: CommandHelp = {
   examples: ['leadpipe auth status', 'leadpipe auth status --profile work -f json | jq .valid'],
   output: [
-    'one object; valid is null when the service could not be asked:',
+    'one object; valid is null when the key could not be checked:',
     '{"profile":"default","base_url":"https://…","key_from":"keychain",',
     ' "key":"…9f3c","valid":true,',
     ' "available_credits":1200}',
@@ -53,9 +53,9 @@ const help: CommandHelp = {
 
 export function createAuthStatusCommand(context: Context): Command {
   const command = new Command('status')
-    .summary('which key is used, and whether it is valid')
+    .summary('show which key is used and whether it is valid')
     .description(
-      'Prints the profile, its address, where the key is from, the key masked, and whether the service takes it.',
+      'Prints the profile, its address, where the key comes from, the masked key, and whether the service accepts it.',
     );
   return addHelp(addServiceOptions(addRecordOptions(command)), help).action((options: StatusOptions) =>
     runAuthStatus(context, options),

@@ -18,8 +18,8 @@ const help: CommandHelp = {
 export function createAuthSwitchCommand(context: Context): Command {
   const command = new Command('switch')
     .summary('use another profile from now on')
-    .description('Makes a profile the one that is used where --profile and LEADPIPE_PROFILE name none.')
-    .argument('<profile>', 'one of `leadpipe auth list`');
+    .description('Chooses the profile that is used when neither --profile nor LEADPIPE_PROFILE names one.')
+    .argument('<profile>', 'the name of a profile; `leadpipe auth list` lists them');
   return addHelp(addReportOptions(command), help).action((profile: string, options: ReportOptions) =>
     runAuthSwitch(context, profile, options),
   );
@@ -32,12 +32,13 @@ async function runAuthSwitch(context: Context, profile: string, options: ReportO
   if (profile !== defaultProfile && !known.includes(profile)) {
     throw new UsageError(
       `there is no profile "${profile}"`,
-      `${known.length === 0 ? '' : `The profiles are ${known.join(', ')}. `}Make it: leadpipe auth login --profile ${profile}`,
+      `${known.length === 0 ? '' : `The profiles are ${known.join(', ')}. `}Create it: leadpipe auth login --profile ${profile}`,
     );
   }
   await switchProfile(context, profile);
   const notes = createNotes(context, options);
-  notes.say(`The profile in use is "${profile}" from now on.`);
+  notes.say(`The profile in use is now "${profile}".`);
   const { LEADPIPE_PROFILE } = context.env;
-  if (LEADPIPE_PROFILE) notes.warn(`LEADPIPE_PROFILE is set, and "${LEADPIPE_PROFILE}" is used before it`);
+  if (LEADPIPE_PROFILE)
+    notes.warn(`LEADPIPE_PROFILE is set, so the profile "${LEADPIPE_PROFILE}" is still used`);
 }

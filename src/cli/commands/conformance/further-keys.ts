@@ -11,16 +11,15 @@ export async function readFurtherKeys(file: string): Promise<FurtherKeys> {
   const wrong = (why: string): UsageError =>
     new UsageError(
       `--keys: ${file} ${why}`,
-      `It takes {"other":"…"}, with ${Object.keys(furtherKeys).join(', ')}.`,
+      `Write it as a JSON object, for example {"other":"…"}. The names are ${Object.keys(furtherKeys).join(', ')}.`,
     );
   const value = toJson(await readNamedFile(file, '--keys'));
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrong('is not a JSON object');
   for (const [name, key] of Object.entries(value)) {
-    if (!Object.hasOwn(furtherKeys, name))
-      throw wrong(`has an unknown name of a key: ${JSON.stringify(name)}`);
+    if (!Object.hasOwn(furtherKeys, name)) throw wrong(`has an unknown name: ${JSON.stringify(name)}`);
     if (typeof key !== 'string' || flawOfKey(key) !== undefined) {
-      throw wrong(`has something under ${JSON.stringify(name)} that is not an API key`);
+      throw wrong(`has a value for ${JSON.stringify(name)} that is not an API key`);
     }
   }
   return value;
