@@ -55,19 +55,19 @@ export type { Fault } from './transport/policy.ts';
 
 declare const LEADPIPE_VERSION: string;
 
-/** Of one call. */
+/** Options of one call. */
 export interface CallOptions {
   /** Stops this request. A paid one that was sent is `charged: 'maybe'` then. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Of one call that can cost credits. */
+/** Options of one call that can cost credits. */
 export interface PurchaseOptions extends CallOptions {
   /** The key of this purchase: the service charges a key once. A new one each time when not given. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** An extraction with its items as the service wrote them; none when it says that it has no `success`. */
+/** An extraction with its items as the service wrote them; no items when `success` is false. */
 export interface Extraction extends Answer<Success> {
   readonly items: readonly JsonText[];
 }
@@ -233,7 +233,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** A schema of a program can hold what JSON has not: it is sent, and so checked, as JSON. Throws UsageError. */
+/** A program's schema may hold values that JSON doesn't have: it is checked as it is sent, as JSON. Throws UsageError. */
 function toJsonValue(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value) ?? 'null');

@@ -79,23 +79,23 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'conformance',
-    summary: 'check a service against the interface, a row per rule',
+    summary: 'check whether a service follows the interface',
     load: async (context) => (await import('./commands/conformance.ts')).createConformanceCommand(context),
   },
   {
     name: 'serve',
-    summary: 'the local service, on 127.0.0.1, for any client',
+    summary: 'run the local service (offline and free) for any client',
     load: async (context) => (await import('./commands/serve.ts')).createServeCommand(context),
   },
   {
     name: 'completion',
-    summary: 'a script that completes leadpipe in bash, zsh or fish',
+    summary: 'print a script that lets bash, zsh or fish complete leadpipe',
     load: async (context) =>
       (await import('./commands/completion.ts')).createCompletionCommand(context, createProgram),
   },
   {
     name: 'man',
-    summary: 'the manual page',
+    summary: 'print the manual page',
     load: async (context) =>
       (await import('./commands/man.ts')).createManCommand(context, createWholeProgram),
   },

@@ -14,7 +14,7 @@ export const furtherKeys = {
 export type KeyName = 'main' | keyof typeof furtherKeys;
 export type Keys = Readonly<{ main: string } & Partial<Record<KeyName, string>>>;
 
-/** A request as it goes out. What is not said is as the document wants it. */
+/** A request as it goes out. What is left out is as the interface wants it. */
 export interface Request {
   readonly endpoint: EndpointName;
   readonly query?: Readonly<Record<string, string>>;

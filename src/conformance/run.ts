@@ -53,7 +53,7 @@ export async function* runRows(rows: readonly Row[], options: ConformanceOptions
   }
 }
 
-/** Whether there is anybody to check, before hundreds of rows fail. */
+/** Asks once before all rows: without a service that answers and takes the key, hundreds of rows would fail. */
 async function greet(service: TestedService): Promise<void> {
   try {
     const { status } = await service.send({ endpoint: 'balance' });
@@ -119,7 +119,7 @@ async function judge(
 /** What is not enabled here, or has no room now, says nothing about the rule. */
 function unavailable(answer: Answer, { expect }: Row): Judgement | undefined {
   if (expect.status.includes(answer.status)) return undefined;
-  // Without the envelope it is not the service that speaks.
+  // An answer without the error envelope may come from a proxy, not from the service.
   if (envelope(answer.json, '$').length > 0) return undefined;
   const type = documentedType(answer);
   if (answer.status === 503 && (type === undefined || type === 'service_unavailable')) {

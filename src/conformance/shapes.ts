@@ -12,7 +12,7 @@ export function quoted(value: unknown): string {
   return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
 }
 
-/** At least so many characters, where there are as many: a service may nest more levels than there is stack for. */
+/** The first `length` characters of a value as JSON, or a few more. A service may nest deeper than JSON.stringify can go. */
 function beginning(value: unknown, length: number): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const isList = Array.isArray(value);

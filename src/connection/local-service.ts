@@ -18,7 +18,7 @@ import {
 export interface LocalOptions {
   /** Shares no state with other runs, and leaves none. */
   readonly alone?: true;
-  /** 0 takes any free one. */
+  /** 0 means any free port. */
   readonly port: number;
   readonly catalogFile?: string;
   readonly scenarioFile?: string;

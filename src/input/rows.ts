@@ -86,7 +86,8 @@ function toName(cell: string): string {
 type ToRow = (line: string) => { readonly record: JsonText } | { readonly flaw: string };
 
 const toJsonRow: ToRow = (line) => {
-  if (line.length > longestRow) return { flaw: 'is too long' };
+  if (line.length > longestRow)
+    return { flaw: `has ${line.length} characters: at most ${longestRow} are allowed` };
   if (!isJson(line)) return { flaw: 'is not valid JSON' };
   return kindOf(line) === 'object' ? { record: line.trim() } : { flaw: 'is not a JSON object' };
 };

@@ -15,6 +15,7 @@ export function checkKey(key: string, source: string): string {
 
 /** Pure: what is wrong with a key; undefined for one that a header can carry, and that can be masked, in JSON too. */
 export function flawOfKey(key: string): string | undefined {
+  if (key === '') return 'is empty';
   if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(key)) {
     return `contains white space, " or \\, or a character that can't be in an HTTP header`;
   }

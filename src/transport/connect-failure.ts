@@ -29,5 +29,5 @@ export class ProxyRefusal extends ConnectFailure {
   }
 }
 
-/** Codes of a connection whose other end does not speak TLS, or none that we speak. */
+/** Error codes of a connection whose other end does not use TLS, or no version of it that we support. */
 export const notTls = /^(?:EPROTO$|ERR_SSL_)/;

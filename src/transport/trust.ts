@@ -16,7 +16,7 @@ export async function trustAlso(
   });
 }
 
-/** The bundled authorities and those of NODE_EXTRA_CA_CERTS: naming any switches these off. */
+/** The bundled authorities and those of NODE_EXTRA_CA_CERTS: Node uses these only while no other is named. */
 async function usualAuthorities(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly string[]> {

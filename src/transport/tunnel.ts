@@ -66,7 +66,7 @@ function askFor(
   });
 }
 
-/** A status of the 500s is about the way behind the proxy, and can be another one soon. */
+/** A 5xx status is about the way from the proxy to the service, which may work again soon. */
 function toFailure(status: number, authority: string, proxy: HttpProxy): ConnectFailure {
   const message = `the proxy ${proxy.name} answered CONNECT ${authority} with ${status}`;
   // tinyproxy has 407 for missing credentials and 401 for wrong ones.

@@ -150,7 +150,7 @@ describe('a stored key', () => {
     const way = other_(other.url, service.url.replace('127.0.0.1', 'localhost'));
     const result = await run(['balance', ...way.args], { env: { ...env, ...way.env } });
     expect(result).toMatchObject({ code: 78, stdout: '' });
-    expect(result.stderr).toContain(`stored for ${service.url}`);
+    expect(result.stderr).toContain(`only for ${service.url}`);
     expect(other.requests).toHaveLength(requests);
   });
 
@@ -180,7 +180,7 @@ describe('a stored key', () => {
   it('is forgotten by logout, once', async () => {
     const env = withFile();
     await login(env);
-    expect((await run(['auth', 'logout'], { env })).stderr).toContain('Forgot the key');
+    expect((await run(['auth', 'logout'], { env })).stderr).toContain('Removed the key');
     expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
     expect(await run(['auth', 'logout'], { env })).toMatchObject({ code: 0 });
     expect((await run(['balance'], { env })).code).toBe(78);
@@ -234,7 +234,7 @@ it('a key of a profile that the settings have lost can be forgotten', async () =
   const env = withFile();
   await login(env, key, '--profile', 'work');
   writeFileSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{}');
-  expect((await run(['auth', 'logout', '--profile', 'work'], { env })).stderr).toContain('Forgot the key');
+  expect((await run(['auth', 'logout', '--profile', 'work'], { env })).stderr).toContain('Removed the key');
   expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
 });
 

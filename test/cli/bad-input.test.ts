@@ -237,19 +237,19 @@ const addresses: readonly [
   args: readonly string[],
   says: string,
 ][] = [
-  ['no address', {}, [], 'the address of the service is missing'],
+  ['no address', {}, [], 'the address and the API key are missing'],
   ['no key', { LEADPIPE_BASE_URL: 'https://a.example' }, [], 'no API key for https://a.example'],
   [
     'a key with a line break inside',
     { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'a\nb' },
     [],
-    'no header can carry',
+    "can't be in an HTTP header",
   ],
   [
     'a key that JSON writes differently',
     { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'lp_"key"_0123' },
     [],
-    'no header can carry',
+    "can't be in an HTTP header",
   ],
   [
     'a key that is found in ordinary text',
@@ -291,7 +291,7 @@ const addresses: readonly [
     'a query',
     { LEADPIPE_BASE_URL: 'https://a.example?key=1', LEADPIPE_API_KEY: 'k' },
     [],
-    'a query or a fragment',
+    'more text after a ? or #',
   ],
   ['no URL', { LEADPIPE_BASE_URL: 'a.example', LEADPIPE_API_KEY: 'k' }, [], 'not a URL'],
   ['an unknown profile', { LEADPIPE_API_KEY: 'k' }, ['--profile', 'work'], 'there is no profile "work"'],

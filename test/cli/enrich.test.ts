@@ -46,7 +46,11 @@ describe('enrich: bad input', () => {
     ],
     ['invalid JSON', ['x', '--schema', file('{"type":')], ['is not valid JSON']],
     ['an empty file', ['x', '--schema', file('')], ['is not valid JSON']],
-    ['a root that is a list', ['x', '--schema', file([])], ['not an object schema']],
+    [
+      'a root that is a list',
+      ['x', '--schema', file([])],
+      ['the root of the schema must have "type": "object"'],
+    ],
     ['no properties', ['x', '--schema', file({ type: 'object' })], ['no properties']],
     [
       '201 properties',
@@ -56,12 +60,12 @@ describe('enrich: bad input', () => {
     [
       'over 256 KiB',
       ['x', '--schema', file({ type: 'object', properties: { a: { description: 'x'.repeat(262_144) } } })],
-      ['it takes up to 262144 bytes'],
+      ['at most 262144 are allowed'],
     ],
     [
       'invalid JSON Schema',
       ['x', '--schema', file({ type: 'object', properties: { a: { type: 'int' } } })],
-      ['not valid JSON Schema at /properties/a/type'],
+      ['not valid JSON Schema: "properties/a/type" must be'],
     ],
   ];
   it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
@@ -87,7 +91,7 @@ describe('enrich: bad input', () => {
     const schema = file({ type: 'object', properties: { a: { $ref: `${server.url}/schema.json` } } });
     const { code, stderr } = await run(['enrich', 'x', '--schema', schema], { env: pointedAt(server.url) });
     expect(code).toBe(2);
-    expect(stderr).toContain('Nothing is fetched');
+    expect(stderr).toContain('fetches no other schemas');
     expect(server.connections()).toBe(0);
   });
 

@@ -103,7 +103,7 @@ describe('requests', () => {
       (one) => one.search({ ...search, limits: 3 } as never),
       'unknown input "limits": did you mean limit?',
     ],
-    ['no request', (one) => one.search(undefined as never), 'no input is given'],
+    ['no request', (one) => one.search(undefined as never), 'the inputs must be an object'],
     ['an unknown option', (one) => one.search(search, { key: 'x' } as never), 'unknown option "key"'],
     ['no entity type', (one) => one.search({ objective: 'x' } as never), 'unknown entity type "undefined"'],
     [
@@ -160,15 +160,11 @@ describe('requests', () => {
       (one) => one.extract({ type: 'web2list', target: 'https://a.example' }),
       'web2list needs instruction',
     ],
-    [
-      'no schema',
-      (one) => one.enrich({ entity_context: 'x' } as never),
-      'the root of the schema is not an object',
-    ],
+    ['no schema', (one) => one.enrich({ entity_context: 'x' } as never), 'the root of the schema must have'],
     [
       'a schema without an end',
       (one) => one.enrich({ entity_context: 'x', enrich_fields: cyclic }),
-      'is not JSON',
+      "can't be written as JSON",
     ],
     [
       'a schema that is not JSON Schema',
@@ -186,9 +182,9 @@ describe('requests', () => {
   });
 
   it.each<[string, object, string]>([
-    ['plain http elsewhere', { baseUrl: 'http://leads.example' }, 'the address from baseUrl is refused'],
+    ['plain http elsewhere', { baseUrl: 'http://leads.example' }, "the address from baseUrl can't be used"],
     ['user-info', { baseUrl: 'https://me:secret@leads.example' }, 'user name or password'],
-    ['no key', { apiKey: undefined }, 'the key in apiKey'],
+    ['no key', { apiKey: undefined }, 'the API key from apiKey is empty'],
     ['a short key', { apiKey: 'short' }, 'has 5 characters'],
     ['an unknown option', { timeout: 3 }, 'unknown option "timeout": did you mean timeouts?'],
     ['an unknown time limit', { timeouts: { header: 1 } }, 'unknown timeout "header": did you mean headers?'],

@@ -46,7 +46,7 @@ const values: readonly [SettingName, given: string, value: string | number | 're
 
 describe('the value of a setting', () => {
   it.each(values)('%s %j is %j', (name, given, value) => {
-    if (value === 'refused') expect(() => toSettingValue(name, given)).toThrow(/takes|refused/);
+    if (value === 'refused') expect(() => toSettingValue(name, given)).toThrow(/takes|can't be used/);
     else expect(toSettingValue(name, given)).toBe(value);
   });
 

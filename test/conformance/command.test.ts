@@ -102,7 +102,7 @@ describe('leadpipe conformance', () => {
     const env = pointedAt('http://127.0.0.1:9', key);
     const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env });
     expect(result.code).toBe(76);
-    expect(result.stderr).toMatch(/^warning: this spends credits: about \d+ paid requests/);
+    expect(result.stderr).toMatch(/^warning: this spends credits: about \d+ requests/);
     expect(result.stderr).toContain('contact/type-missing');
     expect(result.stderr).toMatch(/\n22 rows: \d+ passed, \d+ failed, 0 skipped\n/);
     expect(result.stdout + result.stderr).not.toContain(key);
@@ -142,11 +142,11 @@ describe('leadpipe conformance', () => {
   });
 
   const wrong: readonly [name: string, args: () => string[], code: number, says: string, env?: object][] = [
-    ['no address', () => [], 78, 'the address of the service is missing'],
+    ['no address', () => [], 78, 'the address and the API key are missing'],
     ['an address that is not https', () => ['http://example.com'], 78, 'it uses http, not https'],
     ['no key', () => [agreeing.url], 78, 'no API key'],
     ['two addresses', () => [agreeing.url, '--local'], 2, 'the address is given twice'],
-    ['an unknown section', () => ['--local', '--only', 'nothing'], 2, 'there is no row nothing'],
+    ['an unknown section', () => ['--local', '--only', 'nothing'], 2, 'there is no section nothing'],
     ['no such file of keys', () => ['--local', '--keys', 'nowhere.json'], 2, 'there is no such file'],
     [
       'a file of keys that is not JSON',
@@ -158,13 +158,13 @@ describe('leadpipe conformance', () => {
       'a key of an unknown name',
       () => ['--local', '--keys', keysFile('name.json', '{"second":"secret-2"}')],
       2,
-      'an unknown name of a key: "second"',
+      'an unknown name: "second"',
     ],
     [
       'a key that no header can carry',
       () => ['--local', '--keys', keysFile('space.json', '{"other":"secret 2"}')],
       2,
-      'something under "other" that is not an API key',
+      'a value for "other" that is not an API key',
     ],
     [
       'nobody there',

@@ -268,7 +268,7 @@ it.each([
   [['--input', 'list.txt', '-o', 'list.txt'], 'the same file'],
   [['--input', 'list.txt', '-o', 'a.jsonl', '--errors', 'a.jsonl'], 'the same file'],
   [['--input', 'list.txt', '--errors', './list.txt'], 'the same file'],
-  [['--input', 'array.json'], 'an array of JSON'],
+  [['--input', 'array.json'], 'is a JSON array'],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'x', 'Ada'], 'not given beside it'],
   [[], 'missing required argument'],
@@ -277,7 +277,7 @@ it.each([
   [['--input', 'nowhere'], 'there is no such file'],
   [['--input', 'list.txt', '--shard', '5/4'], '--shard takes'],
   [['--input', 'list.txt', '--shard', 'auto'], 'JOB_COMPLETION_INDEX'],
-  [['--input', 'list.txt', '--template', '{a'], 'never closed'],
+  [['--input', 'list.txt', '--template', '{a'], 'unmatched brace'],
   [['--input', 'list.txt', '--template', 'a'], 'uses no column or field'],
   [['--input', 'list.txt', '--concurrency', '0'], '--concurrency is 0'],
 ])('%j is refused before anything is sent', async (args, message) => {

@@ -55,7 +55,10 @@ describe('deep search', () => {
     const answer = await json(service, '/v1/deep-search', {
       query: 'Which seed fintech companies are in Berlin?',
     });
-    expect(answer).toMatchObject({ success: true, answer: { Result: expect.stringMatching(/^2 leads/) } });
+    expect(answer).toMatchObject({
+      success: true,
+      answer: { Result: expect.stringMatching(/^Found in the catalogue: 2 leads/) },
+    });
   });
 
   it('says in the words of the document that it knows nothing', async () => {

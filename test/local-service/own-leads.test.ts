@@ -166,7 +166,7 @@ describe('leads without a type', () => {
       });
       expect(await (await service.post('/v1/deep-search', { query })).json()).toMatchObject({
         success: true,
-        answer: { Result: expect.stringMatching(/^2 leads of the catalogue fit/) },
+        answer: { Result: expect.stringMatching(/^Found in the catalogue: 2 leads/) },
       });
     },
   );

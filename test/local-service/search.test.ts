@@ -220,7 +220,7 @@ describe("the user's own catalogue", () => {
     ['a.csv', 'title\nA\n', /a\.csv:2: the file has no column "name"/],
     ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: the name is empty/],
     ['a.csv', 'name\n"A\n', /a\.csv:\d+: .*quote/i],
-    ['a.txt', 'A', /neither \.jsonl, \.ndjson nor \.csv/],
+    ['a.txt', 'A', /must end in \.jsonl, \.ndjson or \.csv/],
   ])('%s %j is refused, with the line', async (name, content, message) => {
     await expect(serve(name, content)).rejects.toThrow(message);
     await expect(serve(name, content)).rejects.toBeInstanceOf(CatalogueError);

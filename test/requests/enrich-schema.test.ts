@@ -86,14 +86,18 @@ describe('limits', () => {
   it.each(within)('%s: taken as it is', (_, schema) => expect(checkSchemaLimits(schema)).toBe(schema));
 
   const beyond: readonly [name: string, schema: unknown, says: string][] = [
-    ['a list', [], 'the root of the schema is not an object schema'],
-    ['null', null, 'not an object schema'],
-    ['a text', 'x', 'not an object schema'],
-    ['true', true, 'not an object schema'],
-    ['no type', { properties: { a: text } }, 'it takes "type": "object"'],
-    ['another type', { type: 'array', properties: { a: text } }, 'not an object schema'],
-    ['a type of several', { type: ['object', 'null'], properties: { a: text } }, 'not an object schema'],
-    ['no properties', { type: 'object' }, 'no properties: its root takes at least one'],
+    ['a list', [], 'the root of the schema must have "type": "object"'],
+    ['null', null, 'must have "type": "object"'],
+    ['a text', 'x', 'must have "type": "object"'],
+    ['true', true, 'must have "type": "object"'],
+    ['no type', { properties: { a: text } }, 'must have "type": "object"'],
+    ['another type', { type: 'array', properties: { a: text } }, 'must have "type": "object"'],
+    [
+      'a type of several',
+      { type: ['object', 'null'], properties: { a: text } },
+      'must have "type": "object"',
+    ],
+    ['no properties', { type: 'object' }, 'no properties: its root needs at least one'],
     ['empty properties', object({}), 'no properties'],
     ['properties in a list', { type: 'object', properties: ['a'] }, 'no properties'],
     ['13 levels of objects', nested(13), 'has 13 levels of nesting: at most 12 are allowed'],

@@ -175,7 +175,7 @@ function toFailure(failures: readonly RowResult[], total: number): LeadpipeError
     `the service breaks the interface in ${failures.length} of ${total} rows: ${named.join(', ')}${more}`,
     {
       type: 'interface',
-      hint: `To see the first one in detail: leadpipe conformance … --only ${named[0]} --verbose`,
+      hint: `To see the requests of the first one: leadpipe conformance … --only ${named[0]} --verbose`,
       retryable: false,
     },
   );

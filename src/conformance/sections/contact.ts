@@ -25,7 +25,7 @@ const astral = '🙂';
 export const contactRows: readonly Row[] = [
   row(
     'body',
-    'the answer is a contact_search_result and has only the fields of one',
+    'the answer is a contact_search_result without other fields',
     bodyLike('a contact_search_result', contactResult),
   ),
   row(

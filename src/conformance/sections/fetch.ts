@@ -32,7 +32,7 @@ function row(
 const plain: Step = (service) => service.once('plain page', ofTask({}));
 const whole: Step = (service) => service.once('whole page', ofTask({ pts: '0', num: String(fetchNum.max) }));
 
-/** As many pages as the task has leads at most: a page may be as short as one. */
+/** The task has at most 7 leads, and a page may have only one. */
 const mostPages = 7;
 
 /** The page after the last one; that one again, where everything was read. */

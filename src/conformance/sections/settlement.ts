@@ -151,7 +151,7 @@ export const settlementRows: readonly Row[] = [
   ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map(duplicate),
   {
     id: 'settlement/contact',
-    rule: 'a contact result is sent only after it was charged',
+    rule: 'a contact result is sent only after its billing is settled',
     costs: true,
     before: [post('contactSearch'), { endpoint: 'balance' }],
     request: steady,

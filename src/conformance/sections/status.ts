@@ -12,7 +12,7 @@ const ended = ofFinishedTask('status');
 export const statusRows: readonly Row[] = [
   {
     id: 'status/body',
-    rule: 'a new task already has status, ready_count, verified_count and stop_reason',
+    rule: 'the status of a new task has status, ready_count, verified_count and stop_reason',
     costs: true,
     before: [post('createTask', { body: companies({ limit: 3 }) })],
     request: ofCreatedTask('status'),
@@ -20,7 +20,7 @@ export const statusRows: readonly Row[] = [
   },
   {
     id: 'status/body-when-ended',
-    rule: 'an ended task still has status, ready_count, verified_count and stop_reason',
+    rule: 'the status of an ended task has status, ready_count, verified_count and stop_reason',
     costs: true,
     request: ended,
     expect: bodyLike('a task status', taskStatus),

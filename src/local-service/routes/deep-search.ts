@@ -57,24 +57,24 @@ const typeHints: readonly (readonly [RegExp, EntityType])[] = [
   [/\b(compan(y|ies)|startups?|firms?|businesses)\b/i, 'company'],
 ];
 
-/** Leads that are counted; of more, nobody needs the number. */
+/** Counting stops here: nobody needs the exact number of more leads. */
 const mostCounted = 5000;
 
 /** How many fit, and the first of them. */
 async function aboutMany(catalogue: Catalogue, query: string): Promise<Findings | undefined> {
   const wanted = typeHints.find(([hint]) => hint.test(query))?.[1];
   const all = await firstOf((await catalogue.search(wanted, query)).matches, mostCounted);
-  // Without a word that says so: companies where there are any, else the kind of the best match.
+  // If no word names a type: companies, if there are any, otherwise the type of the best match.
   const type =
     wanted ?? (all.some(({ lead }) => lead.entityType === 'company') ? 'company' : all[0]?.lead.entityType);
   const matches = all.filter(({ lead }) => lead.entityType === type || lead.entityType === null);
   const [best] = matches;
   if (best === undefined) return undefined;
   const first = matches.slice(0, 5).map(({ lead }) => lead);
-  const more = all.length === mostCounted ? 'At least ' : '';
-  const count = matches.length === 1 ? 'One lead' : `${more}${matches.length} leads`;
+  const more = all.length === mostCounted ? 'at least ' : '';
+  const count = matches.length === 1 ? '1 lead' : `${more}${matches.length} leads`;
   return {
-    Result: `${count} in the catalogue matched (${best.reason}). ${first.map(describe).join(' ')}`,
+    Result: `Found in the catalogue: ${count} (${best.reason}). ${first.map(describe).join(' ')}`,
     Citations: first.map(referenceOf).filter((link) => link !== ''),
   };
 }
