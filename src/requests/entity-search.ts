@@ -69,7 +69,7 @@ export function checkBody(request: EntitySearchRequest | CreateTaskRequest, name
   const size = Buffer.byteLength(JSON.stringify(request));
   if (size > max) {
     throw new UsageError(
-      `the request body has ${size} ${unit}: it takes up to ${max} ${unit}`,
+      `the request body has ${size} ${unit}: at most ${max} are allowed`,
       `Shorten ${names.dedup_custom_leads}, which is most of it.`,
     );
   }

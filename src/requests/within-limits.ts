@@ -15,14 +15,14 @@ type Range = Pick<Limit, 'min' | 'max'> & { readonly unit: Limit['unit'] | 'numb
 /** Checks a text against its limit; returns it as it will be sent (trimmed where the limit says so). */
 export function checkText(limit: Limit, name: string, text: string): string {
   // From a program, which may not know of types.
-  if (typeof text !== 'string') throw new UsageError(`${name} is no text: it takes ${rangeOf(limit)}`);
+  if (typeof text !== 'string') throw new UsageError(`${name} must be a text`);
   const sent = limit.trimmed ? text.trim() : text;
   const size = limit.unit === 'bytes' ? Buffer.byteLength(sent) : [...sent].length;
   if (size < limit.min) {
-    throw new UsageError(`${name} is empty: it takes ${rangeOf(limit)}`);
+    throw new UsageError(`${name} is empty${isOpen(limit) ? '' : `: it must have ${rangeOf(limit)}`}`);
   }
   if (size > limit.max) {
-    throw new UsageError(`${name} has ${size} ${limit.unit}: it takes ${rangeOf(limit)}`);
+    throw new UsageError(`${name} has ${size} ${limit.unit}: at most ${limit.max} are allowed`);
   }
   return sent;
 }
@@ -31,9 +31,9 @@ export function checkText(limit: Limit, name: string, text: string): string {
 export function checkNumber(limit: Range, name: string, given: string | number): number {
   const text = typeof given === 'object' ? 'an object' : String(given);
   const value = /^-?\d{1,17}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  if (Number.isNaN(value)) throw new UsageError(`${name} takes ${rangeOf(limit)}, not "${clip(text)}"`);
+  if (Number.isNaN(value)) throw new UsageError(`${name} must be ${rangeOf(limit)}, not "${clip(text)}"`);
   if (value < limit.min || value > limit.max) {
-    throw new UsageError(`${name} is ${value}: it takes ${rangeOf(limit)}`);
+    throw new UsageError(`${name} is ${value}: it must be ${rangeOf(limit)}`);
   }
   return value;
 }
@@ -41,10 +41,10 @@ export function checkNumber(limit: Range, name: string, given: string | number):
 /** Checks the number of items of a list. */
 export function checkList(limit: Limit, name: string, items: readonly string[]): string[] {
   if (!Array.isArray(items) || items.some((item) => typeof item !== 'string')) {
-    throw new UsageError(`${name} is no list of texts: it takes up to ${limit.max} items`);
+    throw new UsageError(`${name} must be a list of texts`);
   }
   if (items.length > limit.max) {
-    throw new UsageError(`${name} has ${items.length} items: it takes up to ${limit.max} items`);
+    throw new UsageError(`${name} has ${items.length} items: at most ${limit.max} are allowed`);
   }
   return [...items];
 }
@@ -53,16 +53,22 @@ export function checkList(limit: Limit, name: string, items: readonly string[]):
 export function checkIdempotencyKey(key: string, { idempotency_key: name }: InputNames): string {
   checkText(limits.idempotencyKey, name, key);
   if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) {
-    throw new UsageError(`${name} takes visible ASCII characters, which is what a header can carry`);
+    throw new UsageError(
+      `${name} must have visible ASCII characters only, because it is sent in an HTTP header`,
+    );
   }
   return key;
 }
 
 /** In words. A position is a number to people, and a limit that nobody reaches is none. */
-function rangeOf({ min, max, unit }: Range): string {
-  const isOpen = max === Number.MAX_SAFE_INTEGER;
-  if (unit === 'number' || unit === 'position' || (isOpen && unit === 'credits')) {
-    return `a whole number from ${min}${isOpen ? '' : ` to ${max}`}`;
-  }
-  return isOpen ? 'a text' : `${min} to ${max} ${unit}`;
+function rangeOf(range: Range): string {
+  const { min, max, unit } = range;
+  if (isOpen(range)) return `a whole number, at least ${min}`;
+  return unit === 'number' || unit === 'position'
+    ? `a whole number from ${min} to ${max}`
+    : `${min} to ${max} ${unit}`;
+}
+
+function isOpen({ max }: Range): boolean {
+  return max === Number.MAX_SAFE_INTEGER;
 }

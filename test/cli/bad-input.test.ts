@@ -43,12 +43,12 @@ const cases: readonly [
   [
     'an objective over the limit',
     () => ['search', 'company', 'x'.repeat(4001)],
-    ['4001 bytes', '1 to 4000 bytes'],
+    ['4001 bytes: at most 4000 are allowed'],
   ],
   [
     'an objective counted in bytes',
     () => ['search', 'company', '日'.repeat(1334)],
-    ['4002 bytes', '1 to 4000 bytes'],
+    ['4002 bytes: at most 4000 are allowed'],
   ],
   ['an empty objective from stdin', () => ['search', 'company', '-'], ['the objective is empty'], ' \n'],
   [
@@ -95,7 +95,7 @@ const cases: readonly [
   [
     '21 enrich fields',
     () => [...company, '--enrich-fields', list(21)],
-    ['--enrich-fields has 21 items', 'up to 20 items'],
+    ['--enrich-fields has 21 items', 'at most 20 are allowed'],
   ],
   [
     '21 enrich fields in parts',
@@ -105,12 +105,12 @@ const cases: readonly [
   [
     '101 earlier searches',
     () => [...company, '--dedup-service-leads', list(101)],
-    ['101 items', 'up to 100 items'],
+    ['101 items', 'at most 100 are allowed'],
   ],
   [
     '1001 names',
     () => [...company, '--dedup-custom-leads', `@${file('many.txt')}`],
-    ['1001 items', 'up to 1000 items'],
+    ['1001 items', 'at most 1000 are allowed'],
   ],
   [
     'names from no file',
@@ -140,7 +140,7 @@ const cases: readonly [
   [
     'an idempotency key of 129 characters',
     () => [...company, '--idempotency-key', 'k'.repeat(129)],
-    ['129 characters', '1 to 128 characters'],
+    ['129 characters: at most 128 are allowed'],
   ],
   [
     'an empty idempotency key',

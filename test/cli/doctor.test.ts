@@ -152,7 +152,7 @@ describe('doctor', () => {
 
   it.each([
     ['nothing', {}, 'address', 'auth login'],
-    ['a refused address', { LEADPIPE_BASE_URL: 'http://leads.example' }, 'address', 'Plain http'],
+    ['a refused address', { LEADPIPE_BASE_URL: 'http://leads.example' }, 'address', 'http is allowed only'],
     ['no key', { LEADPIPE_BASE_URL: 'https://localhost:1' }, 'key', 'auth login'],
     [
       'a proxy that is none',

@@ -31,7 +31,7 @@ describe('enrich: bad input', () => {
     ['an empty context', ['', ...city], ['the entity context is empty', '1 to 16384 bytes']],
     ['white space', [' \n', ...city], ['the entity context is empty']],
     ['nothing from stdin', city, ['the entity context is empty'], ''],
-    ['16385 bytes', ['x'.repeat(16_385), ...city], ['16385 bytes', '1 to 16384 bytes']],
+    ['16385 bytes', ['x'.repeat(16_385), ...city], ['16385 bytes: at most 16384 are allowed']],
     ['16386 bytes in 8193 characters', ['é'.repeat(8193), ...city], ['16386 bytes']],
     ['16385 bytes from stdin', ['-', ...city], ['16385 bytes'], 'x'.repeat(16_385)],
     ['a context from no file', ['@nowhere.txt', ...city], ['cannot read nowhere.txt']],

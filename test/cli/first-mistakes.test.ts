@@ -94,10 +94,10 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     upgrade: 'npm install --global leadpipe@latest',
   }).map(([typed, meant]): (typeof mistakes)[number] => [[typed, 'x'], [`did you mean ${meant}?`]]),
   [['frobnicate'], ['unknown command "frobnicate"\n']],
-  [['task', 'fetch', 'ls_1', '--pts', '-1'], ['--pts is -1: it takes a whole number from 0\n']],
-  [['serve', '--port', '70000'], ['--port is 70000: it takes a whole number from 0 to 65535\n']],
-  [['balance', '--require', 'x'], ['--require takes a whole number from 0, not "x"\n']],
-  [['task', 'status', ''], ['the leads_search_id is empty: it takes a text\n']],
+  [['task', 'fetch', 'ls_1', '--pts', '-1'], ['--pts is -1: it must be a whole number, at least 0\n']],
+  [['serve', '--port', '70000'], ['--port is 70000: it must be a whole number from 0 to 65535\n']],
+  [['balance', '--require', 'x'], ['--require must be a whole number, at least 0, not "x"\n']],
+  [['task', 'status', ''], ['the leads_search_id is empty\n']],
   // The same end, whichever command is asked about an operation that there is not.
   ...['history show', 'history resume', 'task resume', 'search --continue'].map(
     (command): (typeof mistakes)[number] => [

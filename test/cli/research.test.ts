@@ -18,7 +18,7 @@ describe('research: bad input', () => {
     ['an empty query', [''], ['the query is empty', '1 to 4000 characters']],
     ['white space', [' \n '], ['the query is empty']],
     ['white space from stdin', ['-'], ['the query is empty'], '\n'],
-    ['4001 characters', ['x'.repeat(4001)], ['4001 characters', '1 to 4000 characters']],
+    ['4001 characters', ['x'.repeat(4001)], ['4001 characters: at most 4000 are allowed']],
     ['4001 astral characters', ['🦊'.repeat(4001)], ['4001 characters']],
     ['4001 characters from stdin', ['-'], ['4001 characters'], 'é'.repeat(4001)],
     ['no file', ['@nowhere.txt'], ['cannot read nowhere.txt']],

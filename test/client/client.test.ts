@@ -109,24 +109,28 @@ describe('requests', () => {
     [
       'an objective that is no text',
       (one) => one.search({ ...search, objective: 7 } as never),
-      'objective is no text',
+      'objective must be a text',
     ],
     ['an empty objective', (one) => one.search({ ...search, objective: '  ' }), 'objective is empty'],
-    ['a limit over it', (one) => one.search({ ...search, limit: 1001 }), 'limit is 1001: it takes 1 to 1000'],
+    [
+      'a limit over it',
+      (one) => one.search({ ...search, limit: 1001 }),
+      'limit is 1001: it must be 1 to 1000',
+    ],
     [
       'a limit that is no number',
       (one) => one.search({ ...search, limit: {} as never }),
-      'limit takes 1 to 1000',
+      'limit must be 1 to 1000',
     ],
     [
       'half a lead',
       (one) => one.search({ ...search, limit: 1.5 }),
-      'limit takes 1 to 1000 entities, not "1.5"',
+      'limit must be 1 to 1000 entities, not "1.5"',
     ],
     [
       'a list that is none',
       (one) => one.search({ ...search, enrich_fields: 'a' as never }),
-      'enrich_fields is no list',
+      'enrich_fields must be a list of texts',
     ],
     [
       'too long a list',
@@ -141,13 +145,13 @@ describe('requests', () => {
     [
       'a bad key',
       (one) => one.contactSearch(lookUp, { idempotencyKey: 'ü' }),
-      'idempotencyKey takes visible ASCII',
+      'idempotencyKey must have visible ASCII',
     ],
-    ['a query that is none', (one) => one.deepSearch({ query: null as never }), 'query is no text'],
+    ['a query that is none', (one) => one.deepSearch({ query: null as never }), 'query must be a text'],
     [
       'a page of nothing',
       (one) => one.fetch({ leads_search_id: 'ls_1', num: 0 }),
-      'num is 0: it takes 1 to 500',
+      'num is 0: it must be 1 to 500',
     ],
     ['no task', (one) => one.status({ leads_search_id: '' }), 'leads_search_id is empty'],
     [
