@@ -135,7 +135,7 @@ const cases: readonly [
   [
     'a body over 1 MiB',
     () => [...company, '--dedup-custom-leads', `@${file('huge.txt')}`],
-    ['request body', '1048576 bytes'],
+    ['request body', 'at most 1048576 are allowed'],
   ],
   [
     'an idempotency key of 129 characters',
@@ -202,7 +202,7 @@ const cases: readonly [
   ['one argument too many', () => [...company, 'y'], ['too many arguments']],
   ['an unknown option', () => [...company, '--limi', '5'], ['--limi', 'Did you mean --limit?']],
   ['an unknown command', () => ['serch', 'company', 'x'], ['unknown command "serch": did you mean search?']],
-  ['balance --require x', () => ['balance', '--require', 'x'], ['--require takes']],
+  ['balance --require x', () => ['balance', '--require', 'x'], ['--require must be']],
   ['balance --require -1', () => ['balance', '--require', '-1'], ['--require is -1']],
   ['balance with an argument', () => ['balance', 'now'], ['too many arguments']],
 ];

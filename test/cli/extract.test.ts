@@ -36,7 +36,7 @@ describe('extract: bad input', () => {
     [
       'an instruction of 4001 characters',
       [...ada, '--instruction', 'x'.repeat(4001)],
-      ['--instruction has 4001 characters', '4000 characters'],
+      ['--instruction has 4001 characters', 'at most 4000 are allowed'],
     ],
     ['an instruction from no file', [...ada, '--instruction', '@nowhere.txt'], ['cannot read nowhere.txt']],
     ['web2list without an instruction', page.slice(0, 2), ['web2list needs --instruction']],
