@@ -31,10 +31,16 @@ const shared = {
   metafile: true,
   legalComments: 'none',
   chunkNames: 'chunks/[name]-[hash]',
-  define: { LEADPIPE_VERSION: JSON.stringify(version) },
+  define: {
+    LEADPIPE_VERSION: JSON.stringify(version),
+    // undici looks at these two, and nothing is read from the environment of a program.
+    'process.env.JEST_WORKER_ID': 'undefined',
+    'process.env.UNDICI_NO_WASM_SIMD': 'undefined',
+  },
 };
 const { metafile } = await build({
   ...shared,
+  plugins: [{ name: 'undici-parts', setup: undiciParts }],
   entryPoints: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts' },
   // CommonJS packages in an ES module: their require, and the folder they read files from.
   banner: {
@@ -45,13 +51,10 @@ const { metafile } = await build({
 await build({
   ...shared,
   entryPoints: { index: 'src/index.ts' },
-  plugins: [{ name: 'node-modules', setup: nodeModules }],
-  // undici looks at these two, and nothing is read from the environment of a program.
-  define: {
-    ...shared.define,
-    'process.env.JEST_WORKER_ID': 'undefined',
-    'process.env.UNDICI_NO_WASM_SIMD': 'undefined',
-  },
+  plugins: [
+    { name: 'node-modules', setup: nodeModules },
+    { name: 'undici-parts', setup: undiciParts },
+  ],
 });
 await writeTypes();
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
@@ -59,6 +62,19 @@ await cp(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
 const page = await run(process.execPath, [join(root, 'bin', 'leadpipe.js'), 'man']);
 await writeFile(join(out, 'leadpipe.1'), page.stdout);
 await writeFile(join(out, 'THIRD-PARTY-LICENSES.txt'), await licences(metafile));
+
+/**
+ * What of undici never runs here: HTTP/2, bodies of fetch, and the second build of its parser. The one that is kept needs
+ * no SIMD, and so runs everywhere.
+ */
+function undiciParts({ onResolve, onLoad }) {
+  onResolve({ filter: /llhttp_simd-wasm\.js$/ }, ({ path, resolveDir }) => ({
+    path: join(resolveDir, path.replace('_simd', '')),
+  }));
+  onLoad({ filter: /undici\/lib\/(?:dispatcher\/client-h2|web\/fetch\/body)\.js$/ }, () => ({
+    contents: "module.exports = () => { throw new Error('left out of the bundle'); };",
+  }));
+}
 
 /**
  * What is imported by other programs may be put anywhere by their bundlers: CommonJS packages in it can't have the

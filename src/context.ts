@@ -45,6 +45,7 @@ export interface Context {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /** For `conformance`, which sees a service as any program does; all else goes by transport's own connections. */
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
   readonly zone: Zone;

@@ -152,7 +152,6 @@ export function createClient(options: ClientOptions): Client {
     checkNames('option', call, ['signal', 'idempotencyKey']);
     const key = checkIdempotencyKey(call.idempotencyKey ?? `lp-${crypto.randomUUID()}`, names);
     const transport = createTransport({
-      fetch: globalThis.fetch,
       // Of the one method that it needs, undici's type says more.
       dispatcher: (dispatcher ?? (await ownAgent())) as never,
       clock,

@@ -175,6 +175,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   readline: ['cli/commands/auth/prompt.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
   v8: ['connection/baseline-wasm.ts'],
+  zlib: ['transport/decoding.ts'],
 };
 
 /** What computes and tells nothing of the machine. */

@@ -81,7 +81,6 @@ export function withConnection<T>(
       ]);
       const toTransport = (waits?: WaitListener): Transport =>
         createTransport({
-          fetch: context.fetch,
           clock: context.clock,
           dispatcher,
           baseUrl,

@@ -25,7 +25,7 @@ const idleConnectionMs = 1000;
 
 /**
  * The connections of one run. Time limits of answers are not undici's: see watch.ts, which can tell what ran out.
- * Redirects are not followed (the caller asks fetch for `manual`). Throws ConfigurationError for a proxy or a file of
+ * Throws ConfigurationError for a proxy or a file of
  * authorities that is of no use.
  */
 export async function createAgent(options: AgentOptions): Promise<Dispatcher> {

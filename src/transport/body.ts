@@ -1,23 +1,36 @@
 import { type Mask, wholeWords } from './mask.ts';
+import type { Incoming } from './sending.ts';
 import type { Watch } from './watch.ts';
 
 /** The body of an answer whose head has come. */
 export interface Body {
-  readonly response: Response;
+  readonly answer: Incoming;
   readonly watch: Watch;
+  /** Stops its reading. */
+  readonly signal: AbortSignal;
 }
 
 /** Characters: a word without end is masked in pieces; a key is shorter, however it is written. */
 const [longWord, longestKey] = [1024 * 1024, 64 * 1024];
 
-/** Its bytes as they come. Throws what fetch throws, and SilenceError. */
-export async function* piecesOf({ response, watch }: Body): AsyncGenerator<Uint8Array> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return;
+/** Its bytes as they come, without their content encoding. Throws what broke the connection, and SilenceError. */
+export async function* piecesOf(body: Body): AsyncGenerator<Uint8Array> {
+  const contentEncoding = body.answer.header('content-encoding');
+  if (contentEncoding === undefined) return yield* asSent(body);
+  const { decoded } = await import('./decoding.ts');
+  for await (const piece of decoded(asSent(body), contentEncoding)) {
+    // Of a body that has come it can take long to undo its encoding.
+    body.signal.throwIfAborted();
+    yield piece;
+  }
+}
+
+async function* asSent({ answer, watch }: Body): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const { done, value } = await watch.piece(reader.read());
-    if (done) return;
-    yield value;
+    // What is here already needs no timer.
+    const piece = answer.ready() ?? (await watch.piece(answer.next()));
+    if (piece === undefined) return;
+    yield piece;
   }
 }
 
@@ -51,10 +64,7 @@ export async function readText(body: Body, maxBytes: number, fatal: boolean, mas
 /** Why a body that came can't be read (over the cap, not UTF-8, not in its content encoding); undefined for a cut. */
 export function unreadableOf(error: unknown): string | undefined {
   if (error instanceof RangeError) return error.message;
-  if (!(error instanceof TypeError)) return undefined;
-  if ((error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return error.message;
-  const { cause } = error;
-  const { code = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {};
-  // zlib, brotli and zstd, as fetch passes them on.
-  return /^(?:Z_DATA_ERROR|ERR__ERROR_FORMAT|ZSTD_error)/.test(code) ? String(cause) : undefined;
+  const { code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  const isUnreadable = /^(?:ERR_ENCODING_INVALID_ENCODED_DATA|Z_DATA_ERROR|ERR__ERROR_FORMAT)/.test(code);
+  return isUnreadable ? String(error) : undefined;
 }

@@ -36,14 +36,13 @@ export function toFailure(
       charged: call.endpoint.method === 'GET' || !sent ? 'no' : 'maybe',
     });
   }
-  const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
   // Bytes that came and are no HTTP: they are not masked, and a program may print all that its error holds.
-  if (cause instanceof Error && 'data' in cause) cause.data = undefined;
-  const fault = head === undefined ? faultOf(cause, sent) : 'lost';
-  const what = cause instanceof Error ? cause.message : String(cause);
+  if (error instanceof Error && 'data' in error) error.data = undefined;
+  const fault = head === undefined ? faultOf(error, sent) : 'lost';
+  const what = error instanceof Error ? error.message : String(error);
   return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {
     ...known(call, requestId),
-    ...(fault === 'certificate' ? toAdvice(certificateHint((cause as NodeJS.ErrnoException).code)) : {}),
+    ...(fault === 'certificate' ? toAdvice(certificateHint((error as NodeJS.ErrnoException).code)) : {}),
     cause: error,
   });
 }

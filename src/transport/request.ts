@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici';
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../context.ts';
 import { type Endpoint, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import { hasMoreValues } from '../json/many.ts';
@@ -9,7 +9,7 @@ import { garbled, toFailure } from './failure.ts';
 import { createMask, type Mask } from './mask.ts';
 import { toRefusal } from './refusal.ts';
 import { type Retrying, toRetryAfter, type WaitListener, withRetries } from './retry.ts';
-import { createSending } from './sending.ts';
+import { createSending, type Dispatching, type Incoming } from './sending.ts';
 import { createFrameReader, type Frame, FrameTooLargeError } from './sse.ts';
 import { createWatch, type TimeLimits } from './watch.ts';
 
@@ -70,12 +70,10 @@ export interface Transport {
   json(call: Call): Promise<JsonAnswer>;
   /** Throws as `json` does, until the stream has begun. */
   stream(call: Call): Promise<StreamAnswer>;
-  close(): Promise<void>;
 }
 
 export interface TransportOptions {
-  readonly fetch: typeof globalThis.fetch;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Dispatching;
   readonly clock: Clock;
   readonly baseUrl: URL;
   readonly apiKey: string;
@@ -94,8 +92,8 @@ export interface TransportOptions {
 }
 
 interface Head extends Body {
-  readonly status: number;
-  readonly controller: AbortController;
+  /** Has to be called: what has not come by then never will. */
+  end(): void;
   readonly requestId: string | undefined;
 }
 
@@ -114,38 +112,44 @@ export function createTransport(options: TransportOptions): Transport {
   async function sendOnce(call: Call): Promise<Head> {
     const { endpoint } = call;
     const url = urlOf(options.baseUrl, call);
-    const controller = new AbortController();
-    const watch = createWatch(options.clock, call.limits, (reason) => controller.abort(reason));
+    if (call.signal.aborted) throw toFailure(undefined, call, undefined, false);
     const start = options.clock.monotonic();
     options.trace?.(`> ${endpoint.method} ${url}`);
-    const sending = createSending(options.dispatcher, call.last);
-    let response: Response;
+    const sending = createSending(options.dispatcher, {
+      method: endpoint.method,
+      url,
+      headers: headersOf(options, call),
+      body: call.body,
+      last: call.last ?? false,
+    });
+    const watch = createWatch(options.clock, call.limits, sending.abort);
+    const stop = (): void => sending.abort(new Error('stopped'));
+    // Many requests can be under way at once, each of which listens.
+    setMaxListeners(0, call.signal);
+    call.signal.addEventListener('abort', stop);
+    const end = (): void => {
+      call.signal.removeEventListener('abort', stop);
+      sending.abort(new Error('not read to its end'));
+    };
+    let answer: Incoming;
     try {
-      response = await watch.head(
-        options.fetch(url, {
-          method: endpoint.method,
-          headers: headersOf(options, call),
-          redirect: 'manual',
-          signal: AbortSignal.any([controller.signal, call.signal]),
-          ...(call.body === undefined ? {} : { body: call.body }),
-          // Node's fetch takes it; its type does not say so.
-          ...({ dispatcher: sending.dispatcher } as object),
-        }),
-      );
+      answer = await watch.head(sending.head());
     } catch (error) {
+      end();
       throw toFailure(error, call, undefined, sending.hasBegun());
     }
-    const requestId = headerOf(response, responseHeaders.requestId, mask);
+    const { status } = answer;
+    const requestId = headerOf(answer, responseHeaders.requestId, mask);
     const ms = Math.round(options.clock.monotonic() - start);
-    const status = sending.statusOf(response);
     options.trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
-    const head = { response, status, watch, controller, requestId };
+    const head = { answer, watch, signal: call.signal, end, requestId };
     if (status !== 200) await refuse(head, call);
-    const type = headerOf(response, 'content-type', mask) ?? 'none';
+    const type = headerOf(answer, 'content-type', mask) ?? 'none';
     if (mediaTypeOf(type) !== endpoint.answer) {
       // Without a length it may never end.
-      const body = response.headers.has('content-length') ? await readBriefly(head, call) : '';
-      controller.abort();
+      const hasEnd = answer.header('content-length') !== undefined;
+      const body = hasEnd ? await readBriefly(head, call) : '';
+      end();
       const what = `a 200 with the content type ${type} instead of ${endpoint.answer}`;
       throw garbled(call, what, requestId, undefined, body);
     }
@@ -153,11 +157,12 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function refuse(head: Head, call: Call): Promise<never> {
-    const { response, status, requestId } = head;
+    const { answer, requestId } = head;
     const body = await readBriefly(head, call);
-    head.controller.abort();
-    const location = headerOf(response, 'location', mask, maxLocationCharacters);
-    const retryAfterMs = toRetryAfter(response.headers.get('retry-after'), options.clock);
+    head.end();
+    const location = headerOf(answer, 'location', mask, maxLocationCharacters);
+    const retryAfterMs = toRetryAfter(answer.header('retry-after'), options.clock);
+    const { status } = answer;
     throw toRefusal(call, { status, location, retryAfterMs, body, requestId });
   }
 
@@ -177,12 +182,13 @@ export function createTransport(options: TransportOptions): Transport {
     try {
       text = await readText(head, maxJsonBytes, true, mask);
     } catch (error) {
-      head.controller.abort();
       const unreadable = unreadableOf(error);
       if (unreadable !== undefined) {
         throw garbled(call, `an answer that is not JSON (${unreadable})`, head.requestId, error);
       }
       throw toFailure(error, call, head);
+    } finally {
+      head.end();
     }
     if (hasMoreValues(text, maxJsonValues)) {
       const what = `an answer of more than ${maxJsonValues} values`;
@@ -192,8 +198,8 @@ export function createTransport(options: TransportOptions): Transport {
     const lacks = call.lacks?.(text);
     if (lacks !== undefined)
       throw garbled(call, `an answer without ${lacks}`, head.requestId, undefined, text);
-    const idempotencyKey = headerOf(head.response, responseHeaders.idempotencyKey, mask);
-    const serverTime = headerOf(head.response, 'date', mask);
+    const idempotencyKey = headerOf(head.answer, responseHeaders.idempotencyKey, mask);
+    const serverTime = headerOf(head.answer, 'date', mask);
     return { text, requestId: head.requestId, idempotencyKey, serverTime };
   }
 
@@ -209,7 +215,6 @@ export function createTransport(options: TransportOptions): Transport {
       const head = await withRetries(retrying, call.endpoint, call.signal, () => sendOnce(call));
       return { requestId: head.requestId, frames: readFrames(head, call, mask) };
     },
-    close: () => options.dispatcher.destroy(),
   };
 }
 
@@ -226,17 +231,17 @@ async function* readFrames(head: Head, call: Call, mask: (text: string) => strin
       if (reader.isOverCap()) throw new FrameTooLargeError(maxFrameBytes);
     }
     if (reader.isInFrame()) throw new Error('the stream ended in the middle of a frame');
-    if (!hasLength(head.response)) throw new Error('the stream ended without saying so');
+    if (!hasLength(head.answer)) throw new Error('the stream ended without saying so');
   } catch (error) {
     throw toFailure(error, call, head);
   } finally {
-    head.controller.abort();
+    head.end();
   }
 }
 
 /** A body that ends with its connection can have been cut anywhere; only chunks or a length prove its end. */
-function hasLength(response: Response): boolean {
-  return response.headers.has('transfer-encoding') || response.headers.has('content-length');
+function hasLength({ header }: Incoming): boolean {
+  return header('transfer-encoding') !== undefined || header('content-length') !== undefined;
 }
 
 function urlOf(baseUrl: URL, call: Request): URL {
@@ -252,7 +257,7 @@ function headersOf(options: TransportOptions, call: Request): Record<string, str
   return {
     accept,
     // A compressed stream is held back until a block is full.
-    ...(accept === 'text/event-stream' ? { 'accept-encoding': 'identity' } : {}),
+    'accept-encoding': accept === 'text/event-stream' ? 'identity' : 'gzip, br',
     'user-agent': options.userAgent,
     ...(form === 'bearer'
       ? { [requestHeaders.authorization]: `Bearer ${options.apiKey}` }
@@ -262,9 +267,9 @@ function headersOf(options: TransportOptions, call: Request): Record<string, str
   };
 }
 
-function headerOf(response: Response, name: string, mask: Mask, most = 200): string | undefined {
-  const value = response.headers.get(name);
-  return value === null ? undefined : mask(value).slice(0, most);
+function headerOf(answer: Incoming, name: string, mask: Mask, most = 200): string | undefined {
+  const value = answer.header(name);
+  return value === undefined ? undefined : mask(value).slice(0, most);
 }
 
 /** Without its parameters. */

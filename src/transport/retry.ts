@@ -108,8 +108,8 @@ function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): R
  * Pure but for the clock: the milliseconds of a Retry-After header, in seconds or as a date. A date that has passed
  * (or a clock that jumped) is now; what can't be read is undefined.
  */
-export function toRetryAfter(header: string | null, clock: Clock): number | undefined {
-  if (header === null) return undefined;
+export function toRetryAfter(header: string | undefined, clock: Clock): number | undefined {
+  if (header === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
   // Date.parse takes almost anything for a date. Those of HTTP end with GMT, or with a year in its oldest form.
   const zone = /^\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}$/.test(header) ? ' GMT' : '';

@@ -19,9 +19,7 @@ export interface Read {
 /** Reads a stream as the command does, from the body of the answer to what `deliver` is given. */
 async function readWithLeadpipe(stream: Stream): Promise<Read> {
   const transport = createTransport({
-    fetch: async (url, init) =>
-      init?.method === 'POST' ? toAnswer(stream) : toTaskAnswer(stream, new URL(String(url))),
-    dispatcher: { destroy: async () => {} } as unknown as Dispatcher,
+    dispatcher: { dispatch: (options, handler) => answer(stream, options, handler as never) },
     clock,
     baseUrl: new URL('https://service.example'),
     apiKey: 'key-0123456789',
@@ -48,32 +46,49 @@ async function readWithLeadpipe(stream: Stream): Promise<Read> {
   return { rows, isComplete: cut === undefined, warnings };
 }
 
-function toAnswer({ pieces, end }: Stream): Response {
-  const rest = pieces.values();
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      const { value, done } = rest.next();
-      if (!done) controller.enqueue(value);
-      else if (end === 'error') controller.error(new TypeError('terminated'));
-      else controller.close();
-    },
-  });
-  const headers = {
-    'content-type': 'text/event-stream',
-    ...(end === 'unproven' ? {} : { 'transfer-encoding': 'chunked' }),
-  };
-  return new Response(body, { headers });
+/** What undici calls while an answer comes. */
+interface Handler {
+  onConnect(abort: () => void): void;
+  onHeaders(status: number, headers: readonly string[], resume: () => void): boolean;
+  onData(piece: Uint8Array): boolean;
+  onComplete(): void;
+  onError(error: Error): void;
 }
 
-function toTaskAnswer({ task }: Stream, { pathname, searchParams }: URL): Response {
-  const headers = { 'content-type': 'application/json' };
+/** Answers the search with the stream, whose pieces come when there is room for them, and the rest with the task. */
+function answer(stream: Stream, { method, path }: Dispatcher.DispatchOptions, handler: Handler): boolean {
+  const { pieces, end } = stream;
+  const rest = pieces.values();
+  const go = (): void => {
+    for (const piece of rest) if (!handler.onData(piece)) return;
+    if (end === 'error') handler.onError(new Error('other side closed'));
+    else handler.onComplete();
+  };
+  handler.onConnect(() => {});
+  if (method === 'POST') {
+    const proof = end === 'unproven' ? [] : ['transfer-encoding', 'chunked'];
+    handler.onHeaders(200, ['content-type', 'text/event-stream', ...proof], () => void setImmediate(go));
+    go();
+    return true;
+  }
+  const { status, text } = toTaskAnswer(stream, new URL(path, 'https://service.example'));
+  handler.onHeaders(status, ['content-type', 'application/json'], () => {});
+  handler.onData(Buffer.from(text));
+  handler.onComplete();
+  return true;
+}
+
+function toTaskAnswer(
+  { task }: Stream,
+  { pathname, searchParams }: URL,
+): { readonly status: number; readonly text: string } {
   if (task === undefined) {
-    return new Response('{"error":{"type":"not_found","message":"no such task"}}', { status: 404, headers });
+    return { status: 404, text: '{"error":{"type":"not_found","message":"no such task"}}' };
   }
   const ready = task.length;
   if (pathname.endsWith('/status')) {
     const status = { status: 'done', ready_count: ready, verified_count: ready, stop_reason: 'limit' };
-    return new Response(JSON.stringify({ status }), { headers });
+    return { status: 200, text: JSON.stringify({ status }) };
   }
   const page = {
     pts: Number(searchParams.get('pts')),
@@ -81,7 +96,7 @@ function toTaskAnswer({ task }: Stream, { pathname, searchParams }: URL): Respon
     count: ready,
     ready_count: ready,
   };
-  return new Response(`${JSON.stringify(page).slice(0, -1)},"entities":[${task}]}`, { headers });
+  return { status: 200, text: `${JSON.stringify(page).slice(0, -1)},"entities":[${task}]}` };
 }
 
 /** What is wrong with how a stream is read; undefined when nothing is. */

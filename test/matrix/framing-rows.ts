@@ -38,7 +38,6 @@ const malformedHeads: readonly (readonly [fault: string, answer: string | Buffer
   ['another version of HTTP', 'HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\n{}'],
   ['101 that nobody asked for', 'HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
   ['101 without an upgrade', 'HTTP/1.1 101 X\r\n\r\n'],
-  ['seven content encodings', `${json(`Content-Encoding: ${Array(7).fill('gzip')}`, 'Content-Length: 2')}{}`],
 ];
 
 /** Bodies whose end can't be found, behind a good head. */

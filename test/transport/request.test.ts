@@ -1,25 +1,31 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { endpoints } from '../../src/contract/endpoints.ts';
 import { createAgent } from '../../src/transport/agent.ts';
 import { createTransport, type Transport } from '../../src/transport/request.ts';
+import type { Dispatching } from '../../src/transport/sending.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 
 let server: FaultServer | undefined;
-let transport: Transport | undefined;
+let agent: Dispatcher | undefined;
 afterEach(async () => {
-  await transport?.close();
+  await agent?.destroy();
   await server?.close();
 });
 
 const limits = { headers: 5, idle: 5, total: 10 };
 const answer = wholeAnswer('200 OK', 'application/json', '{"object":"contact_search_result"}');
 
-async function transportTo(url: string, keyHeader?: 'x-api-key' | 'bearer'): Promise<Transport> {
-  transport = createTransport({
-    fetch: globalThis.fetch,
-    dispatcher: await createAgent({ service: new URL(url), proxies: false, connectTimeoutMs: 1000, env: {} }),
+async function transportTo(
+  url: string,
+  keyHeader?: 'x-api-key' | 'bearer',
+  toDispatcher = (own: Dispatcher): Dispatching => own,
+): Promise<Transport> {
+  agent = await createAgent({ service: new URL(url), proxies: false, connectTimeoutMs: 1000, env: {} });
+  return createTransport({
+    dispatcher: toDispatcher(agent),
     clock: {
       now: () => new Date(),
       monotonic: () => performance.now(),
@@ -36,7 +42,6 @@ async function transportTo(url: string, keyHeader?: 'x-api-key' | 'bearer'): Pro
     retryAttempts: 0,
     retryBudgetMs: 0,
   });
-  return transport;
 }
 
 const contact = {
@@ -94,5 +99,41 @@ describe('key headers', () => {
     expect([headers.authorization, headers['x-api-key']]).toEqual(
       sent === 'bearer' ? ['Bearer key-0123456789', undefined] : [undefined, 'key-0123456789'],
     );
+  });
+});
+
+describe('dispatchers', () => {
+  const newer = /^on(?:Request|Response)/;
+  it.each([
+    ['undici 6', (name: string) => !newer.test(name)],
+    ['undici 7', () => true],
+    ['undici 8', (name: string) => newer.test(name)],
+  ])('as those of %s bring the whole answer, and what broke it', async (_, knows) => {
+    const text = JSON.stringify({ object: 'contact_search_result', long: 'x'.repeat(1_000_000) });
+    const whole = wholeAnswer('200 OK', 'application/json', text, ['X-Request-Id: req_1']);
+    server = await startFaultServer((socket, { body }) => {
+      if (body === '{}') socket.write(whole);
+      else socket.end(whole.slice(0, -1));
+    });
+    const to = await transportTo(server.url, undefined, (own) => ({
+      dispatch: (options, handler) =>
+        own.dispatch(options, Object.fromEntries(Object.entries(handler).filter(([name]) => knows(name)))),
+    }));
+    const answer = await to.json(contact);
+    expect({ isWhole: answer.text === text, id: answer.requestId }).toEqual({ isWhole: true, id: 'req_1' });
+    await expect(to.json({ ...contact, body: '{"cut":1}' })).rejects.toMatchObject({
+      fault: 'lost',
+      details: { requestId: 'req_1', charged: 'maybe' },
+    });
+  });
+
+  it('are given nothing of a request that was stopped before', async () => {
+    server = await startFaultServer((socket) => void socket.write(answer));
+    const to = await transportTo(server.url);
+    await to.json(contact);
+    const stopped = { ...contact, signal: AbortSignal.abort('interrupted') };
+    await expect(to.json(stopped)).rejects.toMatchObject({ details: { charged: 'no' } });
+    await turn();
+    expect(server.requests).toHaveLength(1);
   });
 });

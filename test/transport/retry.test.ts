@@ -156,7 +156,7 @@ describe('doubt', () => {
 describe('Retry-After', () => {
   const { clock } = createWaits();
   it.each([
-    [null, undefined],
+    [undefined, undefined],
     ['0', 0],
     ['12', 12_000],
     [' 3 ', 3000],
