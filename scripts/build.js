@@ -5,7 +5,7 @@ import { createRequire, isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 
 const require = createRequire(import.meta.url);
 const run = promisify(execFile);
@@ -38,22 +38,21 @@ const shared = {
     'process.env.UNDICI_NO_WASM_SIMD': 'undefined',
   },
 };
-const { metafile } = await build({
+const { metafile, outputFiles } = await build({
   ...shared,
-  plugins: [{ name: 'undici-parts', setup: undiciParts }],
+  plugins: [{ name: 'spared-parts', setup: sparedParts }],
   entryPoints: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts' },
-  // CommonJS packages in an ES module: their require, and the folder they read files from.
-  banner: {
-    js: "import{createRequire as _cr}from'node:module';const require=_cr(import.meta.url),__dirname=import.meta.dirname,__filename=import.meta.filename;",
-  },
+  outExtension: { '.js': '.cjs' },
+  write: false,
 });
+await Promise.all(outputFiles.map(writeCommonJs));
 // Apart from the command, which would otherwise load its parts in more pieces.
 await build({
   ...shared,
   entryPoints: { index: 'src/index.ts' },
   plugins: [
     { name: 'node-modules', setup: nodeModules },
-    { name: 'undici-parts', setup: undiciParts },
+    { name: 'spared-parts', setup: sparedParts },
   ],
 });
 await writeTypes();
@@ -64,12 +63,53 @@ await writeFile(join(out, 'leadpipe.1'), page.stdout);
 await writeFile(join(out, 'THIRD-PARTY-LICENSES.txt'), await licences(metafile));
 
 /**
- * What of undici never runs here: HTTP/2, bodies of fetch, and the second build of its parser. The one that is kept needs
- * no SIMD, and so runs everywhere.
+ * Writes a file of the command as CommonJS, which Node loads at once: an ES module is a quarter of the start of Node 20.
+ * esbuild splits ES modules only, so they are split first.
  */
-function undiciParts({ onResolve, onLoad }) {
+async function writeCommonJs({ path, text }) {
+  const { code } = await transform(text, {
+    format: 'cjs',
+    platform: 'node',
+    target: shared.target,
+    minify: true,
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'moduleUrl' },
+  });
+  // Large, and often not used after all.
+  const spared = code.replace(
+    /=require\("(node:(?:crypto|v8))"\)/g,
+    '=new Proxy({},{get:(_,key)=>require("$1")[key]})',
+  );
+  const url = "const moduleUrl=require('node:url').pathToFileURL(__filename).href;";
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, (spared.includes('moduleUrl') ? url : '') + spared);
+}
+
+/**
+ * What of packages never runs here, and takes its time to load. Of the two builds of undici's parser, the one without
+ * SIMD is kept, which runs everywhere.
+ */
+function sparedParts({ onResolve, onLoad }) {
   onResolve({ filter: /llhttp_simd-wasm\.js$/ }, ({ path, resolveDir }) => ({
     path: join(resolveDir, path.replace('_simd', '')),
+  }));
+  // undici looks for two constants in node:http, and commander starts no programs here.
+  onResolve({ filter: /^node:(?:http|assert|child_process)$/ }, ({ path, importer }) =>
+    /node_modules\/(?:undici|commander)\//.test(importer) ? { path, namespace: 'spared' } : undefined,
+  );
+  onLoad({ filter: /^node:child_process$/, namespace: 'spared' }, () => ({
+    contents: 'module.exports = {};',
+  }));
+  onLoad({ filter: /^node:http$/, namespace: 'spared' }, () => ({
+    contents: 'module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384 };',
+  }));
+  onLoad({ filter: /^node:assert$/, namespace: 'spared' }, () => ({
+    contents: `
+      const assert = (value, message) => {
+        if (value) return;
+        throw message instanceof Error ? message : new Error(message ?? 'an assertion in undici failed');
+      };
+      module.exports = assert;`,
   }));
   onLoad({ filter: /undici\/lib\/(?:dispatcher\/client-h2|web\/fetch\/body)\.js$/ }, () => ({
     contents: "module.exports = () => { throw new Error('left out of the bundle'); };",

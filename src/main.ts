@@ -13,10 +13,12 @@ const sameSignalMs = 200;
 const stop = new AbortController();
 const argv = process.argv.slice(2);
 
-if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-  // Scripts ask for it often; it should cost what starting Node costs.
+// Scripts ask for it often; it should cost what starting Node costs.
+if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V'))
   process.stdout.write(`${LEADPIPE_VERSION}\n`);
-} else {
+else run();
+
+async function run(): Promise<void> {
   const { createClock, createKeychain, createZone, envPaths, exitCodeOf, reportThrown, runProgram } =
     await import('./cli/start.ts');
   const halt = createHalt(exitCodeOf);
@@ -28,7 +30,7 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   // Nobody can be told when stderr is gone.
   process.stderr.on('error', () => {});
   const env = takeEnvironment();
-  const script = new URL('./keychain-main.js', import.meta.url);
+  const script = new URL('./keychain-main.cjs', import.meta.url);
   const keychain = createKeychain({ script, env, signal: stop.signal });
   const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
   const context = createContext(env, keychain, directories, createClock(), createZone());

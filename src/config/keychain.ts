@@ -17,7 +17,7 @@ export interface KeychainAnswer {
 }
 
 export interface KeychainOptions {
-  /** The main of the child process, keychain-main.js. */
+  /** The main of the child process, keychain-main.cjs. */
   readonly script: URL;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;

@@ -157,7 +157,7 @@ describe('a program', () => {
   it('reaches what is documented and nothing else', () => {
     const inside = [
       'dist/index.js',
-      'dist/main.js',
+      'dist/main.cjs',
       'dist/types/errors.js',
       'bin/leadpipe.js',
       'package.json',
