@@ -22,9 +22,9 @@ const shared = {
   outdir: out,
   bundle: true,
   splitting: true,
-  minify: true,
-  // Stack traces that a bug report can be made of.
-  keepNames: true,
+  // Names stay as they are, for stack traces that a bug report can be made of: to keep them beside short ones takes time.
+  minifySyntax: true,
+  minifyWhitespace: true,
   format: 'esm',
   platform: 'node',
   target: 'node20.18',
@@ -71,18 +71,18 @@ async function writeCommonJs({ path, text }) {
     format: 'cjs',
     platform: 'node',
     target: shared.target,
-    minify: true,
+    minifySyntax: true,
+    minifyWhitespace: true,
     supported: { 'dynamic-import': false },
-    define: { 'import.meta.url': 'moduleUrl' },
+    define: { 'import.meta.dirname': '__dirname' },
   });
   // Large, and often not used after all.
   const spared = code.replace(
     /=require\("(node:(?:crypto|v8))"\)/g,
     '=new Proxy({},{get:(_,key)=>require("$1")[key]})',
   );
-  const url = "const moduleUrl=require('node:url').pathToFileURL(__filename).href;";
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, (spared.includes('moduleUrl') ? url : '') + spared);
+  await writeFile(path, spared);
 }
 
 /**

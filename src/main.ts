@@ -10,7 +10,6 @@ const stopMs = 900;
 /** npx and timeout pass on a signal that the terminal has sent to everyone already: it comes twice, and is one. */
 const sameSignalMs = 200;
 
-const stop = new AbortController();
 const argv = process.argv.slice(2);
 
 // Scripts ask for it often; it should cost what starting Node costs.
@@ -19,9 +18,10 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V'))
 else run();
 
 async function run(): Promise<void> {
+  const stop = new AbortController();
   const { createClock, createKeychain, createZone, envPaths, exitCodeOf, reportThrown, runProgram } =
     await import('./cli/start.ts');
-  const halt = createHalt(exitCodeOf);
+  const halt = createHalt(exitCodeOf, stop);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -30,12 +30,26 @@ async function run(): Promise<void> {
   // Nobody can be told when stderr is gone.
   process.stderr.on('error', () => {});
   const env = takeEnvironment();
-  const script = new URL('./keychain-main.cjs', import.meta.url);
+  const script = `${import.meta.dirname}/keychain-main.cjs`;
   const keychain = createKeychain({ script, env, signal: stop.signal });
   const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
-  const context = createContext(env, keychain, directories, createClock(), createZone());
+  await keepCompiled(directories.state);
+  const context = createContext(env, keychain, directories, createClock(), createZone(), stop.signal);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
+}
+
+/**
+ * Has newer Nodes keep what they compile, for the next run, in the state directory: it is private, which the usual place
+ * for this is not. Where nothing was ever kept, nothing is.
+ */
+async function keepCompiled(state: string): Promise<void> {
+  const { enableCompileCache } = (await import('node:module')) as {
+    enableCompileCache?: (directory: string) => unknown;
+  };
+  if (enableCompileCache === undefined) return;
+  const { existsSync } = await import('node:fs');
+  if (existsSync(state)) enableCompileCache(`${state}/compiled`);
 }
 
 /** The environment without the API key stays behind: crash reports and other processes are given it. */
@@ -51,6 +65,7 @@ function createContext(
   directories: Directories,
   clock: Clock,
   zone: Zone,
+  signal: AbortSignal,
 ): Context {
   return {
     get stdin() {
@@ -66,7 +81,7 @@ function createContext(
     keychain,
     ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
     random: Math.random,
-    signal: stop.signal,
+    signal,
     version: LEADPIPE_VERSION,
     nodeVersion: process.versions.node,
     pid: process.pid,
@@ -80,7 +95,10 @@ function operationId(): string {
 }
 
 /** What ends the run: gently the first time, at once the second time, and never later than `stopMs`. */
-function createHalt(exitCodeOf: (outcome: Outcome) => number): (outcome: Outcome) => void {
+function createHalt(
+  exitCodeOf: (outcome: Outcome) => number,
+  stop: AbortController,
+): (outcome: Outcome) => void {
   let stopped: { readonly by: Outcome; readonly at: number } | undefined;
   const exit = (): never => process.exit(stopped && exitCodeOf(stopped.by));
   return (outcome) => {

@@ -138,6 +138,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'local-service/database.ts',
     'local-service/scenario.ts',
     'local-service/store.ts',
+    'main.ts',
     'operations/journal/journal.ts',
     'operations/journal/leads.ts',
     'operations/journal/rows.ts',
@@ -165,6 +166,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'transport/trust.ts',
   ],
   http: ['local-service/scenario.ts', 'local-service/server.ts', 'transport/tunnel.ts'],
+  module: ['main.ts'],
   net: [
     'cli/doctor/service-checks.ts',
     'local-service/routes/extract.ts',

@@ -18,7 +18,7 @@ export interface KeychainAnswer {
 
 export interface KeychainOptions {
   /** The main of the child process, keychain-main.cjs. */
-  readonly script: URL;
+  readonly script: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
