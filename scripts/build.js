@@ -79,7 +79,7 @@ async function writeCommonJs({ path, text }) {
   // Large, and often not used after all.
   const spared = code.replace(
     /=require\("(node:(?:crypto|v8))"\)/g,
-    '=new Proxy({},{get:(_,key)=>require("$1")[key]})',
+    '=new Proxy({},{get:(parts,key)=>(parts.all??=require("$1"))[key]})',
   );
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, spared);
