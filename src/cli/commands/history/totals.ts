@@ -31,13 +31,14 @@ const help: CommandHelp = {
     'an object per day (or command, list, profile), and bars on a terminal:',
     '{"day":"2026-01-31","purchases":3,"leads":40,"charged":2,',
     ' "maybe_charged":0,"credits_at_most":45,"unpriced":1}',
-    'charged, maybe_charged, unpriced: how many of the purchases; the rest cost',
-    'nothing. credits_at_most: what they can have cost, without the unpriced',
-    'ones, whose prices (settings price.*) were not set when they were bought',
+    'purchases: a list (--input) is one; leads: its answers, too',
+    'charged, maybe_charged: how many of the purchases; all others cost nothing',
+    'credits_at_most: the most that they can have cost, without the unpriced ones',
+    'unpriced: purchases whose price (setting price.*) was not set at the time',
   ],
   outcomes: localOutcomes,
   remarks: [
-    `Only what this machine bought, with a record, in the last ${keptDays.operations} days. Only the service knows what was charged.`,
+    `Only purchases of this machine in the last ${keptDays.operations} days are counted, without those of --no-history. Only the service knows what was charged.`,
   ],
 };
 
@@ -45,10 +46,10 @@ export function createHistoryTotalsCommand(context: Context): Command {
   const command = new Command('totals')
     .summary('add up what was bought')
     .description(
-      'Adds up the purchases of this machine: how many, what they brought, and what they cost at most.',
+      'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
     )
     .addOption(
-      new Option('--by <what>', 'add up by this')
+      new Option('--by <what>', 'a sum for each day, command, list or profile')
         .choices(totalsBy)
         .default('day')
         .argParser((value) => checkOneOf('--by', value, totalsBy)),
