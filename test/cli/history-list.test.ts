@@ -218,6 +218,9 @@ describe('on a terminal', () => {
 
   it('totals say what a list counts as', async () => {
     const { stdout, stderr } = await shown(['history', 'totals', '--by', 'command'], 60);
+    expect(plain(stdout)).toMatch(
+      /^search company {2}█+\npurchases: 24, leads 480, charged 24, credits ≤ 480\n/,
+    );
     expect(plain(stdout)).toContain('contact list email');
     expect(stderr).toContain('A list (--input) counts as one purchase');
   });

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
+import type { JsonView } from '../../../json/text.ts';
 import { readHistory } from '../../../operations/journal/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { createTotals, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
@@ -85,13 +86,21 @@ const sums = ['purchases', 'leads', 'charged', 'maybe_charged', 'credits_at_most
 
 function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   const table = [
-    memberColumn(by, { min: 10, max: 26 }),
-    ...sums.map((name) =>
-      memberColumn(name, { min: name.length, max: name.length, yields: name.endsWith('charged') }),
-    ),
+    memberColumn(by, { min: 10, max: 26, role: 'title' }),
+    ...sums.map((name) => ({
+      ...memberColumn(name, { min: name.length, max: name.length, yields: name.endsWith('charged') }),
+      // A card has all of them behind the first.
+      long: name === 'purchases' ? toSummary : () => '',
+    })),
     toBars(totals),
   ];
   return { ...memberLayout([by, ...sums]), table };
+}
+
+function toSummary(record: JsonView): string {
+  const of = (name: string): string => readable(record.member(name));
+  const unpriced = of('unpriced') === '0' ? '' : `, unpriced ${of('unpriced')}`;
+  return `${of('purchases')}, leads ${of('leads')}, charged ${of('charged')}, credits ≤ ${of('credits_at_most')}${unpriced}`;
 }
 
 /** Columns of the terminal. */
@@ -103,6 +112,7 @@ function toBars(totals: readonly Total[]): TableColumn {
   const most = Math.max(...totals.map((total) => total[measure]));
   return {
     header: 'bar',
+    role: 'aside',
     min: longestBar,
     max: longestBar,
     text: (record) => '█'.repeat(Math.ceil((longestBar * Number(readable(record.member(measure)))) / most)),
