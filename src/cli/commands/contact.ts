@@ -38,7 +38,7 @@ const help: CommandHelp = {
     'csv: contact_type,objective,content,reference,created_at',
   ],
   outcomes: [...paidOutcomes, 'partial'],
-  remarks: toRowsRemarks('objective'),
+  remarks: toRowsRemarks('objective', { takesLeads: true }),
 };
 
 export function createContactCommand(context: Context): Command {

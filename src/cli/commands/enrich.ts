@@ -39,7 +39,7 @@ const help: CommandHelp = {
     'csv: a column per field',
   ],
   outcomes: [...paidOutcomes, 'partial'],
-  remarks: toRowsRemarks('entity_context'),
+  remarks: toRowsRemarks('entity_context', { takesLeads: true }),
 };
 
 export function createEnrichCommand(context: Context): Command {

@@ -37,7 +37,9 @@ const help: CommandHelp = {
     'csv: a column for every field that one of the items has',
   ],
   outcomes: [...paidOutcomes, 'partial'],
-  remarks: toRowsRemarks('target', 'each item has the type and the target that it belongs to in front'),
+  remarks: toRowsRemarks('target', {
+    output: 'each item has the type and the target that it belongs to in front',
+  }),
 };
 
 export function createExtractCommand(context: Context): Command {

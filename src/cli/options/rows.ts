@@ -22,13 +22,23 @@ export interface RowsOptions {
 
 const listGroup = 'Many at once:';
 
+interface RowsInWords {
+  /** Whether leads of a search need no such column. */
+  readonly takesLeads?: boolean;
+  readonly output?: string;
+}
+
 /** Pure: what the help of a command says of `--input`; `column` is what its text is called in a file. */
 export function toRowsRemarks(
   column: string,
-  output = 'each row of the output is a row of the input with its answer beside it; where there is no answer, <into>_error says why',
+  {
+    takesLeads = false,
+    output = 'each row of the output is a row of the input with its answer beside it; where there is no answer, <into>_error says why',
+  }: RowsInWords = {},
 ): string[] {
+  const leads = takesLeads ? ' A file of leads, as a search writes it, needs neither.' : '';
   return [
-    `With --input, ${output}. The text that is sent is the column \`${column}\` of the input, or what --template makes of the row.`,
+    `With --input, ${output}. The text that is sent is the column \`${column}\` of the input, or what --template makes of the row.${leads}`,
     'After a crash or failed rows, run the same command again: it goes on, and nothing is bought twice. When a list is finished, the same command buys it again, unless the run has a name (--run).',
   ];
 }
