@@ -77,7 +77,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /** What the folders inside a part may import of each other, and of what stands in the part itself. */
 const allowedInside: Readonly<Record<string, readonly string[]>> = {
-  cli: ['cli/commands', 'cli/messages', 'cli/options'],
+  cli: ['cli/commands', 'cli/messages', 'cli/options', 'cli/topics'],
+  'cli/topics': ['cli', 'cli/messages'],
   'cli/options': ['cli/records', 'cli/messages'],
   'cli/messages': ['cli', 'cli/options'],
   'cli/records': ['cli', 'cli/messages', 'cli/options'],
@@ -95,6 +96,7 @@ const allowedInside: Readonly<Record<string, readonly string[]>> = {
     'cli/completion',
     'cli/doctor',
     'cli/manual',
+    'cli/topics',
   ],
   'cli/commands/auth': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
   'cli/commands/config': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
@@ -109,9 +111,9 @@ const allowedInside: Readonly<Record<string, readonly string[]>> = {
     'cli/messages',
     'cli/records',
   ],
-  'cli/completion': [],
+  'cli/completion': ['cli/topics'],
   'cli/doctor': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
-  'cli/manual': ['cli', 'cli/options'],
+  'cli/manual': ['cli', 'cli/options', 'cli/topics'],
   operations: ['operations/journal'],
   'operations/list': ['operations', 'operations/journal'],
   'operations/journal': ['operations'],

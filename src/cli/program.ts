@@ -28,7 +28,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'task',
-    summary: 'the same search as a task: run, create, status, fetch, wait, resume, list',
+    summary: 'find leads in a task: run, create, status, fetch, wait, resume, list',
     load: async (context) => (await import('./commands/task.ts')).createTaskCommand(context),
   },
   {
@@ -38,12 +38,12 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'research',
-    summary: 'answer a question, with citations',
+    summary: 'answer a question, with its sources',
     load: async (context) => (await import('./commands/research.ts')).createResearchCommand(context),
   },
   {
     name: 'enrich',
-    summary: 'fill the fields of a schema for someone or something',
+    summary: 'find out facts about a person, a company or anything else',
     load: async (context) => (await import('./commands/enrich.ts')).createEnrichCommand(context),
   },
   {
@@ -53,7 +53,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'balance',
-    summary: 'credits available now',
+    summary: 'the credits that you can spend now',
     load: async (context) => (await import('./commands/balance.ts')).createBalanceCommand(context),
   },
   {
@@ -68,23 +68,23 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'history',
-    summary: 'what was bought on this machine, and its answers again for nothing',
+    summary: 'what this machine bought, and the answers again for nothing',
     acts: true,
     load: async (context) => (await import('./commands/history.ts')).createHistoryCommand(context),
   },
   {
     name: 'doctor',
-    summary: 'check this machine, the settings and the way to the service',
+    summary: 'check this machine, the settings and the connection to the service',
     load: async (context) => (await import('./commands/doctor.ts')).createDoctorCommand(context),
   },
   {
     name: 'conformance',
-    summary: 'check whether a service follows the interface',
+    summary: 'test whether a service follows the interface',
     load: async (context) => (await import('./commands/conformance.ts')).createConformanceCommand(context),
   },
   {
     name: 'serve',
-    summary: 'run the local service (offline and free) for any client',
+    summary: 'run the local service on 127.0.0.1, for any client',
     load: async (context) => (await import('./commands/serve.ts')).createServeCommand(context),
   },
   {
@@ -111,7 +111,7 @@ const help: CommandHelp = {
   outcomes: Object.keys(exitCodes) as Outcome[],
   lists: [{ heading: 'Topics', rows: topicRows.map(({ name, summary }) => [`help ${name}`, summary]) }],
   remarks: [
-    'Without an account, --local answers from fictional leads. With one, `leadpipe auth login` asks for its address and key.',
+    'Without an account: add --local, which is free and answers with fictional leads. With an account: `leadpipe auth login` asks for the address of the service and for your API key.',
     '`leadpipe <command> --help` shows the options, the output and the exit codes of a command.',
   ],
 };

@@ -65,6 +65,11 @@ describe('what can follow', () => {
       ['words', 'list', 'lists', 'show', 'resume', 'prune', 'totals'],
     ],
     [['help', 'contact', ''], ['words']],
+    [['help', 'money', ''], ['words']],
+    [
+      ['history', 'list', '--command', ''],
+      ['words', 'search', 'task', 'contact', 'research', 'enrich', 'extract'],
+    ],
     [['nonsense', ''], ['words']],
     [['task', 'status', ''], ['words']],
   ];
@@ -76,7 +81,11 @@ describe('what can follow', () => {
     const { stdout } = await runInProcess(['completion', 'fish', '--', '']);
     expect(stdout).toContain('\nsearch\tfind leads; they are printed as they are found\n');
     const other = await runInProcess(['completion', 'zsh', '--', '']);
-    expect(other.stdout).toContain('\ntask:the same search as a task: run');
+    const topics = ['environment', 'exit-codes', 'formats', 'money'];
+    expect(await wordsAfter(['help', ''])).toEqual(expect.arrayContaining(['search', 'man', ...topics]));
+    expect(await wordsAfter([''])).not.toContain('money');
+    expect(await wordsAfter(['task', 'help', ''])).not.toContain('money');
+    expect(other.stdout).toContain('\ntask:find leads in a task: run');
   });
 
   it('are the options of the command', async () => {
@@ -97,6 +106,26 @@ describe('what this machine knows', () => {
     const { stdout } = await runInProcess(args, { env });
     mkdirSync(folder('op_damaged'), { recursive: true });
     writeFileSync(join(folder('op_damaged'), 'journal.jsonl'), 'rubbish\nmore\n');
+    await runInProcess(
+      [
+        'search',
+        'company',
+        'fintech',
+        '--limit',
+        '2',
+        '--list',
+        'mine',
+        '--idempotency-key',
+        'k',
+        '--local',
+        '-q',
+      ],
+      {
+        env,
+      },
+    );
+    expect(await wordsAfter(['history', 'list', '--list', ''], env)).toEqual(['words', 'mine']);
+    expect(await wordsAfter(['search', '--list='], env)).toEqual(['words', '--list=mine']);
     const answer = await runInProcess(['completion', 'zsh', '--', 'task', 'wait', ''], { env });
     const id = JSON.parse(stdout).leads_search_id;
     expect(answer).toEqual({

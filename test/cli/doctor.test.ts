@@ -136,6 +136,17 @@ describe('doctor', () => {
     expect(stderr).toContain('config unset ca_file');
   });
 
+  it('wraps what it found, so that none of it is cut', async () => {
+    const env = { ...bareEnvironment(), ...pointedAt(await startService({ status: 403 })) };
+    for (const columns of [50, 80]) {
+      const { stdout } = await runInProcess(['doctor'], { env, stdoutIsTerminal: true, columns });
+      const lines = stdout.replace(/\x1b\[[\d;]*m/g, '').split('\n');
+      expect(lines.filter((line) => line.length > columns || line.endsWith('…'))).toEqual([]);
+      expect(lines.join('').replace(/ +/g, ' ')).toContain('in step with the service');
+      expect(lines.join('').replace(/ /g, '')).toContain(env.LEADPIPE_STATE_DIR);
+    }
+  });
+
   it('nobody there is 75, tried once', async () => {
     const url = await startService({});
     await server?.close();

@@ -1,9 +1,20 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { formats } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import {
+  chunk,
+  errorAnswer,
+  type FaultServer,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
 import { bareEnvironment, command, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
 
@@ -60,7 +71,7 @@ describe('the help of every command', () => {
       const isGroup = namesIn(help).length > 0;
       const wanted = isGroup ? ['Commands:', 'Exit codes:'] : ['Output shape:', 'Exit codes:'];
       expect({ name, headings }).toEqual({ name, headings: expect.arrayContaining(wanted) });
-      expect(help).toMatch(/^ {4}0 {2}complete/m);
+      expect(help).toMatch(/^ {2}0( \d+)+\n {2}What they mean: leadpipe help exit-codes$/m);
     }
   });
 
@@ -125,13 +136,21 @@ const kinds: readonly [
   ['a task that is run', [['task', 'run', 'company', 'fintech']], [...call, 5, 8], [0, 3, 7]],
   [
     'what this machine knows',
-    ['config list', 'auth list', 'history list', 'history prune', 'history totals', 'task list'].map(
-      (words) => words.split(' '),
+    ['config list', 'auth list', 'history prune', 'history totals', 'task list'].map((words) =>
+      words.split(' '),
     ),
     [0, 2, 74, 78],
     [],
   ],
-  ['the lists of this machine', [['history', 'lists']], [0, 2, 74, 78], [6]],
+  [
+    'the history and the lists of this machine',
+    [
+      ['history', 'list'],
+      ['history', 'lists'],
+    ],
+    [0, 2, 74, 78],
+    [6],
+  ],
   [
     'a change',
     ['config set format csv', 'config unset format', 'auth logout', 'auth switch work'].map((words) =>
@@ -189,7 +208,7 @@ describe.each(kinds)('the exit codes in the help of %s', (_, commands, provoked,
   it.each(commands.map((command) => [command]))('are those that %j comes to', async (command) => {
     const name = nameOf(command);
     const help = helps.get(name) ?? '';
-    const listed = [...help.matchAll(/^ {2,4}(\d+) {2}/gm)].map(([, code]) => Number(code));
+    const listed = (/^ {2}(0(?: \d+)+)$/m.exec(help)?.[1] ?? '').split(' ').map(Number);
     let answer = '';
     const service = await startFaultServer((socket) => void socket.end(answer));
     const codes = new Set<number>();
@@ -280,6 +299,70 @@ describe('the examples', () => {
   );
 });
 
+describe('a topic of help', () => {
+  const topics: readonly (readonly [name: string, says: readonly string[]])[] = [
+    ['environment', ['LEADPIPE_API_KEY', 'NODE_EXTRA_CA_CERTS', 'TZ', 'LEADPIPE_STATE_DIR']],
+    ['exit-codes', Object.values(exitCodes).map(({ code, meaning }) => `${code}  ${meaning.slice(0, 30)}`)],
+    ['formats', [...formats, '--json-errors', 'ISO 8601', '2^53']],
+    ['money', ['--max-credits', 'charged: maybe', 'price.contact.email', 'history totals']],
+  ];
+  it.each(topics)('%s is a screen that fits 80 columns, and needs no settings', async (name, says) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'config.json'), '[1]');
+    const env = { ...pointedAt(server.url), LEADPIPE_CONFIG_DIR: folder };
+    const { code, stdout, stderr } = await runInProcess(['help', name], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const text of says) expect(stdout).toContain(text);
+    const lines = stdout.split('\n');
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines.length).toBeLessThan(62);
+    expect(helps.get('')).toContain(`help ${name}`);
+    expect(connections).toBe(0);
+  });
+
+  it('formats has a schema that real errors of every sort fit', async () => {
+    const { stdout } = await runInProcess(['help', 'formats']);
+    const schema = JSON.parse(stdout.slice(stdout.search(/^ {2}\{$/m)));
+    const check = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true }).compile(schema);
+    let answer = '';
+    const service = await startFaultServer((socket) => void socket.end(answer));
+    const env = { ...bareEnvironment(), ...pointedAt(service.url) };
+    const contact = ['contact', 'email', 'x'];
+    const cut = `${streamHead}${searchFrames([['{"name":"A"}']])
+      .slice(0, 1)
+      .map((frame) => chunk(frame).toString('utf8'))
+      .join('')}`;
+    const refused = (status: string, type: string): string =>
+      errorAnswer(status, type, 'no', ['X-Request-Id: req_1', 'Connection: close']);
+    const rows: readonly [exit: number, args: readonly string[], answer: string][] = [
+      [2, ['search', 'planet', 'x'], ''],
+      [2, ['balance', '--no-such-option'], ''],
+      [3, ['search', 'company', 'x'], cut],
+      [4, contact, refused('401 Unauthorized', 'authentication_error')],
+      [5, contact, refused('402 Payment Required', 'insufficient_credits')],
+      [6, ['history', 'show', 'op_1'], ''],
+      [8, contact, ''],
+      [9, contact, refused('503 Service Unavailable', 'service_unavailable')],
+      [74, [...contact, '-o', join(temporaryFolder(), 'nowhere', 'x.csv')], ''],
+      [76, ['balance'], wholeAnswer('200 OK', 'text/html', '', ['Connection: close'])],
+      [78, ['balance', '--profile', 'nope'], ''],
+    ];
+    for (const [exit, args, given] of rows) {
+      answer = given;
+      const { code, stderr } = await runInProcess([...args, '--json-errors'], { env });
+      const { error } = JSON.parse(stderr);
+      expect({ args, code, exit: error.exit }).toEqual({ args, code: exit, exit });
+      check(JSON.parse(stderr));
+      expect({ args, errors: check.errors }).toEqual({ args, errors: null });
+      // Nothing is there that the schema does not tell of.
+      expect(Object.keys(error)).toEqual(Object.keys(schema.properties.error.properties));
+      check({ error: { ...error, exit: 99, hint: 1 } });
+      expect(check.errors).toHaveLength(2);
+    }
+    await service.close();
+  });
+});
+
 describe('what is mistyped', () => {
   const cases: readonly [args: readonly string[], says: readonly string[]][] = [
     [['hisotry'], ['unknown command "hisotry": did you mean history?', 'One of: search, task,']],
@@ -292,7 +375,15 @@ describe('what is mistyped', () => {
       ['history', 'op_1'],
       ['unknown command "op_1"', 'One of: list, lists, show, resume, prune, totals.'],
     ],
-    [['help', 'serch'], ['unknown command "serch": did you mean search?']],
+    [
+      ['help', 'serch'],
+      ['unknown command or topic "serch": did you mean search?', 'environment, exit-codes, formats, money.'],
+    ],
+    [['help', 'exitcodes'], ['did you mean exit-codes?']],
+    [
+      ['help', 'nope'],
+      ['unknown command or topic "nope"\n', 'One of: search,'],
+    ],
     [['task', 'help', 'rnu'], ['unknown command "rnu": did you mean run?']],
     [['serch', '--help'], ['unknown command "serch": did you mean search?']],
     [['planet'], ['unknown command "planet"\n', 'One of:']],

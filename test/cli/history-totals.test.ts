@@ -92,7 +92,7 @@ describe('history totals', () => {
     expect(await run(['history', 'totals'], { env: bare })).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'This machine has bought nothing that it knows of.\n',
+      stderr: 'No purchases recorded on this machine yet.\n',
     });
     const wrong = await run(['history', 'totals', '--by', 'week'], { env: bare });
     expect(wrong.code).toBe(2);
@@ -101,12 +101,13 @@ describe('history totals', () => {
 });
 
 describe('history list', () => {
-  it('shows people the balance where it was asked for, and what else is in it', async () => {
+  it('shows people the balance where it was asked for', async () => {
     const env = bareEnvironment(temporaryFolder());
     const shown = async (): Promise<string> => {
       const { stdout, stderr } = await runInProcess(['history'], {
-        env: { ...env, COLUMNS: '140' },
+        env,
         stdoutIsTerminal: true,
+        columns: 120,
       });
       return stdout + stderr;
     };
@@ -114,10 +115,6 @@ describe('history list', () => {
     await run(search, { env });
     expect(await shown()).not.toContain('balance');
     await run([...search, '--max-credits', '3'], { env });
-    expect(await shown()).toMatch(
-      /balance: before and after; what else the account did meanwhile is in it too\.\n$/,
-    );
-    const { stdout } = await run(['history', '-f', 'table'], { env: { ...env, COLUMNS: '140' } });
-    expect(stdout).toContain('99997 → 99994');
+    expect(await shown()).toContain('99997 → 99994');
   });
 });

@@ -122,9 +122,8 @@ describe.each(rows)('%s', (_, row) => {
   it('prints help with two examples, the output and the exit codes', async () => {
     const { code, stdout } = await runInProcess([...row.args.slice(0, 1), '--help']);
     expect(code).toBe(0);
-    expect(stdout.match(/^ {2}\$ .*leadpipe/gm)).toHaveLength(2);
-    for (const words of ['Output shape:', 'csv: ', 'Exit codes:', '\n    7  '])
-      expect(stdout).toContain(words);
+    expect(stdout.match(/^ {2}\$ /gm)).toHaveLength(2);
+    for (const words of ['Output shape:', 'csv: ', 'Exit codes:', ' 5 7 8 ']) expect(stdout).toContain(words);
   });
 
   const isExtract = row.args[0] === 'extract';

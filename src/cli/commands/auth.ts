@@ -10,13 +10,13 @@ import { createAuthSwitchCommand } from './auth/switch.ts';
 const help: CommandHelp = {
   examples: ['leadpipe auth login', 'leadpipe auth status'],
   remarks: [
-    'Keys are kept in the keychain of the operating system, by profile, each for one address. LEADPIPE_API_KEY is used before any of them. No option takes a key: command lines can be read by everyone.',
+    'Each profile has one key, for one address. Keys are stored in the keychain of the operating system. LEADPIPE_API_KEY is used before a stored key. No option takes a key, because other users of this machine can read command lines.',
   ],
 };
 
 export function createAuthCommand(context: Context): Command {
   const group = new Command('auth')
-    .description('API keys, by profile.')
+    .description('Stores API keys, and shows which one is used.')
     .addCommand(createAuthLoginCommand(context))
     .addCommand(createAuthLogoutCommand(context))
     .addCommand(createAuthStatusCommand(context))

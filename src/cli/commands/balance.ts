@@ -33,9 +33,11 @@ const help: CommandHelp = {
 
 export function createBalanceCommand(context: Context): Command {
   const command = new Command('balance')
-    .description('Prints the credits available now. What running requests have reserved is not in it.')
+    .description(
+      'Shows the credits that you can spend now. Credits that running requests have reserved are not counted.',
+    )
     .addOption(
-      new Option('--require <credits>', 'exit 5 when fewer are available').argParser((value) =>
+      new Option('--require <credits>', 'exit with 5 when fewer credits are available').argParser((value) =>
         checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--require', value),
       ),
     );

@@ -27,7 +27,7 @@ const help: CommandHelp = {
     },
   ],
   remarks: [
-    'The script completes commands, options, entity types, extraction types, formats, settings, and the profiles, tasks and operations of this machine. Nothing is sent to the service.',
+    'It completes commands, topics of help, options, entity and extraction types, formats, settings, and the profiles, tasks, lists and purchases of this machine. Nothing is sent.',
   ],
 };
 

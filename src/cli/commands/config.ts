@@ -16,12 +16,14 @@ const help: CommandHelp = {
       rows: settingNames.map((name) => [name, `${settingTable[name].meaning}: ${settingTable[name].takes}`]),
     },
   ],
-  remarks: ['Options and environment are used before settings. Keys are not settings: see `leadpipe auth`.'],
+  remarks: [
+    'Options and variables of the environment are used before settings (leadpipe help environment). API keys are not settings: see `leadpipe auth`.',
+  ],
 };
 
 export function createConfigCommand(context: Context): Command {
   const group = new Command('config')
-    .description('Settings of a profile.')
+    .description('Shows and changes the settings of a profile.')
     .addCommand(createConfigListCommand(context))
     .addCommand(createConfigGetCommand(context))
     .addCommand(createConfigSetCommand(context))

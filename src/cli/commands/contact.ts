@@ -15,7 +15,7 @@ import {
   argumentOf,
   inputNames,
 } from '../options/options.ts';
-import { addRowsOptions, type RowsOptions, rowsRemark } from '../options/rows.ts';
+import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -28,25 +28,27 @@ interface ContactOptions extends PurchaseOptions, RowsOptions {
 const help: CommandHelp = {
   examples: [
     'leadpipe contact email "CTO of Nordlicht Pay" --local',
-    'leadpipe contact phone "founder of Nordlicht Pay" --local -f csv',
+    'leadpipe search person "CTOs in London" --limit 3 --local -o ctos.csv\nleadpipe contact email --input ctos.csv --local -o emails.csv',
   ],
   output: [
-    'one object as the service sent it; content is null where nothing was found:',
+    'one object as the service sent it; content is null when nothing was found:',
     '{"object":"contact_search_result",',
     ' "request":{"contact_type":"email","objective":"…"},',
     ' "result":{"content":"…","reference":"…"},"created_at":"…"}',
     'csv: contact_type,objective,content,reference,created_at',
   ],
   outcomes: [...paidOutcomes, 'partial'],
-  remarks: [rowsRemark],
+  remarks: toRowsRemarks('objective', { takesLeads: true }),
 };
 
 export function createContactCommand(context: Context): Command {
   const command = new Command('contact')
-    .description('Looks up one email address or one phone number.')
+    .description('Looks up the email address or the phone number of someone; with --input, of many.')
     .addArgument(argumentOf('<contact-type>', contactTypes))
-    .addArgument(new Argument('[objective]', 'whose it is, in your own words; - for stdin, @file for a file'))
-    .addOption(new Option('--exit-status', 'exit 7 when nothing was found'));
+    .addArgument(
+      new Argument('[objective]', 'whose it is, in your own words (- reads stdin, @file reads a file)'),
+    )
+    .addOption(new Option('--exit-status', 'exit with 7 when nothing was found'));
   addRowsOptions(command, 'email or phone');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
     (contactType: string, objective: string | undefined, options: ContactOptions) =>

@@ -17,7 +17,7 @@ import {
   collect,
   inputNames,
 } from '../options/options.ts';
-import { addRowsOptions, type RowsOptions, rowsRemark } from '../options/rows.ts';
+import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -31,33 +31,36 @@ interface EnrichOptions extends PurchaseOptions, RowsOptions {
 const help: CommandHelp = {
   examples: [
     'leadpipe enrich "Nordlicht Pay, Berlin" --field headcount:integer --local',
-    'echo "Nordlicht Pay" | leadpipe enrich --field city --local -f csv',
+    'leadpipe search company fintech --limit 3 --local -o fintechs.csv\nleadpipe enrich --input fintechs.csv --field city --local -o cities.csv',
   ],
   output: [
-    'one object as the service sent it, whose answer follows the schema:',
+    'one object as the service sent it; its answer has the fields:',
     '{"success":true,"answer":{"headcount":120}}',
-    'csv: the properties of the schema',
+    'csv: a column per field',
   ],
   outcomes: [...paidOutcomes, 'partial'],
-  remarks: [rowsRemark],
+  remarks: toRowsRemarks('entity_context', { takesLeads: true }),
 };
 
 export function createEnrichCommand(context: Context): Command {
   const command = new Command('enrich')
-    .description('Fills the fields of a JSON Schema for someone or something.')
+    .description(
+      'Finds out facts that you name (fields) about a person, a company or anything else; with --input, about many.',
+    )
     .addArgument(
       new Argument(
         '[entity-context]',
-        'what is known: name, website, handles, description; @file for a file; stdin when left out',
+        'what you know: name, website, handles, description (@file reads a file; without it, stdin is read)',
       ),
     );
   const options = [
-    new Option('--schema <file>', 'a JSON Schema with the fields (draft 2020-12 or draft-07)').conflicts(
-      'field',
-    ),
+    new Option(
+      '--schema <file>',
+      'a file with the fields to fill, as a JSON Schema (draft 2020-12 or draft-07)',
+    ).conflicts('field'),
     new Option(
       '--field <name:type=meaning>',
-      'a field, instead of a schema; repeat it for more. Types: string, number, integer, boolean, and string[] …',
+      'a field to fill, instead of --schema; give it once per field. Types: string, number, integer, boolean, and lists of them, such as string[]',
     ).argParser(collect),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to fill:'));
@@ -98,7 +101,7 @@ async function readSchema({ schema, field }: EnrichOptions): Promise<unknown> {
   if (field !== undefined) return toFieldSchema(field, '--field');
   throw new UsageError(
     'no fields are asked for: enrich takes --schema or --field',
-    'As in --field "headcount:integer=number of employees".',
+    'For example: --field "headcount:integer=number of employees"',
   );
 }
 

@@ -15,7 +15,7 @@ import {
   argumentOf,
   inputNames,
 } from '../options/options.ts';
-import { addRowsOptions, type RowsOptions, rowsRemark } from '../options/rows.ts';
+import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
 import { itemsOf } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -29,31 +29,36 @@ interface ExtractOptions extends PurchaseOptions, RowsOptions {
 const help: CommandHelp = {
   examples: [
     'leadpipe extract github_repo_stargazers acme/rocket --limit 50 --local',
-    'leadpipe extract web2list https://www.nordlicht-pay.example/team \\\n  --instruction "people, with role" --local -f csv',
+    'printf "%s\\n" acme/rocket acme/anvil |\n  leadpipe extract github_repo_stargazers --input - --local -o stars.csv',
   ],
   output: [
-    'an item per line (jsonl), as the service sent it; its fields differ by type:',
+    'an item per line (jsonl), as the service sent it; each type has its own fields:',
     '{"id":12345678901234567890,"login":"…","url":"…"}',
-    'csv: every field that an item has, in the order in which they appear',
+    'csv: a column for every field that one of the items has',
   ],
   outcomes: [...paidOutcomes, 'partial'],
-  remarks: [rowsRemark],
+  remarks: toRowsRemarks('target', {
+    output: 'each item has the type and the target that it belongs to in front',
+  }),
 };
 
 export function createExtractCommand(context: Context): Command {
   const { extractLimit } = limits;
   const command = new Command('extract')
     .description(
-      'Extracts followers, following, stargazers or contributors of an account or a repository, or a list from a web page.',
+      'Lists the followers or following of an account, the stargazers or contributors of a repository, or what a web page lists (web2list).',
     )
     .addArgument(argumentOf('<type>', extractionTypes))
     .addArgument(
-      new Argument('[target]', 'a handle, a repository, or for web2list the URL of a public page'),
+      new Argument(
+        '[target]',
+        'a handle, a repository such as acme/rocket, or for web2list the URL of a public page',
+      ),
     );
   const options = [
     new Option(
       '--instruction <text>',
-      'the items and fields to extract, needed for web2list; - for stdin, @file for a file',
+      'for web2list, which needs it: the items and fields to extract (- reads stdin, @file reads a file)',
     ),
     new Option(
       '--limit <n>',

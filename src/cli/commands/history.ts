@@ -10,15 +10,17 @@ import { createHistoryTotalsCommand } from './history/totals.ts';
 import { createTaskResumeCommand } from './task/resume.ts';
 
 const help: CommandHelp = {
-  examples: ['leadpipe history', 'leadpipe history list -f csv -o purchases.csv'],
+  examples: ['leadpipe history', 'leadpipe history list --since 7d -f csv -o purchases.csv'],
   remarks: [
-    `Answers and leads are kept for ${keptDays.answers} days, what was asked and its key for ${keptDays.operations}. Nothing here is sent anywhere.`,
+    `Answers and leads are kept for ${keptDays.answers} days, the record of a purchase for ${keptDays.operations}. The history stays on this machine.`,
   ],
 };
 
 export function createHistoryCommand(context: Context): Command {
   const group = new Command('history')
-    .description('What this machine has bought, and the answers it has kept. Alone it is the list.')
+    .description(
+      'Shows what this machine has bought, and prints stored answers again. `leadpipe history` is `leadpipe history list`.',
+    )
     .addCommand(createHistoryListCommand(context), { isDefault: true })
     .addCommand(createHistoryListsCommand(context))
     .addCommand(createHistoryShowCommand(context))

@@ -7,7 +7,7 @@ import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../options/inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
-import { addRowsOptions, type RowsOptions, rowsRemark } from '../options/rows.ts';
+import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
 import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -16,22 +16,24 @@ import { sourceOf } from '../records/rows-input.ts';
 const help: CommandHelp = {
   examples: [
     'leadpipe research "Which fintech companies are in Berlin?" --local',
-    'echo "Who founded Nordlicht Pay?" | leadpipe research - --local',
+    'echo "Who founded Nordlicht Pay?" > questions.txt\nleadpipe research --input questions.txt --local -o answers.jsonl',
   ],
   output: [
-    'on a terminal the text of the answer with its numbered citations; else',
-    'one object as the service sent it, whose answer is any JSON:',
+    'on a terminal, the text of the answer with its numbered sources; elsewhere',
+    'one object as the service sent it (its answer can be any JSON):',
     '{"success":true,"answer":{"Result":"…","Citations":["https://…"]}}',
     'csv: result,citations',
   ],
   outcomes: [...paidOutcomes, 'partial'],
-  remarks: [rowsRemark],
+  remarks: toRowsRemarks('query'),
 };
 
 export function createResearchCommand(context: Context): Command {
   const command = new Command('research')
-    .description('Answers a question from the web, with citations. It can take a quarter of an hour.')
-    .addArgument(new Argument('[query]', 'the question; - for stdin, @file for a file'));
+    .description(
+      'Answers a question from the web, with its sources; with --input, many. An answer can take 15 minutes.',
+    )
+    .addArgument(new Argument('[query]', 'the question (- reads stdin, @file reads a file)'));
   addRowsOptions(command, 'research');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
     (query: string | undefined, options: PurchaseOptions & RowsOptions) =>

@@ -45,12 +45,12 @@ const help: CommandHelp = {
 export function createSearchCommand(context: Context): Command {
   const command = addEntitySearchOptions(
     new Command('search').description(
-      'Streams leads that fit an objective, and prints them as they are found.',
+      'Finds leads that fit your objective, and prints them as they are found.',
     ),
     streamEntityTypes,
     [
-      new Option('--continue <operation-id>', 'search on where an earlier search was cut, for the rest only'),
-      new Option('--exit-status', 'exit 7 when nothing was found'),
+      new Option('--continue <operation-id>', 'buy only the rest of an earlier search that was cut'),
+      new Option('--exit-status', 'exit with 7 when nothing was found'),
     ],
     'optional',
   );

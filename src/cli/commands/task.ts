@@ -12,13 +12,13 @@ import { createTaskWaitCommand } from './task/wait.ts';
 const help: CommandHelp = {
   examples: ['leadpipe task run company "fintech in Berlin" --local -o leads.csv', 'leadpipe task list'],
   remarks: [
-    'A task goes on at the service without you. `leadpipe task resume` finishes what was interrupted, into the same file; and `leadpipe task wait <leads-search-id>` reads any task, again and from any position, for nothing.',
+    '`leadpipe task resume` finishes what was interrupted, into the same file. `leadpipe task wait <leads-search-id>` reads a task, also again and from any position, for nothing.',
   ],
 };
 
 export function createTaskCommand(context: Context): Command {
   const group = new Command('task').description(
-    'Entity Search as a task: it is created, runs at the service, and its leads are read by position.',
+    'Finds leads in a task. It runs at the service, also while this machine is off, and its leads can be read again for nothing.',
   );
   const commands = [
     createTaskRunCommand(context),

@@ -95,7 +95,7 @@ async function checkMode(check: string, path: string, widest: string, found = pa
   const { mode } = (await stat(path).catch(() => undefined)) ?? { mode: 0 };
   if ((mode & 0o777 & ~Number.parseInt(widest, 8)) === 0) return ok(check, found);
   const open = `other users can read ${path} (mode ${(mode & 0o777).toString(8)})`;
-  return warning(check, open, `To keep it to yourself: chmod ${widest} '${path}'`);
+  return warning(check, open, `chmod ${widest} '${path}'`);
 }
 
 async function nearestFolder(folder: string): Promise<string> {

@@ -77,7 +77,8 @@ function topicBlocks({ name, topic: { parts } }: NamedTopic): ManualBlock[] {
       ? [lines(part.lines)]
       : [paragraph(`${part.heading}:`), ...part.rows.map(([term, text]) => item([term.trim(), text]))];
   });
-  return [section(name.replace('-', ' ')), ...blocks];
+  // Manual pages have a name of their own for these.
+  return [section(name === 'exit-codes' ? 'exit status' : name), ...blocks];
 }
 
 /** Each once, however many commands have it, in the order of their groups. */

@@ -7,13 +7,13 @@ const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
 /** What `--json-errors` prints under `error`, as messages/report.ts makes it. */
 const members = {
   type: { type: 'string' },
-  status: { type: ['integer', 'null'], description: 'HTTP status; null: none' },
+  status: { type: ['integer', 'null'], description: 'HTTP status' },
   message: { type: 'string', description: 'what happened' },
   exit: { enum: Object.values(exitCodes).map(({ code }) => code) },
   request_id: textOrNull,
   operation_id: textOrNull,
   idempotency_key: textOrNull,
-  charged: { enum: [...charges, null], description: 'null: unknown' },
+  charged: { enum: [...charges, null] },
   retryable: { type: 'boolean', description: 'can simply be run again' },
   hint: { ...textOrNull, description: 'what to do' },
 };

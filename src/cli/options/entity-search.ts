@@ -42,14 +42,15 @@ export function addEntitySearchOptions(
     ).argParser((value) => checkNumber(entityLimit, inputNames.limit, value)),
     new Option(
       '--enrich-fields <names>',
-      'further fields to fill, such as funding_stage,headcount',
+      'more fields to find for each lead, such as funding_stage,headcount',
     ).argParser(collect),
-    new Option('--dedup-service-leads <ids>', 'leave out what these earlier searches brought').argParser(
-      collect,
-    ),
+    new Option(
+      '--dedup-service-leads <ids>',
+      'leave out the leads of these earlier searches (leads_search_id)',
+    ).argParser(collect),
     new Option(
       '--dedup-custom-leads <names>',
-      'leave out leads of these names; @leads.csv reads a file',
+      'leave out leads with these names; @leads.csv reads them from a file',
     ).argParser(collect),
     ...more,
   ];
@@ -59,7 +60,7 @@ export function addEntitySearchOptions(
     .addArgument(
       new Argument(
         `${open}objective${close}`,
-        'what to find, in your own words; - for stdin, @file for a file',
+        'what to find, in your own words (- reads stdin, @file reads a file)',
       ),
     );
   for (const option of options) command.addOption(option.helpGroup(searchFor));
@@ -69,8 +70,8 @@ export function addEntitySearchOptions(
 /** Adds the options of commands whose leads count as delivered. */
 export function addListOptions(command: Command): Command {
   const options = [
-    new Option('--only-new', 'leave out what earlier runs of the list delivered on this machine'),
-    new Option('--list <list>', 'the list that the leads count for (default: the entity type)').argParser(
+    new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
+    new Option('--list <list>', 'count the leads for this list (default: the entity type)').argParser(
       checkListName,
     ),
   ];
@@ -86,11 +87,11 @@ export function toListTerms({ list: name, onlyNew }: ListOptions): NonNullable<O
 /** Throws UsageError. */
 export function checkListName(given: string): string {
   const name = given.trim();
-  if (name === '') throw new UsageError('--list: the name is empty', 'As in: --list berlin-fintechs');
+  if (name === '') throw new UsageError('--list: the name is empty', 'For example: --list berlin-fintechs');
   if (name.length > longestName || /\p{Cc}/u.test(name)) {
     throw new UsageError(
       `--list takes a name of up to ${longestName} characters, on one line`,
-      'As in: --list berlin-fintechs',
+      'For example: --list berlin-fintechs',
     );
   }
   return name;

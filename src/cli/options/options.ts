@@ -68,15 +68,17 @@ const formatWords = { ndjson: 'jsonl', excel: 'xlsx', xl: 'xlsx', markdown: 'md'
 export const groups = { output: 'Output:', connection: 'Connection:', messages: 'Messages:' } as const;
 
 export function addConnectionOptions(command: Command): Command {
-  const local = new Option('--local', 'use the local service: offline, free, fictional').conflicts('baseUrl');
+  const local = new Option('--local', 'use the local service: offline, free, with fictional leads').conflicts(
+    'baseUrl',
+  );
   return addServiceOptions(add(command, groups.connection, [local]));
 }
 
 /** For commands that are about one service: its address, its key. */
 export function addServiceOptions(command: Command): Command {
   const connection = add(addProfileOption(command), groups.connection, [
-    new Option('--base-url <url>', 'address of the service (LEADPIPE_BASE_URL)'),
-    new Option('--timeout <seconds>', 'longest silence: head of the answer, and between events').argParser(
+    new Option('--base-url <url>', 'the address of the service (or LEADPIPE_BASE_URL)'),
+    new Option('--timeout <seconds>', 'give up after this many seconds without data').argParser(
       secondsOf('--timeout'),
     ),
   ]);
@@ -85,16 +87,16 @@ export function addServiceOptions(command: Command): Command {
 
 export function addProfileOption(command: Command): Command {
   return add(command, groups.connection, [
-    new Option('--profile <profile>', 'settings of this profile (LEADPIPE_PROFILE)'),
+    new Option('--profile <profile>', 'use the settings and the key of this profile (or LEADPIPE_PROFILE)'),
   ]);
 }
 
 export function addReportOptions(command: Command, group: string = groups.messages): Command {
   return add(command, group, [
-    new Option('-q, --quiet', 'no progress and no closing line'),
-    new Option('-v, --verbose', 'requests and stack traces on stderr'),
-    new Option('--no-color', 'no colours (NO_COLOR)'),
-    new Option('--json-errors', 'errors as one JSON object on stderr, and nothing else there'),
+    new Option('-q, --quiet', 'print no progress and no closing line'),
+    new Option('-v, --verbose', 'print requests, and the stack trace of an error, on stderr'),
+    new Option('--no-color', 'print no colours (or NO_COLOR)'),
+    new Option('--json-errors', 'print an error as one JSON object on stderr, and nothing else there'),
   ]);
 }
 
@@ -102,30 +104,37 @@ export function addPaidOptions(command: Command): Command {
   return add(command, groups.connection, [
     new Option(
       '--idempotency-key <key>',
-      'key of this purchase; a new one each time when not given',
+      'the key of this purchase: the service charges a key once; by default a new one each time',
     ).argParser((key) => checkIdempotencyKey(key, inputNames)),
     new Option(
       '--max-credits <n>',
-      'refuse (5) what can cost more, or more than the balance; prices are settings (price.*)',
+      'refuse (exit code 5) what can cost more than this, or more than your balance; see leadpipe help money',
     ).argParser((value) =>
       checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
     ),
-    new Option('--dry-run', 'print the request, what it costs at most and the balance; buy nothing'),
-    new Option('--no-history', 'keep no record on this machine: nothing can be shown again or continued'),
+    new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
+    new Option(
+      '--no-history',
+      'store nothing on this machine; the result can then not be shown again or continued',
+    ),
   ]);
 }
 
 export function addRecordOptions(command: Command): Command {
   return add(command, groups.output, [
-    new Option('-f, --format <format>', 'table on a terminal, else jsonl; or by the extension of -o')
+    new Option(
+      '-f, --format <format>',
+      'the output format; without it: as the file name of -o ends, else table on a terminal and jsonl elsewhere',
+    )
       .choices(formats)
       .argParser((value) => checkOneOf('format', value, formats, formatWords)),
-    new Option('-o, --output <file>', 'write here; replaced only when everything is there').argParser(
-      (name) => checkFileName('-o', name),
-    ),
-    new Option('--append', 'add rows to the file of -o, under the same header'),
-    new Option('--columns <dot.paths>', 'only these, such as name,links.website').argParser(collect),
-    new Option('--csv-raw', 'CSV as it came: formulas and control characters too'),
+    new Option(
+      '-o, --output <file>',
+      'write to this file; it appears, or is replaced, when everything is there',
+    ).argParser((name) => checkFileName('-o', name)),
+    new Option('--append', 'add rows to the file of -o, below the rows that it has'),
+    new Option('--columns <dot.paths>', 'only these columns, such as name,links.website').argParser(collect),
+    new Option('--csv-raw', 'change nothing in CSV cells: leave formulas and control characters in'),
   ]).hook('preAction', (_, action) => checkRecordOptions(action.opts()));
 }
 

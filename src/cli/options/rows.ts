@@ -22,9 +22,26 @@ export interface RowsOptions {
 
 const listGroup = 'Many at once:';
 
-/** What the help of a command says of `--input`. */
-export const rowsRemark =
-  'With --input, each row of the output is a row of the input with the answer beside it, and <into>_error where there is none. What is sent is the column named as the argument of this command, or --template; leads of a search say it by themselves. After a crash or failed rows, the same command again goes on and buys nothing twice; a list that has come to its end is bought again, unless the run has a name (--run).';
+interface RowsInWords {
+  /** Whether leads of a search need no such column. */
+  readonly takesLeads?: boolean;
+  readonly output?: string;
+}
+
+/** Pure: what the help of a command says of `--input`; `column` is what its text is called in a file. */
+export function toRowsRemarks(
+  column: string,
+  {
+    takesLeads = false,
+    output = 'each row of the output is a row of the input with its answer beside it; where there is no answer, <into>_error says why',
+  }: RowsInWords = {},
+): string[] {
+  const leads = takesLeads ? ' A file of leads, as a search writes it, needs neither.' : '';
+  return [
+    `With --input, ${output}. The text that is sent is the column \`${column}\` of the input, or what --template makes of the row.${leads}`,
+    'After a crash or failed rows, run the same command again: it goes on, and nothing is bought twice. When a list is finished, the same command buys it again, unless the run has a name (--run).',
+  ];
+}
 
 const mostAtOnce = { unit: 'number', min: 1, max: 256 } as const;
 const onErrors = ['continue', 'stop'] as const;
@@ -34,36 +51,43 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
   const options = [
     new Option(
       '--input <file>',
-      'a request for each row of a file (CSV, JSONL or lines); - for stdin',
+      'one request for each row of this file: CSV, JSONL or plain lines (- reads stdin)',
     ).argParser((name) => (name === '-' ? name : checkFileName('--input', name))),
-    new Option('--input-format <format>', 'of the input; by its extension or its content when not given')
+    new Option('--input-format <format>', 'the format of the input; without it, found by its name or content')
       .choices(inputFormats)
       .argParser((value) => checkOneOf('input format', value, inputFormats)),
-    new Option('--template <text>', 'what is sent for a row, such as "{name}, {links.website}"'),
+    new Option('--template <text>', 'the text to send for a row, such as "{name}, {links.website}"'),
     ...(into === undefined
       ? []
       : [
-          new Option('--into <name>', `where the answer of a row goes (default ${into})`).argParser(
+          new Option('--into <name>', `the name of the answer in the output (default ${into})`).argParser(
             checkInto,
           ),
         ]),
-    new Option('--concurrency <n>', 'requests at once; fewer while the service says that it is too many')
+    new Option(
+      '--concurrency <n>',
+      'at most this many requests at the same time; fewer when the service is busy',
+    )
       .default(4)
       .argParser((value) => checkNumber(mostAtOnce, '--concurrency', value)),
-    new Option('--unordered', 'write rows as they are done, not in the order of the input'),
-    new Option('--on-error <what>', 'after a failed row: continue or stop')
+    new Option('--unordered', 'write each row when it is done, not in the order of the input'),
+    new Option('--on-error <what>', 'what to do after a failed row')
       .choices(onErrors)
       .default('continue')
       .argParser((value) => checkOneOf('way', value, onErrors)),
     new Option(
       '--errors <file>',
-      'failed rows, with the reason, request ID and charge (.csv or .jsonl)',
+      'write failed rows here, with the reason, request ID and charge (.csv or .jsonl)',
     ).argParser((name) => checkFileName('--errors', name)),
-    new Option('--retry-unknown', 'buy rows again whose answer was lost, though they may have been charged'),
-    new Option('--run <name>', 'name of this run: its rows are bought once, on whichever machine').argParser(
-      checkRun,
+    new Option('--retry-unknown', 'buy rows again whose answer was lost; some may then be charged twice'),
+    new Option(
+      '--run <name>',
+      'a name for this run: each row is bought only once, on all machines together',
+    ).argParser(checkRun),
+    new Option(
+      '--shard <i/n>',
+      'only a part of the rows, such as 0/4, 1/4, 2/4 and 3/4 on four machines; auto in a job array',
     ),
-    new Option('--shard <i/n>', 'only the rows whose number is i modulo n; auto in an array of jobs'),
   ];
   for (const option of options) command.addOption(option.helpGroup(listGroup));
   return command;

@@ -12,8 +12,8 @@ import { settingArgument } from './setting-argument.ts';
 const help: CommandHelp = {
   examples: ['leadpipe config get base_url', 'leadpipe config get timeout.idle --profile work'],
   output: [
-    'the value alone, on a line: of the profile, else the default; nothing, and 6,',
-    'where there is neither',
+    'only the value, on a line: of the profile, else the default; if there is',
+    'neither, nothing, and exit code 6',
   ],
   outcomes: [...localOutcomes.filter((outcome) => outcome !== 'local_io'), 'not_found'],
 };
@@ -21,7 +21,7 @@ const help: CommandHelp = {
 export function createConfigGetCommand(context: Context): Command {
   const command = new Command('get')
     .summary('the value of one setting')
-    .description('Prints the value that holds for the profile: its own, or else the default.')
+    .description('Prints the value of a setting in the profile, or else its default.')
     .addArgument(settingArgument());
   return addHelp(addReportOptions(addProfileOption(command)), help).action(
     (setting: string, options: ProfileOptions) => runConfigGet(context, setting, options),

@@ -19,10 +19,10 @@ const help: CommandHelp = {
 
 export function createConfigSetCommand(context: Context): Command {
   const command = new Command('set')
-    .summary('set one setting')
-    .description('Sets a setting of a profile, which is made when it is new.')
+    .summary('change one setting')
+    .description('Changes a setting of a profile. A profile that does not exist yet is made.')
     .addArgument(settingArgument())
-    .argument('<value>', 'what the setting takes');
+    .argument('<value>', 'the new value; `leadpipe config --help` says what each setting takes');
   return addHelp(addReportOptions(addProfileOption(command)), help).action(
     (setting: string, value: string, options: ProfileOptions) =>
       runConfigSet(context, setting, value, options),

@@ -16,7 +16,7 @@ const help: CommandHelp = {
 export function createConfigUnsetCommand(context: Context): Command {
   const command = new Command('unset')
     .summary('go back to the default of one setting')
-    .description('Removes a setting from a profile: its built-in default holds again.')
+    .description('Removes a setting from a profile: its default is used again.')
     .addArgument(settingArgument());
   return addHelp(addReportOptions(addProfileOption(command)), help).action(
     (setting: string, options: ProfileOptions) => runConfigUnset(context, setting, options),

@@ -27,8 +27,8 @@ import {
 import { fileOf, toFormat, withOutput } from '../../records/record-output.ts';
 import { zoned } from '../../records/zoned.ts';
 import { nothingBought, toUnknownList } from './nothing.ts';
+import { toHistoryTable } from './purchase-columns.ts';
 import { toSince } from './since.ts';
-import { toHistoryTable } from './table.ts';
 
 interface HistoryListOptions extends RecordOptions, ReportOptions {
   readonly limit?: number | typeof allOfThem;
@@ -71,7 +71,7 @@ const paidCommands = [...new Set(Object.keys(kinds).filter(isPaid).map(firstWord
 const help: CommandHelp = {
   examples: [
     'leadpipe history list --since 7d --command search',
-    'leadpipe history list --columns time,command,subject,charged -f csv -o purchases.csv',
+    'leadpipe history list --columns time,command,subject,charged -o paid.csv',
   ],
   output: [
     'an object per purchase, the newest last; null is what this machine does not',

@@ -19,9 +19,8 @@ import {
   type ReportOptions,
 } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
-import { zoned } from '../../records/zoned.ts';
+import { timeColumn, zoned } from '../../records/zoned.ts';
 import { toUnknownList } from './nothing.ts';
-import { timeColumn } from './table.ts';
 
 type HistoryListsOptions = RecordOptions & ReportOptions;
 
@@ -41,7 +40,7 @@ const listsLayout: Layout = {
     memberColumn('list', { min: 12, max: 40, role: 'title' }),
     memberColumn('leads', { min: 5, max: 9 }),
     memberColumn('runs', { min: 4, max: 7 }),
-    timeColumn('last_run'),
+    timeColumn('last_run', { role: 'aside' }),
     memberColumn('origin', { min: 16, max: 60, yields: 1 }),
   ],
 };
@@ -50,7 +49,7 @@ const leadsLayout: Layout = {
   ...memberLayout(leadMembers),
   table: [
     memberColumn('name', { min: 16, max: 60, role: 'title' }),
-    timeColumn('time'),
+    timeColumn('time', { role: 'aside' }),
     memberColumn('operation_id', { min: 17, max: 17 }),
     memberColumn('leads_search_id', { min: 39, max: 60, yields: 2 }),
     memberColumn('origin', { min: 16, max: 60, yields: 1 }),
@@ -65,20 +64,25 @@ const help: CommandHelp = {
   output: [
     'an object per list, by name:',
     '{"list":"company","leads":120,"runs":6,"last_run":"…","origin":"https://…"}',
-    'with a name, an object per lead of that list, the oldest first: these are',
-    'what --only-new leaves out',
+    'with a name, an object per lead of that list, the oldest first:',
     '{"list":"company","name":"…","time":"…","operation_id":"op_…",',
     ' "leads_search_id":"…","origin":"https://…"}',
   ],
   outcomes: [...localOutcomes, 'not_found'],
-  remarks: ['Lists stay when the history is pruned. The leads of --local have lists of their own.'],
+  remarks: [
+    'Old purchases are forgotten (history prune), lists are not. The fictional leads of --local have lists of their own.',
+  ],
 };
 
 export function createHistoryListsCommand(context: Context): Command {
   const command = new Command('lists')
-    .summary('the lists that --only-new goes by, or the leads of one')
-    .description('Prints the lists of this machine, or the leads of one that count as delivered.')
-    .addArgument(new Argument('[list]', 'as --list named it; without --list it is the entity type'));
+    .summary('the lists of --only-new, or the leads of one of them')
+    .description(
+      'Shows the lists of this machine, or the leads of one list: those that --only-new leaves out.',
+    )
+    .addArgument(
+      new Argument('[list]', 'the name of a list, as --list gave it; without --list it is the entity type'),
+    );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action(
     (list: string | undefined, options: HistoryListsOptions) => runHistoryLists(context, list, options),
   );

@@ -15,8 +15,7 @@ import {
   type ReportOptions,
 } from '../../options/options.ts';
 import { withOutput } from '../../records/record-output.ts';
-import { zoned } from '../../records/zoned.ts';
-import { timeColumn } from './table.ts';
+import { timeColumn, zoned } from '../../records/zoned.ts';
 
 type HistoryPruneOptions = RecordOptions & ReportOptions;
 
@@ -33,10 +32,9 @@ const prunedLayout: Layout = {
 const help: CommandHelp = {
   examples: ['leadpipe history prune', 'leadpipe history prune --quiet -o /dev/null'],
   output: [
-    'an object per operation of which something was removed:',
+    'an object per purchase of which something was removed:',
     '{"operation_id":"op_…","time":"…","command":"contact","removed":"answer"}',
-    'removed: answer (what it brought; the record of it stays), or',
-    '         operation (all of it)',
+    'removed: answer (the record of the purchase stays), or operation (all of it)',
   ],
   outcomes: localOutcomes,
 };
@@ -45,7 +43,7 @@ export function createHistoryPruneCommand(context: Context): Command {
   const command = new Command('prune')
     .summary('remove what is old')
     .description(
-      `Removes answers and leads older than ${keptDays.answers} days, and operations older than ${keptDays.operations}. Paid commands do so once a day by themselves.`,
+      `Removes stored answers and leads that are older than ${keptDays.answers} days, and records of purchases that are older than ${keptDays.operations}. Paid commands do this once a day by themselves.`,
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryPruneOptions) =>
     runHistoryPrune(context, options),

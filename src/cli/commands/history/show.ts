@@ -32,13 +32,13 @@ type HistoryShowOptions = RecordOptions & ReportOptions;
 
 const help: CommandHelp = {
   examples: [
-    'op=$(leadpipe history list -f jsonl | jq -rs .[0].operation_id)\nleadpipe history show "$op"',
+    'op=$(leadpipe history list -f jsonl | jq -rs .[-1].operation_id)\nleadpipe history show "$op"',
     'leadpipe history show "$op" -f csv -o answer.csv',
   ],
   output: [
-    'what the command printed when it was run, in any format: the answer, or',
-    'the leads that arrived, with the same columns. Leads of a task are at the',
-    'service: the error names the command that reads them again for nothing.',
+    'what the command printed, in any format: the answer, or the leads that',
+    'arrived, with the same columns. The leads of a task are at the service: the',
+    'error names the command that reads them again for nothing.',
   ],
   outcomes: [...localOutcomes, 'partial', 'not_found'],
 };
@@ -46,8 +46,15 @@ const help: CommandHelp = {
 export function createHistoryShowCommand(context: Context): Command {
   const command = new Command('show')
     .summary('print a stored answer again, for nothing')
-    .description('Prints what a purchase brought once more. Nothing is sent, and no key is needed.')
-    .addArgument(new Argument('<operation-id>', 'as `history list` and the last line of a command have it'));
+    .description(
+      'Prints again what a purchase brought. It costs nothing: nothing is sent, and no API key is needed.',
+    )
+    .addArgument(
+      new Argument(
+        '<operation-id>',
+        'the ID of the purchase, as `history list` and the last line of a command show it',
+      ),
+    );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action(
     (operationId: string, options: HistoryShowOptions) => runHistoryShow(context, operationId, options),
   );

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
+import type { JsonView } from '../../../json/text.ts';
 import { readHistory } from '../../../operations/journal/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { createTotals, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
@@ -31,13 +32,14 @@ const help: CommandHelp = {
     'an object per day (or command, list, profile), and bars on a terminal:',
     '{"day":"2026-01-31","purchases":3,"leads":40,"charged":2,',
     ' "maybe_charged":0,"credits_at_most":45,"unpriced":1}',
-    'charged, maybe_charged, unpriced: how many of the purchases; the rest cost',
-    'nothing. credits_at_most: what they can have cost, without the unpriced',
-    'ones, whose prices (settings price.*) were not set when they were bought',
+    'purchases: a list (--input) is one; leads: its answers, too',
+    'charged, maybe_charged: how many of the purchases; all others cost nothing',
+    'credits_at_most: the most that they can have cost, without the unpriced ones',
+    'unpriced: purchases whose price (setting price.*) was not set at the time',
   ],
   outcomes: localOutcomes,
   remarks: [
-    `Only what this machine bought, with a record, in the last ${keptDays.operations} days. Only the service knows what was charged.`,
+    `Only purchases of this machine in the last ${keptDays.operations} days are counted, without those of --no-history. Only the service knows what was charged.`,
   ],
 };
 
@@ -45,10 +47,10 @@ export function createHistoryTotalsCommand(context: Context): Command {
   const command = new Command('totals')
     .summary('add up what was bought')
     .description(
-      'Adds up the purchases of this machine: how many, what they brought, and what they cost at most.',
+      'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
     )
     .addOption(
-      new Option('--by <what>', 'add up by this')
+      new Option('--by <what>', 'a sum for each day, command, list or profile')
         .choices(totalsBy)
         .default('day')
         .argParser((value) => checkOneOf('--by', value, totalsBy)),
@@ -84,13 +86,21 @@ const sums = ['purchases', 'leads', 'charged', 'maybe_charged', 'credits_at_most
 
 function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   const table = [
-    memberColumn(by, { min: 10, max: 26 }),
-    ...sums.map((name) =>
-      memberColumn(name, { min: name.length, max: name.length, yields: name.endsWith('charged') }),
-    ),
+    memberColumn(by, { min: 10, max: 26, role: 'title' }),
+    ...sums.map((name) => ({
+      ...memberColumn(name, { min: name.length, max: name.length, yields: name.endsWith('charged') }),
+      // A card has all of them behind the first.
+      long: name === 'purchases' ? toSummary : () => '',
+    })),
     toBars(totals),
   ];
   return { ...memberLayout([by, ...sums]), table };
+}
+
+function toSummary(record: JsonView): string {
+  const of = (name: string): string => readable(record.member(name));
+  const unpriced = of('unpriced') === '0' ? '' : `, unpriced ${of('unpriced')}`;
+  return `${of('purchases')}, leads ${of('leads')}, charged ${of('charged')}, credits ≤ ${of('credits_at_most')}${unpriced}`;
 }
 
 /** Columns of the terminal. */
@@ -102,6 +112,7 @@ function toBars(totals: readonly Total[]): TableColumn {
   const most = Math.max(...totals.map((total) => total[measure]));
   return {
     header: 'bar',
+    role: 'aside',
     min: longestBar,
     max: longestBar,
     text: (record) => '█'.repeat(Math.ceil((longestBar * Number(readable(record.member(measure)))) / most)),

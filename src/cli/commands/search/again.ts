@@ -1,3 +1,4 @@
+import { toMinutes } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, outputChanged } from '../../../errors.ts';
 import type { StoredOperation } from '../../../operations/journal/journal.ts';
@@ -42,7 +43,7 @@ async function searchOn(
   rest: RestOfSearch,
 ): Promise<SearchEnd | undefined> {
   const { operationId } = rest.operation;
-  const beginning = `Resuming ${operationId} (the same request, unfinished since ${timeOf(rest.operation)})`;
+  const beginning = `Resuming ${operationId} (the same request, unfinished since ${timeOf(context, rest.operation)})`;
   return await withOperation(context, operationId, async (journal) => {
     const go = (standing: Standing) => goOn(context, options, shop, rest, journal, { standing, beginning });
     const standing = toStanding(rest, options);
@@ -70,15 +71,15 @@ async function createListener(context: Context, options: SearchOptions) {
     isSame: (other: string) => isSameFile(output, other),
     lost: (one: StoredOperation) =>
       warn(
-        `the search ${one.operationId} of ${timeOf(one)} was stopped before a lead arrived. It may have been charged: see \`leadpipe balance\`. Searching anew`,
+        `the search ${one.operationId} of ${timeOf(context, one)} was stopped before a lead arrived. It may have been charged: see \`leadpipe balance\`. Searching anew`,
       ),
     unkept: (one: StoredOperation, damage: LeadpipeError | undefined) =>
       warn(
-        `the leads of the search ${one.operationId} of ${timeOf(one)} ${damage === undefined ? 'are not kept any more' : `can not be read: ${damage.message}`}. Searching anew`,
+        `the leads of the search ${one.operationId} of ${timeOf(context, one)} ${damage === undefined ? 'are not kept any more' : `can not be read: ${damage.message}`}. Searching anew`,
       ),
   };
 }
 
-function timeOf({ entries: [{ time }] }: StoredOperation): string {
-  return time.slice(0, 16).replace('T', ' ');
+function timeOf({ zone }: Pick<Context, 'zone'>, { entries: [{ time }] }: StoredOperation): string {
+  return toMinutes(new Date(time), zone);
 }

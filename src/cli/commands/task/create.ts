@@ -26,7 +26,9 @@ const help: CommandHelp = {
 export function createTaskCreateCommand(context: Context): Command {
   const command = new Command('create')
     .summary('only create a task')
-    .description('Creates a task and prints its ID. It runs at the service, without this machine.');
+    .description(
+      'Creates a task and prints its ID. The task runs at the service; this machine is not needed.',
+    );
   return addHelp(addTaskCallOptions(addTaskSearchOptions(command)), help).action(
     (entityType: string, objective: string, given: TaskRequestOptions) =>
       runTaskCreate(context, entityType, objective, given),

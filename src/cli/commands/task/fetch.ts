@@ -50,7 +50,7 @@ const help: CommandHelp = {
 export function createTaskFetchCommand(context: Context): Command {
   const command = new Command('fetch')
     .summary('the leads that are ready now')
-    .description('Writes the leads of a task that are ready now, page after page. It costs nothing.');
+    .description('Writes all leads of a task that are ready now. It costs nothing.');
   addTaskReadOptions(addPositionOption(addTaskArgument(command)));
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
     (id: string, given: TaskFetchOptions) => runTaskFetch(context, id, given),

@@ -17,8 +17,7 @@ import {
   type ReportOptions,
 } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
-import { zoned } from '../../records/zoned.ts';
-import { timeColumn } from '../history/table.ts';
+import { timeColumn, zoned } from '../../records/zoned.ts';
 
 type TaskListOptions = RecordOptions & ReportOptions;
 
@@ -26,12 +25,12 @@ type TaskListOptions = RecordOptions & ReportOptions;
 const knownTaskTable: TableColumn[] = [
   timeColumn('time', { role: 'aside' }),
   memberColumn('objective', { min: 12, max: 60, role: 'title' }),
-  { header: 'type', min: 7, max: 17, yields: 3, text: (task) => readable(task.member('entity_type')) },
+  { header: 'type', min: 15, max: 17, yields: 3, text: (task) => readable(task.member('entity_type')) },
   memberColumn('state', { min: 7, max: 9 }),
   { header: 'read', min: 8, max: 15, yields: 4, text: readOf },
   // Whole, to be copied.
   memberColumn('leads_search_id', { min: 39, max: 60 }),
-  memberColumn('output', { min: 10, max: 40, yields: 2 }),
+  memberColumn('output', { min: 24, max: 40, yields: 2 }),
 ];
 
 /** How many of the leads that were ready this machine has read. */
@@ -70,7 +69,7 @@ export function createTaskListCommand(context: Context): Command {
   const command = new Command('list')
     .summary('the tasks this machine knows')
     .description(
-      'Prints the tasks that this machine has created or waited for, with state and position as they were last seen. Nothing is sent.',
+      'Shows the tasks that this machine has created or waited for, with state and position as they were last seen. Nothing is sent.',
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: TaskListOptions) =>
     runTaskList(context, options),

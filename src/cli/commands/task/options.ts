@@ -33,15 +33,16 @@ const group = 'The task:';
 
 export function addTaskArgument(command: Command): Command {
   return command.addArgument(
-    new Argument('<leads-search-id>', 'the task, as `task create` printed it').argParser((value) =>
-      checkText(limits.leadsSearchId, 'the leads_search_id', value),
-    ),
+    new Argument(
+      '<leads-search-id>',
+      'the ID of the task, as `task create` and `task list` print it',
+    ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', value)),
   );
 }
 
 export function addPositionOption(command: Command): Command {
   return add(command, [
-    new Option('--pts <n>', 'start at this position')
+    new Option('--pts <n>', 'start at this position; 0 is the first lead')
       .default(limits.fetchPts.default, '0')
       .argParser((value) => checkNumber(limits.fetchPts, '--pts', value)),
   ]);
@@ -49,11 +50,11 @@ export function addPositionOption(command: Command): Command {
 
 export function addTaskReadOptions(command: Command): Command {
   return add(command, [
-    new Option('--num <n>', `leads per page (1 to ${pageSize}, default ${pageSize})`).argParser((value) =>
+    new Option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`).argParser((value) =>
       checkNumber(limits.fetchNum, '--num', value),
     ),
-    new Option('--positions', 'put leads_search_id and position in front of each record (jsonl)'),
-    new Option('--exit-status', 'exit 7 when nothing was found'),
+    new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
+    new Option('--exit-status', 'exit with 7 when nothing was found'),
   ]);
 }
 
@@ -66,11 +67,12 @@ export function addWaitingOptions(command: Command): Command {
   return add(command, [
     new Option(
       '--poll-interval <seconds>',
-      `between two looks at the task, growing to ${defaults['poll.max']} while nothing happens (default ${defaults['poll.interval']})`,
+      `look at the task again after this time, and after up to ${defaults['poll.max']} seconds while nothing happens (default ${defaults['poll.interval']})`,
     ).argParser(secondsOf('--poll-interval')),
-    new Option('--wait-timeout <seconds>', 'exit 75 when it has not ended after this time').argParser(
-      secondsOf('--wait-timeout'),
-    ),
+    new Option(
+      '--wait-timeout <seconds>',
+      'stop waiting after this time, with exit code 75; the task runs on',
+    ).argParser(secondsOf('--wait-timeout')),
   ]);
 }
 

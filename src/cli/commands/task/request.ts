@@ -31,7 +31,7 @@ export function addTaskSearchOptions(command: Command): Command {
   return addEntitySearchOptions(command, entityTypes, [
     new Option(
       '--enable-web-search',
-      'search the open web too: dearer and slower; required for xiaohongshu and wechat',
+      'search the open web, too: slower and more expensive; needed for xiaohongshu and wechat',
     ),
   ]);
 }

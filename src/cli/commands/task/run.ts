@@ -49,8 +49,8 @@ const help: CommandHelp = {
 
 export function createTaskRunCommand(context: Context): Command {
   const command = new Command('run')
-    .summary('create a task and follow it to its end')
-    .description('Creates a task, follows it, and writes its leads as they become ready, to the end.');
+    .summary('create a task and write its leads until it ends')
+    .description('Creates a task, waits for it, and writes its leads as they become ready, until it ends.');
   addFollowOptions(addListOptions(addTaskSearchOptions(command)));
   return addHelp(addTaskCallOptions(command), help).action(
     (entityType: string, objective: string, given: TaskRunOptions) =>

@@ -46,8 +46,10 @@ const help: CommandHelp = {
 
 export function createTaskWaitCommand(context: Context): Command {
   const command = new Command('wait')
-    .summary('follow a task to its end')
-    .description('Follows any task of this key and writes its leads as they become ready. It costs nothing.');
+    .summary('write the leads of a task until it ends')
+    .description(
+      'Waits for a task of your API key, and writes its leads as they become ready, until it ends. It costs nothing.',
+    );
   addFollowOptions(addPositionOption(addTaskArgument(command)));
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
     (id: string, given: TaskWaitOptions) => runTaskWait(context, id, given),

@@ -1,17 +1,7 @@
 import { type JsonText, JsonView } from '../../../json/text.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
-
-/** A time in the eyes' resolution, out of what files have. */
-export function timeColumn(header: string, rest: Pick<TableColumn, 'role' | 'yields'> = {}): TableColumn {
-  return {
-    header,
-    min: 16,
-    max: 16,
-    ...rest,
-    text: (record) => readable(record.member(header)).slice(0, 16).replace('T', ' '),
-  };
-}
+import { timeColumn } from '../../records/zoned.ts';
 
 /** For people: when, what, how it ended and what it cost; and how to get it again. */
 const historyTable: readonly TableColumn[] = [
@@ -31,8 +21,8 @@ const historyTable: readonly TableColumn[] = [
   onlyInRows({ header: 'credits', min: 7, max: 10, yields: 5, text: creditsOf }),
   onlyInRows(memberColumn('charged', { min: 7, max: 7, yields: 4 })),
   memberColumn('operation_id', { min: 17, max: 17 }),
-  memberColumn('output', { min: 24, max: 40, yields: 3 }),
-  memberColumn('request_id', { min: 24, max: 40, yields: 2 }),
+  memberColumn('output', { min: 24, max: 40, yields: 2 }),
+  memberColumn('request_id', { min: 24, max: 40, yields: 1 }),
 ];
 
 /** Where the balance was asked for, people want to see it. */
@@ -40,7 +30,7 @@ const balanceColumn: TableColumn = {
   header: 'balance',
   min: 9,
   max: 20,
-  yields: 1,
+  yields: 3,
   text: (record) => {
     const [before, after] = ['credits_before', 'credits_after'].map((name) => textOf(record, name));
     return before === '' ? '' : `${before} → ${after || '?'}`;

@@ -1,0 +1,270 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { toSince } from '../../src/cli/commands/history/since.ts';
+import { fromWallTime, toMinutes, toZonedTime } from '../../src/clock.ts';
+import { toLine } from '../../src/operations/journal/entries.ts';
+import type { Intent, JournalEntry } from '../../src/operations/journal/journal.ts';
+import { type FakeOptions, runInProcess } from '../helpers/fake-context.ts';
+import { bareEnvironment, run } from '../helpers/run.ts';
+
+const dayMs = 86_400_000;
+const now = Date.now();
+const env = bareEnvironment();
+const objective = 'dental clinics in Austin\nthat opened this year';
+const searchId = `ls_${'0123456789abcdef'.repeat(3).slice(0, 36)}`;
+
+/** The ID of the purchase that was made so many days ago: IDs are in the order of time. */
+const idOf = (daysAgo: number): string => `op_${String(100 - daysAgo).padStart(14, '0')}`;
+const timeOf = (daysAgo: number): Date => new Date(now - daysAgo * dayMs);
+
+function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[]): void {
+  const folder = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', idOf(daysAgo));
+  mkdirSync(folder, { recursive: true });
+  const whole: Intent = {
+    type: 'intent',
+    time: timeOf(daysAgo).toISOString(),
+    command: 'search',
+    idempotency_key: `k${daysAgo}`,
+    body: JSON.stringify({ entity_type: 'company', objective, limit: 20 }),
+    worst_case: 20,
+    profile: null,
+    origin: 'https://api.example',
+    key_fingerprint: 'x',
+    output: null,
+    options: {},
+    list: 'clinics',
+    ...intent,
+  };
+  writeFileSync(join(folder, 'journal.jsonl'), [whole, ...rest].map(toLine).join(''));
+}
+
+const over: JournalEntry = {
+  type: 'terminal',
+  outcome: 'complete',
+  state: null,
+  ready_count: null,
+  charged: 'yes',
+  leads: 20,
+};
+for (let daysAgo = 24; daysAgo >= 1; daysAgo--) keep(daysAgo, {}, over);
+keep(
+  26,
+  {
+    command: 'task run',
+    list: 'others',
+    output: '/home/you/leads/daily/clinics-in-austin.csv',
+    body: JSON.stringify({ entity_type: 'company', objective, limit: 40 }),
+  },
+  { type: 'created', leads_search_id: searchId, request_id: 'req_0123456789abcdef0123456789abcdef' },
+  { type: 'page', pts: 0, count: 20, next: 20, ready_count: 40, state: 'running', output_length: null },
+);
+keep(27, {
+  command: 'contact list',
+  body: '{}',
+  worst_case: 5,
+  list: undefined as never,
+  options: { contact_type: 'email', input: '/home/you/leads.csv' },
+});
+const oldest = 28;
+keep(oldest, {
+  command: 'contact',
+  body: JSON.stringify({ contact_type: 'email', objective: 'CTO 🦷 '.repeat(90) }),
+});
+const all = 27;
+
+const history = (args: readonly string[], options: Omit<FakeOptions, 'env'> = {}) =>
+  runInProcess(['history', ...args], { env, ...options });
+
+async function listed(...args: string[]): Promise<Record<string, unknown>[]> {
+  const { code, stdout } = await history(['list', ...args], { minutesFromUtc: 330 });
+  expect(code).toBe(0);
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+describe('history list in a pipe', () => {
+  it('is all of it, the newest last, with what each was about and times with their offset', async () => {
+    const records = await listed();
+    expect(records).toHaveLength(all);
+    const [first, list] = records;
+    expect([first?.operation_id, records.at(-1)?.operation_id]).toEqual([idOf(oldest), idOf(1)]);
+    expect(records.at(-1)).toMatchObject({
+      command: 'search company',
+      subject: 'dental clinics in Austin that opened this year',
+      credits_at_most: 20,
+      leads: 20,
+    });
+    expect(list).toMatchObject({ command: 'contact list email', subject: '/home/you/leads.csv' });
+    expect(String(first?.subject)).toMatch(/^CTO 🦷 CTO .*[^\ufffd]…$/u);
+    expect(String(first?.subject).length).toBeLessThanOrEqual(200);
+    for (const { time } of records) {
+      expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+05:30$/);
+      expect(Math.abs(Date.parse(String(time)) % 1000)).toBe(0);
+    }
+    expect(Date.parse(String(records.at(-1)?.time))).toBe(Math.floor(timeOf(1).getTime() / 1000) * 1000);
+  });
+
+  const rows: readonly (readonly [args: readonly string[], count: number])[] = [
+    [['--limit', '3'], 3],
+    [['--limit', 'all'], all],
+    [['--since', '7d'], 6],
+    [['--since', '36h'], 1],
+    [
+      [
+        '--since',
+        timeOf(2)
+          .toISOString()
+          .replace(/\.\d+Z$/, 'Z'),
+      ],
+      2,
+    ],
+    [['--command', 'search'], 24],
+    [['--command', 'task'], 1],
+    [['--command', 'contact list'], 1],
+    [['--command', 'contact'], 2],
+    [['--list', 'others'], 1],
+    [['--list', 'clinics', '--since', '10d', '--limit', '4'], 4],
+    [['--command', 'extract'], 0],
+  ];
+  it.each(rows)('%j are %d', async (args, count) => {
+    const records = await listed(...args);
+    expect(records).toHaveLength(count);
+    const ids = records.map(({ operation_id }) => String(operation_id));
+    expect(ids).toEqual(ids.toSorted());
+  });
+
+  it('with a limit reads nothing that is older', async () => {
+    const folder = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', idOf(40));
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'journal.jsonl'), 'rubbish\nmore\n');
+    expect((await history(['--limit', '5'])).stderr).toBe('');
+    expect((await history(['--since', '20d'])).stderr).toBe('');
+    expect((await history([])).stderr).toContain('is damaged');
+    // Gone again: the tests below see none.
+    writeFileSync(join(folder, 'journal.jsonl'), '');
+  });
+
+  const refused: readonly (readonly [args: readonly string[], code: number, says: string])[] = [
+    [['--list', 'nope'], 6, 'there is no list nope on this machine'],
+    [['--command', 'serach'], 2, 'did you mean search?'],
+    [['--since', 'yesterday'], 2, 'For example: --since 7d'],
+    [['--limit', '0'], 2, '--limit is 0'],
+  ];
+  it.each(refused)('%j ends with %d', async (args, code, says) => {
+    const { stderr, ...end } = await history(['list', ...args]);
+    expect(end).toEqual({ code, stdout: '' });
+    expect(stderr).toContain(says);
+  });
+});
+
+describe('on a terminal', () => {
+  const shown = (args: readonly string[], columns: number) =>
+    runInProcess(args, { env, stdoutIsTerminal: true, columns, minutesFromUtc: -480 });
+  const plain = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '');
+
+  it('history is the newest 20, with how many there are before them and how to see them', async () => {
+    const { stdout, stderr } = await shown(['history', '--since', '27d'], 120);
+    expect(stderr).toBe(
+      'The newest 20 are shown, 5 earlier ones are not. To see all of them: leadpipe history list --since 27d --limit all\n',
+    );
+    const rows = plain(stdout).trimEnd().split('\n').slice(2);
+    expect(rows).toHaveLength(20);
+    const local = toMinutes(timeOf(1), { minutesFromUtc: () => -480 });
+    expect(rows.at(-1)).toMatch(
+      new RegExp(`^${local}  search company: dental clinics in Austin .*${idOf(1)}`),
+    );
+    // With all of them on the screen, nothing is left to say.
+    expect((await shown(['history', '--limit', 'all'], 120)).stderr).toBe('');
+  });
+
+  it.each([80, 100, 120, 200])('tables fit %d columns, and IDs are whole', async (columns) => {
+    const rows: readonly (readonly [args: readonly string[], whole: readonly string[]])[] = [
+      [
+        ['history', '--limit', 'all'],
+        [idOf(1), idOf(oldest), '≤ 20'],
+      ],
+      [
+        ['task', 'list'],
+        [searchId, 'dental clin'],
+      ],
+      [['history', 'totals'], ['24']],
+      [
+        ['config', 'list'],
+        ['price.contact.phone', 'table on a terminal, else jsonl', 'not set'],
+      ],
+    ];
+    for (const [args, whole] of rows) {
+      const { stdout } = await shown(args, columns);
+      const lines = plain(stdout).split('\n');
+      expect(lines.filter((line) => line.length > columns)).toEqual([]);
+      // A table has its names in one line; cards have none.
+      expect(lines[0]).toMatch(/^\S+ {2,}\S+/);
+      for (const text of whole.slice(0, columns < 100 ? 2 : 3)) expect(stdout).toContain(text);
+    }
+  });
+
+  it('60 columns have a card per purchase, of a few lines', async () => {
+    const { stdout } = await shown(['history', '--limit', '2'], 60);
+    const [card = ''] = plain(stdout).split('\n\n');
+    expect(card.split('\n')).toEqual([
+      expect.stringMatching(/^search company: dental clinics in A.*… {2}\d{4}-\d\d-\d\d \d\d:\d\d$/),
+      'state: complete, leads 20, credits ≤ 20, charged yes',
+      `operation_id: ${idOf(2)}`,
+    ]);
+  });
+
+  it('totals say what a list counts as', async () => {
+    const { stdout, stderr } = await shown(['history', 'totals', '--by', 'command'], 60);
+    expect(plain(stdout)).toMatch(
+      /^search company {2}█+\npurchases: 24, leads 480, charged 24, credits ≤ 480\n/,
+    );
+    expect(plain(stdout)).toContain('contact list email');
+    expect(stderr).toContain('A list (--input) counts as one purchase');
+  });
+});
+
+it('the zone is that of TZ', async () => {
+  const { stdout } = await run(['history', '--limit', '1'], { env: { ...env, TZ: 'Asia/Kathmandu' } });
+  expect(JSON.parse(stdout).time).toMatch(/\+05:45$/);
+});
+
+/** As in Berlin in 2026: an hour more from the 29th of March to the 25th of October. */
+const berlin = {
+  minutesFromUtc: (time: Date) =>
+    time >= new Date('2026-03-29T01:00Z') && time < new Date('2026-10-25T01:00Z') ? 120 : 60,
+};
+
+describe('a time', () => {
+  const at = new Date('2026-07-01T12:00:00.000Z');
+  const meant: readonly (readonly [given: string, time: string])[] = [
+    ['90m', '2026-07-01T10:30:00.000Z'],
+    ['2w', '2026-06-17T12:00:00.000Z'],
+    ['2026-03-29', '2026-03-28T23:00:00.000Z'],
+    ['2026-03-30', '2026-03-29T22:00:00.000Z'],
+    ['2026-10-25T04:00', '2026-10-25T03:00:00.000Z'],
+    ['2026-01-31 09:30', '2026-01-31T08:30:00.000Z'],
+    ['2026-01-31T09:30:15-05:00', '2026-01-31T14:30:15.000Z'],
+  ];
+  it.each(meant)('%s is meant as %s', (given, time) => {
+    expect(toSince(given, at, berlin).toISOString()).toBe(time);
+  });
+
+  it.each(['', '7', 'd', '2026-13-01', '2026-02-30', '2026-01-01T25:00', '2026-01-01T1:00', '-7d', '7d '])(
+    '%j is none',
+    (given) => {
+      expect(() => toSince(given, at, berlin)).toThrow('--since takes a time');
+    },
+  );
+
+  it('is shown as the clocks of the place showed it, west and east of UTC', () => {
+    expect(toZonedTime(new Date('2026-03-29T00:59:59.999Z'), berlin)).toBe('2026-03-29T01:59:59+01:00');
+    expect(toZonedTime(new Date('2026-03-29T01:00:00.000Z'), berlin)).toBe('2026-03-29T03:00:00+02:00');
+    const west = { minutesFromUtc: () => -210 };
+    expect(toZonedTime(new Date('2026-01-01T00:00:00Z'), west)).toBe('2025-12-31T20:30:00-03:30');
+    expect(toMinutes(new Date('2026-01-01T00:00:00Z'), west)).toBe('2025-12-31 20:30');
+    expect(fromWallTime('2025-12-31T20:30', west).toISOString()).toBe('2026-01-01T00:00:00.000Z');
+  });
+});
