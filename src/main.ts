@@ -17,8 +17,16 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   // Scripts ask for it often; it should cost what starting Node costs.
   process.stdout.write(`${LEADPIPE_VERSION}\n`);
 } else {
-  const { createClock, createKeychain, createZone, envPaths, exitCodeOf, reportThrown, runProgram } =
-    await import('./cli/start.ts');
+  const {
+    createClock,
+    createKeychain,
+    createZone,
+    envPaths,
+    exitCodeOf,
+    isStdoutClosed,
+    reportThrown,
+    runProgram,
+  } = await import('./cli/start.ts');
   const halt = createHalt(exitCodeOf);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
@@ -31,7 +39,7 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   const script = new URL('./keychain-main.js', import.meta.url);
   const keychain = createKeychain({ script, env, signal: stop.signal });
   const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
-  const context = createContext(env, keychain, directories, createClock(), createZone());
+  const context = createContext(env, keychain, directories, createClock(), createZone(), isStdoutClosed());
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
 }
@@ -49,12 +57,13 @@ function createContext(
   directories: Directories,
   clock: Clock,
   zone: Zone,
+  isStdoutClosed: boolean,
 ): Context {
   return {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
     },
-    stdout: toOutput(process.stdout),
+    stdout: toOutput(process.stdout, isStdoutClosed),
     stderr: toOutput(process.stderr),
     fetch: globalThis.fetch,
     clock,
@@ -92,9 +101,10 @@ function createHalt(exitCodeOf: (outcome: Outcome) => number): (outcome: Outcome
   };
 }
 
-function toOutput(stream: NodeJS.WriteStream): OutputStream {
+function toOutput(stream: NodeJS.WriteStream, isClosed = false): OutputStream {
   return {
     stream,
+    isClosed,
     isTerminal: stream.isTTY === true,
     get columns() {
       return stream.columns as number | undefined;
