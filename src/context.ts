@@ -8,6 +8,8 @@ export interface OutputStream {
   readonly stream: Writable;
   readonly isTerminal: boolean;
   readonly columns: number | undefined;
+  /** Whether it was closed when the process began, so that what is written to it is lost; only Linux can tell. */
+  readonly isClosed?: boolean;
 }
 
 export interface InputStream {

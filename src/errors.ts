@@ -64,6 +64,7 @@ export type Facts =
   | { readonly is: 'unauthenticated' }
   | { readonly is: 'private_authority' }
   | { readonly is: 'no_journal' }
+  | { readonly is: 'no_local_state' }
   | { readonly is: 'no_result' }
   /** `stored` answers can be shown again; others perhaps be had again with the same key, where the endpoint `replays`. */
   | {
@@ -77,6 +78,8 @@ export type Facts =
   | {
       readonly is: 'search_cut';
       readonly rest: number;
+      /** Whether all that arrived could be written. */
+      readonly isDelivered: boolean;
       readonly leadsSearchId: string;
       readonly operationId: string | undefined;
       readonly request: EntitySearchRequest;

@@ -19,8 +19,16 @@ else run();
 
 async function run(): Promise<void> {
   const stop = new AbortController();
-  const { createClock, createKeychain, createZone, envPaths, exitCodeOf, reportThrown, runProgram } =
-    await import('./cli/start.ts');
+  const {
+    createClock,
+    createKeychain,
+    createZone,
+    envPaths,
+    exitCodeOf,
+    isStdoutClosed,
+    reportThrown,
+    runProgram,
+  } = await import('./cli/start.ts');
   const halt = createHalt(exitCodeOf, stop);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
@@ -34,7 +42,8 @@ async function run(): Promise<void> {
   const keychain = createKeychain({ script, env, signal: stop.signal });
   const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
   await keepCompiled(directories.state);
-  const context = createContext(env, keychain, directories, createClock(), createZone(), stop.signal);
+  const system = { zone: createZone(), isStdoutClosed: isStdoutClosed(), signal: stop.signal };
+  const context = createContext(env, keychain, directories, createClock(), system);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
 }
@@ -59,19 +68,21 @@ function takeEnvironment(): Context['env'] {
   return env;
 }
 
+/** The rest of what the process has. */
+type System = Pick<Context, 'zone' | 'signal'> & { readonly isStdoutClosed: boolean };
+
 function createContext(
   env: Context['env'],
   keychain: Keychain,
   directories: Directories,
   clock: Clock,
-  zone: Zone,
-  signal: AbortSignal,
+  { zone, signal, isStdoutClosed }: System,
 ): Context {
   return {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
     },
-    stdout: toOutput(process.stdout),
+    stdout: toOutput(process.stdout, isStdoutClosed),
     stderr: toOutput(process.stderr),
     fetch: globalThis.fetch,
     clock,
@@ -112,9 +123,10 @@ function createHalt(
   };
 }
 
-function toOutput(stream: NodeJS.WriteStream): OutputStream {
+function toOutput(stream: NodeJS.WriteStream, isClosed = false): OutputStream {
   return {
     stream,
+    isClosed,
     isTerminal: stream.isTTY === true,
     get columns() {
       return stream.columns as number | undefined;

@@ -211,7 +211,8 @@ export async function readJsonObject(path: string): Promise<Record<string, unkno
     bytes = await readFile(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return {};
+    // Under a home that is no directory, as of users that only run services, there are no settings.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return {};
     throw new ConfigurationError(`cannot read ${path}: ${message}`, undefined, error);
   }
   const hint = 'Mend or remove it; leadpipe has changed nothing.';

@@ -5,6 +5,7 @@ import { defaults } from '../config/defaults.ts';
 import { type Profile, readProfile, type Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
+import type { LeadpipeError } from '../errors.ts';
 import type { Preview, Request, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { AskedLimits } from '../transport/time-limits.ts';
@@ -141,6 +142,9 @@ export async function withRoute<T>(
     } finally {
       await dispatcher.destroy();
     }
+  } catch (error) {
+    // Why a service of our own refused says more than its refusal.
+    throw target.failure?.() ?? error;
   } finally {
     await target.close?.();
   }
@@ -154,7 +158,7 @@ export interface RouteStart {
   readonly known?: Target & { readonly profile: Profile };
 }
 
-type OpenTarget = Target & { close?(): Promise<void> };
+type OpenTarget = Target & { close?(): Promise<void>; failure?(): LeadpipeError | undefined };
 
 async function findStart(
   context: Context,
@@ -184,7 +188,7 @@ async function startLocal(
     // After the command's own last line; a run that checks the service looks for nothing.
     if (!change.alone) for (const line of hints) say(line);
   };
-  return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close };
+  return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close, failure: local.failure };
 }
 
 function keyHeaderOf(settings: Settings): KeyHeader | undefined {

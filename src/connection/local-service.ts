@@ -32,16 +32,21 @@ export interface LocalOptions {
 export async function openLocalService(
   context: Context,
   options: LocalOptions,
-): Promise<{ service: LocalService; apiKey: string }> {
+): Promise<{ service: LocalService; apiKey: string; failure(): LeadpipeError | undefined }> {
   const stateDir = options.alone
     ? await mkdtemp(join(tmpdir(), 'leadpipe-'))
     : join(context.directories.state, 'local-service');
   try {
     const { set = [], alone, ...rest } = options;
     const switches = toSwitches(set);
+    let failure: unknown;
+    const failed = (error: unknown): void => {
+      failure ??= toFailure(error, options, stateDir);
+    };
     const service = await startLocalService({
       ...rest,
       switches,
+      failed,
       stateDir,
       pid: context.pid,
       clock: context.clock,
@@ -50,11 +55,18 @@ export async function openLocalService(
       await service.close();
       if (alone) await rm(stateDir, { recursive: true, force: true });
     };
-    return { service: { ...service, close }, apiKey: localKeys[0].key };
+    return {
+      service: { ...service, close },
+      apiKey: localKeys[0].key,
+      failure: () => (failure instanceof LeadpipeError ? failure : undefined),
+    };
   } catch (error) {
     throw toFailure(error, options, stateDir);
   }
 }
+
+/** What SQLite says of a disk that is full or can't be written. */
+const unwritable = /disk I\/O error|disk is full|readonly|unable to open/;
 
 function toFailure(error: unknown, options: LocalOptions, stateDir: string): unknown {
   if (!(error instanceof Error)) return error;
@@ -67,6 +79,12 @@ function toFailure(error: unknown, options: LocalOptions, stateDir: string): unk
       retryable: true,
       cause: error,
     });
+  if (error instanceof SQLite3Error && unwritable.test(error.message)) {
+    return new LocalIoError(`the local service can't write its state in ${stateDir}: ${error.message}`, {
+      facts: { is: 'no_local_state' },
+      cause: error,
+    });
+  }
   if (error instanceof SQLite3Error) {
     return new LocalIoError(`the stored state of the local service can't be used: ${error.message}`, {
       hint: `To start again, with full credits and without the earlier tasks, remove ${stateDir}`,
@@ -80,6 +98,9 @@ function toFailure(error: unknown, options: LocalOptions, stateDir: string): unk
     });
   }
   if (code !== undefined)
-    return new LocalIoError(`the local service can't start: ${error.message}`, { cause: error });
+    return new LocalIoError(`the local service can't start: ${error.message}`, {
+      facts: { is: 'no_local_state' },
+      cause: error,
+    });
   return error;
 }

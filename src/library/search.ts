@@ -30,7 +30,16 @@ export function toSearch(
   const reading = createSearchReading();
   let leads = 0;
   const toError = (cut: string, cause?: unknown): LeadpipeError => {
-    const end = { ...reading.told(), cut, cause, leads, excluded: 0, requestId, operationId: undefined };
+    const end = {
+      ...reading.told(),
+      cut,
+      cause,
+      leads,
+      isDelivered: true,
+      excluded: 0,
+      requestId,
+      operationId: undefined,
+    };
     return toCutError(end, request, idempotencyKey, undefined);
   };
 

@@ -142,7 +142,13 @@ function connect(path: string, parameter: string): { connection: Connection; row
     exec: (sql) => connection.exec(sql),
   };
   const close = () => {
-    for (const statement of statements.values()) statement.finalize();
+    for (const statement of statements.values()) {
+      try {
+        statement.finalize();
+      } catch {
+        // It says once more what its last run has thrown already.
+      }
+    }
     connection.close();
   };
   return { connection, rows, close };

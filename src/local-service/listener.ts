@@ -131,8 +131,10 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
     if (fault?.fault === 'reset' && operation !== 'search') reset(outgoing);
     else await routes[operation](service, exchange);
   } catch (error) {
-    if (!(error instanceof Refusal || error instanceof FaultAnswer))
+    if (!(error instanceof Refusal || error instanceof FaultAnswer)) {
+      service.failed?.(error);
       service.log?.((error as Error).stack ?? String(error));
+    }
     if (error instanceof FaultAnswer) answerFault(exchange, error.fault, service.switches.error_type_at);
     else if (outgoing.headersSent) outgoing.destroy();
     else if (!outgoing.destroyed) refuse(service, exchange, error);

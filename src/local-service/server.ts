@@ -32,6 +32,8 @@ export interface LocalServiceOptions {
   readonly clock: Clock;
   /** Receives a line per request; absent = silent. */
   readonly log?: ((line: string) => void) | undefined;
+  /** Receives what made a request fail inside the service: a state that can't be written any more, say. */
+  readonly failed?: ((error: unknown) => void) | undefined;
   /** Receives, line by line, what the demonstration knows when a search of it found nothing; absent = silent. */
   readonly hint?: ((line: string) => void) | undefined;
 }
@@ -66,7 +68,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     open.push(catalogue);
     const now = () => clock.now().getTime();
     const tasks = createTaskClock(store, switches, clock, options.log);
-    const { log, hint } = options;
+    const { failed, log, hint } = options;
     const answering = new Set<string>();
     const service: Service = {
       store,
@@ -78,6 +80,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
       clock,
       now,
       log,
+      failed,
       hint,
     };
     store.transaction((rows) => {

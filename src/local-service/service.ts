@@ -21,6 +21,7 @@ export interface Service {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: ((line: string) => void) | undefined;
+  readonly failed: ((error: unknown) => void) | undefined;
   readonly hint: ((line: string) => void) | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { type Client, requests } from '../client.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, LocalIoError } from '../errors.ts';
 import { wireNames } from '../requests/input-names.ts';
 import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import type { Preview, Request } from '../transport/request.ts';
@@ -208,13 +208,18 @@ export async function withIntent<T>(
   work: (delivery: Delivery, begun: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const inFile = intent.output !== null;
-  if (inFile) await journal.append(intent);
+  const append = (...entries: JournalEntry[]): Promise<void> =>
+    journal.append(...entries).catch((error: unknown) => {
+      const isUnkept = error instanceof LocalIoError;
+      throw isUnkept ? error.with({ charged: 'no', facts: { is: 'no_journal' } }) : error;
+    });
+  if (inFile) await append(intent);
   let isOpen = false;
   try {
     return await open((delivery) => {
       isOpen = true;
       return work(delivery, () =>
-        journal.append(...(inFile ? [] : [intent]), ...toOpened(delivery), {
+        append(...(inFile ? [] : [intent]), ...toOpened(delivery), {
           type: 'sent',
           time: context.clock.now().toISOString(),
         }),

@@ -119,8 +119,12 @@ export async function moveTornRow(
   if (handle === undefined) return false;
   try {
     const { size } = await handle.stat();
+    const isTorn = await checkAppend(handle, path, { format }).then(
+      () => false,
+      (error: unknown) => error instanceof LocalIoError && error.details.type === tornRow,
+    );
     const start = format === 'csv' ? await lastRowOf(handle, size) : await lastLineOf(handle, path, size);
-    if (start < from || start === size) return false;
+    if (!isTorn || start < from) return false;
     const beside = await writeBeside(`${path}.torn`, await readAt(handle, start, size - start));
     await handle.truncate(start);
     await handle.sync();

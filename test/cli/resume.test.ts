@@ -36,16 +36,26 @@ const rows = (count: number, from = 0): string =>
 /** The one task of the service: it grows when a test says so. */
 let steps: Step[];
 let fault: Fault | undefined;
+/** Whether the service knows the first task no more. */
+let isForgotten: boolean;
 let server: TaskServer;
 let env: Record<string, string>;
 let file: string;
 beforeEach(async () => {
   steps = [['running', 20]];
   fault = undefined;
+  isForgotten = false;
   server = await startTaskServer({
     steps,
     entities: someEntities,
-    fault: (operation) => (operation === 'create' ? fault : undefined),
+    fault(operation) {
+      if (operation === 'create') isForgotten = false;
+      return operation === 'create'
+        ? fault
+        : isForgotten
+          ? errorAnswer('404 X', 'not_found', 'no')
+          : undefined;
+    },
   });
   env = { ...bareEnvironment(), ...pointedAt(server.url) };
   file = join(temporaryFolder(), 'leads.csv');
@@ -200,15 +210,16 @@ describe('task resume', () => {
     const dayAgo = new Date(Date.now() - 24 * 3_600_000 - 1000).toISOString();
     writeFileSync(journal, toLine({ ...intent, time: dayAgo }));
     const before = creations().length;
-    for (const args of [resume, [...taskRun, '-o', file]]) {
-      const { code, stderr } = await runInProcess([...args, '--json-errors'], { env });
-      expect(code).toBe(8);
-      expect(JSON.parse(stderr).error).toMatchObject({ type: 'replay_too_old', charged: 'maybe' });
-      expect(JSON.parse(stderr).error.hint).toContain('--replay-create');
-    }
+    const { code, stderr } = await runInProcess([...resume, '--json-errors'], { env });
+    expect(code).toBe(8);
+    expect(JSON.parse(stderr).error).toMatchObject({ type: 'replay_too_old', charged: 'maybe' });
+    expect(JSON.parse(stderr).error.hint).toContain('--replay-create');
     expect(creations()).toHaveLength(before);
-    expect(await runInProcess([...resume, '--replay-create'], { env })).toMatchObject({ code: 0 });
+    // Nobody may be there to ask: the same command asks the service with the same key, and says what that may mean.
+    const again = await runInProcess([...taskRun, '-o', file], { env });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('more than 24 hours ago') });
     expect(creations().at(-1)?.headers['idempotency-key']).toBe(intent.idempotency_key);
+    expect(creations()).toHaveLength(before + 1);
   });
 
   it.each([
@@ -228,25 +239,27 @@ describe('task resume', () => {
   it.each([
     ['is gone', () => rmSync(`${file}.part`), 'is gone'],
     ['was shortened', () => truncateSync(`${file}.part`, 9), 'it was changed since'],
-  ])('refuses with 74 where the .part %s', async (_, change, says) => {
-    await leave(...taskRun, '-o', file);
-    change();
-    const files = readdirSync(join(file, '..'));
-    for (const args of [resume, [...taskRun, '-o', file]]) {
-      const { code, stderr } = await runInProcess(args, { env });
+  ])(
+    'is refused with 74 where the .part %s, and the same command reads all again',
+    async (_, change, says) => {
+      await leave(...taskRun, '-o', file);
+      change();
+      const files = readdirSync(join(file, '..'));
+      const { code, stderr } = await runInProcess(resume, { env });
       expect(code).toBe(74);
       expect(stderr).toContain(says);
       expect(stderr).toContain(`leadpipe task wait ls_task -o ${file}`);
-    }
-    expect(readdirSync(join(file, '..'))).toEqual(files);
-    expect(creations()).toHaveLength(1);
-    // Read again as the hint says, it is not waited for any more.
-    rmSync(`${file}.part`, { force: true });
-    expect(await runInProcess(['task', 'wait', 'ls_task', '-o', file], { env })).toMatchObject({ code: 0 });
-    expect(await runInProcess(resume, { env })).toMatchObject({ stderr: 'Nothing is unfinished.\n' });
-    expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });
-    expect(creations()).toHaveLength(2);
-  });
+      expect(readdirSync(join(file, '..'))).toEqual(files);
+      // The same command needs no person: it reads all of the task again.
+      const again = await runInProcess([...taskRun, '-o', file], { env });
+      expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('read again, for nothing') });
+      expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
+      expect(creations()).toHaveLength(1);
+      expect(await runInProcess(resume, { env })).toMatchObject({ stderr: 'Nothing is unfinished.\n' });
+      expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });
+      expect(creations()).toHaveLength(2);
+    },
+  );
 
   it.each([
     ['done', 0],
@@ -294,23 +307,49 @@ describe('the same task run again, into the same file', () => {
     await leave(...taskRun, '-o', file);
     const again = await runInProcess([...taskRun, '-o', file], { env });
     expect(again).toMatchObject({ code: 0 });
-    expect(again.stderr).toMatch(/^Going on with the operation op_.*nothing is bought again\.$/m);
+    expect(again.stderr).toMatch(
+      /^Resuming op_\w+ \(the same request, unfinished since .*\)\. You are not charged again\.$/m,
+    );
     expect(creations()).toHaveLength(1);
     expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });
     expect(creations()).toHaveLength(2);
   });
 
+  it('in another format reads all of it again, and buys nothing', async () => {
+    await leave(...taskRun, '-o', file);
+    const again = await runInProcess([...taskRun, '--columns', 'name', '-o', file], { env });
+    expect(again).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`They are in ${file}.part.1 now`),
+    });
+    expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv', '--columns', 'name'));
+    expect(creations()).toHaveLength(1);
+  });
+
   it.each([
     ['another search', ['task', 'run', 'company', 'y', ...fast]],
-    ['other columns', [...taskRun, '--columns', 'name']],
     ['a key of its own', [...taskRun, '--idempotency-key', 'mine']],
-  ])('%s is refused with 74, and the command that finishes the first', async (_, args) => {
+    ['another key of the service', taskRun],
+  ])('%s begins anew, and puts aside what is there', async (name, args) => {
     await leave(...taskRun, '-o', file);
+    const part = readFileSync(`${file}.part`, 'utf8');
+    if (name === 'another key of the service')
+      Object.assign(env, pointedAt(server.url, 'another-key-0123456789'));
     const { code, stderr } = await runInProcess([...args, '-o', file], { env });
-    expect(code).toBe(74);
-    expect(stderr).toContain('nothing was sent');
-    expect(stderr).toContain('leadpipe task resume op_');
-    expect(creations()).toHaveLength(1);
+    expect(code).toBe(0);
+    expect(stderr).toContain('held rows of an earlier run');
+    expect(readFileSync(`${file}.part.1`, 'utf8')).toBe(part);
+    expect(creations()).toHaveLength(2);
+  });
+
+  it('whose task the service does not know any more begins anew', async () => {
+    await leave(...taskRun, '-o', file);
+    steps.push(['done', 45]);
+    isForgotten = true;
+    const { code, stderr } = await runInProcess([...taskRun, '-o', file], { env });
+    expect(code).toBe(0);
+    expect(stderr).toContain('A new task is created');
+    expect(creations()).toHaveLength(2);
   });
 });
 

@@ -32,13 +32,19 @@ export interface LedgerService {
 export const ledgerKey = 'lp_local_demo';
 const companies = 40;
 
-export async function startLedgerService(switches: Partial<Switches>): Promise<LedgerService> {
+export async function startLedgerService(
+  switches: Partial<Switches>,
+  faults: readonly object[] = [],
+): Promise<LedgerService> {
   const stateDir = temporaryFolder();
   const catalogFile = join(stateDir, 'leads.jsonl');
   writeFileSync(catalogFile, someLeads().join('\n'));
+  const scenarioFile = join(stateDir, 'scenario.json');
+  writeFileSync(scenarioFile, JSON.stringify({ faults }));
   const service = await startLocalService({
     stateDir,
     catalogFile,
+    scenarioFile,
     port: 0,
     pid: process.pid,
     switches: { opening_credits: 100_000_000, task_start_ms: 1, task_step_ms: 1, ...switches },

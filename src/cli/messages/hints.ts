@@ -63,7 +63,9 @@ const hints: Hints = {
   private_authority: () =>
     'For an authority of your own: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
   no_journal: () =>
-    'Nothing was sent. Make it writable, name another place with LEADPIPE_STATE_DIR, or do without: --no-history.',
+    'Nothing was sent. Make room there and make it writable, name another place with LEADPIPE_STATE_DIR, or do without: --no-history.',
+  no_local_state: () =>
+    'Make room there and make it writable, or name another place with LEADPIPE_STATE_DIR.',
   no_result: () =>
     'The service finished without a result. Whether that is charged is up to it: compare `leadpipe balance`.',
   answer_undelivered({ stored, replays, idempotencyKey, operationId = '' }) {
@@ -72,10 +74,15 @@ const hints: Hints = {
       ? `The service may give the answer again, without a charge: run it with --idempotency-key ${idempotencyKey}.`
       : 'The answer can not be had again: a new run is a new purchase.';
   },
-  search_cut({ rest, leadsSearchId, operationId, request }) {
-    if (rest <= 0) return 'All leads that were asked for have arrived.';
+  search_cut({ rest, isDelivered, leadsSearchId, operationId, request }) {
+    const again =
+      isDelivered || operationId === undefined
+        ? []
+        : [`What arrived is kept. To print it, for nothing: leadpipe history show ${operationId}`];
+    if (rest <= 0) return ['All leads that were asked for have arrived.', ...again].join('\n');
     if (operationId !== undefined) {
-      return `To search on for the rest, as a new purchase: leadpipe search --continue ${operationId}`;
+      const rest = `To search on for the rest, as a new purchase: leadpipe search --continue ${operationId}`;
+      return [...again, rest].join('\n');
     }
     const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
     const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);

@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts';
 import { LeadpipeError, outputChanged } from '../../errors.ts';
+import { chainTo, isComplete, isSearch } from '../../operations/journal/chain.ts';
 import { readOperations, type StoredOperation } from '../../operations/journal/journal.ts';
 import { withOperation } from '../../operations/journal/with-journal.ts';
-import { chainTo, isComplete, isSearch } from '../../operations/search/chain.ts';
 import { completeRows, type RestOfSearch, readChain } from '../../operations/search/continue.ts';
 import { isResumable } from '../../operations/task/progress.ts';
 import { createNotes } from '../messages/notes.ts';
@@ -46,15 +46,14 @@ async function findLast(
   return undefined;
 }
 
-/** False where what stands in the file is not what the search wrote. */
+/** False where nothing is missing in the file, or what stands there is not what the search wrote. */
 async function isCompleted(
   context: Context,
   options: ConnectionOptions,
   rest: RestOfSearch,
 ): Promise<boolean> {
   const { brought, counted, intent, outputLength: at, operation } = rest;
-  if (at === undefined) return false;
-  if (counted === brought.length) return true;
+  if (at === undefined || counted === brought.length) return false;
   const { warn } = createNotes(context, options);
   const printed = printedAs('search', JSON.parse(intent.body ?? '{}'));
   const begun = { ...options, ...fromTerms(intent) };

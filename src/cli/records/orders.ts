@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
+import { LocalIoError } from '../../errors.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Delivery, Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
 import type { AnswerKind, BodyOf, PaidKind } from '../../operations/kinds.ts';
@@ -36,6 +37,7 @@ export function toOrder<Kind extends PaidKind>(
   more: OutputTerms['options'] = {},
 ): Order<Kind> {
   const { dryRun, history, idempotencyKey } = options;
+  if (!dryRun) checkOutputOpen(context, options);
   if (!history && !dryRun) {
     createNotes(context, options).say('No record is kept: this can not be shown again or continued.');
   }
@@ -48,6 +50,27 @@ export function toOrder<Kind extends PaidKind>(
     terms: toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), more),
     open: openOutput(context, options, { ...printedAs(kind, body), settings }),
   };
+}
+
+/**
+ * Warns where standard output is closed: what is bought can be read from what is kept. Throws LocalIoError, before anything is
+ * sent, where nothing is kept. Programs that throw an output away may leave it as one that is closed.
+ */
+export function checkOutputOpen(
+  context: Context,
+  options: RecordOptions & ConnectionOptions & Pick<PaidOptions, 'history'>,
+): void {
+  if (fileOf(options) !== undefined || !context.stdout.isClosed) return;
+  if (options.history) {
+    createNotes(context, options).warn(
+      'standard output is closed, so nothing is printed. What arrives is kept, and can be read for nothing: leadpipe history',
+    );
+    return;
+  }
+  throw new LocalIoError('standard output is closed, and nothing was sent', {
+    charged: 'no',
+    hint: 'Name a file with -o, or leave out --no-history. To throw the output away: > /dev/null',
+  });
 }
 
 /** Pure: what shapes the output, so that it can be gone on with as it was begun. */

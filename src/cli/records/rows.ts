@@ -20,7 +20,7 @@ import { createNotes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
 import { type RowsOptions, type Shard, toShard } from '../options/rows.ts';
 import { columnsOf, type Join, layoutOf } from './joined.ts';
-import { openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
+import { checkOutputOpen, openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
 import { fileOf, toFormat } from './record-output.ts';
 import { checkUsable, countRows, readInput } from './rows-input.ts';
 import { openErrors, tellFailed, toProgress, toSummary } from './rows-told.ts';
@@ -60,6 +60,7 @@ export async function buyList<Kind extends AnswerKind>(
   list: ListOf<Kind>,
 ): Promise<void> {
   checkTogether(options);
+  checkOutputOpen(context, options);
   await checkFiles(options);
   const template = options.template === undefined ? undefined : toTemplate(options.template, '--template');
   const wanted = template?.paths ?? [list.field, ...(list.takesEntities ? entityColumns : [])];

@@ -1,6 +1,7 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isTask, kindOf } from '../kinds.ts';
+import { chainFrom, isComplete } from './chain.ts';
 import { costOf } from './cost.ts';
 import { excludedIn } from './entries.ts';
 import {
@@ -53,7 +54,7 @@ export interface HistoryRecord {
   readonly credits_at_most: number | null;
 }
 
-/** A purchase whose journal can be read. */
+/** A purchase whose journal can be read. Its cost is its own, also where another has brought the rest. */
 export interface KnownPurchase {
   readonly record: HistoryRecord;
   readonly intent: Intent;
@@ -109,11 +110,37 @@ async function timeOf(stateDir: string, operationId: string): Promise<string | u
   return operation?.entries[0].time;
 }
 
-/** How a purchase stands now. */
+/** How a purchase stands now: a search whose rest another has brought to its end is complete. */
 export async function readHistoryRecord(
   stateDir: string,
   operation: StoredOperation,
 ): Promise<HistoryRecord> {
+  const record = await readOwnRecord(stateDir, operation);
+  const last = (await readContinuations(stateDir, operation)).at(-1);
+  return last !== undefined && isComplete(last) ? { ...record, state: 'complete' } : record;
+}
+
+/** The searches that went on with one, the oldest first. */
+export async function readContinuations(
+  stateDir: string,
+  operation: StoredOperation,
+): Promise<StoredOperation[]> {
+  const known: StoredOperation[] = [];
+  for (let last = operation; ; ) {
+    for (const entry of last.entries) {
+      if (entry.type !== 'continued') continue;
+      const next = await readOperation(stateDir, entry.operation_id).catch(() => undefined);
+      if (next !== undefined) known.push(next);
+    }
+    const chain = chainFrom(operation, known);
+    const end = chain.at(-1) ?? operation;
+    if (end.operationId === last.operationId) return chain.slice(1);
+    last = end;
+  }
+}
+
+/** How a purchase stands by itself. */
+async function readOwnRecord(stateDir: string, operation: StoredOperation): Promise<HistoryRecord> {
   const folder = folderOf(stateDir, operation.operationId);
   // Leads are stored before they are printed, and counted by the journal a little later.
   const isOver = lastOf(operation.entries, 'terminal') !== undefined;
@@ -148,7 +175,8 @@ function toHistoryRecord(
   const created = lastOf(entries, 'created');
   const excluded = Math.max(excludedIn(entries), stored.excluded);
   const delivered = Math.max(batch?.delivered ?? 0, stored.delivered);
-  const brought = delivered + (isTask(intent.command) ? 0 : excluded);
+  const arrived = Math.max(delivered, isTask(intent.command) ? 0 : (terminal?.leads ?? 0));
+  const brought = arrived + (isTask(intent.command) ? 0 : excluded);
   const state = isRunning ? 'running' : toState(entries, brought);
   const record = {
     operation_id: operationId,

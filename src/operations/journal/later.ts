@@ -18,6 +18,12 @@ export async function checkLast(
   });
 }
 
+/** Pure: whether the rows of an operation are, or were, in a file that a later one has written anew. */
+export function isReplaced(operations: readonly StoredOperation[], operation: StoredOperation): boolean {
+  const [{ options, output }] = operation.entries;
+  return output !== null && options.append !== true && laterOn(operations, operation) !== undefined;
+}
+
 /** Pure: a later operation that put rows into the same file: they may stand behind ours, or in their place. */
 function laterOn(
   operations: readonly StoredOperation[],

@@ -1,6 +1,5 @@
 import { toMinutes, type Zone } from '../../clock.ts';
 import { exact } from '../spending.ts';
-import { costOf } from './cost.ts';
 import type { KnownPurchase } from './history.ts';
 
 /** What purchases can be added up by. */
@@ -36,7 +35,7 @@ export function createTotals(by: TotalsBy, zone: Zone): Totals {
       const of = groupOf[by](purchase, zone);
       const { purchases: before = 0, ...sums } = totals.get(of) ?? nothing;
       const { charged, leads } = purchase.record;
-      const cost = costOf(purchase.record, purchase.intent);
+      const cost = purchase.record.credits_at_most;
       totals.set(of, {
         of,
         purchases: before + 1,

@@ -1,8 +1,8 @@
 import { ConfigurationError, type LeadpipeError } from '../../errors.ts';
+import { chainFrom, chainTo, isBegun, isComplete, isSearch } from '../journal/chain.ts';
 import { readOperations, type StoredOperation } from '../journal/journal.ts';
 import { isSameBuyer, type Shop } from '../purchase.ts';
 import type { SearchOrder } from './buy.ts';
-import { chainFrom, chainTo, isBegun, isComplete, isSearch } from './chain.ts';
 import { type RestOfSearch, readChain } from './continue.ts';
 
 /** Asked about the output that is wanted, and told why a search begins anew although one of its kind was left. */

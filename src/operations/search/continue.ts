@@ -2,6 +2,7 @@ import type { EntitySearchRequest } from '../../contract/types.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { Delivery, OpenDelivery } from '../delivery.ts';
+import { chainFrom, chainTo, isComplete } from '../journal/chain.ts';
 import {
   folderOf,
   type Intent,
@@ -15,7 +16,6 @@ import type { Known } from '../only-new/identity.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
 import type { Shop } from '../purchase.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
-import { chainFrom, chainTo, isComplete } from './chain.ts';
 import type { SearchEnd } from './cut.ts';
 import { checkLeft, type EarlierSearch, toContinuedRequest, toEarlierSearch } from './earlier.ts';
 

@@ -17,7 +17,7 @@ export interface SearchEnd extends SearchSummary {
  * failed, else it is partial, or unknown when nothing came. `kept` is the file that holds what arrived.
  */
 export function toCutError(
-  { cause, leads, excluded, cut, leadsSearchId, operationId, requestId }: SearchEnd,
+  { cause, leads, excluded, cut, isDelivered, leadsSearchId, operationId, requestId }: SearchEnd,
   request: EntitySearchRequest,
   idempotencyKey: string,
   kept: string | undefined,
@@ -25,7 +25,9 @@ export function toCutError(
   const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
   const outcome = ownEnd?.outcome ?? (leads > 0 ? 'partial' : 'unknown');
   const fresh = leads - excluded;
-  const place = kept === undefined || fresh === 0 ? '' : `, and ${fresh === 1 ? 'is' : 'are'} in ${kept}`;
+  const place = isDelivered
+    ? placeOf(fresh, kept)
+    : `, and could not all be written${kept === undefined ? '' : ` to ${kept}`}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} more had been delivered before`;
   const arrived = leads === 0 ? 'nothing arrived' : `${countOf(fresh)} arrived${place}${dropped}`;
   const rest = (request.limit ?? limits.entityLimit.default) - leads;
@@ -37,8 +39,12 @@ export function toCutError(
     facts:
       leadsSearchId === undefined || leads === 0
         ? { is: 'in_doubt' }
-        : { is: 'search_cut', rest, leadsSearchId, operationId, request },
+        : { is: 'search_cut', rest, isDelivered, leadsSearchId, operationId, request },
     cause,
     ...(requestId === undefined ? {} : { requestId }),
   });
+}
+
+function placeOf(leads: number, kept: string | undefined): string {
+  return kept === undefined || leads === 0 ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
 }

@@ -5,8 +5,8 @@ import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
 import { checkBody } from '../../requests/entity-search.ts';
 import { wireNames } from '../../requests/input-names.ts';
 import { checkList } from '../../requests/within-limits.ts';
+import { isComplete, isSearch } from '../journal/chain.ts';
 import type { Intent, StoredOperation } from '../journal/journal.ts';
-import { isComplete, isSearch } from './chain.ts';
 
 /** A search as its journal has it. */
 export interface EarlierSearch {

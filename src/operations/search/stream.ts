@@ -18,8 +18,10 @@ export interface SearchSummary extends SearchIds {
   readonly cut: string | undefined;
   /** The error that cut it, where there was one: of the stream, of `deliver`, or a StoppedError. */
   readonly cause: unknown;
-  /** Entities delivered. */
+  /** Entities that arrived. */
   readonly leads: number;
+  /** Whether all of them could be delivered. */
+  readonly isDelivered: boolean;
   readonly stopReason: string | undefined;
   /** What was odd and did no harm, a line each. */
   readonly warnings: readonly string[];
@@ -43,11 +45,14 @@ export async function searchEntities(
   const stream = await client.search(request, idempotencyKey, waiting.signal);
   const reading = createSearchReading();
   let leads = 0;
+  let isDelivered = true;
   let failure: { cut: string; cause: unknown } | undefined;
   const pass = async (entities: readonly JsonText[]): Promise<void> => {
     if (entities.length === 0) return;
-    await deliver(entities, { leadsSearchId: reading.told().leadsSearchId, requestId: stream.requestId });
     leads += entities.length;
+    isDelivered = false;
+    await deliver(entities, { leadsSearchId: reading.told().leadsSearchId, requestId: stream.requestId });
+    isDelivered = true;
   };
   try {
     for await (const events of stream.events) {
@@ -84,6 +89,7 @@ export async function searchEntities(
     cut,
     cause: failure?.cause,
     leads,
+    isDelivered,
     requestId: stream.requestId,
   };
 }

@@ -1,5 +1,6 @@
 import { LeadpipeError } from '../../../errors.ts';
 import type { HistoryRecord } from '../../../operations/journal/history.ts';
+import type { StoredOperation } from '../../../operations/journal/journal.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { isTask, kindOf } from '../../../operations/kinds.ts';
 import { shellWord } from '../../messages/shell-word.ts';
@@ -47,6 +48,15 @@ export function toNextCommand(record: HistoryRecord, kind: string): string | und
   }
   if (state !== 'unknown') return undefined;
   return 'It may have been charged. Compare `leadpipe balance` before you run it again: a new run is a new purchase.';
+}
+
+/** Pure: where the rest of a search is that others went on with. */
+export function toContinued({ state }: HistoryRecord, continued: readonly StoredOperation[]): string {
+  const ids = continued.map(({ operationId }) => operationId);
+  if (state === 'complete') {
+    return `Its rest was bought by ${ids.join(', ')}: ${ids.map((id) => `leadpipe history show ${id}`).join('; ')}`;
+  }
+  return `It was continued by ${ids.join(', ')}, and is not complete. To search on for the rest: leadpipe search --continue ${ids.at(-1)}`;
 }
 
 function notFound(message: string, type: string, hint: string): LeadpipeError {

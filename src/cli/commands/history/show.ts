@@ -4,7 +4,11 @@ import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
-import { type HistoryRecord, readHistoryRecord } from '../../../operations/journal/history.ts';
+import {
+  type HistoryRecord,
+  readContinuations,
+  readHistoryRecord,
+} from '../../../operations/journal/history.ts';
 import {
   folderOf,
   type Intent,
@@ -26,7 +30,7 @@ import {
 } from '../../options/options.ts';
 import { answersAs, printedAs } from '../../records/printed-as.ts';
 import { withOutput } from '../../records/record-output.ts';
-import { toNextCommand, toNothingKept } from './next-step.ts';
+import { toContinued, toNextCommand, toNothingKept } from './next-step.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions;
 
@@ -108,7 +112,8 @@ async function runHistoryShow(
     `operation ${operationId}`,
   ];
   notes.say([record.state, ...ids.filter((id) => id !== undefined)].join(' · '));
-  const next = toNextCommand(record, command);
+  const continued = await readContinuations(state, operation);
+  const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
   if (next !== undefined) notes.say(next);
   if (stored !== undefined && (damaged > 0 || shown < (record.leads ?? 0))) {
     throw toDamagedLeads(record, shown, folder);

@@ -1,6 +1,6 @@
 import { toMinutes } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
-import { LeadpipeError, outputChanged } from '../../../errors.ts';
+import { LeadpipeError, outputChanged, tornRow } from '../../../errors.ts';
 import type { StoredOperation } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import type { Shop } from '../../../operations/purchase.ts';
@@ -50,13 +50,15 @@ async function searchOn(
     try {
       return await go(standing);
     } catch (error) {
-      // Nothing was sent: what can't be gone on with was found out before.
-      const isChanged = error instanceof LeadpipeError && error.details.type === outputChanged;
-      if (!isChanged || error.details.operationId !== undefined) throw error;
+      // Nothing was sent: what can't be gone on with is found out before, and leaves no operation.
+      if (!(error instanceof LeadpipeError) || error.details.operationId !== undefined) throw error;
+      const { type } = error.details;
+      if (type !== outputChanged && type !== tornRow) throw error;
+      await mendEnd(context, options, options.output ?? '');
+      if (type === tornRow) return await go(standing);
       createNotes(context, options).warn(
         `${error.message}. The rest is added at the end of ${options.output}; a few rows may stand there twice`,
       );
-      await mendEnd(context, options, options.output ?? '');
       return await go('lost');
     }
   });

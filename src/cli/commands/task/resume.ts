@@ -2,6 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import { toMinutes } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, outputChanged, UsageError } from '../../../errors.ts';
+import { isSearch, unfinishedSearches } from '../../../operations/journal/chain.ts';
 import {
   type Intent,
   type Journal,
@@ -14,7 +15,6 @@ import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { kindOf, rowsOf } from '../../../operations/kinds.ts';
 import { unfinishedLists } from '../../../operations/list/unfinished.ts';
 import type { Shop } from '../../../operations/purchase.ts';
-import { isSearch, unfinishedSearches } from '../../../operations/search/chain.ts';
 import type { EarlierRun } from '../../../operations/task/earlier.ts';
 import {
   isResumable,

@@ -1,5 +1,6 @@
-import type { StoredOperation } from '../journal/journal.ts';
 import { kindOf } from '../kinds.ts';
+import type { StoredOperation } from './journal.ts';
+import { isReplaced } from './later.ts';
 
 /**
  * Pure: a search and those that bought the rest of it, the oldest first; alone where it is no search. A continuation that was
@@ -51,7 +52,7 @@ export function isBegun({ entries }: StoredOperation): boolean {
   return entries.some(({ type }) => type === 'sent') && !isRefused;
 }
 
-/** Pure: the searches that were left with something, and not gone on with. */
+/** Pure: the searches that were left with something, and neither gone on with nor replaced in their file by another run. */
 export function unfinishedSearches(operations: readonly StoredOperation[]): StoredOperation[] {
   return operations.filter(
     (one) =>
@@ -59,6 +60,7 @@ export function unfinishedSearches(operations: readonly StoredOperation[]): Stor
       isBegun(one) &&
       !isComplete(one) &&
       chainFrom(one, operations).length === 1 &&
+      !isReplaced(operations, one) &&
       chainTo(one, operations).some(hasBrought),
   );
 }

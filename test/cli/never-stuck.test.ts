@@ -1,0 +1,379 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { holdingOutput } from '../../src/operations/held-output.ts';
+import { readOperations } from '../../src/operations/journal/journal.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import {
+  chunk,
+  type FaultServer,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+} from '../helpers/fault-server.ts';
+import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+
+/** What an earlier run has left never refuses the same command, or another one, into the same file. */
+
+const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
+const rest = ['{"name":"C"}'];
+const lines = (...leads: string[]): string => leads.map((lead) => `${lead}\n`).join('');
+const search = ['search', 'company', 'x', '--limit', '9'];
+
+let server: FaultServer;
+let env: Record<string, string>;
+let cwd: string;
+let file: string;
+/** How many searches are cut after their first batch; those that come later are whole. */
+let cuts: number;
+beforeEach(async () => {
+  cuts = 1;
+  server = await startFaultServer((socket, { method }) => {
+    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+    const isCut = cuts-- > 0;
+    const frames = isCut ? searchFrames([first]).slice(0, 1) : searchFrames([rest]);
+    socket.write(Buffer.concat([Buffer.from(streamHead), chunk(frames.join(''))]));
+    socket.end(isCut ? '' : lastChunk);
+  });
+  env = { ...bareEnvironment(), ...pointedAt(server.url) };
+  cwd = temporaryFolder();
+  file = join(cwd, 'leads.jsonl');
+});
+afterEach(() => server.close());
+
+const run = (...args: string[]) => runInProcess(args, { env });
+const into = (...more: string[]) => run(...search, '-o', file, ...more);
+const bodies = (): Record<string, unknown>[] =>
+  server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
+const state = (): string => env.LEADPIPE_STATE_DIR ?? '';
+const operations = async () => (await readOperations(state())).operations;
+const folderOf = (operationId: string): string => join(state(), 'operations', operationId);
+
+/** A search that was killed: its journal does not know how it ended. */
+async function leave(...more: string[]): Promise<string> {
+  const { code } = await into(...more);
+  expect(code).toBe(3);
+  const operationId = (await operations()).at(-1)?.operationId ?? '';
+  const path = join(folderOf(operationId), 'journal.jsonl');
+  const kept = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => !line.includes('"terminal"'));
+  writeFileSync(path, kept.join('\n'));
+  return operationId;
+}
+
+interface Case {
+  readonly name: string;
+  /** Of the run that is left. */
+  readonly left?: readonly string[];
+  /** What happens to it. */
+  readonly meanwhile?: (operationId: string) => void | Promise<void>;
+  /** Of the run that comes after it. */
+  readonly again?: readonly string[];
+  readonly says: RegExp;
+  /** How many leads the second purchase asks for, and what it leaves out. */
+  readonly asks: { readonly limit: number; readonly dedup_service_leads?: readonly string[] };
+  readonly file: string;
+  readonly beside?: Readonly<Record<string, string>>;
+}
+
+const goesOn = { limit: 7, dedup_service_leads: ['ls_test'] };
+const anew = { limit: 9 };
+const resuming =
+  /^Resuming op_\w+ \(the same request, unfinished since .*\): 2 leads kept\. Buying up to 7 more, for at most 7 credits; you are not charged again for what arrived\.$/m;
+const wholeCsv = 'name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n';
+
+const cases: readonly Case[] = [
+  { name: 'the same search', says: resuming, asks: goesOn, file: lines(...first, ...rest) },
+  {
+    name: 'a higher limit',
+    again: ['--limit', '20'],
+    says: /Buying up to 18 more/,
+    asks: { limit: 18 },
+    file: lines(...first, ...rest),
+  },
+  {
+    name: 'another format',
+    again: ['-f', 'csv', '--columns', 'name,id'],
+    says: /leads\.jsonl\.part had \d+ bytes .*; they are in \S+leads\.jsonl\.part\.1 now/,
+    asks: goesOn,
+    file: wholeCsv,
+    beside: { 'leads.jsonl.part.1': lines(...first) },
+  },
+  {
+    name: 'another objective',
+    again: ['--enrich-fields', 'email'],
+    says: /leads\.jsonl\.part held rows of an earlier run\. They are in \S+leads\.jsonl\.part\.1 now\./,
+    asks: anew,
+    file: lines(...rest),
+    beside: { 'leads.jsonl.part.1': lines(...first) },
+  },
+  {
+    name: 'no record of it any more',
+    meanwhile: (id) => rmSync(folderOf(id), { recursive: true }),
+    says: /held rows of an earlier run/,
+    asks: anew,
+    file: lines(...rest),
+    beside: { 'leads.jsonl.part.1': lines(...first) },
+  },
+  {
+    name: 'its leads pruned',
+    meanwhile: (id) => rmSync(join(folderOf(id), 'leads.jsonl')),
+    says: /the leads of the search op_\w+ of .* are not kept any more\. Searching anew/,
+    asks: anew,
+    file: lines(...rest),
+    beside: { 'leads.jsonl.part.1': lines(...first) },
+  },
+  {
+    name: 'its leads damaged',
+    meanwhile: (id) => {
+      const path = join(folderOf(id), 'leads.jsonl');
+      writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
+    },
+    says: /can not be read: line 2 of .* is damaged\. Searching anew/,
+    asks: anew,
+    file: lines(...rest),
+    beside: { 'leads.jsonl.part.1': lines(...first) },
+  },
+  {
+    name: 'its .part changed by someone',
+    meanwhile: () => writeFileSync(`${file}.part`, 'mine'),
+    says: resuming,
+    asks: goesOn,
+    file: lines(...first, ...rest),
+    beside: { 'leads.jsonl.part.1': 'mine' },
+  },
+  {
+    name: 'its .part removed: that begins anew',
+    meanwhile: () => rmSync(`${file}.part`),
+    says: /^1 lead/m,
+    asks: anew,
+    file: lines(...rest),
+  },
+  {
+    name: 'the key changed',
+    meanwhile: () => void Object.assign(env, { LEADPIPE_API_KEY: 'another-key-0123456789' }),
+    says: /held rows of an earlier run/,
+    asks: anew,
+    file: lines(...rest),
+    beside: { 'leads.jsonl.part.1': lines(...first) },
+  },
+  {
+    name: 'the key of the purchase fixed: the rest has one of its own',
+    left: ['--idempotency-key', 'mine'],
+    again: ['--idempotency-key', 'mine'],
+    says: resuming,
+    asks: goesOn,
+    file: lines(...first, ...rest),
+  },
+  {
+    name: '--append',
+    left: ['--append'],
+    again: ['--append'],
+    says: resuming,
+    asks: goesOn,
+    file: lines('{"name":"old"}', ...first, ...rest),
+  },
+  {
+    name: '--append, and half a row at the end',
+    left: ['--append'],
+    meanwhile: () => appendFileSync(file, '{"name":"tor'),
+    again: ['--append'],
+    says: /the last row of \S+ was never finished; what there was of it is in \S+leads\.jsonl\.torn\.1 now/,
+    asks: goesOn,
+    file: lines('{"name":"old"}', ...first, ...rest),
+    beside: { 'leads.jsonl.torn.1': '{"name":"tor' },
+  },
+  {
+    name: '--append, and the file moved away',
+    left: ['--append'],
+    meanwhile: () => rmSync(file),
+    again: ['--append'],
+    says: /is gone.*The rest is added at the end of/,
+    asks: goesOn,
+    file: lines(...rest),
+  },
+  {
+    name: '--append of another search behind half a row',
+    left: ['--append'],
+    meanwhile: () => writeFileSync(file, readFileSync(file, 'utf8').slice(0, -5)),
+    again: ['--append', '--enrich-fields', 'email'],
+    says: /was never finished/,
+    asks: anew,
+    file: lines('{"name":"old"}', first[0] ?? '', ...rest),
+    beside: { 'leads.jsonl.torn.1': lines(first[1] ?? '').slice(0, -5) },
+  },
+  {
+    name: '--only-new',
+    left: ['--only-new'],
+    again: ['--only-new'],
+    says: resuming,
+    asks: goesOn,
+    file: lines(...first, ...rest),
+  },
+];
+
+describe('a search that was killed', () => {
+  it.each(cases)(
+    '$name',
+    async ({ left = [], meanwhile, again = [], says, asks, beside = {}, ...expected }) => {
+      if (left.includes('--append')) writeFileSync(file, lines('{"name":"old"}'));
+      const id = await leave(...left);
+      await meanwhile?.(id);
+      const { code, stderr } = await into(...again);
+      expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stderr).toMatch(says);
+      expect(bodies()[1]).toMatchObject(asks);
+      if (asks === anew) expect(bodies()[1]).not.toHaveProperty('dedup_service_leads');
+      expect(readFileSync(file, 'utf8')).toBe(expected.file);
+      const others = readdirSync(cwd).filter((name) => name !== 'leads.jsonl');
+      const texts = others.map((name) => [name, readFileSync(join(cwd, name), 'utf8')]);
+      expect(Object.fromEntries(texts)).toEqual(beside);
+      expect(bodies()).toHaveLength(2);
+    },
+  );
+
+  it('with everything that was asked for is finished, and nothing is bought', async () => {
+    for (const [limit, ways] of [
+      ['2', [[...search.slice(0, 3), '--limit', '2', '-o', file]]],
+      ['2', [['history', 'resume']]],
+    ] as const) {
+      cuts = 1;
+      const id = await leave('--limit', limit);
+      const sent = bodies().length;
+      for (const way of ways) {
+        const { code, stderr } = await run(...way);
+        expect({ code, stderr }).toEqual({
+          code: 0,
+          stderr: expect.stringContaining(`${id}`),
+        });
+        expect(stderr).toMatch(/all 2 leads had arrived\. \S+ is complete\. Nothing was bought\./);
+      }
+      expect(bodies()).toHaveLength(sent);
+      expect(readFileSync(file, 'utf8')).toBe(lines(...first));
+      rmSync(file);
+    }
+  });
+
+  it('before a lead arrived begins anew, and says that it may have been charged', async () => {
+    const id = await leave();
+    rmSync(join(folderOf(id), 'leads.jsonl'));
+    const path = join(folderOf(id), 'journal.jsonl');
+    const kept = readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => /"(intent|opened|sent)"/.test(line));
+    writeFileSync(path, `${kept.join('\n')}\n`);
+    writeFileSync(`${file}.part`, '');
+    const { code, stderr } = await into();
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`the search ${id} of`),
+    });
+    expect(stderr).toContain('was stopped before a lead arrived. It may have been charged');
+    expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
+  });
+
+  it('is what history resume and task resume take, and say', async () => {
+    for (const group of ['history', 'task']) {
+      cuts = 1;
+      const id = await leave();
+      const { code, stderr } = await run(group, 'resume');
+      expect(code).toBe(0);
+      expect(stderr).toMatch(new RegExp(`^Resuming ${id}: search .*into ${file}`, 'm'));
+      expect(stderr).toMatch(/2 leads kept\. Buying up to 7 more, for at most 7 credits/);
+      expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
+      expect(await run(group, 'resume')).toMatchObject({ code: 0, stderr: 'Nothing is unfinished.\n' });
+    }
+  });
+
+  it.each([
+    ['search', []],
+    ['search --append', ['--append']],
+    ['history resume', undefined],
+  ] as const)(
+    'is left alone while another run writes the file: %s ends with 75 and its pid',
+    async (_, more) => {
+      await leave(...(more ?? []));
+      const context = { directories: { config: '', state: state() }, pid: process.pid };
+      await holdingOutput(context, file, async () => {
+        const { code, stderr } = more === undefined ? await run('history', 'resume') : await into(...more);
+        expect(code).toBe(75);
+        expect(stderr).toContain(`process ${process.pid} is working on`);
+        expect(stderr).toContain('charged: no');
+      });
+      expect(bodies()).toHaveLength(1);
+    },
+  );
+});
+
+it('a .part of a search is put aside by a task run, and that of a task run by a search', async () => {
+  await leave();
+  const task = ['task', 'run', 'company', 'x', '-o', file];
+  // This service knows no tasks: the run is left, and owns the .part.
+  expect(await run(...task)).toMatchObject({
+    stderr: expect.stringContaining('held rows of an earlier run'),
+  });
+  writeFileSync(`${file}.part`, 'rows of the task\n');
+  cuts = 0;
+  expect(await into()).toMatchObject({ code: 0, stderr: expect.stringContaining('leads.jsonl.part.2 now') });
+  expect(readFileSync(`${file}.part.2`, 'utf8')).toBe('rows of the task\n');
+  expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
+});
+
+describe('what went on with a search', () => {
+  it('finishes it: history, show and --continue say so; a cut one names the one to go on with', async () => {
+    cuts = 2;
+    const a = await leave();
+    const cut = await run('search', '--continue', a, '-o', file);
+    expect(cut).toMatchObject({ code: 3 });
+    // First what is kept, once the output is open; then what it came to.
+    expect(cut.stderr).toMatch(/^Continuing op_\w+: 2 leads kept\. Buying up to 7 more/);
+    const b = (await operations()).at(-1)?.operationId ?? '';
+    expect((await run('history', 'show', a)).stderr).toContain(`leadpipe search --continue ${b}`);
+    expect((await into()).stderr).toContain(`Resuming ${b} `);
+    expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...first, ...rest));
+    const c = (await operations()).at(-1)?.operationId ?? '';
+    const { stdout } = await run('history', 'list', '-f', 'jsonl');
+    const states = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).state);
+    expect(states).toEqual(['complete', 'complete', 'complete']);
+    const shown = await run('history', 'show', a);
+    expect(shown).toMatchObject({ code: 0, stdout: lines(...first) });
+    expect(shown.stderr).toContain(`Its rest was bought by ${b}, ${c}: leadpipe history show ${b}`);
+    const again = await run('search', '--continue', a);
+    expect(again).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${a} is complete: ${b}, ${c} brought the rest`),
+    });
+    expect(again.stderr).toContain(`leadpipe history show ${c}`);
+    expect(bodies()).toHaveLength(3);
+  });
+
+  it('with -o of a file that holds the .part of others puts that aside', async () => {
+    const a = await leave();
+    const other = join(cwd, 'same.csv');
+    writeFileSync(`${other}.part`, 'of others');
+    const { code } = await run('search', '--continue', a, '-o', other, '--columns', 'name,id');
+    expect(code).toBe(0);
+    expect(readFileSync(other, 'utf8')).toBe(wholeCsv);
+    expect(existsSync(`${other}.part.1`)).toBe(true);
+  });
+});
+
+it('a free command, too, puts aside what a killed one has left', async () => {
+  mkdirSync(join(cwd, 'sub'));
+  writeFileSync(`${file}.part`, 'half');
+  expect(await run('history', 'list', '-o', file)).toMatchObject({ code: 0 });
+  expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('half');
+});

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runWith } from '../durability/faulty-run.ts';
+import {
+  chunk,
+  type FaultServer,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
+import {
+  bareEnvironment,
+  command,
+  pointedAt,
+  type Result,
+  resultOf,
+  run,
+  temporaryFolder,
+} from '../helpers/run.ts';
+
+/** An output, a state or a home that nothing can be written to. */
+
+let server: FaultServer | undefined;
+afterEach(() => server?.close());
+
+const leads = ['{"name":"A"}', '{"name":"B"}'];
+const balance =
+  '{"object":"credit_balance","available_credits":7,"updated_at":"2026-01-01T00:00:00Z","next_credit_refresh_at":null}';
+
+async function serve(): Promise<Record<string, string>> {
+  server = await startFaultServer((socket, { method }) => {
+    if (method === 'GET') return void socket.write(wholeAnswer('200 OK', 'application/json', balance));
+    socket.write(
+      Buffer.concat([Buffer.from(streamHead), chunk(searchFrames([leads]).join('')), Buffer.from(lastChunk)]),
+    );
+  });
+  return { ...bareEnvironment(), ...pointedAt(server.url) };
+}
+
+/** Runs the command as a shell does, with a redirection behind it. */
+function redirected(args: readonly string[], to: string, env: Record<string, string>): Promise<Result> {
+  const words = ['-c', `"$0" "$@" ${to}`, process.execPath, command, ...args];
+  const child = spawn('bash', words, { env, stdio: 'pipe' });
+  child.stdin.end();
+  return resultOf(child);
+}
+
+const search = ['search', 'company', 'x', '--limit', '9'];
+
+describe.runIf(process.platform === 'linux')('standard output', () => {
+  it('that is full: says what arrived and is kept, and how to read it for nothing', async () => {
+    const env = await serve();
+    const full = await redirected(search, '> /dev/full', env);
+    expect(full.code).toBe(74);
+    expect(full.stderr).toContain(
+      'no space left on the device; 2 leads arrived, and could not all be written',
+    );
+    const [, operation = ''] =
+      /To print it, for nothing: leadpipe history show (op_\w+)/.exec(full.stderr) ?? [];
+    expect(full.stderr).toContain('charged: yes');
+    const { stdout } = await run(['history', 'list', '-f', 'jsonl'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ state: 'partial', leads: 2, charged: 'yes' });
+    const shown = await run(['history', 'show', operation, '-f', 'jsonl'], { env });
+    expect(shown).toMatchObject({ code: 0, stdout: leads.map((lead) => `${lead}\n`).join('') });
+  });
+
+  it('that is closed loses nothing: what arrives is kept, and without that nothing is bought', async () => {
+    const env = await serve();
+    const unkept = await redirected([...search, '--no-history'], '>&-', env);
+    expect(unkept).toMatchObject({ code: 74, stderr: expect.stringContaining('standard output is closed') });
+    expect(unkept.stderr).toContain('charged: no');
+    expect(server?.requests).toEqual([]);
+    const closed = await redirected(search, '>&-', env);
+    expect(closed).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('warning: standard output is closed'),
+    });
+    const [, operation = ''] = /operation (op_\w+)/.exec(closed.stderr) ?? [];
+    const shown = await run(['history', 'show', operation, '-f', 'jsonl'], { env });
+    expect(shown.stdout).toBe(leads.map((lead) => `${lead}\n`).join(''));
+    const away = await redirected([...search, '--no-history', '-q'], '> /dev/null', env);
+    expect(away).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+it('a home that is no folder: free reads work with a key of the environment; --local says what to do', async () => {
+  const { LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '', PATH = '' } = await serve();
+  const bare = { PATH, HOME: '/dev/null', LEADPIPE_CONFIG_DIR: '', LEADPIPE_STATE_DIR: '' };
+  const free = await run(['balance'], { env: { ...bare, LEADPIPE_BASE_URL, LEADPIPE_API_KEY } });
+  expect(free).toMatchObject({ code: 0, stderr: '', stdout: `${balance}\n` });
+  const local = await run(['balance', '--local'], { env: bare });
+  expect(local).toMatchObject({ code: 74, stderr: expect.stringContaining('LEADPIPE_STATE_DIR') });
+});
+
+it('a full disk under --local is no bug: 74, and what to do', async () => {
+  const cwd = temporaryFolder();
+  const machine = { cwd, env: bareEnvironment() };
+  const args = ['task', 'create', 'company', 'x', '--local', '--no-history'];
+  expect(await runWith(undefined, machine, ['config', 'set', 'retry.attempts', '0'])).toMatchObject({
+    code: 0,
+  });
+  expect(await runWith(undefined, machine, args)).toMatchObject({ code: 0 });
+  for (const at of [1, 2, 3]) {
+    const full = await runWith({ mode: 'ENOSPC', at }, machine, args);
+    expect({ at, ...full }).toMatchObject({
+      at,
+      code: 74,
+      stderr: expect.stringContaining('LEADPIPE_STATE_DIR'),
+    });
+  }
+  expect(await runWith(undefined, machine, args)).toMatchObject({ code: 0 });
+});

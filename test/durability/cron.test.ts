@@ -1,0 +1,161 @@
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { readOperations } from '../../src/operations/journal/journal.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
+import { bareEnvironment, pointedAt, start, temporaryFolder } from '../helpers/run.ts';
+import { type Machine, runWith } from './faulty-run.ts';
+
+/** Five mornings of a cron job that nobody looks after: whole, killed, no room on the disk, service away, whole again. */
+
+let close: (() => Promise<unknown>) | undefined;
+afterEach(() => close?.());
+
+/** A way to the service that can be gone for a while, and is then at the same address. */
+async function openGate(to: string): Promise<{ url: string; shut(): Promise<void>; open(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  let server: Server;
+  const listen = (port: number) =>
+    new Promise<number>((resolve) => {
+      server = createServer((socket) => {
+        const onward = connect(Number(new URL(to).port), '127.0.0.1');
+        for (const one of [socket, onward]) {
+          sockets.add(one);
+          one.on('error', () => {}).on('close', () => [socket, onward].map((both) => both.destroy()));
+        }
+        socket.pipe(onward).pipe(socket);
+      }).listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+    });
+  const port = await listen(0);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    shut: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+    open: async () => void (await listen(port)),
+  };
+}
+
+interface Job {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly file: string;
+  /** What happens to the second purchase, so that there is a middle to be killed in. */
+  readonly faults: readonly object[];
+  /** Where its rows are while it runs. */
+  readonly rows: string;
+  readonly says: RegExp;
+}
+
+const limit = 20;
+const wanted = ['company', 'fintech', '--limit', String(limit), '-q'];
+const stall = [{ operation: 'search', skip: 1, count: 1, fault: 'stall', after_batches: 1 }];
+const jobs: readonly Job[] = [
+  {
+    name: 'search -o',
+    args: ['search', ...wanted, '-o', 'daily.csv'],
+    file: 'daily.csv',
+    faults: stall,
+    rows: 'daily.csv.part',
+    says: /Resuming op_\w+ \(the same request, unfinished since .*Buying up to 10 more, for at most 10 credits/,
+  },
+  {
+    name: 'search --append --only-new',
+    args: ['search', ...wanted, '--append', '--only-new', '-o', 'all.jsonl'],
+    file: 'all.jsonl',
+    faults: stall,
+    rows: 'all.jsonl',
+    says: /Resuming op_\w+ \(the same request, .*Buying up to 10 more/,
+  },
+  {
+    name: 'task run -o',
+    args: ['task', 'run', ...wanted, '--num', '10', '--poll-interval', '0.05', '-o', 'daily.jsonl'],
+    file: 'daily.jsonl',
+    // Its second page never comes.
+    faults: [{ operation: 'fetch', skip: 3, count: 1, fault: 'stall' }],
+    rows: 'daily.jsonl.part',
+    says: /Resuming op_\w+ \(the same request, .*You are not charged again/,
+  },
+];
+
+const namesIn = (text: string): string[] => text.match(/Kontora \d+(?=["\s,]*[",])/g) ?? [];
+
+it.each(jobs)(
+  '$name',
+  async ({ args, faults, file, rows, says }) => {
+    const service: LedgerService = await startLedgerService({ batch_pause_ms: 0, batch_size: 10 }, faults);
+    const gate = await openGate(service.url);
+    close = async () => {
+      await gate.shut();
+      await service.close();
+    };
+    const folder = temporaryFolder();
+    const cwd = join(folder, 'work');
+    mkdirSync(cwd);
+    const env = { ...bareEnvironment(folder), ...pointedAt(gate.url, ledgerKey) };
+    const machine: Machine = { cwd, env };
+    for (const [name, value] of [
+      ['retry.attempts', '0'],
+      ['poll.interval', '0.05'],
+    ] as const) {
+      await runInProcess(['config', 'set', name, value], { env });
+    }
+    const path = join(cwd, file);
+    const textOf = (): string => readFileSync(path, 'utf8');
+
+    const first = await runWith(undefined, machine, args);
+    expect(first).toMatchObject({ code: 0 });
+    const whole = textOf();
+
+    const before = rows === file ? Buffer.byteLength(whole) : 0;
+    const killed = start(args, { env, cwd });
+    await expect
+      .poll(() => statSync(join(cwd, rows), { throwIfNoEntry: false })?.size ?? 0, {
+        timeout: 15_000,
+        interval: 10,
+      })
+      .toBeGreaterThan(before);
+    killed.kill('SIGKILL');
+    await new Promise((resolve) => killed.once('close', resolve));
+    if (rows !== file) expect(textOf()).toBe(whole);
+
+    const full = await runWith({ mode: 'ENOSPC', at: 1 }, machine, args);
+    expect(full).toMatchObject({ code: 74 });
+
+    await gate.shut();
+    const away = await runWith(undefined, machine, [
+      ...args,
+      ...(args[0] === 'task' ? ['--wait-timeout', '1'] : []),
+    ]);
+    expect(away).toMatchObject({ code: 75 });
+    if (rows !== file) expect(textOf()).toBe(whole);
+    await gate.open();
+
+    const last = await runWith(
+      undefined,
+      machine,
+      args.filter((word) => word !== '-q'),
+    );
+    expect(last).toMatchObject({ code: 0, stderr: expect.stringMatching(says) });
+    const names = namesIn(textOf());
+    expect({ twice: names.length - new Set(names).size }).toEqual({ twice: 0 });
+    if (rows === file) expect(names).toHaveLength(2 * limit);
+    else expect(textOf()).toBe(whole);
+    expect(readdirSync(cwd)).toEqual([file]);
+
+    // Every lead of every morning was paid for once.
+    await service.quiet();
+    expect(service.spent()).toBe(2 * limit);
+    const { operations } = await readOperations(env.LEADPIPE_STATE_DIR ?? '');
+    const left = await runInProcess(['history', 'resume'], { env });
+    expect({ left: left.stderr, operations: operations.length > 1 }).toEqual({
+      left: 'Nothing is unfinished.\n',
+      operations: true,
+    });
+  },
+  60_000,
+);
