@@ -52,9 +52,10 @@ export function createEnrichCommand(context: Context): Command {
       ),
     );
   const options = [
-    new Option('--schema <file>', 'a JSON Schema with the fields (draft 2020-12 or draft-07)').conflicts(
-      'field',
-    ),
+    new Option(
+      '--schema <file>',
+      'a JSON Schema with the fields (draft 2020-12 or draft-07); @file too',
+    ).conflicts('field'),
     new Option(
       '--field <name:type=meaning>',
       'a field, instead of a schema; repeat it for more. Types: string, number, integer, boolean, and string[] …',
@@ -93,8 +94,11 @@ async function runEnrich(
 }
 
 async function readSchema({ schema, field }: EnrichOptions): Promise<unknown> {
-  if (schema !== undefined)
-    return parseSchema(await readNamedFile(schema, '--schema'), `--schema: ${schema}`);
+  if (schema !== undefined) {
+    // With the @ that every other file has, too.
+    const file = schema.replace(/^@/, '');
+    return parseSchema(await readNamedFile(file, '--schema'), `--schema: ${file}`);
+  }
   if (field !== undefined) return toFieldSchema(field, '--field');
   throw new UsageError(
     'no fields are asked for: enrich takes --schema or --field',
@@ -126,7 +130,7 @@ async function buyEnrichments(
     terms: {
       schema: JSON.stringify(schema),
       field: options.field,
-      schemaFile: options.schema === undefined ? undefined : resolve(options.schema),
+      schemaFile: options.schema === undefined ? undefined : resolve(options.schema.replace(/^@/, '')),
     },
   });
 }
