@@ -45,20 +45,30 @@ describe('what can follow', () => {
     ],
     [
       ['balance', '--format', ''],
-      ['words', 'table', 'jsonl', 'json', 'csv'],
+      ['words', 'table', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
     ],
     [
       ['balance', '-f', ''],
-      ['words', 'table', 'jsonl', 'json', 'csv'],
+      ['words', 'table', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
     ],
     [
       ['balance', '--format='],
-      ['words', '--format=table', '--format=jsonl', '--format=json', '--format=csv'],
+      ['words', ...['table', 'jsonl', 'json', 'csv', 'md', 'xlsx'].map((name) => `--format=${name}`)],
     ],
     [['balance', '-o', ''], ['files']],
     [['balance', '--output=le'], ['files']],
     [['balance', '--timeout', ''], ['words']],
     [['enrich', '--schema', ''], ['files']],
+    [['enrich', '--schema', '@'], ['files']],
+    [
+      ['config', 'set', 'format', ''],
+      ['words', 'table', 'jsonl', 'json', 'csv', 'md'],
+    ],
+    [
+      ['config', 'set', 'credential_store', ''],
+      ['words', 'keychain', 'file'],
+    ],
+    [['config', 'set', 'timeout.idle', ''], ['words']],
     [['extract', 'web2list', 'x', '--instruction', '@'], ['files']],
     [
       ['help', 'history', ''],

@@ -212,15 +212,15 @@ describe('search --continue', () => {
     const operation = operationIn(whole.stderr);
     const cases: readonly [args: readonly string[], code: number, says: string][] = [
       [['search', '--continue', operation], 2, 'is complete'],
-      [['search', '--continue', 'op_nothing'], 6, 'op_nothing'],
+      [['search', '--continue', 'op_nothing'], 6, 'no operation op_nothing'],
       [
         ['search', 'company', 'x', '--continue', operation],
         2,
         '--continue takes what to find from the earlier search',
       ],
       [['search', '--continue', operation, '--limit', '5'], 2, '--continue takes what to find'],
-      [['search'], 2, "missing required argument 'entity-type'"],
-      [['search', 'company'], 2, "missing required argument 'objective'"],
+      [['search'], 2, 'the entity type is missing'],
+      [['search', 'company'], 2, 'the objective is missing'],
     ];
     for (const [args, code, says] of cases) {
       const result = await runInProcess(args, { env });
