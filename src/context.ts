@@ -8,6 +8,8 @@ export interface OutputStream {
   readonly stream: Writable;
   readonly isTerminal: boolean;
   readonly columns: number | undefined;
+  /** Whether it is a regular file, which no one reads on this terminal meanwhile. */
+  readonly isFile?: boolean;
 }
 
 export interface InputStream {

@@ -19,6 +19,14 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
 } else {
   const { createClock, createKeychain, createZone, envPaths, exitCodeOf, reportThrown, runProgram } =
     await import('./cli/start.ts');
+  const { fstatSync } = await import('node:fs');
+  const isRegularFile = (fd: number): boolean => {
+    try {
+      return fstatSync(fd).isFile();
+    } catch {
+      return false;
+    }
+  };
   const halt = createHalt(exitCodeOf);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
@@ -31,7 +39,7 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   const script = new URL('./keychain-main.js', import.meta.url);
   const keychain = createKeychain({ script, env, signal: stop.signal });
   const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
-  const context = createContext(env, keychain, directories, createClock(), createZone());
+  const context = createContext(env, keychain, directories, createClock(), createZone(), isRegularFile);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
 }
@@ -49,13 +57,14 @@ function createContext(
   directories: Directories,
   clock: Clock,
   zone: Zone,
+  isRegularFile: (fd: number) => boolean,
 ): Context {
   return {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
     },
-    stdout: toOutput(process.stdout),
-    stderr: toOutput(process.stderr),
+    stdout: toOutput(process.stdout, () => isRegularFile(1)),
+    stderr: toOutput(process.stderr, () => isRegularFile(2)),
     fetch: globalThis.fetch,
     clock,
     zone,
@@ -92,10 +101,13 @@ function createHalt(exitCodeOf: (outcome: Outcome) => number): (outcome: Outcome
   };
 }
 
-function toOutput(stream: NodeJS.WriteStream): OutputStream {
+function toOutput(stream: NodeJS.WriteStream, isFile: () => boolean): OutputStream {
   return {
     stream,
     isTerminal: stream.isTTY === true,
+    get isFile() {
+      return isFile();
+    },
     get columns() {
       return stream.columns as number | undefined;
     },

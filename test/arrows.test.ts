@@ -138,6 +138,8 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'local-service/database.ts',
     'local-service/scenario.ts',
     'local-service/store.ts',
+    // Whether standard output is a file, for the context.
+    'main.ts',
     'operations/journal/journal.ts',
     'operations/journal/leads.ts',
     'operations/journal/rows.ts',

@@ -30,8 +30,17 @@ export function toSearch(
   const reading = createSearchReading();
   let leads = 0;
   const toError = (cut: string, cause?: unknown): LeadpipeError => {
-    const end = { ...reading.told(), cut, cause, leads, excluded: 0, requestId, operationId: undefined };
-    return toCutError(end, request, idempotencyKey, undefined);
+    const end = {
+      ...reading.told(),
+      cut,
+      cause,
+      leads,
+      excluded: 0,
+      requestId,
+      idempotencyKey,
+      operationId: undefined,
+    };
+    return toCutError(end, request, undefined);
   };
 
   async function* read(): AsyncGenerator<JsonText, void> {

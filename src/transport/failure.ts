@@ -3,6 +3,7 @@ import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
 import type { Call } from './request.ts';
+import { SilenceError } from './watch.ts';
 
 /** A 2xx whose body is not what the interface promises; `body` is that body, where it could be read. */
 export function garbled(
@@ -12,8 +13,9 @@ export function garbled(
   cause?: unknown,
   body?: string,
 ): RequestError {
-  return new RequestError('garbled', call.endpoint, `${nameOf(call)} brought ${what}`, {
+  return new RequestError('garbled', call.endpoint, `the service sent ${what}`, {
     ...known(call, requestId),
+    technical: nameOf(call),
     cause,
     body,
   });
@@ -41,12 +43,24 @@ export function toFailure(
   if (cause instanceof Error && 'data' in cause) cause.data = undefined;
   const fault = head === undefined ? faultOf(cause, sent) : 'lost';
   const what = cause instanceof Error ? cause.message : String(cause);
-  return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {
+  const words = cause instanceof SilenceError ? what : `${causes[fault] ?? causes.lost}: ${what}`;
+  return new RequestError(fault, call.endpoint, words, {
     ...known(call, requestId),
+    technical: nameOf(call),
     ...(fault === 'certificate' ? toAdvice(certificateHint((cause as NodeJS.ErrnoException).code)) : {}),
     cause: error,
   });
 }
+
+/** In plain words; what the machine says about it follows. */
+const causes: Partial<Readonly<Record<Fault, string>>> = {
+  unsent: 'no connection to the service',
+  proxy_credentials: 'no connection to the service',
+  proxy_refused: 'no connection to the service',
+  certificate: 'the certificate of the service is not valid here',
+  not_http: 'what answers at this address is not the service',
+  lost: 'the connection to the service broke',
+};
 
 function faultOf(cause: unknown, sent: boolean): Fault {
   if (cause instanceof ProxyRefusal) return cause.fault;
@@ -65,7 +79,7 @@ function isOtherProtocol(cause: unknown): boolean {
   );
 }
 
-/** How messages call a request. */
+/** A request as the wire has it. */
 export function nameOf(call: Call): string {
   return `${call.endpoint.method} ${call.endpoint.path}`;
 }
