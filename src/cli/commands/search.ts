@@ -92,7 +92,9 @@ async function runSearch(
     const { searchIntoFile } = await import('./search/again.ts');
     return await searchIntoFile(context, options, shop, order);
   });
-  if (end !== undefined && end.leads === end.excluded && options.exitStatus) throw toNothingFound(end);
+  if (end !== undefined && end.leads === end.excluded && options.exitStatus) {
+    throw toNothingFound(end, options, end.excluded > 0 ? 'no new leads were found' : undefined);
+  }
 }
 
 /** Says what a search came to; one that was cut is told of by its error. */

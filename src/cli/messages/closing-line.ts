@@ -103,14 +103,16 @@ export function toSaving(
 }
 
 /** The error of `--exit-status`, where everything went well and brought nothing, or nothing new. */
-export function toNothingFound(ids: {
-  readonly requestId: string | undefined;
-  readonly operationId: string | undefined;
-  readonly excluded: number;
-}): LeadpipeError {
-  const { requestId, operationId, excluded } = ids;
-  return new LeadpipeError('no_result', `no ${excluded > 0 ? 'new ' : ''}leads were found`, {
+export function toNothingFound(
+  { requestId, operationId, idempotencyKey }: Closing['ids'],
+  options: Partial<ReportOptions>,
+  what = 'no leads were found',
+): LeadpipeError {
+  // The closing lines have said the IDs, unless they say nothing.
+  if (!options.quiet && !options.jsonErrors) return new LeadpipeError('no_result', what);
+  return new LeadpipeError('no_result', what, {
     ...(requestId === undefined ? {} : { requestId }),
     ...(operationId === undefined ? {} : { operationId }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   });
 }
