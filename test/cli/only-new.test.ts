@@ -104,7 +104,10 @@ describe('a daily job', () => {
       ends.push(stderr.split(' · limit')[0] ?? '');
     }
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(0, 32).join('\n')}\n`);
-    expect(ends).toEqual(['5 leads', ...Array(9).fill('3 leads · 2 left out, delivered before')]);
+    expect(ends).toEqual([
+      `5 leads in ${file}`,
+      ...Array(9).fill(`3 leads in ${file} · 2 left out, delivered before`),
+    ]);
     const records = (await history(env, 'list')).reverse();
     expect(records.map(({ leads, excluded, list }) => [leads, excluded, list])).toEqual([
       [5, 0, 'company'],
@@ -302,7 +305,7 @@ describe('a task', () => {
     );
     expect(tasks.positions()).toEqual([0, 10, 20, 30, 40]);
     expect(stderr).toMatch(
-      /^41 leads in \S+ · 4 left out, delivered before · limit reached · cost at most 45 credits$/m,
+      /^41 leads · 4 left out, delivered before · limit reached · cost at most 45 credits$/m,
     );
     expect((await history(env, 'list'))[0]).toMatchObject({
       leads: 41,
@@ -405,7 +408,7 @@ describe('search --continue', () => {
       { env },
     );
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stderr).toContain('10 leads · 5 left out, delivered before');
+    expect(stderr).toMatch(/^10 leads in \S+ · 5 left out, delivered before · /m);
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(101, 120).join('\n')}\n`);
     const { limit, dedup_service_leads: ids = [] } = asked().at(-1) ?? {};
     expect({ limit, first: ids[0], count: ids.length }).toEqual({ limit: 30, first: 'ls_101', count: 100 });

@@ -10,7 +10,7 @@ const redirects: readonly Row[] = [301, 302, 303, 307, 308].map((code) => ({
     G: { exit: 76, charged: 'no', type: 'redirect' },
     ...paid({ exit: 76, charged: 'maybe', type: 'redirect' }),
   },
-  says: /^the address of the service points to another address: https:\/\/elsewhere\.example\/ \(\w+ \/v1\/\S+: 30\d\)$/,
+  says: /the address of the service points to another address: https:\/\/elsewhere\.example\/.* \(\w+ \/v1\/\S+: 30\d\)$/,
 }));
 
 /** Statuses that a proxy gives, without the error envelope. */
@@ -22,7 +22,7 @@ const gateways: readonly Row[] = [500, 502, 503, 504].map((code) => ({
     C: { exit: 8, charged: 'maybe', type: 'gateway', requests: 5 },
     ...answers({ exit: 8, charged: 'maybe', type: 'gateway', requests: 2 }),
   },
-  says: RegExp(`^a server in front of the service answered in its place \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
+  says: RegExp(`a server in front of the service answered in its place.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
 /** Refusals that no repetition changes. */
@@ -48,7 +48,7 @@ const undocumented: readonly Row[] = [400, 405, 407, 408, 418, 421, 425, 451].ma
   fault: `${code}, which the document does not have`,
   ways: [envelope(code, 'whatever', ['X-Request-Id: req_odd'])],
   endings: all({ exit: 76, charged: 'no', type: 'undocumented' }),
-  says: RegExp(`leadpipe does not know: as the service says \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
+  says: RegExp(`leadpipe does not know: as the service says.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
 /** Whoever says one of these may stand in front of a service that has done the work. */
@@ -59,7 +59,7 @@ const unexplained: readonly Row[] = [501, 511, 524, 600, 999].map((code) => ({
     G: { exit: 76, charged: 'no', type: 'unexplained' },
     ...paid({ exit: 76, charged: 'maybe', type: 'unexplained', paid: 1 }),
   },
-  says: RegExp(`leadpipe does not know \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
+  says: RegExp(`leadpipe does not know.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
 const busy: Ending = { exit: 75, charged: 'no', type: 'concurrency_limit', requests: 7 };
@@ -71,7 +71,7 @@ const busyRows: readonly Row[] = [
     fault: '429',
     ways: [envelope(429, 'concurrency_limit')],
     endings: all(busy),
-    says: '(429 concurrency_limit)',
+    says: /^too many requests are running.* \(\w+ \/v1\/\S+: 429 concurrency_limit/,
   },
   { fault: '429, Retry-After: 0', ways: [wait('0')], endings: all(busy) },
   {
@@ -129,7 +129,7 @@ const conflictRows: readonly Row[] = [
       P: exists,
       S: exists,
     },
-    says: '(409 request_already_exists)',
+    says: /^the service has had this request already.* \(\w+ \/v1\/\S+: 409 request_already_exists/,
   },
   {
     fault: '409 whose type nobody can read',
@@ -150,7 +150,7 @@ const conflictRows: readonly Row[] = [
     fault: '409 idempotency_error',
     ways: [envelope(409, 'idempotency_error')],
     endings: paid({ exit: 8, charged: 'no', type: 'idempotency_error' }),
-    says: '(409 idempotency_error)',
+    says: /^this idempotency key was used for another request.* \(\w+ \/v1\/\S+: 409 idempotency_error/,
   },
   {
     fault: 'a key that the same request has used',
@@ -175,7 +175,7 @@ const internalRows: readonly Row[] = [
       C: { exit: 75, charged: 'maybe', type: 'internal_error', requests: 5 },
       ...answers({ exit: 8, charged: 'maybe', type: 'internal_error', requests: 2 }),
     },
-    says: /^the service failed: as the service says.* \(\w+ \/v1\/\S+: 500 internal_error\)$/,
+    says: /the service failed: as the service says.* \(\w+ \/v1\/\S+: 500 internal_error\)$/,
   },
   {
     fault: '500 internal_error, once',

@@ -128,7 +128,7 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
       'Isar Giro',
     ]);
     expect((await screenOf(settled(transcript), 80)).text).toBe(
-      '3 leads · limit of 100 reached · cost at most 3 credits\n' +
+      '3 leads · limit reached · cost at most 3 credits\n' +
         'search ls_test · request req_test · operation op_00000000000000\n',
     );
   });
@@ -140,7 +140,7 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
     expect(transcript).toMatch(/^\x1b\[1mname[\s\S]+Isar Giro[^\n]*\r\n$/);
     expect(transcript).not.toContain('\x1b[K');
     expect(settled(readFileSync(join(cwd, 'messages.txt'), 'utf8'))).toBe(
-      '3 leads · limit of 100 reached · cost at most 3 credits\n' +
+      '3 leads · limit reached · cost at most 3 credits\n' +
         'search ls_test · request req_test · operation op_00000000000000\n',
     );
   });

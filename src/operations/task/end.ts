@@ -45,11 +45,14 @@ export function toLeftError(
       : `. ${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${leads === 0 ? '' : place}${dropped}`;
   const ended = terminalTaskStates.some((one) => one === state);
   const why = isStop(failure) ? '' : `: ${failure.words}`;
-  const goes = `${why === '' ? 'it' : 'the task'} ${ended ? 'has ended' : 'keeps running at the service'}`;
+  // Of a task that has not been seen nobody knows whether it runs.
+  const isKnown = state !== undefined || bought !== undefined;
+  const runs = ended ? 'has ended' : 'keeps running at the service';
+  const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
   const { hint: _, ...details } = failure.details;
   return new LeadpipeError(
     failure.outcome,
-    `stopped following task ${leadsSearchId}${why}; ${goes}, and reading its leads is free${written}`,
+    `stopped following task ${leadsSearchId}${why}; ${goes}reading its leads is free${written}`,
     {
       ...details,
       type: failure.details.type ?? failure.outcome,
