@@ -71,7 +71,7 @@ const busyRows: readonly Row[] = [
     fault: '429',
     ways: [envelope(429, 'concurrency_limit')],
     endings: all(busy),
-    says: /^too many requests are running.* \(\w+ \/v1\/\S+: 429 concurrency_limit/,
+    says: /too many requests are running.* \(\w+ \/v1\/\S+: 429 concurrency_limit/,
   },
   { fault: '429, Retry-After: 0', ways: [wait('0')], endings: all(busy) },
   {
