@@ -10,6 +10,8 @@ export interface OutputStream {
   readonly columns: number | undefined;
   /** Whether it was closed when the process began, so that what is written to it is lost; only Linux can tell. */
   readonly isClosed?: boolean;
+  /** Whether it is a regular file, which no one reads on this terminal meanwhile. */
+  readonly isFile?: boolean;
 }
 
 export interface InputStream {

@@ -31,6 +31,12 @@ export function stoppedBy({ reason }: AbortSignal): Outcome {
   return outcomes.find((one) => one === reason) ?? 'interrupted';
 }
 
+/** Pure: whether the run was stopped from outside. */
+export function isStop(error: unknown): boolean {
+  const stops: readonly Outcome[] = ['interrupted', 'terminated', 'reader_closed'];
+  return error instanceof LeadpipeError && stops.includes(error.outcome);
+}
+
 /** Whether a failed request may have cost credits. */
 export type Charged = 'no' | 'maybe' | 'yes';
 
@@ -129,29 +135,38 @@ export interface ErrorDetails {
   readonly charged?: Charged;
   /** Whether the same command may simply be run again. */
   readonly retryable?: boolean;
+  /** The cause as the wire has it (method, path, status, type); stands behind the words. */
+  readonly technical?: string;
   readonly cause?: unknown;
 }
 
 /** Everything leadpipe says on purpose: one line of cause, and how the run ends. */
 export class LeadpipeError extends Error {
   readonly outcome: Outcome;
+  /** The message without its technical form, for a longer sentence. */
+  readonly words: string;
   readonly details: ErrorDetails;
 
-  constructor(outcome: Outcome, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+  constructor(outcome: Outcome, words: string, details: ErrorDetails = {}) {
+    const { cause, technical } = details;
+    super(
+      technical === undefined ? words : `${words} (${technical})`,
+      cause === undefined ? undefined : { cause },
+    );
     this.name = new.target.name;
     this.outcome = outcome;
+    this.words = words;
     this.details = details;
   }
 
-  /** The same error, of the same class, with more known about it. Another hint, or other facts, replace both. */
-  with(details: ErrorDetails): this {
+  /** The same error, of the same class, with more known about it, and perhaps in other words. Another hint, or other facts, replace both. */
+  with(details: ErrorDetails, words = this.words): this {
     const { hint: _, facts: __, ...rest } = this.details;
     const known = details.hint === undefined && details.facts === undefined ? this.details : rest;
-    const more = new LeadpipeError(this.outcome, this.message, { ...known, ...details });
+    const more = new LeadpipeError(this.outcome, words, { ...known, ...details });
     if (this.stack !== undefined) more.stack = this.stack;
     Object.setPrototypeOf(more, Object.getPrototypeOf(this));
-    return Object.assign(more as this, { ...this, details: more.details });
+    return Object.assign(more as this, { ...this, words, details: more.details });
   }
 }
 

@@ -25,6 +25,7 @@ async function run(): Promise<void> {
     createZone,
     envPaths,
     exitCodeOf,
+    isRegularFile,
     isStdoutClosed,
     reportThrown,
     runProgram,
@@ -42,7 +43,7 @@ async function run(): Promise<void> {
   const keychain = createKeychain({ script, env, signal: stop.signal });
   const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
   await keepCompiled(directories.state);
-  const system = { zone: createZone(), isStdoutClosed: isStdoutClosed(), signal: stop.signal };
+  const system = { zone: createZone(), isStdoutClosed: isStdoutClosed(), isRegularFile, signal: stop.signal };
   const context = createContext(env, keychain, directories, createClock(), system);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
@@ -69,21 +70,24 @@ function takeEnvironment(): Context['env'] {
 }
 
 /** The rest of what the process has. */
-type System = Pick<Context, 'zone' | 'signal'> & { readonly isStdoutClosed: boolean };
+type System = Pick<Context, 'zone' | 'signal'> & {
+  readonly isStdoutClosed: boolean;
+  readonly isRegularFile: (descriptor: number) => boolean;
+};
 
 function createContext(
   env: Context['env'],
   keychain: Keychain,
   directories: Directories,
   clock: Clock,
-  { zone, signal, isStdoutClosed }: System,
+  { zone, signal, isStdoutClosed, isRegularFile }: System,
 ): Context {
   return {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
     },
-    stdout: toOutput(process.stdout, isStdoutClosed),
-    stderr: toOutput(process.stderr),
+    stdout: toOutput(process.stdout, { isClosed: isStdoutClosed, isFile: () => isRegularFile(1) }),
+    stderr: toOutput(process.stderr, { isClosed: false, isFile: () => isRegularFile(2) }),
     fetch: globalThis.fetch,
     clock,
     zone,
@@ -123,11 +127,17 @@ function createHalt(
   };
 }
 
-function toOutput(stream: NodeJS.WriteStream, isClosed = false): OutputStream {
+function toOutput(
+  stream: NodeJS.WriteStream,
+  is: { readonly isClosed: boolean; isFile(): boolean },
+): OutputStream {
   return {
     stream,
-    isClosed,
+    isClosed: is.isClosed,
     isTerminal: stream.isTTY === true,
+    get isFile() {
+      return is.isFile();
+    },
     get columns() {
       return stream.columns as number | undefined;
     },

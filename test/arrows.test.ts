@@ -133,7 +133,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   'dns/promises': ['cli/doctor/service-checks.ts'],
   fs: [
     'cli/doctor/machine-checks.ts',
-    'files/closed-output.ts',
+    'files/descriptors.ts',
     'files/folder-lock.ts',
     'input/file-bytes.ts',
     'local-service/catalogue-file.ts',

@@ -9,6 +9,7 @@ import {
 } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { createNotes } from './messages/notes.ts';
+import { createWayLine } from './messages/way-line.ts';
 import type { ConnectionOptions } from './options/options.ts';
 
 /** As in connection/connection.ts, by the options of a command. */
@@ -18,7 +19,9 @@ export function withConnection<T>(
   work: (connection: Connection) => Promise<T>,
   start?: RouteStart,
 ): Promise<T> {
-  return connect(context, toRoute(options), toListener(context, options), work, start);
+  const way = createWayLine(context, options);
+  const listener = { ...toListener(context, options), waits: way.waits, connecting: way.connecting };
+  return connect(context, toRoute(options), listener, work, start).finally(way.stop);
 }
 
 /** As in connection/connection.ts, by the options of a command. */

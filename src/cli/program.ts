@@ -152,6 +152,7 @@ export async function runProgram(context: Context, argv: readonly string[]): Pro
 export function reportThrown(context: Context, error: unknown, argv: readonly string[], ran?: Ran): number {
   return reportError(context, error, {
     ran,
+    color: !argv.includes('--no-color'),
     jsonErrors: argv.includes('--json-errors'),
     verbose: argv.includes('--verbose') || argv.includes('-v'),
   });

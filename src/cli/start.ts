@@ -2,6 +2,6 @@
 export { default as envPaths } from 'env-paths';
 export { createClock, createZone } from '../clock.ts';
 export { createKeychain } from '../config/keychain.ts';
-export { isStdoutClosed } from '../files/closed-output.ts';
+export { isRegularFile, isStdoutClosed } from '../files/descriptors.ts';
 export { exitCodeOf } from './exit-codes.ts';
 export { reportThrown, runProgram } from './program.ts';

@@ -29,6 +29,10 @@ export interface RouteListener {
   say(line: string): void;
   /** A line for each request and answer. */
   readonly trace?: (line: string) => void;
+  /** Of each wait before another attempt. */
+  readonly waits?: WaitListener;
+  /** A connection is being opened; what is returned is called when that is over. */
+  readonly connecting?: (host: string) => () => void;
 }
 
 /** A way to the service. */
@@ -89,7 +93,7 @@ export function withConnection<T>(
           keyHeader,
           userAgent: `leadpipe/${context.version}`,
           trace: listener.trace,
-          waits,
+          waits: (error, ms) => (waits?.(error, ms) === false ? false : listener.waits?.(error, ms)),
           random: context.random,
           retryAttempts: settings['retry.attempts'] ?? defaults['retry.attempts'],
           retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
@@ -135,6 +139,7 @@ export async function withRoute<T>(
       connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? defaults['timeout.connect']),
       env: context.env,
       caFile: settings.ca_file,
+      connecting: listener.connecting,
     });
     try {
       const keyHeader = keyHeaderOf(settings);

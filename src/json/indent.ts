@@ -5,10 +5,20 @@ const deepest = 40;
 /** Characters that are gathered for a piece. */
 const pieceLength = 1 << 16;
 
-/** The same JSON with a member or item per line, for people, in pieces. Numbers and strings stay as they were written. */
-export function* indented(text: JsonText): Generator<string, void> {
+/** What can be set apart: names of members, strings, and what is neither (numbers, true, false, null). */
+export type Paint = 'name' | 'text' | 'other';
+
+/**
+ * The same JSON with a member or item per line, for people, in pieces. Numbers and strings stay as they were written. `within`
+ * is how deep it stands in other JSON; `paints` are what stands before and after each kind.
+ */
+export function* indented(
+  text: JsonText,
+  within = 0,
+  paints?: Readonly<Record<Paint, readonly [before: string, after: string]>>,
+): Generator<string, void> {
   let piece = '';
-  let depth = 0;
+  let depth = within;
   const lineBreak = (): string => `\n${'  '.repeat(Math.min(depth, deepest))}`;
   for (let at = skipSpace(text, 0); at < text.length; at = skipSpace(text, at)) {
     if (piece.length > pieceLength) {
@@ -42,8 +52,10 @@ export function* indented(text: JsonText): Generator<string, void> {
       case ':':
         piece += ': ';
         break;
-      default:
+      default: {
         end = Math.max(end, endOfValue(text, at));
+        const [before, after] = paints?.[paintOf(text, at, end)] ?? ['', ''];
+        piece += before;
         if (end - at > pieceLength) {
           yield piece;
           piece = '';
@@ -51,8 +63,15 @@ export function* indented(text: JsonText): Generator<string, void> {
         } else {
           piece += toLine(text.slice(at, end));
         }
+        piece += after;
+      }
     }
     at = end;
   }
   yield piece;
+}
+
+function paintOf(text: JsonText, at: number, end: number): Paint {
+  if (text[at] !== '"') return 'other';
+  return text[skipSpace(text, end)] === ':' ? 'name' : 'text';
 }

@@ -38,9 +38,10 @@ export function toSearch(
       isDelivered: true,
       excluded: 0,
       requestId,
+      idempotencyKey,
       operationId: undefined,
     };
-    return toCutError(end, request, idempotencyKey, undefined);
+    return toCutError(end, request, undefined);
   };
 
   async function* read(): AsyncGenerator<JsonText, void> {

@@ -1,6 +1,15 @@
 import { LeadpipeError } from '../errors.ts';
+import { RequestError } from '../transport/errors.ts';
+import type { PaidKind } from './kinds.ts';
 import type { Shop } from './purchase.ts';
-import { type Spending, toNotCovered, toOverLimit, toUnknownPrice, type WorstCase } from './spending.ts';
+import {
+  areOf,
+  type Spending,
+  toNotCovered,
+  toOverLimit,
+  toUnknownPrice,
+  type WorstCase,
+} from './spending.ts';
 
 /** How long a look at the balance may take that nothing depends on. */
 const patienceMs = 3000;
@@ -43,6 +52,23 @@ export async function glanceAtBalance({ connection, context }: Shop): Promise<nu
   } finally {
     cancel();
   }
+}
+
+/** The same error; where the service says that there are not enough credits, with both numbers. */
+export async function withNumbers(
+  shop: Shop,
+  kind: PaidKind,
+  { credits }: WorstCase,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof RequestError) || error.fault !== 'no_credits') return error;
+  const left = await glanceAtBalance(shop);
+  const what = kind === 'search' ? 'search' : kind.startsWith('task') ? 'task' : 'request';
+  const known = [
+    ...(credits === null ? [] : [`this ${what} may cost ${credits}`]),
+    ...(left === undefined ? [] : [`${areOf(left)} left`]),
+  ];
+  return known.length === 0 ? error : error.with({}, `${error.words}: ${known.join(', and ')}`);
 }
 
 /** Throws as `withCovered` would, for these credits. */

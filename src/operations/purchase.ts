@@ -5,7 +5,7 @@ import { ConfigurationError, LocalIoError } from '../errors.ts';
 import { wireNames } from '../requests/input-names.ts';
 import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import type { Preview, Request } from '../transport/request.ts';
-import { checkCovered, glanceAtBalance, withCovered } from './covered.ts';
+import { checkCovered, glanceAtBalance, withCovered, withNumbers } from './covered.ts';
 import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
 import type { Intent, Journal, JournalEntry, StoredOperation } from './journal/journal.ts';
 import { withNewJournal } from './journal/with-journal.ts';
@@ -109,6 +109,8 @@ export async function purchase<T>(
             },
           }),
         );
+      } catch (error) {
+        throw await withNumbers(shop, kind, worst, error);
       } finally {
         if (available !== undefined) await noteBalance(shop, journal);
       }

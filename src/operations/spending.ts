@@ -155,7 +155,8 @@ function creditsOf(credits: number): string {
   return `${credits} ${credits === 1 ? 'credit' : 'credits'}`;
 }
 
-function areOf(credits: number): string {
+/** Pure: `1 is`, `2 are`. */
+export function areOf(credits: number): string {
   return `${credits} ${credits === 1 ? 'is' : 'are'}`;
 }
 

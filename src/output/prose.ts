@@ -3,6 +3,7 @@ import { indented } from '../json/indent.ts';
 import { eachItem, type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalLines } from './clean.ts';
 import { findingsOf } from './findings.ts';
+import { addressIn, linked } from './hyperlink.ts';
 import { readable } from './readable.ts';
 import { defaultWidth } from './table-plan.ts';
 import { wrapTo } from './text-width.ts';
@@ -46,7 +47,9 @@ export function createProseForm(options: WriterOptions): WriterForm {
     for (const citation of eachItem(citations)) {
       if (number === 0) yield '\n';
       // Not wrapped: an address in two pieces can't be followed.
-      yield `${chalk.dim(`[${++number}]`)} ${readable(citation)}\n`;
+      const text = readable(citation);
+      const shown = options.links ? linked(text, addressIn(citation)) : text;
+      yield `${chalk.dim(`[${++number}]`)} ${shown}\n`;
     }
   }
 

@@ -27,6 +27,8 @@ export interface RecordOptions {
   readonly color: boolean;
   /** Told what the format could not take. */
   readonly warn: (line: string) => void;
+  readonly onTerminal?: boolean;
+  readonly links?: boolean;
 }
 
 /**
@@ -39,7 +41,14 @@ export async function openRecords(
 ) {
   const { file, layout } = options;
   const fileSink = file === undefined ? undefined : await openFile(context, file, options);
-  const sink: Sink = fileSink ?? createStreamSink(context.stdout.stream, context.signal);
+  const stream: Sink = fileSink ?? createStreamSink(context.stdout.stream, context.signal);
+  let isInLine = false;
+  const sink: Sink = {
+    async write(text) {
+      if (text !== '') isInLine = !text.endsWith('\n');
+      await stream.write(text);
+    },
+  };
   const writerOf = (known: Layout): Promise<RecordWriter> =>
     createWriter(options.format, sink, {
       ...options,
@@ -64,6 +73,10 @@ export async function openRecords(
     file,
     get length() {
       return length;
+    },
+    /** Whether what was written last ends inside a line. */
+    get isInLine() {
+      return isInLine;
     },
     async write(records: readonly JsonText[]): Promise<void> {
       written = true;

@@ -2,6 +2,7 @@ import { Chalk } from 'chalk';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
 import type { Column } from './columns.ts';
+import { addressIn, linked } from './hyperlink.ts';
 import { readableLines } from './readable.ts';
 import { defaultWidth, gap } from './table-plan.ts';
 import { cutTo, textWidth, wrapWords } from './text-width.ts';
@@ -29,8 +30,10 @@ export function createSheetForm(options: WriterOptions): WriterForm {
       for (const column of columns) {
         const name = nameOf(column, nameWidth);
         let left = chalk.bold(name) + ' '.repeat(nameWidth - textWidth(name) + gap);
-        for (const line of valueLines(column.value(view), Math.max(1, width - gap - nameWidth))) {
-          yield `${(left + line).trimEnd()}\n`;
+        const value = column.value(view);
+        const address = options.links ? addressIn(value) : undefined;
+        for (const line of valueLines(value, Math.max(1, width - gap - nameWidth))) {
+          yield `${left}${linked(line, address)}`.trimEnd().concat('\n');
           left = ' '.repeat(nameWidth + gap);
         }
       }

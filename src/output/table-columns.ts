@@ -1,10 +1,12 @@
-import { type JsonText, type JsonView, kindOf, objectMembers } from '../json/text.ts';
+import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
 import type { Column } from './columns.ts';
 import { enrichedContent, scoreOf } from './entity-parts.ts';
 import { betweenParts } from './folded-parts.ts';
 import { readable, shortLinks } from './readable.ts';
 
 const cardLinks = 4;
+
+export type Tone = 'red' | 'yellow' | 'green';
 
 /** A column for people. It loads nothing, so that the other formats can carry it along. */
 export interface TableColumn {
@@ -13,6 +15,12 @@ export interface TableColumn {
   text(record: JsonView): string;
   /** The same where there is room for more: on a card. */
   long?(record: JsonView): string;
+  /** The JSON that a cell is of, where it is of one value: numbers stand on the right, addresses can be followed. */
+  value?(record: JsonView): JsonText | undefined;
+  /** The same for a card, in the order of the parts of `long`. */
+  values?(record: JsonView): readonly (JsonText | undefined)[];
+  /** How a text of this column is coloured. */
+  tone?(text: string): Tone | undefined;
   /** How few columns of the terminal still make sense, and how many would be a waste. */
   readonly min: number;
   readonly max: number;
@@ -27,20 +35,31 @@ export interface TableColumn {
 export function entityTable(enrichFields: readonly string[]): TableColumn[] {
   return [
     { header: 'name', role: 'title', min: 14, max: 32, text: (record) => readable(record.member('name')) },
-    { header: 'score', role: 'aside', min: 5, max: 8, text: (record) => readable(scoreOf(record)) },
+    {
+      header: 'score',
+      role: 'aside',
+      min: 5,
+      max: 8,
+      text: (record) => readable(scoreOf(record)),
+      value: numberIn,
+    },
     {
       header: 'link',
       role: 'link',
       min: 18,
       max: 48,
-      text: (record) => firstOf(linksOf(record), 1)[0] ?? '',
-      long: (record) => someOf(firstOf(linksOf(record), cardLinks + 1)).join(betweenParts),
+      text: (record) => firstOf(linksOf(record), 1)[0]?.text ?? '',
+      value: (record) => firstOf(linksOf(record), 1)[0]?.value,
+      long: (record) =>
+        someOf(firstOf(linksOf(record), cardLinks + 1).map(({ text }) => text)).join(betweenParts),
+      values: (record) => firstOf(linksOf(record), cardLinks).map(({ value }) => value),
     },
     ...[...new Set(enrichFields)].map((field) => ({
       header: field,
       min: Math.max(10, Math.min(field.length, 16)),
       max: 32,
       text: (record: JsonView) => readable(enrichedContent(record, field)),
+      value: (record: JsonView) => enrichedContent(record, field),
     })),
     {
       header: 'description',
@@ -56,9 +75,10 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
 /** A column of the member of the same name, as it is. */
 export function memberColumn(
   header: string,
-  rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields'>,
+  rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields' | 'tone'>,
 ): TableColumn {
-  return { header, ...rest, text: (record) => readable(record.member(header)) };
+  const value = (record: JsonView): JsonText | undefined => record.member(header);
+  return { header, ...rest, text: (record) => readable(value(record)), value };
 }
 
 /** Columns that nothing is known about. */
@@ -71,6 +91,7 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
       const value = column.value(record);
       return value === undefined ? '' : shortLinks(readable(value));
     },
+    value: (record) => column.value(record),
   }));
 }
 
@@ -79,28 +100,40 @@ function someOf(links: readonly string[]): string[] {
   return links.length > cardLinks ? [...links.slice(0, cardLinks), '…'] : [...links];
 }
 
+interface Link {
+  readonly text: string;
+  readonly value: JsonText | undefined;
+}
+
 /** The first different ones that are not empty: there may be more than anyone will look at. */
-function firstOf(texts: Iterable<string>, count: number): string[] {
-  const found = new Set<string>();
-  for (const text of texts) {
-    if (text !== '') found.add(text);
+function firstOf(links: Iterable<Link>, count: number): Link[] {
+  const found = new Map<string, Link>();
+  for (const link of links) {
+    if (link.text !== '' && !found.has(link.text)) found.set(link.text, link);
     if (found.size === count) break;
   }
-  return [...found];
+  return [...found.values()];
 }
 
 /** The website, the LinkedIn page, then the others in their order. */
-function* linksOf(record: JsonView): Generator<string, void> {
+function* linksOf(record: JsonView): Generator<Link, void> {
   const links = record.inner('links');
   if (links === undefined) return;
-  if (kindOf(links.text) !== 'object') return yield linkText(links.text);
+  if (kindOf(links.text) !== 'object') return yield toLink(links.text);
   const known = ['website', 'linkedin_url'].map((key) => links.member(key));
   for (const value of [...known, ...objectMembers(links.text).values()]) {
-    if (kindOf(value ?? 'null') === 'string') yield linkText(value);
+    if (kindOf(value ?? 'null') === 'string') yield toLink(value);
   }
 }
 
 /** One fact, whatever stands in it. */
-function linkText(value: JsonText | undefined): string {
-  return shortLinks(readable(value)).replace(/ ·(?= )/g, '');
+function toLink(value: JsonText | undefined): Link {
+  return { text: shortLinks(readable(value)).replace(/ ·(?= )/g, ''), value };
+}
+
+/** Services write scores as text, too. */
+function numberIn(record: JsonView): JsonText | undefined {
+  const score = scoreOf(record);
+  const text = stringOf(score)?.trim() ?? '';
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? text : score;
 }

@@ -1,10 +1,11 @@
 import { Chalk } from 'chalk';
-import { type JsonText, JsonView } from '../json/text.ts';
+import { type JsonText, JsonView, kindOf } from '../json/text.ts';
 import { cardLines } from './cards.ts';
 import { toTerminalText } from './clean.ts';
+import { addressIn, linked } from './hyperlink.ts';
 import { plainTable, type TableColumn } from './table-columns.ts';
 import { defaultWidth, fittingColumns, gap, type PlannedColumn, planTable } from './table-plan.ts';
-import { cutTo, padTo, textWidth, wrapTo } from './text-width.ts';
+import { cutTo, padFront, padTo, textWidth, wrapTo } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Rows that the widths are taken from. */
@@ -21,21 +22,27 @@ export function createTableForm(options: WriterOptions): WriterForm {
   const width = options.width || defaultWidth;
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
   let plan: PlannedColumn[] | 'cards' | undefined;
+  /** Columns in which most of what was seen are numbers. */
+  const numeric = new Set<TableColumn>();
 
   function header(planned: readonly PlannedColumn[]): string {
-    const names = planned.map((each) =>
-      padTo(cutTo(toTerminalText(each.column.header), each.width), each.width),
-    );
+    const names = planned.map((each) => {
+      const name = cutTo(toTerminalText(each.column.header), each.width);
+      return numeric.has(each.column) ? padFront(name, each.width) : padTo(name, each.width);
+    });
     const title = `${chalk.bold(lineOf(names).trimEnd())}\n`;
-    // Without colours it may be read aloud, stroke by stroke.
-    if (!options.color) return title;
     return `${title}${chalk.dim(lineOf(planned.map((each) => '─'.repeat(each.width))))}\n`;
   }
 
   function row(planned: readonly PlannedColumn[], record: JsonView): string {
     const cells = planned.map(({ column, width }, index) => {
       const cut = firstLine(column, record, width);
-      return index === planned.length - 1 ? cut : padTo(cut, width);
+      const address = options.links ? addressIn(column.value?.(record)) : undefined;
+      const tone = column.tone?.(cut);
+      const shown = linked(tone === undefined ? cut : chalk[tone](cut), address);
+      const space = ' '.repeat(Math.max(0, width - textWidth(cut)));
+      if (numeric.has(column)) return space + shown;
+      return index === planned.length - 1 ? shown : shown + space;
     });
     return `${lineOf(cells).trimEnd()}\n`;
   }
@@ -57,7 +64,8 @@ export function createTableForm(options: WriterOptions): WriterForm {
     }
     for (const record of records) {
       const view = new JsonView(record);
-      if (plan === 'cards') yield `${cardLines(columns, view, width, chalk).join('\n')}\n\n`;
+      if (plan === 'cards')
+        yield `${cardLines(columns, view, width, chalk, options.links === true).join('\n')}\n\n`;
       else if (plan !== undefined) {
         yield row(plan, view);
         yield* below(plan, view);
@@ -68,12 +76,19 @@ export function createTableForm(options: WriterOptions): WriterForm {
   /** Writes nothing, but may take a while: others have their turn between two records. */
   function* planFrom(fitting: readonly TableColumn[], records: readonly JsonText[]) {
     const widthOf = (text: string): number => textWidth(cutTo(text, width));
+    const numbers = new Map<TableColumn, number>();
     let seen = fitting.map(({ header: name }) => widthOf(toTerminalText(name)));
     for (const record of records) {
       const view = new JsonView(record);
       seen = fitting.map((column, at) => Math.max(seen[at] as number, widthOf(column.text(view))));
+      for (const column of fitting) {
+        const kind = kindOf(column.value?.(view) ?? 'null');
+        const vote = kind === 'number' ? 1 : kind === 'null' ? 0 : -1;
+        numbers.set(column, (numbers.get(column) ?? 0) + vote);
+      }
       yield '';
     }
+    for (const [column, votes] of numbers) if (votes > 0) numeric.add(column);
     return planTable(fitting, width, seen, records.length);
   }
 

@@ -32,6 +32,11 @@ export function padTo(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - textWidth(text)));
 }
 
+/** The same, with the spaces in front. */
+export function padFront(text: string, width: number): string {
+  return ' '.repeat(Math.max(0, width - textWidth(text))) + text;
+}
+
 /** Lines of at most `width` columns, broken at spaces where there are any; the last ends with … when more would follow. */
 export function* wrapTo(text: string, width: number, maxLines: number): Generator<string, void> {
   let rest = text.trim();

@@ -38,6 +38,10 @@ export interface WriterOptions {
   /** Columns of the terminal; 100 where there is none. */
   readonly width?: number | undefined;
   readonly color?: boolean;
+  /** Whether it is a terminal that a person reads: JSON is indented there. */
+  readonly onTerminal?: boolean;
+  /** Whether addresses can be followed there. */
+  readonly links?: boolean;
   /** Leaves formulas and control characters in CSV as they are. */
   readonly csvRaw?: boolean;
   /** The sink already holds rows of this output (resumed or appended to), and so the header or the bracket. */

@@ -15,6 +15,8 @@ export interface AgentOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A PEM file of authorities to trust beside the usual ones. */
   readonly caFile?: string | undefined;
+  /** A connection is being opened; what is returned is called when that is over. */
+  readonly connecting?: ((host: string) => () => void) | undefined;
 }
 
 /**
@@ -55,11 +57,15 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
     bodyTimeout: 0,
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
-    connect: (target, callback) =>
-      void connect(target).then(
-        (socket) => callback(null, socket),
-        (error) => callback(error, null),
-      ),
+    connect(target, callback) {
+      const over = options.connecting?.(service.host) ?? (() => {});
+      void connect(target)
+        .finally(over)
+        .then(
+          (socket) => callback(null, socket),
+          (error) => callback(error, null),
+        );
+    },
   });
   const destroy = (): Promise<void> => {
     // undici waits for what is still being opened, and Node for undici: a run that gave up would not end.

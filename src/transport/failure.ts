@@ -3,6 +3,7 @@ import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
 import type { Call } from './request.ts';
+import { SilenceError } from './watch.ts';
 
 /** A 2xx whose body is not what the interface promises; `body` is that body, where it could be read. */
 export function garbled(
@@ -12,8 +13,9 @@ export function garbled(
   cause?: unknown,
   body?: string,
 ): RequestError {
-  return new RequestError('garbled', call.endpoint, `${nameOf(call)} brought ${what}`, {
+  return new RequestError('garbled', call.endpoint, `the service sent ${what}`, {
     ...known(call, requestId),
+    technical: nameOf(call),
     cause,
     body,
   });
@@ -40,12 +42,24 @@ export function toFailure(
   if (error instanceof Error && 'data' in error) error.data = undefined;
   const fault = head === undefined ? faultOf(error, sent) : 'lost';
   const what = error instanceof Error ? error.message : String(error);
-  return new RequestError(fault, call.endpoint, `${nameOf(call)} failed: ${what}`, {
+  const words = error instanceof SilenceError ? what : `${causes[fault] ?? causes.lost}: ${what}`;
+  return new RequestError(fault, call.endpoint, words, {
     ...known(call, requestId),
+    technical: nameOf(call),
     ...(fault === 'certificate' ? toAdvice(certificateHint((error as NodeJS.ErrnoException).code)) : {}),
     cause: error,
   });
 }
+
+/** In plain words; what the machine says about it follows. */
+const causes: Partial<Readonly<Record<Fault, string>>> = {
+  unsent: 'no connection to the service',
+  proxy_credentials: 'no connection to the service',
+  proxy_refused: 'no connection to the service',
+  certificate: 'the certificate of the service is not valid here',
+  not_http: 'what answers at this address is not the service',
+  lost: 'the connection to the service broke',
+};
 
 function faultOf(cause: unknown, sent: boolean): Fault {
   if (cause instanceof ProxyRefusal) return cause.fault;
@@ -64,7 +78,7 @@ function isOtherProtocol(cause: unknown): boolean {
   );
 }
 
-/** How messages call a request. */
+/** A request as the wire has it. */
 export function nameOf(call: Call): string {
   return `${call.endpoint.method} ${call.endpoint.path}`;
 }

@@ -27,26 +27,53 @@ export function toRefusal(
   { status, location, retryAfterMs, body, requestId }: Refused,
 ): RequestError {
   const { endpoint } = call;
-  const name = nameOf(call);
   const envelope = envelopeOf(body);
+  const said = (envelope?.message ?? '').slice(0, maxMessageCharacters);
   const details = { status, retryAfterMs, ...known(call, requestId) };
+  const technical = `${nameOf(call)}: ${status}`;
   if (status >= 300 && status < 400) {
-    const target = location === undefined ? '' : ` to ${location}`;
-    return new RequestError('redirect', endpoint, `${name} was redirected (${status})${target}`, details);
+    const target = location === undefined ? '' : `: ${location}`;
+    const words = `the address of the service points to another address${target}`;
+    return new RequestError('redirect', endpoint, words, { ...details, technical });
   }
   const fault = faultOf(status, envelope);
-  const said = (envelope?.message ?? '').slice(0, maxMessageCharacters);
-  if (fault === 'gateway' || fault === 'undocumented' || fault === 'unexplained' || fault === 'garbled') {
-    const message = `${name} was answered with status ${status}, which is not the service's${said === '' ? '' : `: ${said}`}`;
-    return new RequestError(fault, endpoint, message, details);
+  const words = causes[fault];
+  if (words === undefined) {
+    const unknown = unknownCauses[fault] ?? 'the service answered in a way that leadpipe does not know';
+    return new RequestError(fault, endpoint, said === '' ? unknown : `${unknown}: ${said}`, {
+      ...details,
+      technical,
+    });
   }
   const type = envelope?.type ?? typeOf(status);
-  const what = said === '' ? (errorRows.find((row) => row.status === status)?.condition ?? 'refused') : said;
-  return new ServiceError(fault, endpoint, `${name} was refused (${status} ${type}): ${what}`, {
+  const isSaid = tellsMore.includes(fault) && said !== '';
+  return new ServiceError(fault, endpoint, isSaid ? `${words}: ${said}` : words, {
     ...details,
+    technical: `${technical} ${type}${isSaid || said === '' || said === words ? '' : `: ${said}`}`,
     type,
   });
 }
+
+/** The service's own refusals, in plain words. */
+const causes: Partial<Readonly<Record<Fault, string>>> = {
+  unauthenticated: 'the service does not know this API key',
+  no_credits: 'not enough credits',
+  forbidden: 'this API key may not do this',
+  missing: 'the service has no such task for this API key',
+  already_exists: 'the service has had this request already',
+  conflict: 'this idempotency key was used for another request',
+  invalid: 'the service refused the request',
+  busy: 'too many requests are running',
+  internal_error: 'the service failed',
+  not_enabled: 'the service does not offer this',
+};
+
+/** Of these only the service's own message says what is wrong; of the others it is a detail. */
+const tellsMore: readonly Fault[] = ['invalid', 'internal_error', 'not_enabled'];
+
+const unknownCauses: Partial<Readonly<Record<Fault, string>>> = {
+  gateway: 'a server in front of the service answered in its place',
+};
 
 /** Statuses that mean one thing, whatever comes with them. */
 const faults: Readonly<Record<number, Fault>> = {

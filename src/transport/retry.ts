@@ -88,16 +88,17 @@ function waitOf(
 function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): RequestError {
   if (isDoubtful(last.fault, endpoint)) return last;
   if (last.fault === 'no_credits' || last.fault === 'invalid') return last;
-  const message =
+  const words =
     last.fault === 'already_exists'
-      ? `${doubt.message}; asked again with the same key, the service has that request already: its answer is lost`
-      : `${doubt.message}; asked again: ${last.message}`;
+      ? `${doubt.words}. The service has the request, but its answer can't be fetched again`
+      : `${doubt.words}; the second attempt failed too: ${last.words}`;
   const { hint: _, facts: __, ...known } = last.details;
-  const { hint, facts, type = doubt.fault } = doubt.details;
-  return new RequestError(doubt.fault, endpoint, message, {
+  const { hint, facts, technical, type = doubt.fault } = doubt.details;
+  return new RequestError(doubt.fault, endpoint, words, {
     ...known,
     ...toAdvice(hint ?? facts),
     type,
+    ...(technical === undefined ? {} : { technical }),
     charged: 'maybe',
     retryable: false,
     cause: last,

@@ -27,9 +27,9 @@ export class SilenceError extends Error {
 
 const silences: Record<keyof TimeLimits, string> = {
   headers: 'no answer',
-  idle: 'not a byte',
+  idle: 'no data',
   event: 'no event',
-  total: 'the answer did not end',
+  total: 'no end of the answer',
 };
 
 export interface Watch {

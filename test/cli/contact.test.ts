@@ -64,7 +64,7 @@ describe('contact', () => {
     expect(await contact(result, '--exit-status')).toMatchObject({
       code: 0,
       stdout: `${toBody(result)}\n`,
-      stderr: expect.stringMatching(/^email found · request req_test · idempotency key /),
+      stderr: expect.stringMatching(/^email found\nrequest req_test · operation /),
     });
   });
 
@@ -74,13 +74,16 @@ describe('contact', () => {
       expect(await contact(result)).toMatchObject({
         code: 0,
         stdout: `${toBody(result)}\n`,
-        stderr: expect.stringMatching(/^email not found · request req_test/),
+        stderr: expect.stringMatching(/^email not found\nrequest req_test/),
       });
       await server?.close();
       expect(await contact(result, '--exit-status')).toMatchObject({
         code: 7,
         stdout: `${toBody(result)}\n`,
-        stderr: expect.stringContaining('no email was found'),
+        // The IDs once.
+        stderr: expect.stringMatching(
+          /^email not found\nrequest \S+ · operation \S+\nerror: no email was found\n$/,
+        ),
       });
     },
   );

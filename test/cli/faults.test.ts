@@ -183,7 +183,10 @@ describe('a fault on the way', () => {
       const { code, stdout, stderr } = await runInProcess(args, { env: pointedAt(server.url) });
       const { error } = JSON.parse(stderr);
       const { requests = 1, ...said } = expected;
-      expect({ code, stdout, requests: server.requests.length }).toEqual({
+      // A search that is refused for want of credits is told with the balance.
+      const { requests: all } = server;
+      const sent = all.filter(({ path }) => path === all[0]?.path);
+      expect({ code, stdout, requests: sent.length }).toEqual({
         code: expected.exit,
         stdout: '',
         requests,
@@ -191,7 +194,7 @@ describe('a fault on the way', () => {
       expect(error).toMatchObject(said);
       expect(error.request_id).toBe(answer.includes('X-Request-Id') ? 'req_test' : null);
       expect(error.idempotency_key).toBe(args === search ? 'test-1' : null);
-      expectRepetitions(server.requests);
+      expectRepetitions(sent);
       await server.close();
     }
   });
@@ -312,8 +315,16 @@ describe('a fault that passes', () => {
   });
 
   it.each([
-    ['is there already', refused('409 Conflict', 'request_already_exists'), 'its answer is lost'],
-    ['is refused for another reason', refused('401 X', 'authentication_error'), 'asked again'],
+    [
+      'is there already',
+      refused('409 Conflict', 'request_already_exists'),
+      "The service has the request, but its answer can't be fetched again.",
+    ],
+    [
+      'is refused for another reason',
+      refused('401 X', 'authentication_error'),
+      'the second attempt failed too: the service does not know this API key',
+    ],
   ])('a lost answer whose repetition %s stays in doubt', async (_, second, says) => {
     const answers = [lost, second];
     server = await startFaultServer((socket) => answers.shift()?.(socket));

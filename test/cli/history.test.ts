@@ -158,7 +158,7 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     const [operation = ''] = at.operations();
     const again = await runInProcess(['history', 'show', operation, '-f', format], { env: offline(at) });
     expect(again.stdout).toBe(first.stdout);
-    expect(again.stderr).toContain('request req_test · idempotency key test-1 · operation op_test_');
+    expect(again.stderr).toContain('\nrequest req_test · operation op_test_');
     expect(server?.requests).toHaveLength(1);
   });
 

@@ -56,7 +56,7 @@ describe('--local', () => {
     const { stdout, stderr, code } = await run(search, { env });
     expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
     expect(stderr).toMatch(
-      /\n0 leads · .*\nThe demonstration has no company that matches\. It has:\nindustries: fintech · .*\ncities: .*\nFor example: .* in .*\n$/,
+      /\n0 leads · no more matches · cost nothing\n.*\nThe demonstration has no company that matches\. It has:\nindustries: fintech · .*\ncities: .*\nFor example: .* in .*\n$/,
     );
     const task = ['task', 'run', 'person', 'sommeliers', '--local', '--poll-interval', '0.1'];
     expect((await run(task, { env })).stderr).toMatch(

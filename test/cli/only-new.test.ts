@@ -101,10 +101,13 @@ describe('a daily job', () => {
     for (const _ of days) {
       const { code, stderr } = await search(env, '--only-new', '--append', '-o', file);
       expect(code).toBe(0);
-      ends.push(stderr.split(' · stopped')[0] ?? '');
+      ends.push(stderr.split(' · limit')[0] ?? '');
     }
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(0, 32).join('\n')}\n`);
-    expect(ends).toEqual(['5 leads', ...Array(9).fill('3 leads · 2 left out, delivered before')]);
+    expect(ends).toEqual([
+      `5 leads in ${file}`,
+      ...Array(9).fill(`3 leads in ${file} · 2 left out, delivered before`),
+    ]);
     const records = await history(env, 'list');
     expect(records.map(({ leads, excluded, list }) => [leads, excluded, list])).toEqual([
       [5, 0, 'company'],
@@ -301,7 +304,9 @@ describe('a task', () => {
       Array.from({ length: 45 }, (_, at) => at).filter((at) => ![3, 4, 25, 44].includes(at)),
     );
     expect(tasks.positions()).toEqual([0, 10, 20, 30, 40]);
-    expect(stderr).toContain('41 leads · 4 left out, delivered before · done');
+    expect(stderr).toMatch(
+      /^41 leads · 4 left out, delivered before · limit reached · cost at most 45 credits$/m,
+    );
     expect((await history(env, 'list')).at(-1)).toMatchObject({
       leads: 41,
       excluded: 4,
@@ -329,7 +334,7 @@ describe('a task', () => {
     const first = await runInProcess([...args, '--only-new'], { env });
     expect(first.code).toBe(4);
     expect(first.stderr).toContain('19 leads were written');
-    expect(first.stderr).toContain('; 1 more had been delivered before');
+    expect(first.stderr).toContain('; 1 more left out, delivered before');
     await search(before);
     await searches.close();
     // Without --only-new, or for another list, it would be another purchase.
@@ -394,7 +399,7 @@ describe('search --continue', () => {
     const cut = await search(env, '--only-new', '--limit', '50', '-o', file);
     expect(cut.code).toBe(3);
     expect(cut.stderr).toContain(
-      `9 leads arrived, and are in ${file}.part; 11 more had been delivered before`,
+      `9 leads arrived, and are in ${file}.part; 11 more left out, delivered before`,
     );
     expect(cut.stderr).toContain('charged: yes');
     const operation = /search --continue (\w+)/.exec(cut.stderr)?.[1] ?? '';
@@ -403,7 +408,7 @@ describe('search --continue', () => {
       { env },
     );
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stderr).toContain('10 leads · 5 left out, delivered before');
+    expect(stderr).toMatch(/^10 leads in \S+ · 5 left out, delivered before · /m);
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(101, 120).join('\n')}\n`);
     const { limit, dedup_service_leads: ids = [] } = asked().at(-1) ?? {};
     expect({ limit, first: ids[0], count: ids.length }).toEqual({ limit: 30, first: 'ls_101', count: 100 });

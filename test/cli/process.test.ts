@@ -321,11 +321,11 @@ describe('-o', () => {
 });
 
 describe('stderr', () => {
-  it('has one closing line, which -q silences', async () => {
+  it('has the closing lines, which -q silences', async () => {
     const url = await serveWhole();
     const loud = await run(search, { env: pointedAt(url) });
     expect(loud.stderr).toMatch(
-      /^3 leads · stopped: limit · search ls_test · request req_test · operation op_\w+\n$/,
+      /^3 leads · limit reached · cost at most 3 credits\nsearch ls_test · request req_test · operation op_\w+\n$/,
     );
     expect((await run([...search, '-q'], { env: pointedAt(url) })).stderr).toBe('');
     expect((await run([...search, '--json-errors'], { env: pointedAt(url) })).stderr).toBe('');

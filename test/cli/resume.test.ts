@@ -91,7 +91,7 @@ describe('task resume', () => {
     const { code, stdout, stderr } = await runInProcess(resume, { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^Resuming op_\S+: task run of .*, into \S+leads.csv\n/);
-    expect(stderr).toContain('45 leads · done');
+    expect(stderr).toContain('45 leads in ');
     if (format !== 'table')
       expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', format));
     expect(readdirSync(join(file, '..'))).toEqual(['leads.csv']);

@@ -13,3 +13,14 @@ it.each([
 ])('%j of %j after %d s', (more, total, seconds, expected) => {
   expect(toProgress({ ...counts, ...more }, { used: 4 }, total, seconds)).toBe(expected);
 });
+
+it.each([
+  [120, '[##------------------] 1234 of 10000, 12 failed, 2.5/s, 4 at once, 59 min 12 s left'],
+  [80, '[##------------------] 1234 of 10000, 12 failed, 2.5/s, 59 min 12 s left'],
+  [70, '[#-------] 1234 of 10000, 12 failed, 2.5/s, 59 min 12 s left'],
+  [60, '1234 of 10000, 12 failed, 2.5/s, 59 min 12 s left'],
+])('in %d columns the time left is not cut', (columns, expected) => {
+  const many = { ...counts, done: 1234, failed: 12 };
+  expect(toProgress(many, { used: 4 }, 10_000, 500, columns)).toBe(expected);
+  expect(expected.length).toBeLessThanOrEqual(columns - 4);
+});

@@ -165,8 +165,8 @@ describe('a stream that is cut off', () => {
     ['an error event that says [DONE]', `${first}event: error\n${sentinel}`, 3, 'reported an error: [DONE]'],
     ['an error in a batch', `${first.replace('{', '{"error":"no",')}${second}`, 3, 'reported an error: no'],
     ['bad JSON', `${first}data: {"object":\n\n`, 3, 'not JSON'],
-    ['an error frame before anything', frame({ error: { message: 'no' } }), 8, 'nothing arrived'],
-    ['nothing at all', '', 8, 'nothing arrived'],
+    ['an error frame before anything', frame({ error: { message: 'no' } }), 8, 'No leads arrived'],
+    ['nothing at all', '', 8, 'No leads arrived'],
   ];
   it.each(cases)('by %s says so', async (_, body, code, says) => {
     const { url } = await serve([body], finish);

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { withWaiting } from '../../src/cli/records/spinner.ts';
+import { toCounted, withWaiting } from '../../src/cli/records/spinner.ts';
 import type { Context } from '../../src/context.ts';
 
 /** A context with a terminal, and a clock that only the test moves. */
@@ -50,9 +50,9 @@ describe('waiting for an answer', () => {
     });
     await waiting.shows('researching');
     waiting.moveTo(42_000);
-    await waiting.shows('researching: 42 s');
+    await waiting.shows('researching · 42 s');
     waiting.moveTo(905_000);
-    await waiting.shows('researching: 15 min 5 s');
+    await waiting.shows('researching · 15 min 5 s');
     answer('x');
     expect(await done).toBe('x');
     expect(waiting.text().endsWith('\r\u001b[K')).toBe(true);
@@ -74,4 +74,21 @@ describe('waiting for an answer', () => {
     expect(waiting.waiting()).toBe(0);
     expect(waiting.text()).toBe('');
   });
+});
+
+it.each([
+  [
+    { unit: 'lead', most: 30 },
+    5,
+    'task running, 10 ready',
+    12,
+    '5 of 30 leads · task running, 10 ready · 12 s',
+  ],
+  [{ unit: 'lead', most: 1 }, 1, 'searching', 0, '1 of 1 leads · searching'],
+  [{ unit: 'lead' }, 1, 'waiting', 65, '1 lead · waiting · 1 min 5 s'],
+  // The service sent more than it was asked for.
+  [{ unit: 'lead', most: 3 }, 5, 'searching', 3, '5 leads · searching · 3 s'],
+  [{ unit: 'row' }, 2, 'checking', 1, '2 rows · checking'],
+] as const)('%j, %d of them while %s for %d s', (counted, count, label, seconds, text) => {
+  expect(toCounted(counted, count, label, seconds)).toBe(text);
 });

@@ -92,7 +92,7 @@ describe('a task at the local service', () => {
     expect(Object.keys(record)).toEqual(['leads_search_id', 'idempotency_key', 'request_id']);
     const { leads_search_id: id, request_id, idempotency_key } = record;
     expect(created.stderr).toMatch(
-      new RegExp(`^search ${id} · request ${request_id} · operation op_\\S+\n$`),
+      new RegExp(`^task created\nsearch ${id} · request ${request_id} · operation op_\\S+\n$`),
     );
 
     const status = await run(['task', 'status', id], { env });

@@ -295,10 +295,10 @@ describe('answers that do not come', () => {
     [
       'a redirect',
       wholeAnswer('302 x', 'text/html', '', ['Location: https://evil.example']),
-      'was redirected (302)',
+      'points to another address: https://evil.example (POST /v1/contact-search: 302)',
     ],
     ['no result', wholeAnswer('200 OK', 'application/json', '{}'), 'without `result`'],
-    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', 'failed'],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', 'is not the service'],
   ])('%s is a RequestError', async (_, answer, says) => {
     const client = await clientOf(inTurn(answer), { retry: { attempts: 0 } });
     const error = await thrownBy(client.contactSearch(lookUp));

@@ -52,7 +52,7 @@ const heads: readonly Row[] = malformedHeads.map(([fault, answer]) => ({
   ways: [after(instead(answer))],
   only: someOfAll,
   endings: lostEndings,
-  says: 'failed: ',
+  says: 'the connection to the service broke: ',
 }));
 
 const { S: _, ...ofJson } = lostEndings;
@@ -61,7 +61,7 @@ const bodies: readonly Row[] = malformedBodies.map(([fault, answer]) => ({
   ways: [after(instead(answer))],
   only: someOfAll,
   endings: ofJson,
-  says: 'failed: ',
+  says: 'the connection to the service broke: ',
 }));
 
 const whole: Ending = { exit: 0 };

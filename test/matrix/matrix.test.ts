@@ -115,7 +115,7 @@ function expectError({ stderr }: { stderr: string }, row: Row, { exit, charged, 
   }
   const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
   expect(error).toMatchObject({ exit, charged, type });
-  expect(error.message).toContain(row.says ?? ' ');
+  expect(error.message).toMatch(row.says ?? ' ');
   expect(error.message).not.toContain('\n');
   expect(error.hint).toMatch(/\S/);
   expect(error.retryable).toBe(exit === 75);

@@ -95,7 +95,7 @@ const lostRows: readonly Row[] = (
     ways: [way],
     options,
     endings: { G: outage('lost'), C: { ...lost, requests: 5 }, ...answers({ ...lost, requests: 2 }) },
-    says: 'failed: ',
+    says: /the connection to the service broke: |no (?:answer|data|event) for /,
   },
   {
     fault: `${fault} after the service has done it`,
@@ -106,7 +106,7 @@ const lostRows: readonly Row[] = (
       C: { ...lost, requests: 5, paid: 1 },
       ...answers({ ...lost, requests: 2, paid: 1 }),
     },
-    says: 'failed: ',
+    says: /the connection to the service broke: |no (?:answer|data|event) for /,
   },
 ]);
 
@@ -131,20 +131,20 @@ const onceRows: readonly Row[] = [
     fault: 'one lost answer',
     ways: [after(reset), through],
     endings: answerLost('lost'),
-    says: 'the service has that request already: its answer is lost',
+    says: "The service has the request, but its answer can't be fetched again",
   },
   {
     fault: 'an answer that stays away once',
     ways: [after(silence), through],
     options: ['--timeout', '1'],
     endings: answerLost('lost'),
-    says: 'the service has that request already: its answer is lost',
+    says: "The service has the request, but its answer can't be fetched again",
   },
   {
     fault: 'a 504 for an answer, once',
     ways: [after(status(504)), through],
     endings: answerLost('gateway'),
-    says: 'the service has that request already: its answer is lost',
+    says: "The service has the request, but its answer can't be fetched again",
   },
   {
     fault: 'a 502 instead of the service, once',

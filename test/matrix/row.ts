@@ -19,7 +19,7 @@ export interface Row {
   readonly ways: readonly [Way, ...Way[]];
   readonly endings: Partial<Record<Group, Ending>>;
   /** A part of the message. */
-  readonly says?: string;
+  readonly says?: string | RegExp;
   /** Only these operations of the columns. */
   readonly only?: readonly Operation['name'][];
   /** Further arguments. */

@@ -10,7 +10,7 @@ const redirects: readonly Row[] = [301, 302, 303, 307, 308].map((code) => ({
     G: { exit: 76, charged: 'no', type: 'redirect' },
     ...paid({ exit: 76, charged: 'maybe', type: 'redirect' }),
   },
-  says: `was redirected (${code}) to https://elsewhere.example/`,
+  says: /the address of the service points to another address: https:\/\/elsewhere\.example\/.* \(\w+ \/v1\/\S+: 30\d\)$/,
 }));
 
 /** Statuses that a proxy gives, without the error envelope. */
@@ -22,24 +22,25 @@ const gateways: readonly Row[] = [500, 502, 503, 504].map((code) => ({
     C: { exit: 8, charged: 'maybe', type: 'gateway', requests: 5 },
     ...answers({ exit: 8, charged: 'maybe', type: 'gateway', requests: 2 }),
   },
-  says: `was answered with status ${code}, which is not the service's`,
+  says: RegExp(`a server in front of the service answered in its place.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
 /** Refusals that no repetition changes. */
 const refusals: readonly Row[] = (
   [
-    [401, 'authentication_error', 4],
-    [402, 'insufficient_credits', 5],
-    [403, 'authentication_error', 4],
-    [404, 'not_found', 6],
-    [422, 'invalid_request_error', 2],
-    [503, 'service_unavailable', 9],
+    [401, 'authentication_error', 4, 'the service does not know this API key'],
+    [402, 'insufficient_credits', 5, 'not enough credits'],
+    [403, 'authentication_error', 4, 'this API key may not do this'],
+    [404, 'not_found', 6, 'the service has no such task for this API key'],
+    [422, 'invalid_request_error', 2, 'the service refused the request: as the service says'],
+    [503, 'service_unavailable', 9, 'the service does not offer this: as the service says'],
   ] as const
-).map(([code, type, exit]) => ({
+).map(([code, type, exit, words]) => ({
   fault: `${code} ${type}`,
   ways: [envelope(code, type)],
   endings: all({ exit, charged: 'no', type }),
-  says: `was refused (${code} ${type}): as the service says`,
+  // The cause in plain words, the technical form last.
+  says: RegExp(`^${words}.* \\(\\w+ \\/v1\\/\\S+: ${code} ${type}(?:: as the service says)?\\)$`),
 }));
 
 /** fetch would send a 421 again by itself, and keep the answer of a 407 for itself. */
@@ -47,7 +48,7 @@ const undocumented: readonly Row[] = [400, 405, 407, 408, 418, 421, 425, 451].ma
   fault: `${code}, which the document does not have`,
   ways: [envelope(code, 'whatever', ['X-Request-Id: req_odd'])],
   endings: all({ exit: 76, charged: 'no', type: 'undocumented' }),
-  says: `was answered with status ${code}, which is not the service's: as the service says`,
+  says: RegExp(`leadpipe does not know: as the service says.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
 /** Whoever says one of these may stand in front of a service that has done the work. */
@@ -58,7 +59,7 @@ const unexplained: readonly Row[] = [501, 511, 524, 600, 999].map((code) => ({
     G: { exit: 76, charged: 'no', type: 'unexplained' },
     ...paid({ exit: 76, charged: 'maybe', type: 'unexplained', paid: 1 }),
   },
-  says: `was answered with status ${code}, which is not the service's`,
+  says: RegExp(`leadpipe does not know.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
 const busy: Ending = { exit: 75, charged: 'no', type: 'concurrency_limit', requests: 7 };
@@ -70,7 +71,7 @@ const busyRows: readonly Row[] = [
     fault: '429',
     ways: [envelope(429, 'concurrency_limit')],
     endings: all(busy),
-    says: '(429 concurrency_limit)',
+    says: /too many requests are running.* \(\w+ \/v1\/\S+: 429 concurrency_limit/,
   },
   { fault: '429, Retry-After: 0', ways: [wait('0')], endings: all(busy) },
   {
@@ -128,7 +129,7 @@ const conflictRows: readonly Row[] = [
       P: exists,
       S: exists,
     },
-    says: '(409 request_already_exists)',
+    says: /^the service has had this request already.* \(\w+ \/v1\/\S+: 409 request_already_exists/,
   },
   {
     fault: '409 whose type nobody can read',
@@ -149,7 +150,7 @@ const conflictRows: readonly Row[] = [
     fault: '409 idempotency_error',
     ways: [envelope(409, 'idempotency_error')],
     endings: paid({ exit: 8, charged: 'no', type: 'idempotency_error' }),
-    says: '(409 idempotency_error)',
+    says: /^this idempotency key was used for another request.* \(\w+ \/v1\/\S+: 409 idempotency_error/,
   },
   {
     fault: 'a key that the same request has used',
@@ -174,7 +175,7 @@ const internalRows: readonly Row[] = [
       C: { exit: 75, charged: 'maybe', type: 'internal_error', requests: 5 },
       ...answers({ exit: 8, charged: 'maybe', type: 'internal_error', requests: 2 }),
     },
-    says: 'was refused (500 internal_error)',
+    says: /the service failed: as the service says.* \(\w+ \/v1\/\S+: 500 internal_error\)$/,
   },
   {
     fault: '500 internal_error, once',

@@ -40,10 +40,10 @@ describe('each time limit', () => {
     [
       'timeout.idle',
       (socket) => void socket.write(Buffer.concat([Buffer.from(streamHead), lead])),
-      'not a byte for 0.3 s',
+      'no data for 0.3 s',
     ],
     ['timeout.event', beating(chunk(': comment\n\n')), 'no event for 0.3 s'],
-    ['timeout.total', beating(batch(2)), 'the answer did not end for 0.3 s'],
+    ['timeout.total', beating(batch(2)), 'no end of the answer for 0.3 s'],
   ])('%s', async (setting, answer, says) => {
     server = await startFaultServer(answer);
     // The whole is at least as long as the silences in it.

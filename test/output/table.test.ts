@@ -55,8 +55,9 @@ describe('a table', () => {
     expect(await shown(entities)).toBe(
       [
         'name                         score  link                description',
-        'Solaris Ledger GmbH          0.93   solaris.example     Seed-stage fintech in B…',
-        '株式会社ペイメントクラウド…  8.25   pay.example/ja      東京を拠点とする決済イ…',
+        '───────────────────────────  ─────  ──────────────────  ────────────────────────',
+        'Solaris Ledger GmbH           0.93  solaris.example     Seed-stage fintech in B…',
+        '株式会社ペイメントクラウド…   8.25  pay.example/ja      東京を拠点とする決済イ…',
         '👩‍👩‍👧‍👦 Family Pay 🇩🇪                                        red [31m and rtl',
         '',
       ].join('\n'),
@@ -109,14 +110,14 @@ describe('a table', () => {
       })
     )
       .split('\n')
-      .slice(1);
+      .slice(2);
     expect(first).toMatch(/github\.example\/mayapemberton$/);
     const leads = [1, 2, 3, 4, 5].map((n) => ({
       name: `Spreewerft ${n}`,
       links: { website: 'https://spreewerft-finance.example' },
       description: 'long '.repeat(50),
     }));
-    expect((await shown(leads)).split('\n')[1]).toMatch(
+    expect((await shown(leads)).split('\n')[2]).toMatch(
       /^Spreewerft 1 +spreewerft-finance\.example {2}long .*…$/,
     );
   });
@@ -126,7 +127,7 @@ describe('a table', () => {
     const writer = await createWriter('table', sink, { layout: entityLayout(), shape: 'list', width: 120 });
     await writer.write([JSON.stringify({ name: 'a', description: 'd' })]);
     await writer.write([JSON.stringify({ name: 'a name that is longer than all', description: 'd' })]);
-    expect(sink.writes[0]?.split('\n')).toHaveLength(3);
+    expect(sink.writes[0]?.split('\n')).toHaveLength(4);
     expect(sink.writes[1]?.split('\n')).toHaveLength(2);
     expect(sink.writes[1]?.indexOf('d')).toBe(sink.writes[0]?.indexOf('description'));
   });
@@ -177,8 +178,8 @@ describe('a table', () => {
     const layout = { columns: [column, other], chosen: false };
     const rows = Array.from({ length: 1000 }, () => ({}));
     const lines = (await shown(rows, { layout })).split('\n');
-    expect(asked).toBe(1100);
-    expect(new Set(lines.slice(1, -1).map((line) => line.indexOf('y'))).size).toBe(1);
+    expect(asked).toBe(1200);
+    expect(new Set(lines.slice(2, -1).map((line) => line.indexOf('y'))).size).toBe(1);
   });
 
   it('of more columns than fit asks each record for each of them once', async () => {

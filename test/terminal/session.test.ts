@@ -29,7 +29,10 @@ const steps: readonly (readonly [keys: string, until: RegExp])[] = [
   [address, /not shown\): $/],
   ['lp_local_demo\r', /4\$ $/],
   ['leadpipe search company "seed-stage fintech in Berlin" --limit 3\r', /5\$ $/],
-  ['leadpipe task run person "founders in Lisbon" --limit 40 -o founders.csv\r', /ready: [1-9]\d* so far/],
+  [
+    'leadpipe task run person "founders in Lisbon" --limit 40 -o founders.csv\r',
+    /[1-9]\d* of 40 leads · task /,
+  ],
   ['\x03', /6\$ $/],
   ['leadpipe task resume\r', /7\$ $/],
   ['leadpipe history\r', /8\$ $/],

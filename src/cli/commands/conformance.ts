@@ -127,7 +127,7 @@ async function runConformance(
     const kind = { shape: 'list', layout, settings } as const;
     const masks = Object.values(keys).map(createMask);
     const results = await withOutput(context, options, kind, (output) =>
-      withSpinner(context, options, output, 'checking', async (deliver) => {
+      withSpinner(context, options, output, 'checking', { unit: 'row' }, async (deliver) => {
         const done: RowResult[] = [];
         const run = runRows(rows, {
           fetch: throughRoute(context, route),

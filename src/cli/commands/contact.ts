@@ -1,12 +1,12 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { type ContactType, contactTypes } from '../../contract/types.ts';
-import { LeadpipeError } from '../../errors.ts';
 import { JsonView, objectOf } from '../../json/text.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
+import { toNothingFound } from '../messages/closing-line.ts';
 import { readTextArgument } from '../options/inputs.ts';
 import {
   addConnectionOptions,
@@ -73,7 +73,7 @@ async function runContact(
   const found = isContactFound(new JsonView(bought.text));
   bought.close(`${request.contact_type} ${found ? 'found' : 'not found'}`);
   if (options.exitStatus && !found) {
-    throw new LeadpipeError('no_result', `no ${request.contact_type} was found`, bought.ids);
+    throw toNothingFound(bought.ids, options, `no ${request.contact_type} was found`);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Context, Keychain } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { type Layout, memberLayout } from '../../output/columns.ts';
-import { memberColumn } from '../../output/table-columns.ts';
+import { memberColumn, type Tone } from '../../output/table-columns.ts';
 import type { Finding } from '../doctor/finding.ts';
 import {
   checkConfigDirectory,
@@ -29,12 +29,14 @@ type DoctorOptions = ConnectionOptions & RecordOptions;
 
 const members: readonly (keyof Finding)[] = ['check', 'result', 'found', 'fix'];
 
+const tones: Readonly<Record<string, Tone>> = { ok: 'green', warning: 'yellow', failure: 'red' };
+
 /** For people. What to do about it is said below the table, in lines that can be copied. */
 const doctorLayout: Layout = {
   ...memberLayout(members),
   table: [
     memberColumn('check', { min: 16, max: 16, role: 'title' }),
-    memberColumn('result', { min: 7, max: 7, role: 'aside' }),
+    memberColumn('result', { min: 7, max: 7, role: 'aside', tone: (result) => tones[result] }),
     { ...memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }), wraps: true },
   ],
 };

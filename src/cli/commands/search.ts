@@ -1,15 +1,16 @@
 import { type Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
-import { streamEntityTypes } from '../../contract/types.ts';
+import { limits } from '../../contract/limits.ts';
+import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { buySearch, type SearchListener } from '../../operations/search/buy.ts';
+import { type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { toClosingLine, toNothingFound } from '../messages/closing-line.ts';
+import { close, toNothingFound, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
-import { createNotes } from '../messages/notes.ts';
 import {
   addEntitySearchOptions,
   addListOptions,
@@ -85,20 +86,44 @@ async function runSearch(
     const shop = toShop(context, options, connection);
     const order = { ...toOrder(context, options, connection, 'search', request), list: toListTerms(options) };
     if (options.dryRun || fileOf(options) === undefined) {
-      return await buySearch(shop, order, createSearchListener(context, options));
+      const listener = createSearchListener(context, options, request, connection.settings);
+      return await buySearch(shop, order, listener);
     }
     const { searchIntoFile } = await import('./search/again.ts');
     return await searchIntoFile(context, options, shop, order);
   });
-  if (end !== undefined && end.leads === end.excluded && options.exitStatus) throw toNothingFound(end);
+  if (end !== undefined && end.leads === end.excluded && options.exitStatus) {
+    throw toNothingFound(end, options, end.excluded > 0 ? 'no new leads were found' : undefined);
+  }
 }
 
-/** Says in one line what a search came to. */
-export function createSearchListener(context: Context, options: SearchOptions): SearchListener {
-  const { say } = createNotes(context, options);
+/** Says what a search came to; one that was cut is told of by its error. */
+export function createSearchListener(
+  context: Context,
+  options: SearchOptions,
+  request: EntitySearchRequest,
+  prices: Prices,
+): SearchListener {
+  const { limit = limits.entityLimit.default } = request;
   return {
-    ...createListener(context, options),
-    ended: (end) => say(toClosingLine({ ...end, leads: end.leads - end.excluded })),
+    ...createListener(context, options, { most: limit }),
+    ended(end) {
+      const { cut, excluded, operationId, stopReason } = end;
+      if (cut !== undefined) return;
+      const leads = end.leads - excluded;
+      const { credits } = toWorstCase('search', request, prices);
+      const ended = { charged: null, complete: true, leads: end.leads };
+      const again = operationId === undefined ? undefined : `leadpipe history show ${operationId}`;
+      close(context, options, {
+        leads,
+        excluded,
+        stopReason,
+        limit,
+        costAtMost: toCostAtMost('search', request, credits, ended),
+        ids: end,
+        next: toSaving(context, options, leads, again),
+      });
+    },
   };
 }
 

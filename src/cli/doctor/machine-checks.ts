@@ -6,7 +6,7 @@ import { type Profile, readProfile, settingsFile } from '../../config/settings.t
 import { credentialsFile, type KeyRecord, probeKeychain, readKeyRecord } from '../../config/stored-keys.ts';
 import type { KeyContext } from '../../connection/address-and-key.ts';
 import type { Context } from '../../context.ts';
-import { colorOf } from '../records/color.ts';
+import { colorOf } from '../messages/color.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
 const oldestNode = [20, 18] as const;
@@ -84,7 +84,7 @@ export async function checkKeychain(context: KeyContext, profile: Profile | unde
 
 export function checkTerminal(context: Context): Finding {
   const { stdout, env } = context;
-  if (!stdout.isTerminal) return ok('terminal', 'standard output is none: records are JSONL');
+  if (!stdout.isTerminal) return ok('terminal', 'output is not a terminal: JSONL');
   const colours = colorOf(context, stdout, true) ? 'colours' : 'no colours';
   const found = `${stdout.columns ?? 'unknown'} columns, ${colours}, TERM=${env.TERM ?? ''}`;
   return ok('terminal', found);

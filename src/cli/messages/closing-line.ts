@@ -1,41 +1,118 @@
+import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { countOf } from '../../operations/delivery.ts';
+import type { RecordOptions, ReportOptions } from '../options/options.ts';
+import { createNotes } from './notes.ts';
+import { shellWord } from './shell-word.ts';
 
-export interface ClosingFacts {
+/** What a run came to. */
+export interface Closing {
+  /** As `email found`, where it is not leads. */
+  readonly what?: string;
+  /** What else is to be said of it. */
+  readonly also?: string | undefined;
   readonly leads?: number;
   /** Leads beside these that arrived, and had been delivered before. */
   readonly excluded?: number;
+  /** Of a task. */
   readonly state?: string | undefined;
   readonly stopReason?: string | undefined;
-  readonly leadsSearchId?: string | undefined;
-  readonly requestId?: string | undefined;
-  readonly operationId?: string | undefined;
+  /** How many leads were asked for. */
+  readonly limit?: number | undefined;
+  /** Credits; null where nobody can say. */
+  readonly costAtMost?: number | null;
+  readonly ids: {
+    readonly leadsSearchId?: string | undefined;
+    readonly requestId?: string | undefined;
+    readonly operationId?: string | undefined;
+    readonly idempotencyKey?: string | undefined;
+  };
+  /** What is nearly always done next, for a person. */
+  readonly next?: string | undefined;
 }
 
-/** Pure: what a run came to, in one line. */
-export function toClosingLine(facts: ClosingFacts): string {
-  const { leads, excluded = 0, state, stopReason, leadsSearchId, requestId, operationId } = facts;
-  const shown = [
-    leads === undefined ? undefined : countOf(leads),
+/** Says what a run came to, where that is, and what it cost; then, faint, the IDs to ask about it with. */
+export function close(
+  context: Context,
+  options: RecordOptions & Partial<ReportOptions>,
+  closing: Closing,
+): void {
+  const { output } = options;
+  const notes = createNotes(context, options);
+  const line = toClosingLine(closing, output === '-' ? undefined : output);
+  if (line !== '') notes.say(line);
+  if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
+  const ids = toIds(closing, options.verbose === true);
+  if (ids !== '') notes.quote(ids);
+}
+
+/** Pure. */
+export function toClosingLine(closing: Closing, file?: string): string {
+  const { what, also, leads, excluded = 0, state, stopReason, limit, costAtMost = null } = closing;
+  const isFull = limit !== undefined && (leads ?? 0) + excluded >= limit;
+  const found = what ?? (leads === undefined ? undefined : countOf(leads));
+  const parts = [
+    found !== undefined && file !== undefined && leads !== 0 ? `${found} in ${shellWord(file)}` : found,
+    also,
     excluded === 0 ? undefined : `${excluded} left out, delivered before`,
-    state,
-    stopReason === undefined ? undefined : `stopped: ${stopReason}`,
+    state === undefined || state === 'done' ? undefined : `task ${state}`,
+    stopReason === undefined ? undefined : toStopWords(stopReason, isFull ? limit : undefined),
+    costAtMost === null ? undefined : toCost(costAtMost),
+  ];
+  return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+const stopWords: Readonly<Record<string, string>> = {
+  source_finished: 'no more matches',
+  no_data_timeout: 'the search found nothing new for a long time',
+  rejected_streak: 'too many results in a row did not match',
+};
+
+/** Pure: why a search came to its end. A reason that is not known stands as it came. */
+export function toStopWords(reason: string, limit?: number): string {
+  if (reason === 'limit') return limit === undefined ? 'limit reached' : `limit of ${limit} reached`;
+  return Object.hasOwn(stopWords, reason) ? (stopWords[reason] as string) : `stopped: ${reason}`;
+}
+
+function toCost(credits: number): string {
+  if (credits === 0) return 'cost nothing';
+  return `cost at most ${credits} ${credits === 1 ? 'credit' : 'credits'}`;
+}
+
+function toIds({ ids }: Closing, withKey: boolean): string {
+  const { leadsSearchId, requestId, operationId, idempotencyKey } = ids;
+  const parts = [
     leadsSearchId === undefined ? undefined : `search ${leadsSearchId}`,
     requestId === undefined ? undefined : `request ${requestId}`,
     operationId === undefined ? undefined : `operation ${operationId}`,
+    idempotencyKey === undefined || !withKey ? undefined : `idempotency key ${idempotencyKey}`,
   ];
-  return shown.filter((fact) => fact !== undefined).join(' · ');
+  return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+/** Pure: what to do with leads that stand on the screen alone: `again` prints them once more, for nothing. */
+export function toSaving(
+  { stdout }: Context,
+  { output }: RecordOptions,
+  leads: number,
+  again: string | undefined,
+): string | undefined {
+  if (leads === 0) return 'To find more: use other words, or ask for less at once.';
+  if (again === undefined || output !== undefined || !stdout.isTerminal) return undefined;
+  return `To save them, for free: ${again} -o leads.csv`;
 }
 
 /** The error of `--exit-status`, where everything went well and brought nothing, or nothing new. */
-export function toNothingFound(ids: {
-  readonly requestId: string | undefined;
-  readonly operationId: string | undefined;
-  readonly excluded: number;
-}): LeadpipeError {
-  const { requestId, operationId, excluded } = ids;
-  return new LeadpipeError('no_result', `no ${excluded > 0 ? 'new ' : ''}leads were found`, {
+export function toNothingFound(
+  { requestId, operationId, idempotencyKey }: Closing['ids'],
+  options: Partial<ReportOptions>,
+  what = 'no leads were found',
+): LeadpipeError {
+  // The closing lines have said the IDs, unless they say nothing.
+  if (!options.quiet && !options.jsonErrors) return new LeadpipeError('no_result', what);
+  return new LeadpipeError('no_result', what, {
     ...(requestId === undefined ? {} : { requestId }),
     ...(operationId === undefined ? {} : { operationId }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   });
 }

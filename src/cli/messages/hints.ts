@@ -19,7 +19,7 @@ type Hints = { readonly [Is in Facts['is']]: (facts: Extract<Facts, { is: Is }>,
 const newKey = 'a new purchase needs a new --idempotency-key.';
 
 const inDoubt =
-  'It may have been charged. Compare `leadpipe balance` before you run it again: a new run is a new purchase.';
+  'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
 
 /** What to type, for each kind of facts: a kind without a sentence does not compile. */
 const hints: Hints = {
@@ -66,8 +66,7 @@ const hints: Hints = {
     'Nothing was sent. Make room there and make it writable, name another place with LEADPIPE_STATE_DIR, or do without: --no-history.',
   no_local_state: () =>
     'Make room there and make it writable, or name another place with LEADPIPE_STATE_DIR.',
-  no_result: () =>
-    'The service finished without a result. Whether that is charged is up to it: compare `leadpipe balance`.',
+  no_result: () => 'It may or may not have been charged; check `leadpipe balance`.',
   answer_undelivered({ stored, replays, idempotencyKey, operationId = '' }) {
     if (stored) return `The answer is kept. To print it, for nothing: leadpipe history show ${operationId}`;
     return replays
@@ -109,8 +108,7 @@ const hints: Hints = {
     `It goes on at the service; read it with: ${toCommand(['task', 'wait', leadsSearchId])}`,
   task_unbegun: ({ operationId }, { options }) =>
     `To go on, without buying it twice: ${toResumption(operationId, options)}`,
-  task_left: (task, { options }) =>
-    `${task.ended ? 'Its leads stay readable' : 'It goes on at the service'}, and reading costs nothing. To go on: ${toContinuation(task, options)}`,
+  task_left: (task, { options }) => `To go on: ${toContinuation(task, options)}`,
   read_elsewhere({ leadsSearchId, pts }, { options }) {
     const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
     return `To read ${pts === 0 ? 'all of it' : 'the rest'} into another file, for nothing: ${again} -o <file>`;

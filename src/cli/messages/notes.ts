@@ -1,30 +1,40 @@
 import type { Context } from '../../context.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { foldParts } from '../../output/folded-parts.ts';
-import type { ConnectionOptions } from '../options/options.ts';
+import type { ReportOptions } from '../options/options.ts';
+import { colorOf } from './color.ts';
+import { statusLineOf } from './status-line.ts';
+import { stylesOf } from './styles.ts';
 
 /** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
 export interface Notes {
   /** Progress and results; silenced by --quiet and --json-errors. */
   say(line: string): void;
+  /** IDs and other things to quote, faint; silenced as `say`. */
+  quote(line: string): void;
   /** What was odd and did no harm; silenced by --json-errors alone. */
   warn(line: string): void;
   /** For --verbose. */
   trace(line: string): void;
 }
 
-export function createNotes(
-  context: Context,
-  options: Pick<ConnectionOptions, 'quiet' | 'jsonErrors' | 'verbose'>,
-): Notes {
-  const print = (line: string): void => {
+export function createNotes(context: Context, options: Partial<ReportOptions>): Notes {
+  const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
+  const print = (line: string, style = (part: string): string => part): void => {
     const { stream, columns } = context.stderr;
-    stream.write(`${foldParts(toTerminalText(line), columns).join('\n')}\n`);
+    const parts = foldParts(toTerminalText(line), columns);
+    const status = statusLineOf(context);
+    status?.hold();
+    stream.write(parts.map((part) => `${style(part)}\n`).join(''));
+    status?.release();
   };
   const nothing = (): void => {};
+  const silent = options.quiet || options.jsonErrors;
+  const toWarning = (part: string): string => part.replace(/^warning:/, yellow);
   return {
-    say: options.quiet || options.jsonErrors ? nothing : print,
-    warn: options.jsonErrors ? nothing : (line) => print(`warning: ${line}`),
-    trace: options.verbose ? print : nothing,
+    say: silent ? nothing : (line) => print(line),
+    quote: silent ? nothing : (line) => print(line, dim),
+    warn: options.jsonErrors ? nothing : (line) => print(`warning: ${line}`, toWarning),
+    trace: options.verbose ? (line) => print(line) : nothing,
   };
 }

@@ -3,6 +3,7 @@ import { indented } from '../../json/indent.ts';
 import { objectOf, toLine } from '../../json/text.ts';
 import type { PreviewedCost } from '../../operations/purchase.ts';
 import type { Preview } from '../../transport/request.ts';
+import { statusLineOf } from './status-line.ts';
 
 /** Prints a dry run as one JSON object: what would be sent, and what it costs. Indented on a terminal, on one line otherwise. */
 export function printPreview(
@@ -21,5 +22,8 @@ export function printPreview(
   );
   // As the text that would go out; what a terminal would obey is escaped.
   const shown = objectOf([...members, ['body', body ?? 'null']]);
+  const status = statusLineOf(context);
+  status?.hold();
   stream.write(`${isTerminal ? [...indented(shown)].join('') : toLine(shown)}\n`);
+  status?.release();
 }

@@ -1,13 +1,17 @@
 import type { Context } from '../../context.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { ConfigurationError, LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { foldParts } from '../../output/folded-parts.ts';
 import { exitCodeOf } from '../exit-codes.ts';
+import { colorOf } from './color.ts';
 import { type Ran, toHint } from './hints.ts';
+import { type Styles, stylesOf } from './styles.ts';
 
 export interface ReportOptions {
   readonly jsonErrors: boolean;
   readonly verbose: boolean;
+  /** False for --no-color. */
+  readonly color: boolean;
   /** The command that ran; undefined when none came to that. */
   readonly ran: Ran | undefined;
 }
@@ -21,42 +25,77 @@ export function reportError(context: Context, thrown: unknown, options: ReportOp
   const exit = exitCodeOf(error.outcome);
   if (error.outcome === 'reader_closed') return exit;
   const hint = toHint(error, options.ran);
-  const { stream } = context.stderr;
-  stream.write(
-    options.jsonErrors ? `${toJson(error, exit, hint)}\n` : toText(error, hint, context.stderr.columns),
-  );
+  const { columns, stream } = context.stderr;
+  const styles = stylesOf(colorOf(context, context.stderr, options.color));
+  stream.write(options.jsonErrors ? `${toJson(error, exit, hint)}\n` : toText(error, hint, columns, styles));
   if (options.verbose) stream.write(`${stackOf(error)}\n`);
   return exit;
 }
 
+const stops: Partial<Readonly<Record<Outcome, string>>> = {
+  interrupted: 'Stopped by Ctrl-C',
+  terminated: 'Stopped by SIGTERM',
+};
+
+/** Pure: lines that break between words. Other scripts than Latin have widths that take a while to find out. */
+function wrapped(text: string, columns: number | undefined): string[] {
+  if (!columns || !/^[ -~]*$/.test(text)) return [text];
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && longer.length <= columns) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** Pure: what happened, whole sentences with a full stop, and the technical form behind. */
+function toCause({ details, outcome, words }: LeadpipeError): string {
+  const by = stops[outcome];
+  const text =
+    by === undefined ? words : words.replace(/^stopped(?=$|\.| while )/, by).replace(/^s(?=topped )/, 'S');
+  const isSentences = text.includes('. ') || by !== undefined;
+  const end = isSentences && !/[.!?]$/.test(text) ? '.' : '';
+  return `${text}${end}${details.technical === undefined ? '' : ` (${details.technical})`}`;
+}
+
 function toText(
-  { message, details }: LeadpipeError,
+  error: LeadpipeError,
   hint: string | undefined,
   columns: number | undefined,
+  { red, dim }: Styles,
 ): string {
-  const facts = [
+  const { details, outcome } = error;
+  const { facts } = details;
+  // What is wrong with the command line or the settings is found before anything could have been sent.
+  const isSent = !(error instanceof UsageError || error instanceof ConfigurationError);
+  const ids = [
+    facts === undefined || !('leadsSearchId' in facts) ? undefined : `search ${facts.leadsSearchId}`,
     details.requestId === undefined ? undefined : `request ${details.requestId}`,
     details.operationId === undefined ? undefined : `operation ${details.operationId}`,
-    details.charged === undefined ? undefined : `charged: ${details.charged}`,
+    details.charged === undefined || !isSent ? undefined : `charged: ${details.charged}`,
   ].filter((fact) => fact !== undefined);
-  // The rest is wrapped by the terminal, and so can still be copied as the one line it is.
-  const folded = foldParts(toTerminalText(facts.join(' · ')), columns);
-  const lines = [`leadpipe: ${message}`, ...(hint?.split('\n') ?? []), ...folded];
+  const isStopped = outcome in stops;
+  const cause = wrapped((isStopped ? '' : 'error: ') + toTerminalText(toCause(error)), columns);
+  const folded = foldParts(toTerminalText(ids.join(' · ')), columns);
+  const lines = [
+    ...cause.map((line, at) => (at === 0 && !isStopped ? line.replace(/^error:/, red) : line)),
+    // Wrapped by the terminal a command can still be copied as the one line it is.
+    ...(hint?.split('\n').map(toTerminalText) ?? []),
+    ...folded.filter((line) => line !== '').map(dim),
+  ];
   return lines
-    .filter((line) => line !== undefined && line !== '')
-    .map((line) => `${toTerminalText(line as string)}\n`)
+    .filter((line) => line !== '')
+    .map((line) => `${line}\n`)
     .join('');
 }
 
-function toJson(
-  { message, outcome, details }: LeadpipeError,
-  exit: number,
-  hint: string | undefined,
-): string {
+function toJson(thrown: LeadpipeError, exit: number, hint: string | undefined): string {
+  const { outcome, details } = thrown;
   const error = {
     type: toTerminalText(details.type ?? outcome),
     status: details.status ?? null,
-    message: toTerminalText(message),
+    message: toTerminalText(toCause(thrown)),
     exit,
     request_id: textOrNull(details.requestId),
     operation_id: textOrNull(details.operationId),

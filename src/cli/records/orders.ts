@@ -6,12 +6,15 @@ import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Delivery, Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
 import type { AnswerKind, BodyOf, PaidKind } from '../../operations/kinds.ts';
 import type { Order, OutputTerms, Shop } from '../../operations/purchase.ts';
-import { createSpending } from '../../operations/spending.ts';
+import { createSpending, toWorstCase } from '../../operations/spending.ts';
 import type { Format } from '../../output/writer.ts';
+import { RequestError } from '../../transport/errors.ts';
 import { withConnection } from '../connect.ts';
+import { close } from '../messages/closing-line.ts';
 import { createNotes, type Notes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
-import type { ConnectionOptions, PaidOptions, RecordOptions } from '../options/options.ts';
+import { toWaitReason } from '../messages/wait-reason.ts';
+import type { ConnectionOptions, PaidOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { printedAs } from './printed-as.ts';
 import { fileOf, type Printed, toFormat, withOutput } from './record-output.ts';
 import { withSpinner, withWaiting } from './spinner.ts';
@@ -101,7 +104,7 @@ export function fromTerms({ output, options }: OutputTerms): RecordOptions {
 
 export function openOutput(
   context: Context,
-  options: RecordOptions & Pick<ConnectionOptions, 'color'>,
+  options: RecordOptions & ReportOptions,
   printed: Printed,
 ): OpenDelivery {
   return (work) => withOutput(context, options, printed, work);
@@ -114,8 +117,12 @@ const labels: Readonly<Record<Exclude<Stage, 'asking'>, string>> = {
   fetching: 'fetching',
 };
 
-/** Shows on stderr how it goes; `asking` is what is done while the user waits for one answer. */
-export function createListener(context: Context, options: ConnectionOptions, asking = ''): Listener {
+/** Shows on stderr how it goes; `asking` is what is done while the user waits for one answer, `most` how many leads were asked for. */
+export function createListener(
+  context: Context,
+  options: ConnectionOptions,
+  { asking = '', most }: { readonly asking?: string; readonly most?: number | undefined } = {},
+): Listener {
   const { warn } = createNotes(context, options);
   return {
     warn,
@@ -123,9 +130,15 @@ export function createListener(context: Context, options: ConnectionOptions, ask
       if (stage === 'asking') {
         return withWaiting(context, options, asking, () => work(watchOf(delivery, () => {}, warn)));
       }
-      return withSpinner(context, options, delivery, labels[stage], (write, relabel) =>
-        // The spinner's line is not to be torn by another.
-        work({ ...watchOf(delivery, relabel, context.stderr.isTerminal ? relabel : warn), write }),
+      return withSpinner(
+        context,
+        options,
+        delivery,
+        labels[stage],
+        { unit: 'lead', most },
+        (write, relabel) =>
+          // The spinner's line is not to be torn by another.
+          work({ ...watchOf(delivery, relabel, context.stderr.isTerminal ? relabel : warn), write }),
       );
     },
   };
@@ -135,14 +148,15 @@ function watchOf({ write }: Delivery, relabel: (label: string) => void, stumbled
   return {
     write,
     progress: (state: string, readyCount: number) => relabel(`task ${state}, ${readyCount} ready`),
-    stumbled: ({ message }: Error) => stumbled(`trying again: ${message}`),
+    stumbled: (fault: Error) =>
+      stumbled(`trying again: ${fault instanceof RequestError ? toWaitReason(fault) : fault.message}`),
   };
 }
 
 /** What was bought, and what is left to say about it. */
 export interface Shown extends Bought {
   readonly notes: Notes;
-  /** The last line on stderr: what it came to, and the IDs to ask about it with. */
+  /** The last lines on stderr: what it came to, and the IDs to ask about it with. */
   close(summary: string): void;
 }
 
@@ -154,23 +168,21 @@ export async function buy<Kind extends AnswerKind>(
   body: BodyOf<Kind>,
   asking: string,
 ): Promise<Shown | undefined> {
-  const bought = await withConnection(context, options, (connection) =>
-    buyAnswer(
+  const bought = await withConnection(context, options, async (connection) => {
+    const answer = await buyAnswer(
       toShop(context, options, connection),
       toOrder(context, options, connection, kind, body),
-      createListener(context, options, asking),
-    ),
-  );
+      createListener(context, options, { asking }),
+    );
+    return answer && { ...answer, costAtMost: toWorstCase(kind, body, connection.settings).credits };
+  });
   if (bought === undefined) return undefined;
   const notes = createNotes(context, options);
   return {
     ...bought,
     notes,
     close(summary) {
-      const { requestId, idempotencyKey, operationId } = bought.ids;
-      const request = requestId === undefined ? [] : [`request ${requestId}`];
-      const operation = operationId === undefined ? [] : [`operation ${operationId}`];
-      notes.say([summary, ...request, `idempotency key ${idempotencyKey}`, ...operation].join(' · '));
+      close(context, options, { what: summary, costAtMost: bought.costAtMost, ids: bought.ids });
     },
   };
 }

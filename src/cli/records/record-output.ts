@@ -8,10 +8,11 @@ import type { Resumed } from '../../output/open-file.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';
+import { colorOf } from '../messages/color.ts';
 import { createNotes } from '../messages/notes.ts';
-import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
+import { openStatusLine } from '../messages/status-line.ts';
+import type { RecordOptions, ReportOptions } from '../options/options.ts';
 import { toChosen } from './chosen-columns.ts';
-import { colorOf } from './color.ts';
 
 /** What a command prints: records in rows or one answer, and how they are laid out where --columns does not say. */
 export interface Printed {
@@ -34,7 +35,7 @@ const extensions: Readonly<Record<string, Format>> = {
   '.xlsx': 'xlsx',
 };
 
-type OutputOptions = RecordOptions & Pick<ConnectionOptions, 'color' | 'jsonErrors'>;
+type OutputOptions = RecordOptions & ReportOptions;
 
 /** Pure: `-f`, then the extension of `-o`, then the profile, then table for a terminal and jsonl for the rest. */
 export function toFormat(
@@ -112,7 +113,12 @@ async function withOpened<T>(
   const { warn } = createNotes(context, options);
   const chosen = toChosen(options);
   const onTerminal = file === undefined && context.stdout.isTerminal;
-  const output: Delivery = await openRecords(context, {
+  // JSON is data: where no terminal shows it, FORCE_COLOR must not spoil it.
+  const color =
+    file === undefined &&
+    (onTerminal || format === 'table') &&
+    colorOf(context, context.stdout, options.color);
+  const opened = await openRecords(context, {
     format,
     shape,
     layout: chosen?.layout ?? layout,
@@ -122,9 +128,16 @@ async function withOpened<T>(
     aside: warn,
     csvRaw: options.csvRaw === true,
     width: widthOf(context),
-    color: onTerminal && colorOf(context, context.stdout, options.color),
     warn,
+    color,
+    onTerminal,
+    links:
+      format === 'table' &&
+      onTerminal &&
+      color &&
+      (await import('../messages/hyperlinks.ts')).hasHyperlinks(context),
   });
+  const output = file === undefined && !context.stdout.isFile ? onScreen(context, options, opened) : opened;
   try {
     const result = await work(output);
     await output.finish();
@@ -134,6 +147,38 @@ async function withOpened<T>(
     await output.cut();
     throw error;
   }
+}
+
+/** The same output, on whose lines nothing is drawn. */
+function onScreen(
+  context: Context,
+  options: OutputOptions,
+  opened: Awaited<ReturnType<typeof openRecords>>,
+): Delivery {
+  const status = openStatusLine(context, options);
+
+  async function aside<T>(work: () => Promise<T>): Promise<T> {
+    // What reads a pipe may print to this terminal, now or later.
+    if (!context.stdout.isTerminal) status.hush();
+    status.hold();
+    try {
+      return await work();
+    } finally {
+      if (opened.isInLine) status.hush();
+      status.release();
+    }
+  }
+  return {
+    file: opened.file,
+    get length() {
+      return opened.length;
+    },
+    write: (records) => aside(() => opened.write(records)),
+    settle: opened.settle,
+    sync: opened.sync,
+    finish: (counted) => aside(() => opened.finish(counted)),
+    cut: () => aside(opened.cut),
+  };
 }
 
 /** Prints what this machine knows already. */

@@ -5,9 +5,11 @@ import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
 import type { ListCounts, RowResult } from '../../operations/list/run.ts';
+import { exact } from '../../operations/spending.ts';
 import { openRecords } from '../../output/records.ts';
+import type { Closing } from '../messages/closing-line.ts';
+import { waitedFor } from '../messages/status-line.ts';
 import { type columnsOf, layoutOf, withLast } from './joined.ts';
-import { waitedFor } from './spinner.ts';
 
 /** Opens the file of `--errors`, for the rows that fail. Throws as `openRecords`. */
 export async function openErrors(
@@ -55,33 +57,48 @@ export async function tellFailed(
   ]);
 }
 
-/** Pure: a bar where it is known how many rows there are; how fast they go, and how long it will take. */
+/**
+ * Pure: a bar where it is known how many rows there are; how fast they go, and how long it will take. On a narrow terminal
+ * what matters least is left out, so that the time left is never what is cut.
+ */
 export function toProgress(
   { done, failed }: ListCounts,
   { used }: { used: number },
   total: number | undefined,
   seconds: number,
+  columns = 120,
 ): string {
   const rate = done / Math.max(seconds, 0.001);
   const whole = total === undefined ? undefined : Math.max(total, done);
-  const filled = whole === undefined ? 0 : Math.round((barWidth * done) / Math.max(whole, 1));
-  const bar = `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}]`;
-  return [
-    whole === undefined ? `${done} ${done === 1 ? 'row' : 'rows'} done` : `${bar} ${done} of ${whole}`,
-    ...(failed === 0 ? [] : [`${failed} failed`]),
-    ...(seconds < 1 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
-    `${used} at once`,
-    ...(whole === undefined || rate === 0 || seconds < 1
-      ? []
-      : [`${waitedFor(Math.ceil((whole - done) / rate))} left`]),
-  ].join(', ');
+  const text = (barWidth: number, isWhole: boolean): string =>
+    [
+      whole === undefined
+        ? `${done} ${done === 1 ? 'row' : 'rows'} done`
+        : `${toBar(done / Math.max(whole, 1), barWidth)}${done} of ${whole}`,
+      ...(failed === 0 ? [] : [`${failed} failed`]),
+      ...(seconds < 1 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
+      ...(isWhole ? [`${used} at once`] : []),
+      ...(whole === undefined || rate === 0 || seconds < 1
+        ? []
+        : [`${waitedFor(Math.ceil((whole - done) / rate))} left`]),
+    ].join(', ');
+  const forms = [text(20, true), text(20, false), text(8, false)];
+  // The spinner stands in front of it.
+  return forms.find(({ length }) => length <= columns - 4) ?? text(0, false);
 }
 
-const barWidth = 20;
+function toBar(part: number, width: number): string {
+  const filled = Math.round(width * part);
+  return width === 0 ? '' : `[${'#'.repeat(filled)}${'-'.repeat(width - filled)}] `;
+}
 
-/** Pure: what a list came to, in one line. */
-export function toSummary({ counts, operationId }: FinishedList): string {
+/** Pure: what a list came to; `price` is what a row costs at most, null where nobody can say. */
+export function toSummary({ counts, operationId }: FinishedList, price: number | null): Closing {
   const { done, reused } = counts;
-  const again = reused === 0 ? [] : [`${reused} not bought again`];
-  return [`${done} ${done === 1 ? 'row' : 'rows'}`, ...again, `operation ${operationId}`].join(' · ');
+  return {
+    what: `${done} ${done === 1 ? 'row' : 'rows'}`,
+    also: reused === 0 ? undefined : `${reused} not bought again`,
+    costAtMost: price === null ? null : exact(price * (done - reused)),
+    ids: { operationId },
+  };
 }

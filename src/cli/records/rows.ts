@@ -16,6 +16,7 @@ import { exact, toWorstCase, type WorstCase } from '../../operations/spending.ts
 import type { LayoutOf } from '../../output/columns.ts';
 import type { Request } from '../../transport/request.ts';
 import { withConnection } from '../connect.ts';
+import { close } from '../messages/closing-line.ts';
 import { createNotes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
 import { type RowsOptions, type Shard, toShard } from '../options/rows.ts';
@@ -124,7 +125,7 @@ export async function buyList<Kind extends AnswerKind>(
     let failed = false;
     let finished: FinishedList;
     try {
-      finished = await withProgress(context, options, (show, pause) =>
+      finished = await withProgress(context, options, (show) =>
         runList(
           shop,
           {
@@ -151,16 +152,14 @@ export async function buyList<Kind extends AnswerKind>(
           },
           {
             warn: notes.warn,
-            // Its line is not to stand in front of a row.
-            writing: () => (file === undefined && context.stdout.isTerminal ? pause() : undefined),
             goingOn: ({ operationId, entries: [intent] }) =>
               notes.say(
                 `Going on with the operation ${operationId} of ${toMinutes(new Date(intent.time), context.zone)}; what it has bought is not bought again.`,
               ),
-            progress: (counts, slots) => show((seconds) => toProgress(counts, slots, total, seconds)),
+            progress: (counts, slots) =>
+              show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),
             failed(row, result) {
               failed = true;
-              pause();
               return tellFailed(row, result, notes.warn, errors);
             },
           },
@@ -172,7 +171,7 @@ export async function buyList<Kind extends AnswerKind>(
       await (failed ? errors?.finish() : errors?.cut());
       throw error;
     }
-    notes.say(toSummary(finished));
+    close(context, options, toSummary(finished, worst.credits));
   });
 }
 

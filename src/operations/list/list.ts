@@ -1,5 +1,5 @@
 import type { ErrorDetails } from '../../errors.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { isStop, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import type { Delivery, OpenDelivery, Resumed } from '../delivery.ts';
 import { folderOf, type Journal, readOperations, type StoredOperation } from '../journal/journal.ts';
@@ -140,7 +140,8 @@ function toLeft(
     cause: stop,
   };
   const rows = `${done} ${done === 1 ? 'row was' : 'rows were'} written${place}`;
-  return new LeadpipeError(stop.outcome, `the list was left before its end: ${stop.message}; ${rows}`, known);
+  const words = isStop(stop) ? `${stop.words}. ${rows}` : `the list is not finished: ${stop.words}. ${rows}`;
+  return new LeadpipeError(stop.outcome, words, known);
 }
 
 /** The latest run of the same list that has not come to its end, or whose rows did not all have an answer. */

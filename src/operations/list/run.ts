@@ -50,8 +50,6 @@ export interface ListCounts {
 }
 
 export interface ListListener {
-  /** Rows are about to be written. */
-  writing(): void;
   progress(counts: ListCounts, slots: { readonly used: number; readonly allowed: number }): void;
   failed(row: InputRow, result: Exclude<RowResult, { state: 'answered' }>): Promise<void>;
   warn(line: string): void;
@@ -257,7 +255,6 @@ export async function workThrough<Kind extends AnswerKind>(
 
   async function write(some: readonly Item[]): Promise<void> {
     const records = some.flatMap(({ row, result }) => work.toRecords(row, result as RowResult));
-    listener.writing();
     await delivery.write(records);
     for (const { row, result } of some) {
       counts.done++;

@@ -57,20 +57,18 @@ async function streamInto(
   try {
     await before(operationId);
     const summary = await stream(shop, request, deal, kept, listener);
-    const end = { ...summary, excluded: kept.excluded(), operationId };
+    const end = { ...summary, excluded: kept.excluded(), operationId, idempotencyKey: deal.idempotencyKey };
     const length = summary.cut === undefined ? undefined : await delivery.sync().catch(() => undefined);
-    const error =
-      summary.cut === undefined
-        ? undefined
-        : toCutError(end, request, deal.idempotencyKey, await delivery.cut());
+    const error = summary.cut === undefined ? undefined : toCutError(end, request, await delivery.cut());
     await kept.end(summary, error, length);
+    // Whatever is said stands behind the last byte.
+    if (error === undefined) await delivery.finish();
     // A reader that went away is told nothing: there may be no one to tell.
     if (error?.outcome !== 'reader_closed') {
       for (const warning of summary.warnings) listener.warn(warning);
       listener.ended(end);
     }
     if (error !== undefined) throw error;
-    await delivery.finish();
     return end;
   } finally {
     await kept.close();

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { isStop, LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { countOf } from '../delivery.ts';
 import type { SearchSummary } from './stream.ts';
@@ -10,6 +10,7 @@ export interface SearchEnd extends SearchSummary {
   /** How many of the leads that the service sent were dropped here: an earlier run of the list has delivered them. */
   readonly excluded: number;
   readonly operationId: string | undefined;
+  readonly idempotencyKey: string;
 }
 
 /**
@@ -17,9 +18,18 @@ export interface SearchEnd extends SearchSummary {
  * failed, else it is partial, or unknown when nothing came. `kept` is the file that holds what arrived.
  */
 export function toCutError(
-  { cause, leads, excluded, cut, isDelivered, leadsSearchId, operationId, requestId }: SearchEnd,
+  {
+    cause,
+    leads,
+    excluded,
+    cut,
+    isDelivered,
+    leadsSearchId,
+    operationId,
+    requestId,
+    idempotencyKey,
+  }: SearchEnd,
   request: EntitySearchRequest,
-  idempotencyKey: string,
   kept: string | undefined,
 ): LeadpipeError {
   const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
@@ -28,13 +38,17 @@ export function toCutError(
   const place = isDelivered
     ? placeOf(fresh, kept)
     : `, and could not all be written${kept === undefined ? '' : ` to ${kept}`}`;
-  const dropped = excluded === 0 ? '' : `; ${excluded} more had been delivered before`;
-  const arrived = leads === 0 ? 'nothing arrived' : `${countOf(fresh)} arrived${place}${dropped}`;
+  const dropped = excluded === 0 ? '' : `; ${excluded} more left out, delivered before`;
+  const arrived = leads === 0 ? 'No leads arrived' : `${countOf(fresh)} arrived${place}${dropped}`;
   const rest = (request.limit ?? limits.entityLimit.default) - leads;
-  return new LeadpipeError(outcome, `the search was cut short: ${cut}; ${arrived}`, {
+  const technical = cause instanceof RequestError ? cause.details.technical : undefined;
+  const why = cause instanceof LeadpipeError ? cause.words : cut;
+  const words = isStop(cause) ? `${why}. ${arrived}` : `the search was cut short: ${why}. ${arrived}`;
+  return new LeadpipeError(outcome, words, {
     type: ownEnd === undefined ? 'cut' : (ownEnd.details.type ?? ownEnd.outcome),
     charged: leads > 0 ? 'yes' : 'maybe',
     retryable: false,
+    ...(technical === undefined ? {} : { technical }),
     idempotencyKey,
     facts:
       leadsSearchId === undefined || leads === 0

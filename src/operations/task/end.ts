@@ -1,5 +1,5 @@
 import { terminalTaskStates } from '../../contract/types.ts';
-import { LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
+import { isStop, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { countOf } from '../delivery.ts';
 import type { TaskSummary } from './follow.ts';
@@ -38,14 +38,21 @@ export function toLeftError(
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
   const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
-  const dropped = excluded === 0 ? '' : `; ${excluded} more had been delivered before`;
+  const dropped = excluded === 0 ? '' : `; ${excluded} more left out, delivered before`;
   const written =
-    leads === 0 ? 'nothing was written' : `${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${place}`;
+    leads + excluded === 0
+      ? ''
+      : `. ${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${leads === 0 ? '' : place}${dropped}`;
   const ended = terminalTaskStates.some((one) => one === state);
+  const why = isStop(failure) ? '' : `: ${failure.words}`;
+  // Of a task that has not been seen nobody knows whether it runs.
+  const isKnown = state !== undefined || bought !== undefined;
+  const runs = ended ? 'has ended' : 'keeps running at the service';
+  const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
   const { hint: _, ...details } = failure.details;
   return new LeadpipeError(
     failure.outcome,
-    `the task ${leadsSearchId} was left at position ${position}: ${failure.message}; ${written}${dropped}`,
+    `stopped following task ${leadsSearchId}${why}; ${goes}reading its leads is free${written}`,
     {
       ...details,
       type: failure.details.type ?? failure.outcome,
@@ -75,7 +82,7 @@ export function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskR
     position === 0
       ? 'it has no leads'
       : `all of its ${countOf(position)} can be read, and more will not come`;
-  return new LeadpipeError('partial', `the task ${leadsSearchId} ended in error${why}; ${rest}`, {
+  return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}; ${rest}`, {
     type: 'task_error',
     charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',
     retryable: false,

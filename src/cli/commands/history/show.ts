@@ -21,6 +21,7 @@ import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts'
 import { isKept, kinds, recordsOf, rowsOf } from '../../../operations/kinds.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
+import { close } from '../../messages/closing-line.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
   addRecordOptions,
@@ -106,12 +107,14 @@ async function runHistoryShow(
     }
   });
   const notes = createNotes(context, options);
-  const ids = [
-    record.request_id === null ? undefined : `request ${record.request_id}`,
-    `idempotency key ${record.idempotency_key}`,
-    `operation ${operationId}`,
-  ];
-  notes.say([record.state, ...ids.filter((id) => id !== undefined)].join(' · '));
+  close(context, options, {
+    what: record.state,
+    ids: {
+      requestId: record.request_id ?? undefined,
+      operationId,
+      idempotencyKey: record.idempotency_key ?? undefined,
+    },
+  });
   const continued = await readContinuations(state, operation);
   const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
   if (next !== undefined) notes.say(next);

@@ -32,7 +32,8 @@ export async function searchIntoFile(
     if (options.append) await mendEnd(context, options, options.output ?? '');
     const { settings } = shop.connection;
     const open = openOutput(context, options, { ...printedAs('search', order.body), settings, held: true });
-    return await buySearch(shop, { ...order, open }, createSearchListener(context, options));
+    const listener = createSearchListener(context, options, order.body, settings);
+    return await buySearch(shop, { ...order, open }, listener);
   });
 }
 

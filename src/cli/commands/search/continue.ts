@@ -92,7 +92,7 @@ export async function goOn(
     journal,
     { ...order, idempotencyKey: isUsed(rest, order) ? undefined : order.idempotencyKey, standing },
     {
-      ...createSearchListener(context, options),
+      ...createSearchListener(context, options, request, connection.settings),
       goingOn: () =>
         say(
           `${beginning}: ${countOf(brought.length)} kept. Buying up to ${request.limit} more${price}; you are not charged again for what arrived.`,

@@ -4,8 +4,8 @@ import { buyTask } from '../../../operations/task/create.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { toClosingLine } from '../../messages/closing-line.ts';
-import { createNotes } from '../../messages/notes.ts';
+import { close } from '../../messages/closing-line.ts';
+import { shellWord } from '../../messages/shell-word.ts';
 import { toOrder, toShop } from '../../records/orders.ts';
 import {
   addTaskCallOptions,
@@ -47,7 +47,11 @@ async function runTaskCreate(
       toShop(context, options, connection),
       toOrder(context, options, connection, 'task create', request),
       ({ leadsSearchId, requestId, operationId }) =>
-        createNotes(context, options).say(toClosingLine({ leadsSearchId, requestId, operationId })),
+        close(context, options, {
+          what: 'task created',
+          ids: { leadsSearchId, requestId, operationId },
+          next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
+        }),
     ),
   );
 }

@@ -82,6 +82,6 @@ async function runTaskFetch(context: Context, id: string, options: TaskFetchOpti
     if (state === 'created' || state === 'running') {
       say(`There may be more later, from position ${pts}: ${toContinuation({ ...reading, pts }, options)}`);
     }
-    if (reading.leads === 0 && options.exitStatus) throw toNothingFound(reading);
+    if (reading.leads === 0 && options.exitStatus) throw toNothingFound(reading, options);
   });
 }

@@ -3,13 +3,15 @@ import { defaults } from '../../../config/defaults.ts';
 import type { Settings } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
+import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
 import { UsageError } from '../../../errors.ts';
+import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/spending.ts';
 import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../../../operations/task/reading.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import type { Format } from '../../../output/writer.ts';
 import { checkNumber, checkText } from '../../../requests/within-limits.ts';
-import { toClosingLine } from '../../messages/closing-line.ts';
-import { createNotes } from '../../messages/notes.ts';
+import { close, toSaving } from '../../messages/closing-line.ts';
+import { shellWord } from '../../messages/shell-word.ts';
 import { type ConnectionOptions, type RecordOptions, secondsOf } from '../../options/options.ts';
 import { createListener } from '../../records/orders.ts';
 
@@ -108,15 +110,42 @@ export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
   return (records) => entityLayout(enrichFieldsOf(records));
 }
 
-/** Shows how the reading of a task goes, and says in one line what it came to. */
-export function createTaskListener(context: Context, options: ConnectionOptions): TaskListener {
-  const { say } = createNotes(context, options);
+/** Shows how the reading of a task goes, and says what it came to; `bought` is what this run pays for. */
+export function createTaskListener(
+  context: Context,
+  options: ConnectionOptions & RecordOptions,
+  bought?: { readonly request: CreateTaskRequest; readonly prices: Prices },
+): TaskListener {
+  const most = bought && (bought.request.limit ?? limits.entityLimit.default);
   return {
-    ...createListener(context, options),
-    ended({ leads, excluded, leadsSearchId, requestId, operationId, summary: { state, stopReason } }) {
-      say(toClosingLine({ leads, excluded, state, stopReason, leadsSearchId, requestId, operationId }));
+    ...createListener(context, options, { most }),
+    ended(reading) {
+      const { leads, excluded, leadsSearchId, summary } = reading;
+      const { state, stopReason } = summary;
+      // Its error says all of it.
+      if (state === 'error') return;
+      const again = `leadpipe task fetch ${shellWord(leadsSearchId)}`;
+      const isOver = terminalTaskStates.some((one) => one === state);
+      close(context, options, {
+        leads,
+        excluded,
+        state,
+        stopReason,
+        limit: most,
+        ...(bought === undefined ? {} : { costAtMost: toCost(bought, leads + excluded) }),
+        ids: { ...reading, idempotencyKey: reading.bought },
+        next: isOver ? toSaving(context, options, leads, again) : undefined,
+      });
     },
   };
+}
+
+function toCost(
+  { request, prices }: { readonly request: CreateTaskRequest; readonly prices: Prices },
+  leads: number,
+): number | null {
+  const { credits } = toWorstCase('task run', request, prices);
+  return toCostAtMost('task run', request, credits, { charged: null, complete: true, leads });
 }
 
 function add(command: Command, options: readonly Option[]): Command {

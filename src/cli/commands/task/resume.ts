@@ -208,7 +208,7 @@ async function goOn(
       return openOutput(context, read, { shape: 'list', layout, settings, resumed, held });
     },
     {
-      ...createTaskListener(context, options),
+      ...createTaskListener(context, read),
       goingOn: (from) =>
         say(
           `Going on from position ${from}: the last page is printed again, since it may not have been read.`,

@@ -109,7 +109,9 @@ async function create(
   shop: Shop,
   order: Order<'task run'>,
 ): Promise<void> {
-  const listener = createTaskListener(context, options);
+  const bought = { request: order.body, prices: shop.connection.settings };
+  const listener = createTaskListener(context, options, bought);
   const reading = await runTask(shop, order, toReadTerms(options, shop.connection.settings), listener);
-  if (reading?.leads === 0 && options.exitStatus) throw toNothingFound(reading);
+  if (reading?.leads === 0 && options.exitStatus)
+    throw toNothingFound(reading, options, reading.excluded > 0 ? 'no new leads were found' : undefined);
 }

@@ -74,6 +74,6 @@ async function runTaskWait(context: Context, id: string, options: TaskWaitOption
         createTaskListener(context, options),
       ),
     );
-    if (reading.leads === 0 && exitStatus) throw toNothingFound(reading);
+    if (reading.leads === 0 && exitStatus) throw toNothingFound(reading, options);
   });
 }

@@ -14,3 +14,12 @@ export function isStdoutClosed(): boolean {
     return false;
   }
 }
+
+/** Whether a descriptor of this process leads to a regular file. */
+export function isRegularFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
+  }
+}

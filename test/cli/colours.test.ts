@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import {
+  errorAnswer,
+  type FaultServer,
+  searchFrames,
+  startFaultServer,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
+import { pointedAt } from '../helpers/run.ts';
+
+const lead = '{"name":"A","id":12345678901234567890,"links":{"website":"https://a.example"}}';
+const answers: Readonly<Record<string, string>> = {
+  x: wholeAnswer('200 OK', 'text/event-stream', searchFrames([[lead]]).join(''), ['X-Request-Id: req_1']),
+  none: errorAnswer('403 Forbidden', 'authentication_error', 'no', ['X-Request-Id: req_403']),
+};
+const esc = '\u001b';
+
+let service: FaultServer;
+beforeAll(async () => {
+  service = await startFaultServer((socket, { body }) => {
+    socket.end(answers[JSON.parse(body).objective] ?? '');
+  });
+});
+afterAll(() => service.close());
+
+const run = (args: readonly string[], env: Record<string, string>, stdoutIsTerminal = false) =>
+  runInProcess(['search', 'company', ...args], {
+    env: { ...pointedAt(service.url), ...env },
+    stdoutIsTerminal,
+  });
+
+it('FORCE_COLOR colours what people read in a pipe too: a table, the closing lines, errors', async () => {
+  const table = await run(['x', '-f', 'table'], { FORCE_COLOR: '1' });
+  expect(table.stdout).toContain(`${esc}[1mname`);
+  expect(table.stderr).toMatch(/\n\u001b\[2msearch ls_test · request .*\u001b\[22m\n$/);
+  const refused = await run(['none'], { FORCE_COLOR: '1' });
+  expect(refused.stderr).toMatch(
+    /^\u001b\[31merror:\u001b\[39m this API key may not do this \(POST \/v1\/entity-search: 403 authentication_error: no\)\n[^\u001b]+\n\u001b\[2mrequest req_403 · operation \S+ · charged: no\u001b\[22m\n$/,
+  );
+});
+
+it.each([
+  ['NO_COLOR', { FORCE_COLOR: '1', NO_COLOR: '1' }, []],
+  ['--no-color', { FORCE_COLOR: '1' }, ['--no-color']],
+  ['nothing', {}, []],
+])('with %s a pipe has no colour, and the header its line', async (_, env, more) => {
+  const { stdout, stderr } = await run(['x', '-f', 'table', ...more], env as Record<string, string>);
+  expect(stdout + stderr).not.toContain(esc);
+  expect(stdout).toMatch(/^name +score +link .*\n─+ {2}─+ /m);
+  expect((await run(['none', ...more], env as Record<string, string>)).stderr).not.toContain(esc);
+});
+
+it('JSON is indented and coloured on a terminal alone, with every number as it came', async () => {
+  const shown = await run(['x', '-f', 'json'], { TERM: 'xterm' }, true);
+  const plain = shown.stdout.replaceAll(/\u001b\[\d+m/g, '');
+  expect(plain).toBe(
+    '[\n  {\n    "name": "A",\n    "id": 12345678901234567890,\n    "links": {\n      "website": "https://a.example"\n    }\n  }\n]\n',
+  );
+  expect(shown.stdout).toContain(`${esc}[36m"name"${esc}[39m: ${esc}[32m"A"${esc}[39m`);
+  expect(shown.stdout).toContain(`${esc}[33m12345678901234567890${esc}[39m`);
+  // What reads a pipe reads data: colours would spoil it, whoever has set FORCE_COLOR for all programs.
+  for (const format of ['json', 'jsonl', 'csv']) {
+    expect((await run(['x', '-f', format], { FORCE_COLOR: '1' })).stdout).not.toContain(esc);
+  }
+});
+
+it('a typing error is not followed by what it did not cost', async () => {
+  const { code, stderr } = await run(['x', '--limit', 'many'], {});
+  expect(code).toBe(2);
+  expect(stderr).not.toContain('charged');
+});
+
+it('a refusal for want of credits has both numbers', async () => {
+  const broke = await startFaultServer((socket, { path }) => {
+    socket.end(
+      path.endsWith('/balance')
+        ? wholeAnswer('200 OK', 'application/json', '{"object":"credit_balance","available_credits":0}')
+        : errorAnswer('402 X', 'insufficient_credits', 'insufficient'),
+    );
+  });
+  const { code, stderr } = await runInProcess(['search', 'company', 'x'], { env: pointedAt(broke.url) });
+  await broke.close();
+  expect(code).toBe(5);
+  expect(stderr).toMatch(
+    /^error: not enough credits: this search may cost 100, and 0 are left \(POST \/v1\/entity-search: 402 insufficient_credits: insufficient\)\n/,
+  );
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import {
+  chunk,
+  errorAnswer,
+  type FaultServer,
+  lastChunk,
+  searchFrames,
+  startFaultServer,
+  streamHead,
+} from '../helpers/fault-server.ts';
+import { needs } from '../helpers/parts.ts';
+import { inTerminal, type TerminalOptions } from '../helpers/pty.ts';
+import { pointedAt } from '../helpers/run.ts';
+import { screenOf } from '../helpers/screen.ts';
+import { settled } from './settled.ts';
+
+const frames = '[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]';
+const lead = (name: string): string => `{"name":"${name}","id":12345678901234567890123}`;
+
+/** The rows come one by one, with time for a line to be drawn between them. */
+async function startSlowService(): Promise<FaultServer & { next(): void }> {
+  let next = (): void => {};
+  const pieces = searchFrames([[lead('Alster Konto')], [lead('Isar Giro')]]);
+  const server = await startFaultServer((socket) => {
+    socket.write(streamHead);
+    next = () => {
+      const piece = pieces.shift();
+      if (piece !== undefined) socket.write(chunk(piece));
+      if (pieces.length === 0) socket.end(lastChunk);
+    };
+  });
+  return { ...server, next: () => next() };
+}
+
+describe.skipIf(!needs('script', 'stty'))('the line that says what is going on', () => {
+  const run = (service: FaultServer, args: readonly string[], { env, ...options }: TerminalOptions = {}) =>
+    inTerminal(args, { ...options, env: { ...pointedAt(service.url), ...env } });
+
+  it.each([
+    // What reads the pipe prints to the same terminal whenever it likes.
+    ['a pipe', ['-f', 'jsonl'], '| cat', /"name":"Alster Konto"[^\n]*\n/],
+    ['an array of JSON', ['-f', 'json'], '', /Alster Konto[\s\S]*?\}/],
+  ])('is gone for good when rows go to %s', async (_, args, redirect, row) => {
+    const service = await startSlowService();
+    const terminal = run(service, ['search', 'company', 'x', ...args], { redirect });
+    await terminal.waitFor(/searching/);
+    service.next();
+    const { index } = await terminal.waitFor(row);
+    service.next();
+    await terminal.waitFor(/Isar Giro/);
+    service.next();
+    service.next();
+    const { transcript } = await terminal.ended;
+    await service.close();
+    expect(transcript.slice(0, index)).toMatch(RegExp(`${frames}[\\s\\S]*\\r\\x1b\\[K`));
+    expect(transcript.slice(index)).not.toMatch(RegExp(frames));
+    const { text } = await screenOf(settled(transcript), 80);
+    // The closing lines stand behind the last byte.
+    if (redirect === '') expect(text).toMatch(/\n\]\n2 leads · limit reached · [^\n]+\n[^\n]+\nsearch /);
+  });
+
+  it('comes back under the rows of a table', async () => {
+    const service = await startSlowService();
+    const terminal = run(service, ['search', 'company', 'x']);
+    await terminal.waitFor(/searching/);
+    service.next();
+    await terminal.waitFor(/Alster Konto[\s\S]*1 of 100 leads · searching/);
+    for (let left = 3; left > 0; left--) service.next();
+    const { transcript } = await terminal.ended;
+    await service.close();
+    expect((await screenOf(transcript, 80)).text).not.toMatch(RegExp(frames));
+  });
+
+  it('says how long a wait is, and why', async () => {
+    const service = await startFaultServer((socket) => {
+      socket.end(errorAnswer('429 X', 'concurrency_limit', 'busy', ['Retry-After: 5']));
+    });
+    const terminal = run(service, ['balance']);
+    await terminal.waitFor(/waiting 5 s: too many requests \(429\)…/);
+    await terminal.waitFor(/waiting 4 s: too many requests \(429\)…/);
+    terminal.type('\x03');
+    const { transcript, code } = await terminal.ended;
+    await service.close();
+    expect(code).toBe(130);
+    expect((await screenOf(transcript, 80)).text).toBe('Stopped by Ctrl-C.\ncharged: no\n');
+  });
+
+  it('says that a host does not answer', async () => {
+    // It takes the connection, and then says nothing of TLS.
+    const service = await startFaultServer(() => {});
+    const url = service.url.replace('http:', 'https:');
+    const terminal = run(service, ['search', 'company', 'x'], { env: { LEADPIPE_BASE_URL: url } });
+    await terminal.waitFor(RegExp(`connecting to ${url.slice('https://'.length)}…`));
+    terminal.type('\x03');
+    expect((await terminal.ended).code).toBe(130);
+    await service.close();
+  });
+
+  it('says why a host that is not there is asked again', async () => {
+    const service = await startFaultServer(() => {});
+    await service.close();
+    const terminal = run(service, ['balance']);
+    await terminal.waitFor(/waiting \d s: no connection to the service…/);
+    terminal.type('\x03');
+    expect((await terminal.ended).code).toBe(130);
+  });
+});
