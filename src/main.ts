@@ -1,4 +1,4 @@
-import type { Clock, Zone } from './clock.ts';
+import type { Clock } from './clock.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
 
