@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
-import { type Format, formats } from '../output/writer.ts';
+import { type Format, printedFormats } from '../output/writer.ts';
 import { toBaseUrl } from '../requests/address.ts';
 import { checkOneOf, clip } from '../requests/closed-list.ts';
 
@@ -111,7 +111,7 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
     meaning: 'the HTTP header that carries the key; auto: the one that the service documents',
   },
   format: {
-    ...oneOf(...formats),
+    ...oneOf(...printedFormats),
     meaning: 'the output format, when -f is not given and the file of -o does not say',
   },
   credential_store: { ...oneOf('keychain', 'file'), meaning: 'where new API keys are stored' },

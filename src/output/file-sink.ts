@@ -6,7 +6,7 @@ import { LocalIoError, UsageError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
 import { type AppendTo, checkAppend } from './append.ts';
 import { setAside } from './aside.ts';
-import { changed, type FileSink, OpenFile, type Resumed } from './open-file.ts';
+import { changed, type FileSink, type Make, OpenFile, type Resumed } from './open-file.ts';
 import { statOrNothing, targetOf } from './target.ts';
 import { fail } from './write-failure.ts';
 
@@ -22,6 +22,8 @@ export interface FileSinkOptions {
    * other run is at work on this file; without it, a .part that is there is refused.
    */
   readonly aside?: ((line: string) => void) | undefined;
+  /** What makes the file of its rows, where these are not the file. */
+  readonly make?: Make | undefined;
   /** To wait for the reader of a FIFO; without it there must be one. */
   readonly waiting?: Pick<Context, 'clock' | 'signal'> | undefined;
 }
@@ -37,10 +39,13 @@ const noFollow = constants.O_NOFOLLOW ?? 0;
  * @throws LocalIoError when it can't be written; UsageError when it is a directory, or can't be appended to.
  */
 export async function createFileSink(path: string, options: FileSinkOptions = {}): Promise<FileSink> {
-  const { append, aside, resumed, closing } = options;
+  const { append, aside, resumed, closing, make } = options;
   const existing = await statOrNothing(path);
   if (existing?.isDirectory()) {
     throw new UsageError(`cannot write ${path}: it is a directory`, 'Name a file.');
+  }
+  if (existing !== undefined && !existing.isFile() && make !== undefined) {
+    throw new UsageError(`cannot write ${path}: a workbook needs a file, and this is none`, 'Name a file.');
   }
   if (existing?.isFIFO()) return await (await import('./fifo.ts')).openFifo(path, options.waiting);
   if (existing !== undefined && !existing.isFile()) return openDirectly(path);
@@ -58,18 +63,31 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   if (existing !== undefined) await handle.chmod(existing.mode & 0o777).catch(() => undefined);
   const { size } = await handle.stat();
   const length = resumed?.at ?? 0;
-  return new OpenFile(handle, { path, part: { at: part, named, target }, length, size, resumed, closing });
+  return new OpenFile(handle, {
+    path,
+    part: { at: part, named, target, make },
+    length,
+    size,
+    resumed,
+    closing,
+  });
 }
 
 /**
  * Puts a whole .part of this length in place. One that is there already, because only the news of it was lost, is
  * left alone. Throws LocalIoError.
  */
-export async function placeWritten(path: string, length: number, warn: Resumed['warn']): Promise<void> {
+export async function placeWritten(
+  path: string,
+  length: number,
+  warn: Resumed['warn'],
+  make?: Make,
+): Promise<void> {
   const target = await targetOf(path);
   const placed = await statOrNothing(target);
-  const isPlaced = placed?.size === length && (await statOrNothing(`${target}.part`)) === undefined;
-  if (!isPlaced) await (await createFileSink(path, { resumed: { at: length, warn } })).commit();
+  const isSame = make === undefined ? placed?.size === length : placed !== undefined;
+  const isPlaced = isSame && (await statOrNothing(`${target}.part`)) === undefined;
+  if (!isPlaced) await (await createFileSink(path, { resumed: { at: length, warn }, make })).commit();
 }
 
 /** Whether the rows of an unfinished run stand beside a file. Throws LocalIoError. */

@@ -1,6 +1,6 @@
-import { type FileHandle, lstat, rename, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { LocalIoError, outputChanged } from '../errors.ts';
+import { LeadpipeError, LocalIoError, outputChanged } from '../errors.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { type AppendTo, checkAppend, readAt } from './append.ts';
 import { writeBeside } from './aside.ts';
@@ -38,10 +38,18 @@ export interface Resumed {
   readonly warn: (line: string) => void;
 }
 
+/** Makes the file out of its rows, which a format needs that can't be written row by row. */
+export type Make = (part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>;
+
 interface OpenFileOptions {
   readonly path: string;
   /** Where the rows are until the file is complete; absent when they go to the file itself. */
-  readonly part?: { readonly at: string; readonly named: string; readonly target: string };
+  readonly part?: {
+    readonly at: string;
+    readonly named: string;
+    readonly target: string;
+    readonly make?: Make | undefined;
+  };
   readonly append?: AppendTo;
   /** Where rows go; undefined for what has no length. */
   readonly length?: number | undefined;
@@ -131,13 +139,19 @@ export class OpenFile implements FileSink {
         `${part.named} was moved or replaced while this run was writing it; ${path} is as it was`,
       );
     }
+    const { at, make, named, target } = part;
+    const whole = make === undefined ? at : `${at}.made`;
     try {
-      await rename(part.at, part.target);
+      if (make !== undefined) await makeFile(at, whole, make);
+      await rename(whole, target);
     } catch (error) {
-      const failure = writeFailure(path, error);
-      throw new LocalIoError(failure.message, { hint: `the rows are in ${part.named}`, cause: error });
+      if (make !== undefined) await rm(whole, { force: true }).catch(() => undefined);
+      const hint = `the rows are in ${named}`;
+      if (error instanceof LeadpipeError) throw error.with({ hint });
+      throw new LocalIoError(writeFailure(path, error).message, { hint, cause: error });
     }
-    await syncFolder(dirname(part.target));
+    if (make !== undefined) await rm(at, { force: true });
+    await syncFolder(dirname(target));
   }
 
   async abandon(): Promise<string | undefined> {
@@ -216,6 +230,19 @@ export class OpenFile implements FileSink {
     } catch {
       return false;
     }
+  }
+}
+
+async function makeFile(part: string, path: string, make: Make): Promise<void> {
+  const { mode } = await stat(part);
+  await rm(path, { force: true });
+  const handle = await open(path, 'wx', mode & 0o777);
+  try {
+    await make(part, async (bytes) => void (await handle.appendFile(bytes)));
+    await handle.chmod(mode & 0o777).catch(() => undefined);
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 

@@ -1,7 +1,8 @@
 import { Chalk } from 'chalk';
 import { indented } from '../json/indent.ts';
-import { eachItem, type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
+import { eachItem, type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalLines } from './clean.ts';
+import { findingsOf } from './findings.ts';
 import { readable } from './readable.ts';
 import { defaultWidth } from './table-plan.ts';
 import { wrapTo } from './text-width.ts';
@@ -50,11 +51,4 @@ export function createProseForm(options: WriterOptions): WriterForm {
   }
 
   return { lines: text };
-}
-
-function findingsOf(answer: JsonView): { result: string; citations: JsonText } | undefined {
-  const result = stringOf(answer.member('Result'))?.trim();
-  const citations = answer.member('Citations') ?? 'null';
-  if (!result || !['array', 'null'].includes(kindOf(citations))) return undefined;
-  return { result, citations };
 }

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Layout, LayoutOf } from './columns.ts';
-import type { FileSink, Resumed } from './open-file.ts';
+import type { FileSink, Make, Resumed } from './open-file.ts';
 import { createStreamSink, type Sink } from './sink.ts';
 import { arrayEnd, createWriter, type Format, type RecordWriter } from './writer.ts';
 
@@ -25,6 +25,8 @@ export interface RecordOptions {
   /** Columns of the terminal; undefined where there is none. */
   readonly width: number | undefined;
   readonly color: boolean;
+  /** Told what the format could not take. */
+  readonly warn: (line: string) => void;
 }
 
 /**
@@ -91,13 +93,43 @@ export async function openRecords(
   };
 }
 
+/**
+ * What makes the file of a format that can't be written row by row; undefined for the others. It is loaded before anything is
+ * sent. `warn` is told what did not fit.
+ */
+export async function toMake(
+  format: Format,
+  signal: AbortSignal,
+  warn: (line: string) => void,
+): Promise<Make | undefined> {
+  if (format !== 'xlsx') return undefined;
+  const [{ writeWorkbook }, { readWorkbookRows }] = await Promise.all([
+    import('./workbook.ts'),
+    import('./workbook-rows.ts'),
+  ]);
+  return async (part, write) => {
+    const unfit = await writeWorkbook(readWorkbookRows(part), write, { signal });
+    if (unfit.cells > 0) {
+      warn(
+        `texts of more than 32767 characters are cut in the workbook (${unfit.cells}); csv and jsonl hold them whole`,
+      );
+    }
+    if (unfit.columns > 0) {
+      warn(
+        `a workbook has up to 16384 columns: ${unfit.columns} are left out; csv and jsonl hold all of them`,
+      );
+    }
+  };
+}
+
 async function openFile(
   waiting: Pick<Context, 'signal' | 'clock' | 'random'>,
   file: string,
-  { append, aside, csvRaw, format, layout, resumed }: RecordOptions,
+  { append, aside, csvRaw, format, layout, resumed, warn }: RecordOptions,
 ): Promise<FileSink> {
   const { createFileSink } = await import('./file-sink.ts');
-  const options = { aside, resumed, waiting };
+  const make = await toMake(format, waiting.signal, warn);
+  const options = { aside, resumed, waiting, make };
   if (!append)
     return await createFileSink(file, { ...options, ...(format === 'json' ? { closing: arrayEnd } : {}) });
   if (typeof layout === 'function') {

@@ -3,7 +3,9 @@ import type { Layout } from './columns.ts';
 import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
 
-export const formats = ['table', 'jsonl', 'json', 'csv'] as const;
+/** What can go to a stream as it comes; a workbook is whole or it is nothing. */
+export const printedFormats = ['table', 'jsonl', 'json', 'csv', 'md'] as const;
+export const formats = [...printedFormats, 'xlsx'] as const;
 export type Format = (typeof formats)[number];
 
 /** What ends an array of JSON, also one that was cut. */
@@ -72,6 +74,10 @@ async function createForm(format: Format, options: WriterOptions): Promise<Write
       return (await import('./json.ts')).createJsonForm(options);
     case 'csv':
       return (await import('./csv.ts')).createCsvForm(options);
+    case 'md':
+      return (await import('./markdown.ts')).createMarkdownForm(options);
+    case 'xlsx':
+      return (await import('./workbook-rows.ts')).createWorkbookRows(options);
     case 'table':
       if (options.shape === 'list') return (await import('./table.ts')).createTableForm(options);
       return options.layout.prose

@@ -13,20 +13,11 @@ export function checkOneOf<Value extends string>(
 ): Value {
   const found = allowed.find((one) => one === value);
   if (found !== undefined) return found;
-  const near = Object.hasOwn(meant, value) ? meant[value] : nearest(clip(value), allowed, words);
+  const near = Object.hasOwn(meant, value) ? meant[value] : nearest(value, allowed, words);
   throw new UsageError(
     `unknown ${name} "${clip(value)}"${near === undefined ? '' : `: did you mean ${near}?`}`,
     `One of: ${allowed.join(', ')}.`,
   );
-}
-
-/** Whether a value is one of the list, mistyped or under another name. */
-export function isNear(
-  value: string,
-  allowed: readonly string[],
-  words: Readonly<Record<string, string>> = {},
-): boolean {
-  return nearest(clip(value), allowed, words) !== undefined;
 }
 
 /** Input can be megabytes of rubbish; a message quotes the beginning of it. */
@@ -35,11 +26,12 @@ export function clip(text: string): string {
 }
 
 /** The one that has the words of the value, or begins with it, or is a few keystrokes away; of several, none. */
-function nearest(
-  value: string,
+export function nearest(
+  given: string,
   allowed: readonly string[],
-  words: Readonly<Record<string, string>>,
+  words: Readonly<Record<string, string>> = {},
 ): string | undefined {
+  const value = clip(given);
   const ways = [
     withSameWords(value, allowed, words),
     value.length < 2 ? [] : allowed.filter((one) => one.startsWith(value)),

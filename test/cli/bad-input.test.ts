@@ -157,14 +157,14 @@ const cases: readonly [
     () => [...company, '--idempotency-key', 'schlüssel'],
     ['visible ASCII'],
   ],
-  ['an unknown format', () => [...company, '-f', 'xml'], ['xml', 'table, jsonl, json, csv']],
+  ['an unknown format', () => [...company, '-f', 'xml'], ['xml', 'table, jsonl, json, csv, md, xlsx']],
   ...['', ' ', 'name, '].map((columns): (typeof cases)[number] => [
     `columns ${JSON.stringify(columns)}`,
     () => [...company, '--columns', columns],
     ['--columns has an empty name'],
   ]),
   ['append without a file', () => [...company, '--append'], ['--append needs the file of -o']],
-  ...['json', 'table'].map((format): (typeof cases)[number] => [
+  ...['json', 'table', 'md', 'xlsx'].map((format): (typeof cases)[number] => [
     `append to ${format}`,
     () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
     ['--append goes with jsonl and csv'],
@@ -197,6 +197,20 @@ const cases: readonly [
     '--local and --base-url',
     () => [...company, '--local', '--base-url', 'https://a.example'],
     ['--local', '--base-url'],
+  ],
+  ...['leads.tsv', 'leads.txt', 'leads.xls', 'leads.2026'].map((name): (typeof cases)[number] => [
+    `-o ${name}`,
+    () => [...company, '-o', name],
+    [`the extension ${name.slice(5)} says no format`, '.csv, .jsonl, .ndjson, .json, .md, .xlsx', '-f csv'],
+  ]),
+  ['a workbook without a file', () => [...company, '-f', 'xlsx'], ['goes to a file', '-o leads.xlsx']],
+  ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['goes to a file']],
+  ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a file']],
+  ['a workbook as a setting', () => ['config', 'set', 'format', 'xlsx'], ['table, jsonl, json, csv, md']],
+  [
+    'errors in a workbook',
+    () => ['contact', 'email', '--input', file('names.csv'), '--errors', 'x.xlsx'],
+    ['--errors: the extension .xlsx'],
   ],
   ['no objective', () => ['search', 'company'], ['objective']],
   ['one argument too many', () => [...company, 'y'], ['too many arguments']],

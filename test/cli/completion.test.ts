@@ -45,15 +45,15 @@ describe('what can follow', () => {
     ],
     [
       ['balance', '--format', ''],
-      ['words', 'table', 'jsonl', 'json', 'csv'],
+      ['words', 'table', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
     ],
     [
       ['balance', '-f', ''],
-      ['words', 'table', 'jsonl', 'json', 'csv'],
+      ['words', 'table', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
     ],
     [
       ['balance', '--format='],
-      ['words', '--format=table', '--format=jsonl', '--format=json', '--format=csv'],
+      ['words', ...['table', 'jsonl', 'json', 'csv', 'md', 'xlsx'].map((name) => `--format=${name}`)],
     ],
     [['balance', '-o', ''], ['files']],
     [['balance', '--output=le'], ['files']],

@@ -14,7 +14,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { toEntries } from '../../src/operations/journal/entries.ts';
 import { createJournal, type Intent } from '../../src/operations/journal/journal.ts';
 import { prune, pruneIfDue } from '../../src/operations/journal/retention.ts';
-import { formats } from '../../src/output/writer.ts';
+import { printedFormats } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
@@ -151,7 +151,7 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     expect(rest.map(({ type }) => type)).toEqual(['opened', 'sent']);
   });
 
-  it.each(formats)('is shown again to the byte as %s, offline', async (format) => {
+  it.each(printedFormats)('is shown again to the byte as %s, offline', async (format) => {
     const at = await home(answer);
     const first = await runInProcess([...args, '-f', format], { env: at.env });
     expect(first.code).toBe(0);

@@ -135,7 +135,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
 };
 
-const formats = ['jsonl', 'json', 'csv', 'table'] as const;
+const formats = ['jsonl', 'json', 'csv', 'table', 'md'] as const;
 type Format = (typeof formats)[number];
 
 let server: FaultServer;

@@ -312,7 +312,9 @@ describe('-o', () => {
     ['leads.csv', 'name,description'],
     ['leads.json', '['],
     ['leads.ndjson', '{"name":"A"}\n'],
-    ['leads.txt', '{"name":"A"}\n'],
+    ['leads', '{"name":"A"}\n'],
+    ['leads.md', '| name | description |'],
+    ['leads.XLSX', 'PK\u0003\u0004'],
   ])('%s has the format of its extension', async (name, begins) => {
     const url = await serveWhole();
     const cwd = temporaryFolder();

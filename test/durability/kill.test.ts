@@ -23,6 +23,7 @@ const kinds: readonly Kind[] = [
   { name: 'jsonl', file: 'leads.jsonl', args: ['--positions'], before: undefined },
   { name: 'csv over an old file', file: 'leads.csv', args: [], before: 'old\r\n' },
   { name: 'json', file: 'leads.json', args: [], before: undefined },
+  { name: 'xlsx over an old file', file: 'leads.xlsx', args: [], before: 'old' },
   { name: 'jsonl --append', file: 'leads.jsonl', args: ['--append'], before: '{"name":"before"}' },
   {
     name: 'csv --append',

@@ -1,6 +1,6 @@
 import type { Argument, Command } from 'commander';
 import { UsageError } from '../../errors.ts';
-import { isNear } from '../../requests/closed-list.ts';
+import { nearest } from '../../requests/closed-list.ts';
 import { entityWords } from '../../requests/entity-search.ts';
 import { helpOf } from '../help.ts';
 import { shellWord } from './shell-word.ts';
@@ -75,7 +75,7 @@ function toParts(command: Command, argv: readonly string[]) {
 }
 
 function isOf({ argChoices = [] }: Argument, word: string): boolean {
-  return argChoices.includes(word) || isNear(word, argChoices, entityWords);
+  return argChoices.includes(word) || nearest(word, argChoices, entityWords) !== undefined;
 }
 
 /** The type that a text speaks of, else the first that people want. */

@@ -1,7 +1,8 @@
+import { extname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../errors.ts';
 import { type InputFormat, inputFormats } from '../../input/rows.ts';
-import { checkOneOf } from '../../requests/closed-list.ts';
+import { checkOneOf, clip } from '../../requests/closed-list.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { checkFileName } from './inputs.ts';
 
@@ -78,7 +79,7 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
     new Option(
       '--errors <file>',
       'write failed rows here, with the reason, request ID and charge (.csv or .jsonl)',
-    ).argParser((name) => checkFileName('--errors', name)),
+    ).argParser(checkErrorsName),
     new Option('--retry-unknown', 'buy rows again whose answer was lost; some may then be charged twice'),
     new Option(
       '--run <name>',
@@ -121,6 +122,15 @@ export function toShard(given: string, env: Readonly<Record<string, string | und
     );
   }
   return { index, of };
+}
+
+function checkErrorsName(name: string): string {
+  const extension = extname(checkFileName('--errors', name)).toLowerCase();
+  if (['', '.csv', '.jsonl', '.ndjson'].includes(extension)) return name;
+  throw new UsageError(
+    `--errors: the extension ${clip(extension)} is not known here`,
+    'Name a .csv or .jsonl file.',
+  );
 }
 
 function checkInto(name: string): string {

@@ -3,12 +3,14 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { holdingOutput } from '../../operations/held-output.ts';
-import { type Layout, type LayoutOf, pathLayout } from '../../output/columns.ts';
+import type { Layout, LayoutOf } from '../../output/columns.ts';
 import type { Resumed } from '../../output/open-file.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
+import { clip } from '../../requests/closed-list.ts';
 import { createNotes } from '../messages/notes.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
+import { toChosen } from './chosen-columns.ts';
 import { colorOf } from './color.ts';
 
 /** What a command prints: records in rows or one answer, and how they are laid out where --columns does not say. */
@@ -28,6 +30,8 @@ const extensions: Readonly<Record<string, Format>> = {
   '.jsonl': 'jsonl',
   '.ndjson': 'jsonl',
   '.json': 'json',
+  '.md': 'md',
+  '.xlsx': 'xlsx',
 };
 
 type OutputOptions = RecordOptions & Pick<ConnectionOptions, 'color' | 'jsonErrors'>;
@@ -40,8 +44,7 @@ export function toFormat(
 ): Format {
   if (options.format !== undefined) return options.format;
   const file = fileOf(options);
-  const byExtension = file === undefined ? undefined : extensions[extname(file).toLowerCase()];
-  return byExtension ?? preferred ?? (file === undefined && stdoutIsTerminal ? 'table' : 'jsonl');
+  return formatOfName(options) ?? preferred ?? (file === undefined && stdoutIsTerminal ? 'table' : 'jsonl');
 }
 
 /** Throws UsageError for options that contradict each other; nothing is opened. */
@@ -49,7 +52,30 @@ export function checkRecordOptions(options: RecordOptions): void {
   if (options.append && fileOf(options) === undefined) {
     throw new UsageError('--append needs the file of -o', 'Name it: -o leads.csv --append.');
   }
-  toChosenLayout(options);
+  toChosen(options);
+  if (options.format === undefined) formatOfName(options);
+  if (options.format === 'xlsx') checkWorkbook(options);
+}
+
+/** Throws UsageError: a workbook is whole or it is nothing. */
+function checkWorkbook(options: RecordOptions): void {
+  if (fileOf(options) !== undefined) return;
+  throw new UsageError('a workbook goes to a file, not to standard output', 'Name it: -o leads.xlsx');
+}
+
+/**
+ * Pure: the format that the name of the file says; undefined where it has no extension. Throws UsageError for an unknown one,
+ * which would hold something else than it says.
+ */
+function formatOfName(options: RecordOptions): Format | undefined {
+  const extension = extname(fileOf(options) ?? '').toLowerCase();
+  if (extension === '') return undefined;
+  const format = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
+  if (format !== undefined) return format;
+  throw new UsageError(
+    `-o: the extension ${clip(extension)} says no format that leadpipe writes`,
+    `Known are ${Object.keys(extensions).join(', ')}. Or say the format: -f csv.`,
+  );
 }
 
 /**
@@ -83,22 +109,26 @@ async function withOpened<T>(
   if (options.append && format !== 'csv' && format !== 'jsonl') {
     throw new UsageError('--append goes with jsonl and csv', 'give -f jsonl or -f csv');
   }
+  const { warn } = createNotes(context, options);
+  const chosen = toChosen(options);
   const onTerminal = file === undefined && context.stdout.isTerminal;
   const output: Delivery = await openRecords(context, {
     format,
     shape,
-    layout: toChosenLayout(options) ?? layout,
+    layout: chosen?.layout ?? layout,
     file,
     append: options.append === true,
     resumed,
-    aside: createNotes(context, options).warn,
+    aside: warn,
     csvRaw: options.csvRaw === true,
     width: widthOf(context),
     color: onTerminal && colorOf(context, context.stdout, options.color),
+    warn,
   });
   try {
     const result = await work(output);
     await output.finish();
+    for (const line of chosen?.unfound() ?? []) warn(line);
     return result;
   } catch (error) {
     await output.cut();
@@ -115,17 +145,6 @@ export async function printRecords(
 ): Promise<void> {
   await withOutput(context, options, printed, (output) =>
     output.write(records.map((record) => JSON.stringify(record))),
-  );
-}
-
-/** Of --columns. Throws UsageError. */
-function toChosenLayout({ columns }: RecordOptions): Layout | undefined {
-  if (columns === undefined) return undefined;
-  const paths = columns.flatMap((one) => one.split(',')).map((path) => path.trim());
-  if (!paths.includes('')) return pathLayout(paths);
-  throw new UsageError(
-    '--columns has an empty name',
-    'give dot paths, as in --columns name,score.score,links.website',
   );
 }
 

@@ -32,6 +32,7 @@ export async function openErrors(
     csvRaw: false,
     width: undefined,
     color: false,
+    warn: () => {},
   });
 }
 

@@ -168,8 +168,13 @@ async function isFinished(
     journal,
     operation,
     async (output, length) => {
-      const { placeWritten } = await import('../../../output/file-sink.ts');
-      await placeWritten(output, length, warn);
+      const [{ placeWritten }, { toMake }] = await Promise.all([
+        import('../../../output/file-sink.ts'),
+        import('../../../output/records.ts'),
+      ]);
+      const { format } = fromTerms(operation.entries[0]);
+      const make = format && (await toMake(format, context.signal, warn));
+      await placeWritten(output, length, warn, make);
     },
   );
   if (intent === undefined) return false;

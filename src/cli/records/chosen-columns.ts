@@ -1,0 +1,68 @@
+import { UsageError } from '../../errors.ts';
+import { type JsonText, kindOf, objectMembers } from '../../json/text.ts';
+import { type Layout, pathLayout } from '../../output/columns.ts';
+import { nearest } from '../../requests/closed-list.ts';
+import type { RecordOptions } from '../options/options.ts';
+
+/** What --columns says, and what became of it. */
+export interface Chosen {
+  readonly layout: Layout;
+  /** Pure: a line for each path that no record had, once there were records. */
+  unfound(): string[];
+}
+
+/** How deep the paths are that can be meant instead of one that nothing has. */
+const deepest = 2;
+
+/** Of --columns. Throws UsageError. */
+export function toChosen({ columns }: RecordOptions): Chosen | undefined {
+  if (columns === undefined) return undefined;
+  const paths = columns.flatMap((one) => one.split(',')).map((path) => path.trim());
+  if (paths.includes('')) {
+    throw new UsageError(
+      '--columns has an empty name',
+      'give dot paths, as in --columns name,score.score,links.website',
+    );
+  }
+  const layout = pathLayout(paths);
+  const unfound = new Set(layout.columns);
+  let first: JsonText | undefined;
+  return {
+    layout: {
+      ...layout,
+      columns: layout.columns.map((column) => ({
+        ...column,
+        value(record) {
+          first ??= record.text;
+          const value = column.value(record);
+          if (value !== undefined) unfound.delete(column);
+          return value;
+        },
+      })),
+    },
+    unfound() {
+      if (first === undefined) return [];
+      const known = [...pathsOf(first, deepest)];
+      return [...unfound].map(({ header }) => {
+        const near = nearPath(header, known);
+        return `--columns: no record has "${header}"${near === undefined ? '' : `; did you mean ${near}?`}`;
+      });
+    },
+  };
+}
+
+/** Also one that is named by its last part alone, as it is in the CSV of leads. */
+function nearPath(path: string, known: readonly string[]): string | undefined {
+  const lastOf = (one: string): string => one.slice(one.lastIndexOf('.') + 1);
+  const parts = [...new Set(known.map(lastOf))];
+  const part = parts.includes(path) ? path : nearest(path, parts);
+  return nearest(path, known) ?? known.find((one) => lastOf(one) === part);
+}
+
+function* pathsOf(record: JsonText, depth: number): Generator<string, void> {
+  for (const [name, value] of objectMembers(record)) {
+    yield name;
+    if (depth === 1 || kindOf(value) !== 'object') continue;
+    for (const path of pathsOf(value, depth - 1)) yield `${name}.${path}`;
+  }
+}

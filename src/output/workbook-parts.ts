@@ -1,0 +1,79 @@
+import { escapeXml } from './workbook-cell.ts';
+
+/* The parts of a workbook, as little as every reader takes (ECMA-376, the transitional form). */
+
+const head = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const packaged = 'http://schemas.openxmlformats.org/package/2006';
+const related = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+
+/** Written first, before it is known how many sheets there are: every part is a sheet, if it is not one of these. */
+export const contentTypes =
+  `${head}<Types xmlns="${packaged}/content-types">` +
+  '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
+  `<Default Extension="xml" ContentType="${type}.worksheet+xml"/>` +
+  `<Override PartName="/xl/workbook.xml" ContentType="${type}.sheet.main+xml"/>` +
+  `<Override PartName="/xl/styles.xml" ContentType="${type}.styles+xml"/></Types>`;
+
+export const rootRelations = `${head}<Relationships xmlns="${packaged}/relationships"><Relationship Id="rId1" Type="${related}/officeDocument" Target="xl/workbook.xml"/></Relationships>`;
+
+const font = (before: string, after = '') =>
+  `<font>${before}<sz val="11"/>${after}<name val="Calibri"/></font>`;
+const format = (number: number, fontId = 0) =>
+  `<xf numFmtId="${number}" fontId="${fontId}" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1" applyAlignment="1"><alignment vertical="top"/></xf>`;
+
+/** Anything; text (49: it stays text when it is edited); a whole number (1: without an exponent); the header; a link. */
+export const styles =
+  `${head}<styleSheet xmlns="${main}">` +
+  `<fonts count="3">${font('')}${font('<b/>')}${font('<u/>', '<color rgb="FF0563C1"/>')}</fonts>` +
+  '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>' +
+  '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>' +
+  '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>' +
+  `<cellXfs count="5">${format(0)}${format(49)}${format(1)}${format(49, 1)}${format(49, 2)}</cellXfs></styleSheet>`;
+
+export function workbookXml(sheets: readonly number[]): string {
+  const rows = sheets.map(
+    (number) =>
+      `<sheet name="leadpipe${number === 1 ? '' : ` ${number}`}" sheetId="${number}" r:id="sheet${number}"/>`,
+  );
+  return `${head}<workbook xmlns="${main}" xmlns:r="${related}"><sheets>${rows.join('')}</sheets></workbook>`;
+}
+
+/** Of a workbook to its sheets and styles, or of a sheet to its links. */
+export function relations(
+  links: readonly (readonly [at: string, address: string])[],
+  sheets: readonly number[] = [],
+): string {
+  const rows = [
+    ...links.map(
+      ([at, address]) =>
+        `<Relationship Id="${at}" Type="${related}/hyperlink" Target="${escapeXml(address)}" TargetMode="External"/>`,
+    ),
+    ...sheets.map(
+      (number) =>
+        `<Relationship Id="sheet${number}" Type="${related}/worksheet" Target="worksheets/sheet${number}.xml"/>`,
+    ),
+    ...(sheets.length === 0
+      ? []
+      : [`<Relationship Id="styles" Type="${related}/styles" Target="styles.xml"/>`]),
+  ];
+  return `${head}<Relationships xmlns="${packaged}/relationships">${rows.join('')}</Relationships>`;
+}
+
+/** What stands before the rows of a sheet: the header stays when the rest is scrolled. */
+export function sheetHead(widths: readonly number[]): string {
+  const columns = widths.map(
+    (width, index) => `<col min="${index + 1}" max="${index + 1}" width="${width}" customWidth="1"/>`,
+  );
+  return (
+    `${head}<worksheet xmlns="${main}" xmlns:r="${related}"><sheetViews><sheetView workbookViewId="0">` +
+    '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>' +
+    `${columns.length === 0 ? '' : `<cols>${columns.join('')}</cols>`}<sheetData>`
+  );
+}
+
+export function linksXml(links: readonly (readonly [at: string, address: string])[]): string {
+  if (links.length === 0) return '';
+  return `<hyperlinks>${links.map(([at]) => `<hyperlink ref="${at}" r:id="${at}"/>`).join('')}</hyperlinks>`;
+}

@@ -1,0 +1,186 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { strFromU8, unzipSync } from 'fflate';
+import readWorkbook, { type Row } from 'read-excel-file/node';
+import { describe, expect, it } from 'vitest';
+import { entityLayout, pathLayout } from '../../src/output/columns.ts';
+import { writeWorkbook } from '../../src/output/workbook.ts';
+import { createWorkbookRows, readWorkbookRows } from '../../src/output/workbook-rows.ts';
+import { createWriter } from '../../src/output/writer.ts';
+import { gatheringSink } from './gathering-sink.ts';
+
+async function bytesOf(rows: readonly string[], options?: Parameters<typeof writeWorkbook>[2]) {
+  const pieces: Uint8Array[] = [];
+  const source = async function* () {
+    yield* rows;
+  };
+  const unfit = await writeWorkbook(source(), async (bytes) => void pieces.push(bytes), options);
+  return { bytes: Buffer.concat(pieces), unfit };
+}
+
+/** As a reader that others wrote has it. */
+async function read(rows: readonly string[]): Promise<Row[]> {
+  const [sheet] = await readWorkbook((await bytesOf(rows)).bytes);
+  return sheet?.data ?? [];
+}
+
+async function partsOf(rows: readonly string[]): Promise<Record<string, string>> {
+  const parts = unzipSync((await bytesOf(rows)).bytes);
+  return Object.fromEntries(Object.entries(parts).map(([name, bytes]) => [name, strFromU8(bytes)]));
+}
+
+const sheet1 = 'xl/worksheets/sheet1.xml';
+
+describe('a workbook', () => {
+  it.each<[name: string, written: string, read: string | number | boolean | null, type: string]>([
+    ['an ID beyond 2^53', '12345678901234567890', '12345678901234567890', 'inlineStr'],
+    ['the last number that is exact', '9007199254740991', 9007199254740991, 'n'],
+    ['the first that is not', '9007199254740993', '9007199254740993', 'inlineStr'],
+    ['a negative one', '-12', -12, 'n'],
+    ['a fraction', '0.25', 0.25, 'n'],
+    ['more digits than a double has', '0.12345678901234567890', '0.12345678901234567890', 'inlineStr'],
+    ['an exponent', '1e3', 1000, 'n'],
+    ['a huge one', '1e400', '1e400', 'inlineStr'],
+    ['leading zeros', '"007"', '007', 'inlineStr'],
+    ['a phone number', '"+4930123456"', '+4930123456', 'inlineStr'],
+    ['a date', '"2026-01-31"', '2026-01-31', 'inlineStr'],
+    [
+      'a formula',
+      '"=HYPERLINK(\\"https://evil.example\\",\\"x\\")"',
+      '=HYPERLINK("https://evil.example","x")',
+      'inlineStr',
+    ],
+    ['a command', '"@SUM(1+1)*cmd|\' /C calc\'!A0"', "@SUM(1+1)*cmd|' /C calc'!A0", 'inlineStr'],
+    ['markup', '"<b>&amp;]]></t>"', '<b>&amp;]]></t>', 'inlineStr'],
+    ['lines', '"a\\r\\nb\\nc"', 'a\nb\nc', 'inlineStr'],
+    ['controls', '"a\\u0000\\u001b[31mb\\u202ec\\uffff\\ud800"', 'a[31mbc\ufffd', 'inlineStr'],
+    ['emoji', '"👩‍💻 日本"', '👩‍💻 日本', 'inlineStr'],
+    ['truth', 'true', true, 'b'],
+    ['nothing', 'null', null, ''],
+    ['an object', '{"id":12345678901234567890}', '{"id":12345678901234567890}', 'inlineStr'],
+  ])('has %s as it is', async (_, written, expected, type) => {
+    const rows = ['["first","value"]', `["x",${written}]`];
+    expect(await read(rows)).toEqual([
+      ['first', 'value'],
+      ['x', expected],
+    ]);
+    const cell = /<c r="B2"[^>]*>/.exec((await partsOf(rows))[sheet1] ?? '')?.[0] ?? '';
+    expect(/ t="(\w+)"/.exec(cell)?.[1] ?? (cell === '' ? '' : 'n')).toBe(type);
+  });
+
+  it('has a header that stays, columns that can be read, and no formula', async () => {
+    const parts = await partsOf([
+      '["name","日本","long"]',
+      `["=1+1","日本語",${JSON.stringify('x'.repeat(500))}]`,
+    ]);
+    expect(Object.keys(parts)).toEqual([
+      '[Content_Types].xml',
+      '_rels/.rels',
+      'xl/styles.xml',
+      sheet1,
+      'xl/workbook.xml',
+      'xl/_rels/workbook.xml.rels',
+    ]);
+    const xml = parts[sheet1] ?? '';
+    expect(xml).toContain('<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>');
+    expect([...xml.matchAll(/<col [^>]*width="(\d+)"/g)].map(([, width]) => Number(width))).toEqual([
+      8, 8, 60,
+    ]);
+    expect(Object.values(parts).join('')).not.toContain('<f>');
+  });
+
+  it('has links that lead where they say, and no others', async () => {
+    const links = [
+      'https://a.example/?a=1&b="',
+      'http://ä.example',
+      'javascript:alert(1)',
+      'see https://a.example',
+    ];
+    const parts = await partsOf(['["link"]', ...links.map((link) => `[${JSON.stringify(link)}]`)]);
+    expect(parts[sheet1]).toContain('<hyperlinks><hyperlink ref="A3" r:id="A3"/></hyperlinks>');
+    expect(parts['xl/worksheets/_rels/sheet1.xml.rels']).toContain(
+      'Target="http://xn--4ca.example/" TargetMode="External"',
+    );
+  });
+
+  it('cuts a text that no cell takes, between two characters, and says so', async () => {
+    const rows = ['["a","b"]', JSON.stringify(['x'.repeat(32_767), `x${'👩'.repeat(20_000)}`])];
+    const [, [whole, cut] = []] = await read(rows);
+    expect(whole).toHaveLength(32_767);
+    expect(String(cut)).toMatch(/^x(?:👩)+…$/u);
+    expect(String(cut).length).toBeLessThanOrEqual(32_767);
+    expect((await bytesOf(rows)).unfit).toEqual({ cells: 1, columns: 0 });
+  });
+
+  it('goes on with another sheet, and has no more links and columns than a sheet takes', async () => {
+    const many = Array.from({ length: 9 }, (_, at) => `[${at},"https://a.example/${at}","left out"]`);
+    const { bytes, unfit } = await bytesOf(['["number","link","more"]', ...many], {
+      most: { rows: 5, columns: 2, links: 3 },
+    });
+    const sheets = await readWorkbook(bytes);
+    expect(
+      sheets.map(({ sheet, data }) => [sheet, data[0], data.slice(1).map(([number]) => number)]),
+    ).toEqual([
+      ['leadpipe', ['number', 'link'], [0, 1, 2, 3]],
+      ['leadpipe 2', ['number', 'link'], [4, 5, 6, 7]],
+      ['leadpipe 3', ['number', 'link'], [8]],
+    ]);
+    const relations = strFromU8(unzipSync(bytes)['xl/worksheets/_rels/sheet1.xml.rels'] ?? new Uint8Array());
+    expect(relations.match(/https:\/\/a.example\/\d/g)).toEqual(
+      [0, 1, 2].map((at) => `https://a.example/${at}`),
+    );
+    expect(unfit).toEqual({ cells: 0, columns: 1 });
+  });
+
+  it('of no rows has the header, and of nothing is empty', async () => {
+    expect(await read(['["a","b"]'])).toEqual([['a', 'b']]);
+    expect(await read([])).toEqual([]);
+  });
+
+  it('stops between two rows when it is told to', async () => {
+    const rows = Array.from({ length: 50_000 }, (_, at) => `["${'x'.repeat(50)}",${at}]`);
+    await expect(bytesOf(rows, { signal: AbortSignal.abort('interrupted') })).rejects.toMatchObject({
+      outcome: 'interrupted',
+    });
+  });
+
+  it('holds any text, read again by another reader', async () => {
+    const safe = fc
+      .string({ unit: 'grapheme', minLength: 1 })
+      .filter((text) => !/[\p{C}_\r]/u.test(text) && text.trim() === text);
+    await fc.assert(
+      fc.asyncProperty(fc.array(safe, { minLength: 1, maxLength: 5 }), async (cells) => {
+        expect((await read(['["h"]', JSON.stringify(cells)]))[1]).toEqual(cells);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('the .part of a workbook', () => {
+  it('has a row on each line, however it is cut, and goes on where it was', async () => {
+    const options = { layout: pathLayout(['id', 'text']), shape: 'list' } as const;
+    const sink = gatheringSink();
+    const writer = await createWriter('xlsx', sink, options);
+    await writer.write(['{"id":12345678901234567890,"text":"a\\nb\u2028"}']);
+    const begun = sink.text;
+    expect(begun).toBe('["id","text"]\n[12345678901234567890,"a\\nb\\u2028"]\n');
+    const rest = [...createWorkbookRows({ ...options, continued: true }).lines(['{"id":2}'])].join('');
+    expect(rest).toBe('[2,null]\n');
+    const folder = mkdtempSync(join(tmpdir(), 'leadpipe-part-'));
+    const path = join(folder, 'x.part');
+    writeFileSync(path, begun + rest);
+    const rows: string[] = [];
+    for await (const row of readWorkbookRows(path)) rows.push(row);
+    rmSync(folder, { recursive: true });
+    expect(rows).toEqual(`${begun}${rest}`.trimEnd().split('\n'));
+  });
+
+  it('of no rows is the header', async () => {
+    const sink = gatheringSink();
+    await (await createWriter('xlsx', sink, { layout: entityLayout(), shape: 'list' })).end();
+    expect(sink.text).toMatch(/^\["name","description",.*\]\n$/);
+  });
+});
