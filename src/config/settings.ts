@@ -145,6 +145,11 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
+/** Pure: the only words that a setting takes; none where it takes others. */
+export function wordsOf(setting: string): readonly string[] {
+  return settingTable[setting as SettingName]?.words ?? [];
+}
+
 export const defaultProfile = 'default';
 
 export const settingsFile = 'config.json';

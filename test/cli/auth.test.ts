@@ -124,6 +124,19 @@ describe('auth login', () => {
     expect(filesOf(env)).toMatchObject({ 'credentials.json': { keys: { default: { store: 'file' } } } });
   });
 
+  it('asks three times for an address that can be used', async () => {
+    const terminal = inTerminal(['auth', 'login'], { env: bareEnvironment(), columns: 120 });
+    for (const [at, typed] of ['nonsense', 'http://a.example', 'still wrong'].entries()) {
+      await terminal.waitFor(new RegExp(`(?:Address of the service: [^]*){${at + 1}}$`));
+      terminal.type(`${typed}\r`);
+    }
+    const { transcript, code } = await terminal.ended;
+    expect(code).toBe(78);
+    expect(transcript).toContain('it is not a URL. Give it as https://host.');
+    expect(transcript).toContain('http is not https');
+    expect(transcript.match(/warning:/g)).toHaveLength(2);
+  });
+
   it.each([
     ['no', 'n\r', 78],
     ['Ctrl-C', '\x03', 130],

@@ -59,6 +59,16 @@ describe('what can follow', () => {
     [['balance', '--output=le'], ['files']],
     [['balance', '--timeout', ''], ['words']],
     [['enrich', '--schema', ''], ['files']],
+    [['enrich', '--schema', '@'], ['files']],
+    [
+      ['config', 'set', 'format', ''],
+      ['words', 'table', 'jsonl', 'json', 'csv', 'md'],
+    ],
+    [
+      ['config', 'set', 'credential_store', ''],
+      ['words', 'keychain', 'file'],
+    ],
+    [['config', 'set', 'timeout.idle', ''], ['words']],
     [['extract', 'web2list', 'x', '--instruction', '@'], ['files']],
     [
       ['help', 'history', ''],

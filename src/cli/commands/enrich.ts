@@ -56,7 +56,7 @@ export function createEnrichCommand(context: Context): Command {
   const options = [
     new Option(
       '--schema <file>',
-      'a file with the fields to fill, as a JSON Schema (draft 2020-12 or draft-07)',
+      'a file with the fields to fill, as a JSON Schema (draft 2020-12 or draft-07); @file too',
     ).conflicts('field'),
     new Option(
       '--field <name:type=meaning>',
@@ -96,8 +96,11 @@ async function runEnrich(
 }
 
 async function readSchema({ schema, field }: EnrichOptions): Promise<unknown> {
-  if (schema !== undefined)
-    return parseSchema(await readNamedFile(schema, '--schema'), `--schema: ${schema}`);
+  if (schema !== undefined) {
+    // With the @ that every other file has, too.
+    const file = schema.replace(/^@/, '');
+    return parseSchema(await readNamedFile(file, '--schema'), `--schema: ${file}`);
+  }
   if (field !== undefined) return toFieldSchema(field, '--field');
   throw new UsageError(
     'no fields are asked for: enrich takes --schema or --field',
@@ -129,7 +132,7 @@ async function buyEnrichments(
     terms: {
       schema: JSON.stringify(schema),
       field: options.field,
-      schemaFile: options.schema === undefined ? undefined : resolve(options.schema),
+      schemaFile: options.schema === undefined ? undefined : resolve(options.schema.replace(/^@/, '')),
     },
   });
 }

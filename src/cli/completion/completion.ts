@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import { topicRows } from '../topics/topics.ts';
+import { valuesAfter } from './values-after.ts';
 
 export interface Candidate {
   readonly value: string;
@@ -21,7 +22,7 @@ interface Place {
   readonly command: Command;
   /** The option whose value comes next. */
   readonly awaiting: Option | undefined;
-  readonly operands: number;
+  readonly operands: readonly string[];
   readonly isAfterDashes: boolean;
   readonly isHelp: boolean;
 }
@@ -37,31 +38,34 @@ export function toCompletion(program: Command, words: readonly string[]): Comple
     if (option !== undefined) return valuesOf(option, prefix, last.slice(prefix.length));
     return { prefix: '', candidates: command.createHelp().visibleOptions(command).map(toOptionCandidate) };
   }
-  if (command.commands.length > 0 && operands === 0) {
+  if (command.commands.length > 0 && operands.length === 0) {
     const rows = command.commands.map((one) => ({ value: one.name(), meaning: one.summary() }));
     const topics = topicRows.map(({ name, summary }) => ({ value: name, meaning: summary }));
     const candidates = isHelp && command.parent === null ? [...rows, ...topics] : rows;
     return { prefix: '', candidates };
   }
-  const argument = command.registeredArguments[operands];
-  return isHelp || argument === undefined ? { prefix: '', candidates: [] } : valuesOf(argument, '', last);
+  const argument = command.registeredArguments[operands.length];
+  if (isHelp || argument === undefined) return { prefix: '', candidates: [] };
+  const values = valuesAfter(argument)?.(operands) ?? [];
+  if (values.length > 0) return { prefix: '', candidates: values.map((value) => ({ value, meaning: '' })) };
+  return valuesOf(argument, '', last);
 }
 
 function toPlace(program: Command, words: readonly string[]): Place {
   let command = program;
   let awaiting: Option | undefined;
-  let operands = 0;
+  const operands: string[] = [];
   let isAfterDashes = false;
   let isHelp = false;
   for (const word of words) {
     const sub = command.commands.find((one) => one.name() === word);
     if (awaiting !== undefined) awaiting = undefined;
-    else if (isAfterDashes) operands++;
+    else if (isAfterDashes) operands.push(word);
     else if (word === '--') isAfterDashes = true;
     else if (word.length > 1 && word.startsWith('-')) awaiting = optionOf(command, word);
     else if (sub !== undefined) command = sub;
     else if (word === 'help' && command.commands.length > 0) isHelp = true;
-    else operands++;
+    else operands.push(word);
   }
   return { command, awaiting, operands, isAfterDashes, isHelp };
 }

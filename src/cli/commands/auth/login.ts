@@ -13,17 +13,21 @@ import {
 } from '../../../config/stored-keys.ts';
 import { findAddress } from '../../../connection/address-and-key.ts';
 import type { Context } from '../../../context.ts';
-import { ConfigurationError, UsageError } from '../../../errors.ts';
+import { ConfigurationError, LeadpipeError, UsageError } from '../../../errors.ts';
 import { toAddressText, toBaseUrl } from '../../../requests/address.ts';
 import { checkKey } from '../../../requests/api-key.ts';
 import { addressOf, withConnection } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
+import { toHint } from '../../messages/hints.ts';
 import { toMaskedKey } from '../../messages/masked-key.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { readInput } from '../../options/inputs.ts';
 import { addServiceOptions, type ConnectionOptions } from '../../options/options.ts';
 import { ask } from './prompt.ts';
+
+/** How often an address is asked for that can't be used. */
+const mostTries = 3;
 
 type LoginOptions = Omit<ConnectionOptions, 'local'>;
 
@@ -96,8 +100,17 @@ async function toAddress(context: Context, options: LoginOptions, profile: Profi
   }
   if (options.baseUrl !== undefined && known !== undefined) return known;
   const proposal = known === undefined ? '' : ` [${toAddressText(known)}]`;
-  const given = await ask(context, `Address of the service${proposal}:`, 'shown');
-  return given.trim() === '' && known !== undefined ? known : toBaseUrl(given, 'the prompt');
+  const question = `Address of the service${proposal}:`;
+  for (let time = 1; ; time++) {
+    const given = await ask(context, question, 'shown');
+    if (given.trim() === '' && known !== undefined) return known;
+    try {
+      return toBaseUrl(given, 'the prompt');
+    } catch (error) {
+      if (!(error instanceof LeadpipeError) || time === mostTries) throw error;
+      createNotes(context, {}).warn([error.message, toHint(error)].join('. '));
+    }
+  }
 }
 
 /** The keychain, unless a file was chosen: by a setting, by this profile's earlier key, or here, when asked. */

@@ -1,9 +1,10 @@
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { changeSetting } from '../../../config/change-settings.ts';
-import { checkSettingName, profileInUse, toSettingValue } from '../../../config/settings.ts';
+import { checkSettingName, profileInUse, toSettingValue, wordsOf } from '../../../config/settings.ts';
 import { readKeyRecord } from '../../../config/stored-keys.ts';
 import type { Context } from '../../../context.ts';
 import { toBaseUrl } from '../../../requests/address.ts';
+import { withValuesAfter } from '../../completion/values-after.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
@@ -22,7 +23,12 @@ export function createConfigSetCommand(context: Context): Command {
     .summary('change one setting')
     .description('Changes a setting of a profile. A profile that does not exist yet is made.')
     .addArgument(settingArgument())
-    .argument('<value>', 'the new value; `leadpipe config --help` says what each setting takes');
+    .addArgument(
+      withValuesAfter(
+        new Argument('<value>', 'the new value; `leadpipe config --help` says what each setting takes'),
+        ([setting = '']) => wordsOf(setting),
+      ),
+    );
   return addHelp(addReportOptions(addProfileOption(command)), help).action(
     (setting: string, value: string, options: ProfileOptions) =>
       runConfigSet(context, setting, value, options),

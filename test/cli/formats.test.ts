@@ -1,0 +1,132 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import readWorkbook from 'read-excel-file/node';
+import { describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
+
+const env = bareEnvironment();
+const folder = temporaryFolder();
+const file = (name: string): string => join(folder, name);
+let purchases = 0;
+/** In one process all runs would have the same generated key. */
+const leadpipe = (args: string[]) =>
+  runInProcess(
+    args.includes('--local') && !args.includes('--input')
+      ? [...args, '--idempotency-key', `purchase-${++purchases}`]
+      : args,
+    {
+      env,
+    },
+  );
+const search = ['search', 'company', 'fintech in Berlin', '--limit', '3', '--local'];
+
+async function rowsOf(name: string) {
+  const [sheet] = await readWorkbook(readFileSync(file(name)));
+  return sheet?.data ?? [];
+}
+
+describe('a workbook', () => {
+  it('holds the leads of a search, and history shows the same one again', async () => {
+    expect(await leadpipe([...search, '-o', file('leads.xlsx')])).toMatchObject({ code: 0, stdout: '' });
+    const [header, ...rows] = await rowsOf('leads.xlsx');
+    expect(header?.slice(0, 3)).toEqual(['name', 'description', 'score']);
+    expect(rows).toHaveLength(3);
+    const [{ operation_id: operation }] = JSON.parse(
+      (await leadpipe(['history', 'list', '-f', 'json'])).stdout,
+    );
+    await leadpipe(['history', 'show', operation, '-o', file('again.xlsx')]);
+    expect(readFileSync(file('again.xlsx')).equals(readFileSync(file('leads.xlsx')))).toBe(true);
+    expect(readdirSync(folder).sort()).toEqual(['again.xlsx', 'leads.xlsx']);
+  });
+
+  it('holds a list, one answer, and a task', async () => {
+    writeFileSync(file('people.txt'), 'CTO of Nordlicht Pay\nCTO of Nobody\n');
+    const list = ['contact', 'email', '--input', file('people.txt'), '--local', '-q'];
+    expect(await leadpipe([...list, '-o', file('list.xlsx')])).toMatchObject({ code: 0, stderr: '' });
+    expect(await rowsOf('list.xlsx')).toMatchObject([
+      ['objective', 'email', 'email_reference', 'email_error'],
+      ['CTO of Nordlicht Pay', expect.stringContaining('@'), expect.stringContaining('https:'), null],
+      ['CTO of Nobody', null, null, null],
+    ]);
+    const one = ['contact', 'email', 'CTO of Nordlicht Pay', '--local', '-o', file('one.xlsx')];
+    expect(await leadpipe(one)).toMatchObject({ code: 0 });
+    expect((await rowsOf('one.xlsx'))[0]?.slice(0, 2)).toEqual(['contact_type', 'objective']);
+    const task = ['task', 'run', 'company', 'fintech', '--limit', '2', '--poll-interval', '0.05', '--local'];
+    expect(await leadpipe([...task, '-o', file('task.xlsx')])).toMatchObject({ code: 0 });
+    expect(await rowsOf('task.xlsx')).toHaveLength(3);
+  });
+
+  it('is not added to, and a text that is too long for it is cut with a warning', async () => {
+    const refused = await leadpipe([...search, '-o', file('leads.xlsx'), '--append']);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--append goes with jsonl and csv'),
+    });
+    const catalogue = file('long.jsonl');
+    writeFileSync(
+      catalogue,
+      `${JSON.stringify({ name: 'Acme', description: `fintech ${'x'.repeat(40_000)}` })}\n`,
+    );
+    const { startLocalService } = await import('../../src/local-service/server.ts');
+    const { localKeys } = await import('../../src/local-service/keys.ts');
+    const clock = { now: () => new Date(), monotonic: () => performance.now(), after: () => () => {} };
+    const service = await startLocalService({
+      stateDir: temporaryFolder(),
+      port: 0,
+      pid: process.pid,
+      clock,
+      catalogFile: catalogue,
+    });
+    const at = { ...env, LEADPIPE_BASE_URL: service.url, LEADPIPE_API_KEY: localKeys[0].key };
+    const { code, stderr } = await runInProcess(['search', 'company', 'fintech', '-o', file('long.xlsx')], {
+      env: at,
+    });
+    await service.close();
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining('32767 characters are cut'),
+    });
+    expect(String((await rowsOf('long.xlsx'))[1]?.[1])).toHaveLength(32_767);
+  });
+
+  it('that can not be made leaves its rows, and says where they are', async () => {
+    const target = file('blocked.xlsx');
+    // A folder in the place of what is made.
+    const { mkdirSync } = await import('node:fs');
+    mkdirSync(join(`${target}.part.made`, 'x'), { recursive: true });
+    const { code, stderr } = await leadpipe([...search, '-o', target]);
+    expect({ code, stderr }).toEqual({
+      code: 74,
+      stderr: expect.stringContaining(`the rows are in ${target}.part`),
+    });
+    expect(existsSync(target)).toBe(false);
+    expect(readFileSync(`${target}.part`, 'utf8').split('\n')).toHaveLength(5);
+  });
+});
+
+describe('--columns', () => {
+  it.each([
+    [['name,nope'], ['no record has "nope"\n']],
+    [['name,websit'], ['no record has "websit"; did you mean links.website?']],
+    [['nam,score.scor'], ['"nam"; did you mean name?', '"score.scor"; did you mean score.score?']],
+    [['name,website'], ['no record has "website"; did you mean links.website?']],
+    [['name,links.website'], []],
+  ])('%j that no record has is named at the end', async ([paths = ''], says) => {
+    for (const format of ['csv', 'jsonl', 'table']) {
+      const { code, stderr } = await leadpipe([...search, '--columns', paths, '-f', format]);
+      expect(code).toBe(0);
+      expect(stderr.match(/--columns: /g) ?? []).toHaveLength(says.length);
+      for (const words of says) expect(stderr).toContain(words);
+    }
+    expect((await leadpipe([...search, '--columns', paths, '--json-errors'])).stderr).toBe('');
+  });
+});
+
+it('a schema is taken with and without its @', async () => {
+  writeFileSync(file('schema.json'), '{"type":"object","properties":{"city":{"type":"string"}}}');
+  for (const schema of [file('schema.json'), `@${file('schema.json')}`]) {
+    const { code, stdout } = await leadpipe(['enrich', 'x', '--schema', schema, '--local', '--dry-run']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"properties":{"city"') });
+  }
+});
