@@ -132,8 +132,8 @@ describe('auth login', () => {
     }
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(78);
-    expect(transcript).toContain('it is not a URL. Give it as https://host.');
-    expect(transcript).toContain('http is not https');
+    expect(transcript).toContain('it is not a URL. Write it as https://host.');
+    expect(transcript).toContain('it uses http, not https');
     expect(transcript.match(/warning:/g)).toHaveLength(2);
   });
 

@@ -212,7 +212,7 @@ describe('search --continue', () => {
     const operation = operationIn(whole.stderr);
     const cases: readonly [args: readonly string[], code: number, says: string][] = [
       [['search', '--continue', operation], 2, 'is complete'],
-      [['search', '--continue', 'op_nothing'], 2, 'no operation op_nothing'],
+      [['search', '--continue', 'op_nothing'], 6, 'no operation op_nothing'],
       [
         ['search', 'company', 'x', '--continue', operation],
         2,

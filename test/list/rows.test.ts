@@ -271,7 +271,7 @@ it.each([
   [['--input', 'array.json'], 'is a JSON array'],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'x', 'Ada'], 'not given beside it'],
-  [[], 'missing required argument'],
+  [[], 'the objective is missing'],
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],
   [['--input', 'x', '--no-history'], '--no-history'],
   [['--input', 'nowhere'], 'there is no such file'],
