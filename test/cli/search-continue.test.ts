@@ -219,8 +219,8 @@ describe('search --continue', () => {
         '--continue takes what to find from the earlier search',
       ],
       [['search', '--continue', operation, '--limit', '5'], 2, '--continue takes what to find'],
-      [['search'], 2, "missing required argument 'entity-type'"],
-      [['search', 'company'], 2, "missing required argument 'objective'"],
+      [['search'], 2, 'the entity type is missing'],
+      [['search', 'company'], 2, 'the objective is missing'],
     ];
     for (const [args, code, says] of cases) {
       const result = await runInProcess(args, { env });
