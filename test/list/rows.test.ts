@@ -265,9 +265,9 @@ it('the rows of a named run are not bought again, also when it has ended', async
 it.each([
   [['--run', 'x', 'Ada'], '--run goes with --input'],
   [['--shard', '0/2', 'Ada'], '--shard goes with --input'],
-  [['--input', 'list.txt', '-o', 'list.txt'], 'the same file'],
+  [['--input', 'list.csv', '-o', './list.csv'], 'the same file'],
   [['--input', 'list.txt', '-o', 'a.jsonl', '--errors', 'a.jsonl'], 'the same file'],
-  [['--input', 'list.txt', '--errors', './list.txt'], 'the same file'],
+  [['--input', 'list.csv', '--errors', './list.csv'], 'the same file'],
   [['--input', 'array.json'], 'is a JSON array'],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'x', 'Ada'], 'not given beside it'],
