@@ -4,8 +4,11 @@ import { writeFailure } from './write-failure.ts';
 
 /** Where the bytes of an output go. */
 export interface Sink {
-  /** Writes all of the text, as UTF-8, in one go. Resolves when it has been taken, so that no one runs ahead of the reader. */
-  write(text: string): Promise<void>;
+  /**
+   * Writes all of the text, as UTF-8, or of the bytes, in one go. Resolves when it has been taken, so that no one runs ahead
+   * of the reader.
+   */
+  write(text: string | Buffer): Promise<void>;
 }
 
 /**
@@ -25,7 +28,7 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, name = '
     async write(text) {
       if (failure !== undefined) throw failure;
       if (stream.destroyed || stream.writableEnded) throw readerClosed();
-      if (text === '') return;
+      if (text.length === 0) return;
       if (signal.aborted) {
         stream.write(text);
         return;

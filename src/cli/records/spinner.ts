@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import type { JsonText } from '../../json/text.ts';
+import type { Records } from '../../json/lines.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { createNotes } from '../messages/notes.ts';
 import { openStatusLine, waitedFor } from '../messages/status-line.ts';
@@ -19,7 +19,7 @@ export async function withSpinner<T>(
   label: string,
   counted: Counted,
   work: (
-    deliver: (records: readonly JsonText[]) => Promise<void>,
+    deliver: (records: Records) => Promise<void>,
     relabel: (label: string) => void,
   ) => Promise<T>,
 ): Promise<T> {
@@ -28,7 +28,7 @@ export async function withSpinner<T>(
   let shown = label;
   const line = openStatusLine(context, options);
   const stop = line.show(() => toCounted(counted, records, shown, seconds()));
-  const deliver = async (some: readonly JsonText[]): Promise<void> => {
+  const deliver = async (some: Records): Promise<void> => {
     await output.write(some);
     records += some.length;
     line.update();

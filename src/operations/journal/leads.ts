@@ -2,6 +2,7 @@ import { createReadStream, writeSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
+import type { Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
 import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
 
@@ -16,7 +17,7 @@ export interface StoredLeads {
    * Returns when the leads are with the system: they survive this process. Those that are not new are kept as what was
    * dropped: they are paid for as well. Throws LocalIoError.
    */
-  append(leads: readonly JsonText[], isNew?: readonly boolean[]): void;
+  append(leads: Records, isNew?: readonly boolean[]): void;
   /** Resolves when they survive a power cut. Throws LocalIoError. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -32,7 +33,7 @@ export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   await handle.chmod(0o600).catch(fail);
   return {
     append(leads, isNew) {
-      const lines = leads.map((lead, index) => toStoredLine(lead, isNew?.[index] ?? true));
+      const lines = Array.from(leads, (lead, index) => toStoredLine(lead, isNew?.[index] ?? true));
       // A way through the thread pool takes several times as long as the write itself.
       try {
         writeAll(handle.fd, Buffer.from(lines.join('')));
