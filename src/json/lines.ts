@@ -37,7 +37,9 @@ export class JsonLines implements Iterable<JsonText> {
 export function toLines(pieces: readonly JsonRanges[]): JsonLines {
   let size = 0;
   for (const { starts, ends } of pieces) {
-    for (const [index, end] of ends.entries()) size += end - (starts[index] as number) + 1;
+    for (let index = 0; index < ends.length; index++) {
+      size += (ends[index] as number) - (starts[index] as number) + 1;
+    }
   }
   const block = Buffer.allocUnsafe(size);
   const lineEnds: number[] = [];

@@ -131,6 +131,7 @@ export async function withSieve<T>(
   const { origin } = connection;
   const folder = folderOfList(context.directories.state, name, origin);
   const file = operationId === undefined ? undefined : await openRunFile(shop, folder, operationId);
+  if (file === undefined && known === nothingKnown) return await work(noSieve);
   const run = {
     list: name,
     operation_id: operationId ?? '',
