@@ -23,10 +23,11 @@ const escapes = (text: string): string => text.replace(/./gs, (one) => `\\u00${h
 const hexOf = (text: string): string => Buffer.from(text).toString('hex');
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-const forms: readonly [name: string, (key: string) => string][] = [
+type Form = [name: string, (key: string) => string];
+const forms: readonly Form[] = [
   ['as it is', (plain) => plain],
   ...[0, 1, 2].map(
-    (n) => [`in base64, behind ${n}`, (plain: string) => base64(`${'~'.repeat(n)}${plain}`)] as const,
+    (n): Form => [`in base64, behind ${n}`, (plain: string) => base64(`${'~'.repeat(n)}${plain}`)],
   ),
   ['in base64 for addresses', (plain) => Buffer.from(plain).toString('base64url')],
   ['in hexadecimal', hexOf],
