@@ -30,7 +30,8 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, name = '
       if (stream.destroyed || stream.writableEnded) throw readerClosed();
       if (text.length === 0) return;
       if (signal.aborted) {
-        stream.write(text);
+        // Nobody waits for it, and bytes may be used again.
+        stream.write(typeof text === 'string' ? text : Buffer.from(text));
         return;
       }
       await new Promise<void>((resolve, reject) => {

@@ -14,7 +14,10 @@ export class FrameTooLargeError extends Error {
 }
 
 export interface FrameReader {
-  /** The frames that this piece of the body completes. What follows a frame over the cap is not read. */
+  /**
+   * The frames that this piece of the body completes, whose bytes stay what they are until the next piece is fed. What
+   * follows a frame over the cap is not read.
+   */
   feed(piece: Uint8Array): Frame[];
   /** Whether a frame has grown over the cap. */
   isOverCap(): boolean;
@@ -132,6 +135,8 @@ function fieldOf(line: Buffer, name: 'data' | 'event'): Buffer | undefined {
 /** Bytes that come bit by bit, in one block: thousands of small pieces would take many times their bytes. */
 function createHeldBytes() {
   let block = Buffer.alloc(0);
+  /** What was lent last. */
+  let lent = Buffer.alloc(0);
   let length = 0;
 
   function add(bytes: Buffer): void {
@@ -144,23 +149,24 @@ function createHeldBytes() {
     length += bytes.length;
   }
 
-  /** All of them, which are the caller's from now on. */
-  function take(): Buffer {
-    const all = block.subarray(0, length);
-    block = Buffer.alloc(0);
-    length = 0;
-    return all;
-  }
-
   return {
     add,
-    take,
     length: () => length,
-    /** All of them and these. */
+    /** All of them, which are the caller's from now on. */
+    take(): Buffer {
+      const all = block.subarray(0, length);
+      block = Buffer.alloc(0);
+      length = 0;
+      return all;
+    },
+    /** All of them and these. What was held is lent until the next time: a stream is read in the memory of two pieces. */
     takeWith(bytes: Buffer): Buffer {
       if (length === 0) return bytes;
       add(bytes);
-      return take();
+      const all = block.subarray(0, length);
+      [block, lent] = [lent, block];
+      length = 0;
+      return all;
     },
   };
 }

@@ -2,6 +2,7 @@ import { createReadStream, writeSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
+import { type Block, createBlock } from '../../json/block.ts';
 import { JsonLines, type Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
 import { fromCheckedLine, isTorn, lineEnd, quickFront } from './checked-lines.ts';
@@ -26,6 +27,7 @@ export interface StoredLeads {
 /** Throws LocalIoError. */
 export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   const path = join(folder, leadsFile);
+  const blockOf = createBlock();
   const fail = (error: unknown): never => {
     throw new LocalIoError(`cannot store leads in ${path}: ${(error as Error).message}`, { cause: error });
   };
@@ -36,7 +38,7 @@ export async function createStoredLeads(folder: string): Promise<StoredLeads> {
       const state = (index: number): State => ((isNew?.[index] ?? true) ? 'delivered' : 'dropped');
       const bytes =
         leads instanceof JsonLines
-          ? toStoredBytes(leads, state)
+          ? toStoredBytes(leads, state, blockOf)
           : Buffer.from(leads.map((lead, index) => toStoredLine(lead, state(index))).join(''));
       // A way through the thread pool takes several times as long as the write itself.
       try {
@@ -124,9 +126,9 @@ function toStoredLine(lead: JsonText, state: State): string {
 }
 
 /** The same of what is in lines already, without a look at it as text. */
-function toStoredBytes(lines: JsonLines, state: (index: number) => State): Buffer {
+function toStoredBytes(lines: JsonLines, state: (index: number) => State, blockOf: Block): Buffer {
   const { bytes, ends } = lines;
-  const block = Buffer.allocUnsafe(bytes.length + ends.length * mostAround);
+  const block = blockOf(bytes.length + ends.length * mostAround);
   let at = 0;
   for (let index = 0; index < ends.length; index++) {
     const lead = bytes.subarray(lines.startOf(index), ends[index]);
