@@ -6,6 +6,8 @@ import type { FileSink, Make, Resumed } from './open-file.ts';
 import { createStreamSink, type Sink } from './sink.ts';
 import { arrayEnd, createWriter, type Format, type RecordWriter } from './writer.ts';
 
+const lineEnd = 0x0a;
+
 /** Where records go, and how they look there. */
 export interface RecordOptions {
   readonly format: Format;
@@ -45,7 +47,7 @@ export async function openRecords(
   let isInLine = false;
   const sink: Sink = {
     async write(text) {
-      if (text !== '') isInLine = !text.endsWith('\n');
+      if (text.length > 0) isInLine = text.at(-1) !== (typeof text === 'string' ? '\n' : lineEnd);
       await stream.write(text);
     },
   };

@@ -18,10 +18,7 @@ export async function withSpinner<T>(
   output: Pick<Delivery, 'write'>,
   label: string,
   counted: Counted,
-  work: (
-    deliver: (records: Records) => Promise<void>,
-    relabel: (label: string) => void,
-  ) => Promise<T>,
+  work: (deliver: (records: Records) => Promise<void>, relabel: (label: string) => void) => Promise<T>,
 ): Promise<T> {
   const seconds = secondsSince(context);
   let records = 0;
