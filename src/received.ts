@@ -12,6 +12,7 @@ import {
   streamSentinel,
   taskStates,
 } from './contract/types.ts';
+import { type JsonRanges, scanObject } from './json/scan.ts';
 import { arrayItems, type JsonKind, type JsonText, kindOf, objectMembers, stringOf } from './json/text.ts';
 import { isJson } from './json/valid.ts';
 import type { Frame } from './transport/sse.ts';
@@ -24,8 +25,8 @@ export type SearchEvent =
   | {
       readonly kind: 'batch';
       readonly batch: Usable<Omit<EntitySearchBatch, 'object' | 'entities'>>;
-      /** Undefined where no list of them came. */
-      readonly entities: readonly JsonText[] | undefined;
+      /** Undefined where no list of them came. Bytes where they are proven to be lines that can be shown as they are. */
+      readonly entities: readonly JsonText[] | JsonRanges | undefined;
     }
   | {
       readonly kind: 'done';
@@ -93,6 +94,14 @@ export type Members = ReadonlyMap<string, JsonText>;
 
 /** What a frame says: nothing, where it is an event of a later version of the interface. */
 export function toSearchEvents({ event, data }: Frame): SearchEvent[] {
+  const scanned = event === 'error' ? undefined : scanObject(data, 'entities');
+  // Errors are read as text: leads that come in their frames are no lines of bytes.
+  return scanned === undefined || scanned.members.has('error')
+    ? toEventsOfText(event, data.toString())
+    : toSearchEvent(scanned.members, scanned.items);
+}
+
+function toEventsOfText(event: string | undefined, data: string): SearchEvent[] {
   const isError = event === 'error';
   if (data === streamSentinel && !isError) return [{ kind: 'sentinel' }];
   if (!isJson(data)) {
@@ -100,22 +109,25 @@ export function toSearchEvents({ event, data }: Frame): SearchEvent[] {
   }
   const members = objectMembers(data);
   const error = members.get('error') ?? (isError ? data : 'null');
+  const entities = members.get('entities');
   // Leads that come in an error frame are paid for as any others.
-  const said = toSearchEvent(members);
+  const said = toSearchEvent(members, isOf('array', entities) ? arrayItems(entities) : undefined);
   return kindOf(error) === 'null' && !isError
     ? said
     : [...said, { kind: 'error', message: toErrorMessage(error) }];
 }
 
-function toSearchEvent(members: Members): SearchEvent[] {
+function toSearchEvent(
+  members: Members,
+  entities: readonly JsonText[] | JsonRanges | undefined,
+): SearchEvent[] {
   const leads_search_id = idOf(members.get('leads_search_id'));
   const cum_count = countOf(members.get('cum_count'));
   switch (stringOf(members.get('object'))) {
     case 'entity_search_batch': {
-      const entities = members.get('entities');
       const batch_index = countOf(members.get('batch_index'));
       const batch = { leads_search_id, batch_index, count: countOf(members.get('count')), cum_count };
-      return [{ kind: 'batch', batch, entities: isOf('array', entities) ? arrayItems(entities) : undefined }];
+      return [{ kind: 'batch', batch, entities }];
     }
     case 'entity_search_done': {
       const done = { leads_search_id, cum_count, stop_reason: toStopReason(members) };

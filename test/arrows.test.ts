@@ -188,7 +188,18 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What computes and tells nothing of the machine. */
-const harmless = ['crypto', 'events', 'path', 'stream', 'timers/promises', 'url', 'util', 'vm'];
+const harmless = [
+  'buffer',
+  'crypto',
+  'events',
+  'path',
+  'stream',
+  'timers/promises',
+  'url',
+  'util',
+  'vm',
+  'zlib',
+];
 
 /** Loaded when used: these must not be reached by static imports from the command line's start. */
 const lazyPackages = [

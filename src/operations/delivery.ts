@@ -1,5 +1,5 @@
 import type { TaskState } from '../contract/types.ts';
-import type { JsonText } from '../json/text.ts';
+import type { Records } from '../json/lines.ts';
 import type { WaitListener } from '../transport/retry.ts';
 
 /** The port that records leave by. */
@@ -9,7 +9,7 @@ export interface Delivery {
   /** Bytes of whole writes in the file so far; undefined where it has no length. */
   readonly length: number | undefined;
   /** Resolves when it can take more. */
-  write(records: readonly JsonText[]): Promise<void>;
+  write(records: Records): Promise<void>;
   /** To be called when all rows of an earlier run have been written again: what else stands behind them is not ours. */
   settle(): Promise<void>;
   /** Resolves when everything written is on the disk; returns the bytes of whole writes in the file, undefined where it has no length. */

@@ -6,14 +6,14 @@ import type { WriterForm, WriterOptions } from './writer.ts';
 export function createJsonlForm({ layout }: WriterOptions): WriterForm {
   const lineOf = recordLine(layout);
 
-  function* lines(records: readonly JsonText[]): Generator<string, void> {
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
     for (const record of records) {
       yield* lineOf(record);
       yield '\n';
     }
   }
 
-  return { lines };
+  return { lines, takesLines: !layout.chosen };
 }
 
 /** How a record is written in JSONL and JSON, in pieces. */

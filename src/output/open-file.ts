@@ -89,10 +89,10 @@ export class OpenFile implements FileSink {
     return this.#options.length === undefined ? undefined : this.#length;
   }
 
-  async write(text: string): Promise<void> {
+  async write(text: string | Buffer): Promise<void> {
     if (this.#torn !== undefined) throw this.#torn;
-    if (text === '') return;
-    const bytes = Buffer.from(this.#before + text);
+    if (text.length === 0) return;
+    const bytes = toBytes(this.#before, text);
     const positioned = this.#options.part !== undefined;
     const standing = await this.#standing(bytes);
     let done = standing;
@@ -249,4 +249,9 @@ async function makeFile(part: string, path: string, make: Make): Promise<void> {
 /** The error of a file that is not as the earlier run left it. */
 export function changed(message: string, cause?: unknown): LocalIoError {
   return new LocalIoError(message, { type: outputChanged, ...(cause === undefined ? {} : { cause }) });
+}
+
+function toBytes(before: string, text: string | Buffer): Buffer {
+  if (typeof text === 'string') return Buffer.from(before + text);
+  return before === '' ? text : Buffer.concat([Buffer.from(before), text]);
 }

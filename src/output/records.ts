@@ -1,10 +1,12 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import type { JsonText } from '../json/text.ts';
+import type { Records } from '../json/lines.ts';
 import type { Layout, LayoutOf } from './columns.ts';
 import type { FileSink, Make, Resumed } from './open-file.ts';
 import { createStreamSink, type Sink } from './sink.ts';
 import { arrayEnd, createWriter, type Format, type RecordWriter } from './writer.ts';
+
+const lineEnd = 0x0a;
 
 /** Where records go, and how they look there. */
 export interface RecordOptions {
@@ -45,7 +47,7 @@ export async function openRecords(
   let isInLine = false;
   const sink: Sink = {
     async write(text) {
-      if (text !== '') isInLine = !text.endsWith('\n');
+      if (text.length > 0) isInLine = text.at(-1) !== (typeof text === 'string' ? '\n' : lineEnd);
       await stream.write(text);
     },
   };
@@ -57,8 +59,10 @@ export async function openRecords(
       ...(fileSink === undefined ? {} : { continued: fileSink.continued, lineEnd: fileSink.lineEnd }),
     });
   let writer = typeof layout === 'function' ? undefined : await writerOf(layout);
-  const writerFor = async (records: readonly JsonText[]): Promise<RecordWriter> => {
-    writer ??= await writerOf(typeof layout === 'function' ? await layout(records, context.signal) : layout);
+  const writerFor = async (records: Records): Promise<RecordWriter> => {
+    writer ??= await writerOf(
+      typeof layout === 'function' ? await layout([...records], context.signal) : layout,
+    );
     return writer;
   };
   let isOpen = true;
@@ -78,7 +82,7 @@ export async function openRecords(
     get isInLine() {
       return isInLine;
     },
-    async write(records: readonly JsonText[]): Promise<void> {
+    async write(records: Records): Promise<void> {
       written = true;
       await (await writerFor(records)).write(records);
       length = fileSink?.length;

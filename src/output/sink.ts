@@ -4,8 +4,11 @@ import { writeFailure } from './write-failure.ts';
 
 /** Where the bytes of an output go. */
 export interface Sink {
-  /** Writes all of the text, as UTF-8, in one go. Resolves when it has been taken, so that no one runs ahead of the reader. */
-  write(text: string): Promise<void>;
+  /**
+   * Writes all of the text, as UTF-8, or of the bytes, in one go. Resolves when it has been taken, so that no one runs ahead
+   * of the reader.
+   */
+  write(text: string | Buffer): Promise<void>;
 }
 
 /**
@@ -25,9 +28,10 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, name = '
     async write(text) {
       if (failure !== undefined) throw failure;
       if (stream.destroyed || stream.writableEnded) throw readerClosed();
-      if (text === '') return;
+      if (text.length === 0) return;
       if (signal.aborted) {
-        stream.write(text);
+        // Nobody waits for it, and bytes may be used again.
+        stream.write(typeof text === 'string' ? text : Buffer.from(text));
         return;
       }
       await new Promise<void>((resolve, reject) => {

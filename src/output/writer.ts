@@ -1,3 +1,4 @@
+import { JsonLines, type Records } from '../json/lines.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Layout } from './columns.ts';
 import { pour } from './pour.ts';
@@ -16,7 +17,7 @@ export interface RecordWriter {
    * Writes whole records, and resolves when the sink can take more. Few or small ones are one write; of many, or of
    * large ones, no more than a piece is made before the sink has taken it.
    */
-  write(records: readonly JsonText[]): Promise<void>;
+  write(records: Records): Promise<void>;
   /**
    * Completes the format (the header of an empty CSV, the bracket of an array), but does not close the sink. Also
    * for a run that was cut, so that what arrived is a valid file.
@@ -26,7 +27,9 @@ export interface RecordWriter {
 
 /** What a writer writes: the text of records, made piece by piece while it is written. */
 export interface WriterForm {
-  lines(records: readonly JsonText[]): Iterable<string>;
+  lines(records: Iterable<JsonText>): Iterable<string>;
+  /** Whether each record is a line of its own, as it came: what is that already is written as it is. */
+  readonly takesLines?: boolean;
   /** What completes it, where that takes anything. */
   end?(): string;
 }
@@ -60,7 +63,9 @@ export async function createWriter(
   const form = await createForm(format, options);
   return {
     async write(records) {
-      if (records.length > 0) await pour(sink, form.lines(records), options.signal);
+      if (records.length === 0) return;
+      if (form.takesLines && records instanceof JsonLines) await sink.write(records.bytes);
+      else await pour(sink, form.lines(records), options.signal);
     },
     async end() {
       const text = form.end?.();

@@ -25,7 +25,7 @@ export function createMask(key: string): Mask {
   const searches = forms.map((form) => new RegExp(form));
   // Where the key begins inside \n or \u0041, the whole escape goes with it: half of one is no JSON.
   const plain = new RegExp(`(?:(?<!\\\\)\\\\+(?:u[\\da-fA-F]{0,3})?)?(?:${forms.join('|')})`, 'g');
-  const escapes = escapesOf(`${key}${base64.join('')}0123456789abcdef%\\`);
+  const escapes = escapesOf(escapable(key));
   // A key of digits can stand in a number, which has to stay one.
   const inPlain = /^[\d.eE+-]+$/.test(key) ? key.replace(/\d/g, '9') : shown;
 
@@ -59,11 +59,16 @@ export function wholeWords(text: string): number {
 }
 
 /** The digits of base64 that say the key and nothing else, for each place that it can have in the groups of three. */
-function base64Forms(key: string): string[] {
+export function base64Forms(key: string): string[] {
   return [0, 1, 2].map((before) => {
     const digits = Buffer.from(`${' '.repeat(before)}${key}`).toString('base64');
     return digits.slice(before === 0 ? 0 : before + 1, Math.floor(((before + key.length) * 8) / 6));
   });
+}
+
+/** What of a key, and of escapes of it, may be written as an escape. */
+export function escapable(key: string): string {
+  return `${key}${base64Forms(key).join('')}0123456789abcdef%\\`;
 }
 
 /** Finds \u0041, \/ and %41 for these characters; most texts have none, and need no second look. */

@@ -11,6 +11,7 @@ import { toRefusal } from './refusal.ts';
 import { type Retrying, toRetryAfter, type WaitListener, withRetries } from './retry.ts';
 import { createSending, type Dispatching, type Incoming } from './sending.ts';
 import { createFrameReader, type Frame, FrameTooLargeError } from './sse.ts';
+import { createMaskProof, type NeedsNoMask } from './unmasked.ts';
 import { createWatch, type TimeLimits } from './watch.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
@@ -213,20 +214,31 @@ export function createTransport(options: TransportOptions): Transport {
     async stream(call) {
       // Once the stream has begun it is never asked for again: what comes would be a second search.
       const head = await withRetries(retrying, call.endpoint, call.signal, () => sendOnce(call));
-      return { requestId: head.requestId, frames: readFrames(head, call, mask) };
+      return {
+        requestId: head.requestId,
+        frames: readFrames(head, call, mask, createMaskProof(options.apiKey, mask)),
+      };
     },
   };
 }
 
-async function* readFrames(head: Head, call: Call, mask: (text: string) => string): AsyncGenerator<Frame[]> {
+async function* readFrames(
+  head: Head,
+  call: Call,
+  mask: Mask,
+  needsNoMask: NeedsNoMask,
+): AsyncGenerator<Frame[]> {
   const reader = createFrameReader(maxFrameBytes);
-  const toSafe = (frames: Frame[]): Frame[] => frames.map((frame) => ({ ...frame, data: mask(frame.data) }));
+  const toSafe = ({ event, data }: Frame): Frame => ({
+    event,
+    data: needsNoMask(data) ? data : Buffer.from(mask(data.toString())),
+  });
   try {
     for await (const bytes of piecesOf(head)) {
       const frames = reader.feed(bytes);
       if (frames.length > 0) {
         head.watch.event();
-        yield toSafe(frames);
+        yield frames.map(toSafe);
       }
       if (reader.isOverCap()) throw new FrameTooLargeError(maxFrameBytes);
     }

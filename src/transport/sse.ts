@@ -1,7 +1,8 @@
 /** One frame of a Server-Sent Events stream: its `event:` name, if any, and its `data:` lines joined. */
 export interface Frame {
   readonly event: string | undefined;
-  readonly data: string;
+  /** As they came: not all of it need be UTF-8. */
+  readonly data: Buffer;
 }
 
 /** A frame that is larger than the cap. */
@@ -13,7 +14,10 @@ export class FrameTooLargeError extends Error {
 }
 
 export interface FrameReader {
-  /** The frames that this piece of the body completes. What follows a frame over the cap is not read. */
+  /**
+   * The frames that this piece of the body completes, whose bytes stay what they are until the next piece is fed. What
+   * follows a frame over the cap is not read.
+   */
   feed(piece: Uint8Array): Frame[];
   /** Whether a frame has grown over the cap. */
   isOverCap(): boolean;
@@ -28,33 +32,51 @@ export interface FrameReader {
  */
 export function createFrameReader(cap: number): FrameReader {
   const held = createHeldBytes();
-  let data: string[] = [];
+  /** The only `data:` line so far, where it came with this piece. */
+  let line: Buffer | undefined;
+  /** What is in no frame yet: lines that came before this piece, and all of several. */
+  const lines = createHeldBytes();
+  let hasData = false;
   let event: string | undefined;
-  /** Bytes of the lines in `data`. */
+  /** Bytes of the frame's `data:` lines. */
   let size = 0;
   let isFirstLine = true;
   let isAfterCr = false;
   let inFrame = false;
 
   /** The frame that this line completes: a blank one after data. */
-  function takeLine(line: Buffer): Frame | undefined {
-    if (line.length === 0) {
-      const frame = data.length === 0 ? undefined : { event, data: data.join('\n') };
-      data = [];
+  function takeLine(text: Buffer): Frame | undefined {
+    if (text.length === 0) {
+      const frame = hasData ? { event, data: line ?? lines.take() } : undefined;
+      line = undefined;
+      hasData = false;
       event = undefined;
       size = 0;
       inFrame = false;
       return frame;
     }
     inFrame = true;
-    const more = fieldOf(line, 'data');
-    if (more !== undefined) {
-      data.push(more);
-      size += line.length + 1;
-    } else {
-      event = fieldOf(line, 'event') ?? event;
-    }
+    const data = fieldOf(text, 'data');
+    if (data === undefined) event = fieldOf(text, 'event')?.toString() ?? event;
+    else takeData(data);
+    if (data !== undefined) size += text.length + 1;
     return undefined;
+  }
+
+  function takeData(data: Buffer): void {
+    if (hasData) {
+      keepLine();
+      lines.add(lineBreak);
+      lines.add(data);
+    } else {
+      line = data;
+    }
+    hasData = true;
+  }
+
+  function keepLine(): void {
+    if (line !== undefined) lines.add(line);
+    line = undefined;
   }
 
   const isOverCap = (): boolean => size + held.length() > cap;
@@ -77,13 +99,16 @@ export function createFrameReader(cap: number): FrameReader {
           held.add(bytes.subarray(at));
           break;
         }
-        const line = held.takeWith(bytes.subarray(at, end));
-        const frame = takeLine(isFirstLine && line.indexOf(byteOrderMark) === 0 ? line.subarray(3) : line);
+        const text = held.takeWith(bytes.subarray(at, end));
+        const isMarked = isFirstLine && text.indexOf(byteOrderMark) === 0;
+        const frame = takeLine(isMarked ? text.subarray(byteOrderMark.length) : text);
         if (frame !== undefined) frames.push(frame);
         isFirstLine = false;
         isAfterCr = end === cr;
         at = end + 1;
       }
+      // The piece is not ours to keep.
+      keepLine();
       return frames;
     },
     isOverCap,
@@ -95,20 +120,23 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const space = 0x20;
 const colon = 0x3a;
+const lineBreak = Buffer.from('\n');
 const byteOrderMark = Buffer.from('\ufeff');
 
-/** The value of a field; undefined when the line is of another one, or a comment. What is not UTF-8 is replaced. */
-function fieldOf(line: Buffer, name: 'data' | 'event'): string | undefined {
+/** The value of a field; undefined when the line is of another one, or a comment. */
+function fieldOf(line: Buffer, name: 'data' | 'event'): Buffer | undefined {
   if (line.toString('latin1', 0, name.length) !== name) return undefined;
-  if (line.length === name.length) return '';
+  if (line.length === name.length) return line.subarray(name.length);
   if (line[name.length] !== colon) return undefined;
   const from = name.length + 1;
-  return line.toString('utf8', line[from] === space ? from + 1 : from);
+  return line.subarray(line[from] === space ? from + 1 : from);
 }
 
-/** The beginning of a line, in one block: thousands of small pieces would take many times their bytes. */
+/** Bytes that come bit by bit, in one block: thousands of small pieces would take many times their bytes. */
 function createHeldBytes() {
   let block = Buffer.alloc(0);
+  /** What was lent last. */
+  let lent = Buffer.alloc(0);
   let length = 0;
 
   function add(bytes: Buffer): void {
@@ -124,11 +152,19 @@ function createHeldBytes() {
   return {
     add,
     length: () => length,
-    /** All of them and these; valid until the next ones are added. */
+    /** All of them, which are the caller's from now on. */
+    take(): Buffer {
+      const all = block.subarray(0, length);
+      block = Buffer.alloc(0);
+      length = 0;
+      return all;
+    },
+    /** All of them and these. What was held is lent until the next time: a stream is read in the memory of two pieces. */
     takeWith(bytes: Buffer): Buffer {
       if (length === 0) return bytes;
       add(bytes);
       const all = block.subarray(0, length);
+      [block, lent] = [lent, block];
       length = 0;
       return all;
     },

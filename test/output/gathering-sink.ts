@@ -9,7 +9,7 @@ export function gatheringSink(): Sink & { readonly writes: string[]; readonly te
       return writes.join('');
     },
     async write(text) {
-      writes.push(text);
+      writes.push(String(text));
     },
   };
 }

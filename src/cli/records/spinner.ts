@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import type { JsonText } from '../../json/text.ts';
+import type { Records } from '../../json/lines.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { createNotes } from '../messages/notes.ts';
 import { openStatusLine, waitedFor } from '../messages/status-line.ts';
@@ -18,17 +18,14 @@ export async function withSpinner<T>(
   output: Pick<Delivery, 'write'>,
   label: string,
   counted: Counted,
-  work: (
-    deliver: (records: readonly JsonText[]) => Promise<void>,
-    relabel: (label: string) => void,
-  ) => Promise<T>,
+  work: (deliver: (records: Records) => Promise<void>, relabel: (label: string) => void) => Promise<T>,
 ): Promise<T> {
   const seconds = secondsSince(context);
   let records = 0;
   let shown = label;
   const line = openStatusLine(context, options);
   const stop = line.show(() => toCounted(counted, records, shown, seconds()));
-  const deliver = async (some: readonly JsonText[]): Promise<void> => {
+  const deliver = async (some: Records): Promise<void> => {
     await output.write(some);
     records += some.length;
     line.update();

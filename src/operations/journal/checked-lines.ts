@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { JsonText } from '../../json/text.ts';
 
-const linePattern = /^\{"sha256":"([0-9a-f]{16})","([a-z]+)":(.*)\}$/s;
+const linePattern = /^\{"(sha256|crc32)":"([0-9a-f]+)","([a-z]+)":(.*)\}$/s;
 
 /** Pure: a value of JSON with its checksum, as one object: `{"sha256":"…","entry":…}`. It ends its line. */
 export function toCheckedLine(member: string, text: JsonText): string {
@@ -12,13 +13,27 @@ export function toCheckedLine(member: string, text: JsonText): string {
 export function fromCheckedLine(
   line: string,
 ): { readonly member: string; readonly text: JsonText } | undefined {
-  const [, checksum, member = '', text = ''] = linePattern.exec(line) ?? [];
-  return checksum === checksumOf(text) ? { member, text } : undefined;
+  const [, kind, checksum, member = '', text = ''] = linePattern.exec(line) ?? [];
+  const expected = kind === 'crc32' ? quickChecksumOf(text) : checksumOf(text);
+  return checksum === expected ? { member, text } : undefined;
 }
 
 /** Pure: whether a last line without its end was never finished. One that is whole has lost its end later. */
 export function isTorn(rest: string): boolean {
   return fromCheckedLine(rest.slice(0, -1)) === undefined;
+}
+
+/**
+ * Pure: what stands in front of a value in a line of which there may be a million, and the line's end behind it. Their
+ * checksum takes a third of the time; it finds any damage to a few bytes, and misses one in four thousand million others.
+ */
+export function quickFront(member: string, value: JsonText | Buffer): string {
+  return `{"crc32":"${quickChecksumOf(value)}","${member}":`;
+}
+export const lineEnd = '}\n';
+
+function quickChecksumOf(value: string | Buffer): string {
+  return crc32(value).toString(16).padStart(8, '0');
 }
 
 function checksumOf(text: string): string {

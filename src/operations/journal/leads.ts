@@ -2,8 +2,10 @@ import { createReadStream, writeSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
+import { type Block, createBlock } from '../../json/block.ts';
+import { JsonLines, type Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
-import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
+import { fromCheckedLine, isTorn, lineEnd, quickFront } from './checked-lines.ts';
 
 /** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */
 export const leadsFile = 'leads.jsonl';
@@ -16,7 +18,7 @@ export interface StoredLeads {
    * Returns when the leads are with the system: they survive this process. Those that are not new are kept as what was
    * dropped: they are paid for as well. Throws LocalIoError.
    */
-  append(leads: readonly JsonText[], isNew?: readonly boolean[]): void;
+  append(leads: Records, isNew?: readonly boolean[]): void;
   /** Resolves when they survive a power cut. Throws LocalIoError. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -25,6 +27,7 @@ export interface StoredLeads {
 /** Throws LocalIoError. */
 export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   const path = join(folder, leadsFile);
+  const blockOf = createBlock();
   const fail = (error: unknown): never => {
     throw new LocalIoError(`cannot store leads in ${path}: ${(error as Error).message}`, { cause: error });
   };
@@ -32,10 +35,14 @@ export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   await handle.chmod(0o600).catch(fail);
   return {
     append(leads, isNew) {
-      const lines = leads.map((lead, index) => toStoredLine(lead, isNew?.[index] ?? true));
+      const state = (index: number): State => ((isNew?.[index] ?? true) ? 'delivered' : 'dropped');
+      const bytes =
+        leads instanceof JsonLines
+          ? toStoredBytes(leads, state, blockOf)
+          : Buffer.from(leads.map((lead, index) => toStoredLine(lead, state(index))).join(''));
       // A way through the thread pool takes several times as long as the write itself.
       try {
-        writeAll(handle.fd, Buffer.from(lines.join('')));
+        writeAll(handle.fd, bytes);
       } catch (error) {
         fail(error);
       }
@@ -112,13 +119,31 @@ function writeAll(fd: number, bytes: Buffer): void {
 }
 
 /** A lead that the service wrote on several lines is kept as a JSON string of its text, so that no byte is lost. */
-function toStoredLine(lead: JsonText, isNew: boolean): string {
-  const [plain, escaped] = members[isNew ? 'delivered' : 'dropped'];
-  return /[\n\r]/.test(lead) ? toCheckedLine(escaped, JSON.stringify(lead)) : toCheckedLine(plain, lead);
+function toStoredLine(lead: JsonText, state: State): string {
+  const [plain, escaped] = members[state];
+  const [member, value] = /[\n\r]/.test(lead) ? [escaped, JSON.stringify(lead)] : [plain, lead];
+  return quickFront(member, value) + value + lineEnd;
+}
+
+/** The same of what is in lines already, without a look at it as text. */
+function toStoredBytes(lines: JsonLines, state: (index: number) => State, blockOf: Block): Buffer {
+  const { bytes, ends } = lines;
+  const block = blockOf(bytes.length + ends.length * mostAround);
+  let at = 0;
+  for (let index = 0; index < ends.length; index++) {
+    const lead = bytes.subarray(lines.startOf(index), ends[index]);
+    at += block.write(quickFront(members[state(index)][0], lead), at, 'latin1');
+    at += lead.copy(block, at);
+    at += block.write(lineEnd, at, 'latin1');
+  }
+  return block.subarray(0, at);
 }
 
 /** Of a line: for a lead on one line, and for its text. */
 const members = { delivered: ['lead', 'text'], dropped: ['dropped', 'droppedtext'] } as const;
+type State = keyof typeof members;
+/** What stands around a lead in its line, at most. */
+const mostAround = quickFront('droppedtext', '').length + lineEnd.length;
 
 /** Undefined for a damaged line. */
 function toLead(line: string): { readonly text: JsonText; readonly isNew: boolean } | undefined {

@@ -16,8 +16,11 @@ const mostLinks = 20;
 export function identityOf(lead: JsonText): Identity | undefined {
   const members = objectMembers(lead);
   const name = stringOf(members.get('name'))?.trim() ?? '';
-  const texts = [...objectMembers(members.get('links') ?? '{}').values()].map(stringOf);
-  const links = new Set(texts.map((text = '') => bareLink(text)).filter((link) => link !== ''));
+  const links = new Set<string>();
+  for (const text of objectMembers(members.get('links') ?? '{}').values()) {
+    links.add(bareLink(stringOf(text) ?? ''));
+  }
+  links.delete('');
   if (name === '' && links.size === 0) return undefined;
   const key = nameKey(name);
   const digests = [...links]
@@ -53,17 +56,20 @@ export function createKnown(identities: Iterable<Identity>): Known {
 
 /** Pure: names that differ in nothing else are one. */
 export function nameKey(name: string): string {
-  return name.trim().normalize('NFC').toLowerCase();
+  const trimmed = name.trim();
+  return (isAscii.test(trimmed) ? trimmed : trimmed.normalize('NFC')).toLowerCase();
 }
+
+const isAscii = /^[\x20-\x7e]*$/;
 
 /** Pure: a link without what differs from day to day. */
 function bareLink(link: string): string {
-  return link
-    .trim()
-    .toLowerCase()
-    .replace(/^https?:\/\//, '')
-    .replace(/^www\./, '')
-    .replace(/[/#?]+$/, '');
+  const whole = link.trim().toLowerCase();
+  const scheme = ['https://', 'http://'].find((one) => whole.startsWith(one)) ?? '';
+  const start = whole.startsWith('www.', scheme.length) ? scheme.length + 'www.'.length : scheme.length;
+  let end = whole.length;
+  while (end > start && '/#?'.includes(whole.charAt(end - 1))) end--;
+  return whole.slice(start, end);
 }
 
 /** 72 bits: two of a million differ, and a line stays short. */

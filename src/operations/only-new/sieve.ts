@@ -1,3 +1,4 @@
+import type { Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { Intent, Journal } from '../journal/journal.ts';
 import type { Order, Shop } from '../purchase.ts';
@@ -103,14 +104,14 @@ export interface Sifted {
 
 /** What stands between the leads that arrive and the output. */
 export interface Sieve {
-  sift(leads: readonly JsonText[]): Sifted;
+  sift(leads: Records): Sifted;
   /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
   sync(): Promise<void>;
 }
 
 /** Of a run that belongs to no list. */
 export const noSieve: Sieve = {
-  sift: (leads) => ({ isNew: leads.map(() => true), count() {} }),
+  sift: (leads) => ({ isNew: new Array<boolean>(leads.length).fill(true), count() {} }),
   sync: async () => {},
 };
 
@@ -130,6 +131,7 @@ export async function withSieve<T>(
   const { origin } = connection;
   const folder = folderOfList(context.directories.state, name, origin);
   const file = operationId === undefined ? undefined : await openRunFile(shop, folder, operationId);
+  if (file === undefined && known === nothingKnown) return await work(noSieve);
   const run = {
     list: name,
     operation_id: operationId ?? '',
@@ -141,7 +143,7 @@ export async function withSieve<T>(
     if (brought.length > 0) file?.append({ ...run, leads_search_id: null, leads: brought });
     return await work({
       sift(leads) {
-        const identities = leads.map(identityOf);
+        const identities = Array.from<JsonText, Identity | undefined>(leads, identityOf);
         const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
         return {
           isNew,

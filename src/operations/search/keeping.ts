@@ -1,5 +1,5 @@
 import type { LeadpipeError } from '../../errors.ts';
-import type { JsonText } from '../../json/text.ts';
+import type { Records } from '../../json/lines.ts';
 import type { Delivery } from '../delivery.ts';
 import { toFailedEntries } from '../journal/failed.ts';
 import { folderOf, type Journal } from '../journal/journal.ts';
@@ -17,7 +17,7 @@ export interface Keeping {
    * Before leads are printed: resolves with those that are to be, when all of them, and the search's ID, would survive this
    * process, and count for its list. Throws nothing: what is paid for is printed all the same.
    */
-  keep(leads: readonly JsonText[], ids: SearchIds): Promise<readonly JsonText[]>;
+  keep(leads: Records, ids: SearchIds): Promise<Records>;
   /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */
   delivered(count: number, ids: SearchIds): Promise<void>;
   /** How many were dropped here: the service has sent them too. */
@@ -41,9 +41,9 @@ export async function createKeeping(
   unkept: (why: string) => void,
 ): Promise<Keeping> {
   let excluded = 0;
-  const sift = (leads: readonly JsonText[]) => {
+  const sift = (leads: Records) => {
     const sifted = sieve.sift(leads);
-    const fresh = leads.filter((_, index) => sifted.isNew[index]);
+    const fresh = sifted.isNew.includes(false) ? [...leads].filter((_, index) => sifted.isNew[index]) : leads;
     excluded += leads.length - fresh.length;
     return { ...sifted, fresh };
   };

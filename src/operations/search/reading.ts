@@ -1,6 +1,9 @@
 import type { SearchEvent } from '../../client.ts';
-import { type JsonText, kindOf } from '../../json/text.ts';
+import { createBlock } from '../../json/block.ts';
+import type { Records } from '../../json/lines.ts';
+import type { JsonText } from '../../json/text.ts';
 import { createBatchLog } from './batch-log.ts';
+import { countOf, digestsOfEntities, type Entities, gathered, leadsIn, picked } from './entities.ts';
 import { createWarnings } from './warnings.ts';
 
 /** Of leads and of batches: far more than any search may bring, and no more than can be remembered. */
@@ -8,8 +11,8 @@ const mostOfOneStream = 1_000_000;
 
 /** What the events of one stream add up to. */
 export interface SearchReading {
-  /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
-  take(events: readonly SearchEvent[]): JsonText[];
+  /** The new entities of some events, to be used before more are taken. What follows the sentinel or an error frame is not looked at. */
+  take(events: readonly SearchEvent[]): Records;
   /** Whether nothing more is to be read. */
   isOver(): boolean;
   /** Whether an entity has been taken. */
@@ -32,6 +35,7 @@ type Done = Extract<SearchEvent, { kind: 'done' }>;
 
 export function createSearchReading(): SearchReading {
   const batches = createBatchLog();
+  const blockOf = createBlock();
   const oddities = createWarnings();
   /** Of the whole stream: a few lines, which no number of odd batches may hide. */
   const remarks: string[] = [];
@@ -49,27 +53,30 @@ export function createSearchReading(): SearchReading {
   /** What a done event lacks to prove anything. */
   let doubt: string | undefined;
 
-  function takeBatch({ batch, entities }: Batch): readonly JsonText[] {
+  function takeBatch({ batch, entities }: Batch): Entities {
     const { batch_index, count, cum_count } = batch;
     const name = batch_index === undefined ? 'a batch' : `batch ${batch_index}`;
-    const all = entities ?? [];
+    const all: Entities = entities ?? [];
+    const came = countOf(all);
     const room = mostOfOneStream - taken;
-    const { taken: fresh, warning } = batches.take(batch_index, count, all.slice(0, room));
-    const leads = fresh.filter((entity) => kindOf(entity) === 'object').length;
+    const some = came > room ? picked(all, (number) => number < room) : all;
+    const { fresh, warning } = batches.take(batch_index, count, digestsOfEntities(some));
+    const brought = fresh === undefined ? some : picked(some, (number) => fresh.has(number));
+    const leads = leadsIn(brought);
     if (warning !== undefined) oddities.add(warning);
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
-    if (leads < fresh.length) oddities.add(`${name} brought something that is not a lead`);
-    if (count !== all.length) {
-      oddities.add(`${name} announced ${count ?? 'no usable number of'} leads and brought ${all.length}`);
+    if (leads < countOf(brought)) oddities.add(`${name} brought something that is not a lead`);
+    if (count !== came) {
+      oddities.add(`${name} announced ${count ?? 'no usable number of'} leads and brought ${came}`);
     }
     leadsSearchId ??= batch.leads_search_id;
     counted = Math.max(counted, cum_count ?? 0);
-    taken += fresh.length;
+    taken += countOf(brought);
     received += leads;
-    if (all.length > room || batches.size() > mostOfOneStream) {
+    if (came > room || batches.size() > mostOfOneStream) {
       end = `the service sent more than ${mostOfOneStream} leads or batches; what follows was not read`;
     }
-    return fresh;
+    return brought;
   }
 
   function takeDone({ done, finished }: Done): void {
@@ -86,18 +93,18 @@ export function createSearchReading(): SearchReading {
 
   return {
     take(events) {
-      const all: JsonText[] = [];
+      const batches: Entities[] = [];
       for (const event of events) {
-        if (event.kind === 'batch') for (const entity of takeBatch(event)) all.push(entity);
+        if (event.kind === 'batch') batches.push(takeBatch(event));
         else if (event.kind === 'done') takeDone(event);
         else if (event.kind === 'sentinel') hasSentinel = true;
         else end = `the service reported an error: ${event.message}`;
         if (isOver()) break;
       }
-      return all;
+      return gathered(batches, blockOf);
     },
     isOver,
-    has: batches.has,
+    has: (entity) => digestsOfEntities([entity]).every(batches.has),
     counted: () => counted,
     verdict() {
       if (end !== undefined) return end;

@@ -1,7 +1,7 @@
 import type { Client } from '../../client.ts';
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import type { JsonText } from '../../json/text.ts';
+import type { Records } from '../../json/lines.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Waiting } from '../task/patience.ts';
 import { createSearchReading } from './reading.ts';
@@ -39,7 +39,7 @@ export async function searchEntities(
   client: Client,
   request: EntitySearchRequest,
   idempotencyKey: string,
-  deliver: (entities: readonly JsonText[], ids: SearchIds) => Promise<void>,
+  deliver: (entities: Records, ids: SearchIds) => Promise<void>,
   waiting: Waiting,
 ): Promise<SearchSummary> {
   const stream = await client.search(request, idempotencyKey, waiting.signal);
@@ -47,7 +47,7 @@ export async function searchEntities(
   let leads = 0;
   let isDelivered = true;
   let failure: { cut: string; cause: unknown } | undefined;
-  const pass = async (entities: readonly JsonText[]): Promise<void> => {
+  const pass = async (entities: Records): Promise<void> => {
     if (entities.length === 0) return;
     leads += entities.length;
     isDelivered = false;

@@ -1,13 +1,17 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createBlock } from '../../../src/json/block.ts';
+import { type Records, toLines } from '../../../src/json/lines.ts';
+import { scanObject } from '../../../src/json/scan.ts';
+import { toCheckedLine } from '../../../src/operations/journal/checked-lines.ts';
 import { createStoredLeads, leadsFile, readStoredLeads } from '../../../src/operations/journal/leads.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 
-async function keep(folder: string, leads: readonly string[]): Promise<void> {
+async function keep(folder: string, leads: Records, isNew?: readonly boolean[]): Promise<void> {
   const stored = await createStoredLeads(folder);
-  stored.append(leads);
+  stored.append(leads, isNew);
   await stored.close();
 }
 
@@ -50,6 +54,30 @@ describe('stored leads', () => {
       }),
       { numRuns: 30 },
     );
+  });
+
+  it('are the same file whether they came as text or as bytes', async () => {
+    const leads = ['{"a":12345678901234567890}', '{ "text" : "é 日 😀 “x”" }', '7', '{"a":"\\u001b[31m"}'];
+    const scanned = scanObject(Buffer.from(`{"list":[${leads.join(', ')}]}`), 'list')?.items;
+    const lines = toLines(scanned === undefined ? [] : [scanned], createBlock());
+    expect([...lines]).toEqual(leads);
+    const [asText, asBytes] = [temporaryFolder(), temporaryFolder()];
+    const isNew = [true, false, true, true];
+    await keep(asText, leads, isNew);
+    await keep(asBytes, lines, isNew);
+    const fileIn = (folder: string): string => readFileSync(join(folder, leadsFile), 'utf8');
+    expect(fileIn(asBytes)).toBe(fileIn(asText));
+    expect(await read(asBytes)).toEqual(leads.filter((_, index) => isNew[index]));
+  });
+
+  it('that an earlier version stored are read too', async () => {
+    const folder = temporaryFolder();
+    await keep(folder, ['{"a":1}']);
+    appendFileSync(
+      join(folder, leadsFile),
+      toCheckedLine('lead', '{"b":2}') + toCheckedLine('text', '"{\\n}"'),
+    );
+    expect(await read(folder)).toEqual(['{"a":1}', '{"b":2}', '{\n}']);
   });
 
   it('without the torn last one of a killed process', async () => {
