@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { costOf } from '../../../src/operations/journal/cost.ts';
 import type { HistoryRecord, KnownPurchase } from '../../../src/operations/journal/history.ts';
 import type { Intent } from '../../../src/operations/journal/journal.ts';
 import { createTotals, type Total, type TotalsBy } from '../../../src/operations/journal/totals.ts';
@@ -42,10 +43,9 @@ function purchase(
     list: null,
     excluded: null,
     subject: null,
-    credits_at_most: null,
     ...record,
   } as const;
-  return { record: known, intent: all };
+  return { record: { ...known, credits_at_most: costOf(known, all) }, intent: all };
 }
 
 const nothing = { purchases: 0, leads: 0, charged: 0, maybe_charged: 0, credits_at_most: 0, unpriced: 0 };
