@@ -18,6 +18,11 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V'))
 else run();
 
 async function run(): Promise<void> {
+  if (isServer(argv) && !process.stdin.isTTY) {
+    // An agent starts many servers, and waits for all of them: its first question is answered before the rest is loaded.
+    const { greet } = await import('./mcp/greeting.ts');
+    await greet(process.stdin, process.stdout, LEADPIPE_VERSION);
+  }
   const stop = new AbortController();
   const {
     createClock,
@@ -47,6 +52,13 @@ async function run(): Promise<void> {
   const context = createContext(env, keychain, directories, createClock(), system);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
+  // A server that could not begin would go on listening.
+  if (isServer(argv)) process.stdin.destroy();
+}
+
+/** Whether the words start the server that talks on standard input. */
+function isServer([command, ...words]: readonly string[]): boolean {
+  return command === 'mcp' && !words.some((word) => /^(?:-h|--help|--http(?:=.*)?)$/.test(word));
 }
 
 /**

@@ -39,8 +39,24 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'local-service': ['contract', 'json', 'files', 'clock'],
   conformance: ['contract', 'json', 'clock', 'errors', 'context'],
   connection: ['requests', 'config', 'client', 'transport', 'contract', 'errors', 'context', 'local-service'],
+  mcp: [
+    'clock',
+    'config',
+    'connection',
+    'operations',
+    'client',
+    'transport',
+    'contract',
+    'json',
+    'files',
+    'errors',
+    'context',
+    'requests',
+    'output',
+  ],
   cli: [
     'input',
+    'mcp',
     'clock',
     'connection',
     'operations',
@@ -71,7 +87,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'json',
     'errors',
   ],
-  main: ['clock', 'cli', 'config', 'context', 'errors'],
+  main: ['clock', 'cli', 'config', 'context', 'errors', 'mcp'],
   'keychain-main': ['config'],
 };
 
@@ -151,6 +167,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'output/workbook-rows.ts',
   ],
   'fs/promises': [
+    'cli/commands/skill.ts',
     'cli/doctor/machine-checks.ts',
     'cli/options/inputs.ts',
     'config/private-store.ts',
@@ -172,7 +189,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'output/target.ts',
     'transport/trust.ts',
   ],
-  http: ['local-service/scenario.ts', 'local-service/server.ts', 'transport/tunnel.ts'],
+  http: ['local-service/scenario.ts', 'local-service/server.ts', 'mcp/http.ts', 'transport/tunnel.ts'],
   module: ['main.ts'],
   net: [
     'cli/doctor/service-checks.ts',
@@ -212,6 +229,7 @@ const lazyPackages = [
   'string-width',
   'chalk',
   'fflate',
+  '@modelcontextprotocol',
 ];
 
 const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })

@@ -88,6 +88,16 @@ export const commandRows: readonly CommandRow[] = [
     load: async (context) => (await import('./commands/serve.ts')).createServeCommand(context),
   },
   {
+    name: 'mcp',
+    summary: 'the same operations as tools for agents (Model Context Protocol)',
+    load: async (context) => (await import('./commands/mcp.ts')).createMcpCommand(context),
+  },
+  {
+    name: 'skill',
+    summary: 'the skill for agents that comes along',
+    load: async (context) => (await import('./commands/skill.ts')).createSkillCommand(context),
+  },
+  {
     name: 'completion',
     summary: 'print a script that lets bash, zsh or fish complete leadpipe',
     load: async (context) =>

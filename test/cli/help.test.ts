@@ -171,7 +171,9 @@ const unprovoked = [
   'conformance',
   'history resume',
   'man',
+  'mcp',
   'serve',
+  'skill',
   'task resume',
   'task wait',
 ];

@@ -27,7 +27,11 @@ export function reportError(context: Context, thrown: unknown, options: ReportOp
   const hint = toHint(error, options.ran);
   const { columns, stream } = context.stderr;
   const styles = stylesOf(colorOf(context, context.stderr, options.color));
-  stream.write(options.jsonErrors ? `${toJson(error, exit, hint)}\n` : toText(error, hint, columns, styles));
+  stream.write(
+    options.jsonErrors
+      ? `${JSON.stringify({ error: toErrorFields(error, options.ran) })}\n`
+      : toText(error, hint, columns, styles),
+  );
   if (options.verbose) stream.write(`${stackOf(error)}\n`);
   return exit;
 }
@@ -90,21 +94,22 @@ function toText(
     .join('');
 }
 
-function toJson(thrown: LeadpipeError, exit: number, hint: string | undefined): string {
-  const { outcome, details } = thrown;
-  const error = {
+/** Pure: an error as programs are told of it. */
+export function toErrorFields(thrown: unknown, ran?: Ran) {
+  const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
+  const { outcome, details } = error;
+  return {
     type: toTerminalText(details.type ?? outcome),
     status: details.status ?? null,
-    message: toTerminalText(toCause(thrown)),
-    exit,
+    message: toTerminalText(toCause(error)),
+    exit: exitCodeOf(outcome),
     request_id: textOrNull(details.requestId),
     operation_id: textOrNull(details.operationId),
     idempotency_key: textOrNull(details.idempotencyKey),
     charged: details.charged ?? null,
     retryable: details.retryable ?? false,
-    hint: textOrNull(hint),
+    hint: textOrNull(toHint(error, ran)),
   };
-  return JSON.stringify({ error });
 }
 
 function textOrNull(text: string | undefined): string | null {

@@ -1,5 +1,5 @@
 import { constants, writeSync } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
@@ -190,6 +190,12 @@ export async function readOperation(
   const text = await readOrNothing(() => readFile(path, 'utf8'), path);
   const [intent, ...rest] = toEntries(text ?? '', path);
   return intent?.type === 'intent' ? { operationId, entries: [intent, ...rest] } : undefined;
+}
+
+/** When the journal of an operation was last written to. Throws LocalIoError. */
+export async function lastWritten(stateDir: string, operationId: string): Promise<Date> {
+  const path = join(folderOf(stateDir, operationId), fileName);
+  return (await readOrNothing(() => stat(path), path))?.mtime ?? new Date(0);
 }
 
 /** Undefined where there is no such file or folder. Throws LocalIoError. */

@@ -114,6 +114,18 @@ export async function readReady(
   }
 }
 
+/** Reads one page of what is ready now, from a position. Throws RequestError, PageError and StoppedError. */
+export async function readPage(
+  client: Client,
+  waiting: Waiting,
+  { leadsSearchId, from, num, poll }: TaskToRead,
+): Promise<Page> {
+  const ask = createPatience(waiting, { poll, outageMs: 0, stumbled() {} });
+  return await ask(async () =>
+    checkPage(await client.fetch(leadsSearchId, from, num, waiting.signal), leadsSearchId, from, num),
+  );
+}
+
 function createReading(
   client: Client,
   task: TaskToRead,

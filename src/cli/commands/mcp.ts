@@ -1,0 +1,120 @@
+import { Command, Option } from 'commander';
+import type { Context } from '../../context.ts';
+import { LeadpipeError, stoppedBy } from '../../errors.ts';
+import type { McpOptions } from '../../mcp/session.ts';
+import { checkNumber } from '../../requests/within-limits.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
+import { createNotes } from '../messages/notes.ts';
+import { toErrorFields } from '../messages/report.ts';
+import { addConnectionOptions, type ConnectionOptions } from '../options/options.ts';
+
+interface McpCommandOptions extends ConnectionOptions {
+  readonly http?: number;
+  readonly maxCredits?: number;
+  readonly confirm?: true;
+}
+
+const help: CommandHelp = {
+  examples: ['leadpipe mcp --local', 'leadpipe mcp --http 4011 --max-credits 200 --confirm'],
+  output: [
+    'messages of the protocol, a line each; with --http nothing: the address is',
+    'on stderr. An agent starts it by itself, as its settings say:',
+    '{"mcpServers":{"leadpipe":{"command":"npx",',
+    ' "args":["-y","leadpipe","mcp","--max-credits","200"]}}}',
+  ],
+  outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'reader_closed', 'terminated'],
+  remarks: [
+    'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It starts without an address and a key too; the tools then say what is missing.',
+    'With --http any program of this machine can use it, and spend credits; web pages and other machines can not.',
+  ],
+};
+
+export function createMcpCommand(context: Context): Command {
+  const command = new Command('mcp').description(
+    'Serves agents: a Model Context Protocol server on standard input and output, or over HTTP on 127.0.0.1.',
+  );
+  const options = [
+    new Option('--http <port>', 'Streamable HTTP on this port of 127.0.0.1; 0 takes any free one').argParser(
+      (value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--http', value),
+    ),
+    new Option(
+      '--max-credits <n>',
+      'the most that the whole session may cost; prices are settings (price.*)',
+    ).argParser((value) =>
+      checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
+    ),
+    new Option('--confirm', 'ask the person before each purchase; a client that can not ask is refused'),
+  ];
+  for (const option of options) command.addOption(option.helpGroup('What agents may do:'));
+  return addHelp(addConnectionOptions(command), help).action((given: McpCommandOptions) =>
+    runMcp(context, given),
+  );
+}
+
+const advice: McpOptions['advice'] = {
+  noAddress:
+    'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_BASE_URL and LEADPIPE_API_KEY for this server. To try it out offline: leadpipe mcp --local',
+  noKey:
+    'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_API_KEY for this server.',
+  overLimit:
+    'The limit is --max-credits of this server, for the whole session. Ask for less, or ask the person to raise it.',
+  cannotAsk:
+    'Use a client that supports elicitation, or ask the person to start the server without --confirm, perhaps with --max-credits.',
+};
+
+async function runMcp(context: Context, given: McpCommandOptions): Promise<void> {
+  const { say } = createNotes(context, given);
+  const connect = createConnect(context, given);
+  const options: McpOptions = {
+    connect: connect.connect,
+    maxCredits: given.maxCredits,
+    confirm: given.confirm === true,
+    describe: (error) => toErrorFields(error),
+    advice,
+    say,
+  };
+  if (given.http === undefined) {
+    const { serveStdio } = await import('../../mcp/stdio.ts');
+    await serveStdio(context, options);
+  } else {
+    const { serveHttp } = await import('../../mcp/http.ts');
+    await serveHttp(context, options, given.http, (url) => say(`Listening on ${url}; Ctrl-C ends it.`));
+  }
+  await connect.close();
+  if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');
+}
+
+/**
+ * A connection for each call, so that a key that is stored while the server runs is found; the local service takes too long to
+ * start for that, and stays for all of them.
+ */
+function createConnect(context: Context, given: McpCommandOptions) {
+  let local: Promise<Parameters<Parameters<McpOptions['connect']>[0]>[0]> | undefined;
+  let end = (): void => {};
+  let ended: Promise<void> = Promise.resolve();
+  const connect: McpOptions['connect'] = async (work) => {
+    // Not before it is needed: a client waits for the first answer.
+    const { withConnection } = await import('../connect.ts');
+    if (!given.local) return await withConnection(context, given, work);
+    local ??= new Promise((resolve, reject) => {
+      const until = new Promise<void>((finish) => {
+        end = finish;
+      });
+      ended = withConnection(context, given, async (connection) => {
+        resolve(connection);
+        await until;
+      }).catch((error: unknown) => {
+        local = undefined;
+        reject(error as Error);
+      });
+    });
+    return await work(await local);
+  };
+  return {
+    connect,
+    async close(): Promise<void> {
+      end();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type Server as McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import type { Context } from '../context.ts';
+import { LocalIoError } from '../errors.ts';
+import { createRawJson, type RawJson } from './raw-json.ts';
+import { createSession, type McpOptions } from './session.ts';
+
+/** Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room. */
+const mostSessions = 100;
+
+const path = '/mcp';
+
+/**
+ * Serves Streamable HTTP on 127.0.0.1 until `context.signal` aborts. `port` 0 takes any free one; `listening` is told the
+ * address. Throws LocalIoError where the port is taken.
+ */
+export async function serveHttp(
+  context: Context,
+  options: McpOptions,
+  port: number,
+  listening: (url: string) => void,
+): Promise<void> {
+  const { signal } = context;
+  const raw = createRawJson();
+  const session = createSession(context, options, raw);
+  const onerror = (error: Error): void => options.say(error.message);
+  const modern = createMcpHandler(() => session.createServer(), { legacy: 'reject', onerror });
+  const earlier = createEarlierRevisions(() => session.createServer(), onerror);
+  let allowed: Allowed | undefined;
+  const answer = async (request: Request): Promise<Response> => {
+    const refusal = allowed === undefined ? undefined : refusalOf(request, allowed);
+    if (refusal !== undefined) return refusal;
+    const response = (await earlier.isFor(request))
+      ? await earlier.answer(request)
+      : await modern.fetch(request);
+    return toRawResponse(response, raw);
+  };
+  const server = createServer(getRequestListener(answer, { overrideGlobalObjects: false }));
+  await listen(server, port);
+  const actual = (server.address() as AddressInfo).port;
+  allowed = toAllowed(actual);
+  listening(`http://127.0.0.1:${actual}${path}`);
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+  const closed = new Promise((resolve) => server.close(resolve));
+  await session.close();
+  await modern.close();
+  await earlier.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+interface Allowed {
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+}
+
+function toAllowed(port: number): Allowed {
+  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
+  return { hosts, origins: hosts.map((host) => `http://${host}`) };
+}
+
+/** A page in a browser can reach this machine, under a name of its own too: neither may spend anything here. */
+function refusalOf(request: Request, { hosts, origins }: Allowed): Response | undefined {
+  const refuse = (status: number, message: string): Response =>
+    Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }, { status });
+  const host = request.headers.get('host');
+  const origin = request.headers.get('origin');
+  if (host === null || !hosts.includes(host.toLowerCase())) return refuse(403, 'this Host is not served');
+  if (origin !== null && !origins.includes(origin.toLowerCase()))
+    return refuse(403, 'this Origin is not served');
+  return new URL(request.url).pathname === path ? undefined : refuse(404, `the endpoint is ${path}`);
+}
+
+/** Clients that begin with `initialize` keep a session, in which they can be asked something. */
+function createEarlierRevisions(newServer: () => McpServer, onerror: (error: Error) => void) {
+  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const name = 'mcp-session-id';
+
+  async function begin(): Promise<WebStandardStreamableHTTPServerTransport> {
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized(id) {
+        sessions.set(id, transport);
+        const [oldest] = sessions;
+        if (sessions.size > mostSessions && oldest !== undefined) void oldest[1].close();
+      },
+    });
+    const server = newServer();
+    server.onerror = onerror;
+    server.onclose = () => {
+      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
+    };
+    await server.connect(transport);
+    return transport;
+  }
+
+  return {
+    async isFor(request: Request): Promise<boolean> {
+      return request.headers.has(name) || (await isLegacyRequest(request));
+    },
+    async answer(request: Request): Promise<Response> {
+      const id = request.headers.get(name);
+      const known = id === null ? await begin() : sessions.get(id);
+      if (known !== undefined) {
+        if (id !== null && sessions.delete(id)) sessions.set(id, known);
+        return await known.handleRequest(request);
+      }
+      const error = { code: -32_001, message: 'this session has ended' };
+      return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
+    },
+    async close(): Promise<void> {
+      await Promise.all([...sessions.values()].map((transport) => transport.close()));
+    },
+  };
+}
+
+/** The same answer, in which JSON stands as it was written. */
+async function toRawResponse(response: Response, raw: RawJson): Promise<Response> {
+  const { body, status, headers } = response;
+  if (body === null) return response;
+  if (!headers.get('content-type')?.startsWith('text/event-stream')) {
+    return new Response(raw.restore(await response.text()), { status, headers });
+  }
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let rest = '';
+  const whole = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      rest += decoder.decode(chunk, { stream: true });
+      // Line by line: a message is one of them.
+      const end = rest.lastIndexOf('\n') + 1;
+      if (end > 0) controller.enqueue(encoder.encode(raw.restore(rest.slice(0, end))));
+      rest = rest.slice(end);
+    },
+    flush(controller) {
+      if (rest !== '') controller.enqueue(encoder.encode(raw.restore(rest)));
+    },
+  });
+  return new Response(body.pipeThrough(whole), { status, headers });
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === 'EADDRINUSE' ? `port ${port} of 127.0.0.1 is in use` : cause.message;
+      reject(new LocalIoError(why, { cause, hint: 'Choose another port, or 0 for any free one.' }));
+    });
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => resolve());
+  });
+}

@@ -1,0 +1,119 @@
+import type { Context } from '../context.ts';
+import type { EntitySearchRequest } from '../contract/types.ts';
+import type { Charged, LeadpipeError } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
+import { readAnswer } from '../operations/journal/answers.ts';
+import { isBegun, isComplete } from '../operations/journal/chain.ts';
+import { folderOf, lastWritten, type StoredOperation } from '../operations/journal/journal.ts';
+import { countStoredLeads } from '../operations/journal/leads.ts';
+import { chainOf, terminalOf } from './earlier.ts';
+
+/** What a paid call came to. */
+export interface Settled {
+  /** The first of the operations that the records are kept under. */
+  readonly operationId: string | undefined;
+  readonly complete: boolean;
+  readonly charged: Charged;
+  /** Given again for nothing. */
+  readonly stored: boolean;
+  readonly requestId?: string | undefined;
+  readonly leadsSearchId?: string | undefined;
+  readonly stopReason?: string | undefined;
+  /** The one answer, as the service sent it. */
+  readonly answer?: JsonText;
+  /** Leads that came and could not be kept: they are here or nowhere. */
+  readonly unkept?: readonly JsonText[];
+  /** Why this is not all of it. */
+  readonly error?: LeadpipeError;
+  readonly warnings: readonly string[];
+}
+
+/** What a call does that is the same as an earlier one. */
+export type Plan =
+  | { readonly is: 'new' }
+  | { readonly is: 'stored'; readonly settled: Settled }
+  /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
+  | { readonly is: 'repeat'; readonly last: StoredOperation; readonly idempotencyKey: string }
+  /** A search that was cut: only the rest is bought. */
+  | {
+      readonly is: 'rest';
+      readonly first: StoredOperation;
+      readonly last: StoredOperation;
+      readonly limit: number;
+    };
+
+/** For how long a call that is made again gives the stored answer. */
+const storedMs = 10 * 60_000;
+
+const anew: Plan = { is: 'new' };
+
+/** Decides by what is on the disk: this process may be another one than that of the earlier call. Throws LocalIoError, ConfigurationError. */
+export async function toPlan(
+  context: Pick<Context, 'directories' | 'clock'>,
+  first: StoredOperation | undefined,
+): Promise<Plan> {
+  if (first === undefined || !isBegun(first)) return anew;
+  const { state } = context.directories;
+  const chain = await chainOf(state, first);
+  const last = chain.at(-1) ?? first;
+  const age = context.clock.now().getTime() - (await lastWritten(state, last.operationId)).getTime();
+  const isFresh = age < storedMs;
+  const { command } = first.entries[0];
+  if (command === 'search') return await planSearch(state, chain, first, last, isFresh);
+  if (command === 'task create') return planTask(first, isFresh);
+  const answer = await readAnswer(folderOf(state, first.operationId));
+  if (answer === undefined) return planUnanswered(first);
+  if (terminalOf(first) !== undefined && !isFresh) return anew;
+  return { is: 'stored', settled: { ...toStored(first), answer } };
+}
+
+async function planSearch(
+  state: string,
+  chain: readonly StoredOperation[],
+  first: StoredOperation,
+  last: StoredOperation,
+  isFresh: boolean,
+): Promise<Plan> {
+  if (isComplete(last)) return isFresh ? storedSearch(first, last) : anew;
+  let arrived = 0;
+  let own = 0;
+  for (const { operationId } of chain) {
+    const { delivered, excluded } = await countStoredLeads(folderOf(state, operationId));
+    own = delivered + excluded;
+    arrived += own;
+  }
+  if (own === 0 && terminalOf(last) === undefined) return planUnanswered(last);
+  const { limit = 0 } = JSON.parse(first.entries[0].body ?? '{}') as EntitySearchRequest;
+  if (arrived < limit) return { is: 'rest', first, last, limit: limit - arrived };
+  return isFresh ? storedSearch(first, last) : anew;
+}
+
+function storedSearch(first: StoredOperation, last: StoredOperation): Plan {
+  const stopReason = terminalOf(last)?.stop_reason ?? undefined;
+  return { is: 'stored', settled: { ...toStored(last), operationId: first.operationId, stopReason } };
+}
+
+function planTask(operation: StoredOperation, isFresh: boolean): Plan {
+  const created = operation.entries.find(({ type }) => type === 'created');
+  if (created === undefined) return planUnanswered(operation);
+  if (terminalOf(operation) !== undefined && !isFresh) return anew;
+  return { is: 'stored', settled: toStored(operation) };
+}
+
+/** Nothing came: what surely cost nothing is bought anew, and what may have been charged never. */
+function planUnanswered(last: StoredOperation): Plan {
+  const { idempotency_key: idempotencyKey } = last.entries[0];
+  if (terminalOf(last) !== undefined || idempotencyKey === undefined) return anew;
+  return { is: 'repeat', last, idempotencyKey };
+}
+
+function toStored({ operationId, entries }: StoredOperation): Settled {
+  let requestId: string | undefined;
+  let leadsSearchId: string | undefined;
+  for (const entry of entries) {
+    if (entry.type === 'created' || entry.type === 'batch')
+      leadsSearchId = entry.leads_search_id ?? leadsSearchId;
+    if ('request_id' in entry) requestId = entry.request_id ?? requestId;
+  }
+  return { operationId, complete: true, charged: 'no', stored: true, requestId, leadsSearchId, warnings: [] };
+}

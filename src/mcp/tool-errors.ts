@@ -1,0 +1,72 @@
+import { type Facts, LeadpipeError } from '../errors.ts';
+
+/** An error as programs are told of it; the command line makes these of its errors too. */
+export type DescribeError = (error: unknown) => Readonly<Record<string, unknown>>;
+
+/** What only the person who started the server can do, in the words of the command line. */
+export interface Advice {
+  readonly noAddress: string;
+  readonly noKey: string;
+  readonly overLimit: string;
+  readonly cannotAsk: string;
+}
+
+/** How errors are told. */
+interface Telling {
+  readonly describe: DescribeError;
+  readonly advice: Advice;
+}
+
+const again = 'To buy it once more all the same, when the person wants that: the same call with again: true.';
+
+/** What to do, in the words of the tools; where there is no row, what the command line says holds here too. */
+const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, { is: Is }>) => string) } = {
+  stream_refused_type: ({ entityType }) =>
+    `Use task_create with entity_type ${entityType} and enable_web_search: true.`,
+  in_doubt: `It may have been charged: look at balance. The same call sends the same request with the same key, which is never charged twice. ${again}`,
+  key_used: `The service has had this request before, and its answer is lost. ${again}`,
+  key_of_other_request: again,
+  no_credits: 'See balance. A smaller limit reserves less.',
+  no_journal: 'Nothing was sent. Ask the person to make that folder writable, or to set LEADPIPE_STATE_DIR.',
+  no_result: `Whether that is charged is up to the service: compare balance. ${again}`,
+  answer_undelivered: ({ stored, operationId = '' }) =>
+    stored ? `The answer is kept. Read it for nothing: history_show ${operationId}` : again,
+  search_cut: ({ rest }) =>
+    rest > 0
+      ? 'What came is kept. The same call gets the rest, and buys nothing twice.'
+      : 'All leads that were asked for have arrived.',
+  task_created: ({ leadsSearchId }) => `It goes on at the service: task_status ${leadsSearchId}`,
+  task_left: ({ leadsSearchId, pts }) =>
+    `Reading costs nothing. To go on: task_fetch ${leadsSearchId} from position ${pts}`,
+  continued: ({ by }) => `See history_show ${by}.`,
+  damaged_leads: 'What can be read of it: history_show.',
+};
+
+/** Pure: what a client is told of an error. Nothing but leadpipe's own errors is expected; what else is thrown is a bug. */
+export function toErrorFields(thrown: unknown, telling: Telling): Readonly<Record<string, unknown>> {
+  const { describe } = telling;
+  if (!(thrown instanceof LeadpipeError)) return describe(thrown);
+  const { hint, facts, charged } = thrown.details;
+  // Nothing is sent for what can't be meant, or without an address.
+  if (charged === undefined && (thrown.outcome === 'usage' || thrown.outcome === 'configuration')) {
+    return toErrorFields(thrown.with({ charged: 'no' }), telling);
+  }
+  const own = hint === undefined && facts !== undefined ? hintOf(facts, telling.advice) : undefined;
+  return describe(own === undefined ? thrown : thrown.with({ hint: own }));
+}
+
+function hintOf(facts: Facts, { noAddress, noKey, overLimit }: Advice): string | undefined {
+  switch (facts.is) {
+    case 'no_target':
+    case 'no_address':
+      return noAddress;
+    case 'no_key':
+      return noKey;
+    case 'over_limit':
+      return overLimit;
+    default: {
+      const own = hints[facts.is];
+      return typeof own === 'string' ? own : (own as ((facts: Facts) => string) | undefined)?.(facts);
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import { limits } from '../contract/limits.ts';
+import { contactTypes, entityTypes, extractionTypes, streamEntityTypes } from '../contract/types.ts';
+
+/** What is known of an argument, in JSON Schema. */
+export interface ArgumentSchema {
+  readonly type: 'string' | 'integer' | 'boolean' | 'array' | 'object';
+  readonly [keyword: string]: unknown;
+}
+
+export interface ToolDefinition {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: {
+    readonly type: 'object';
+    readonly properties: Readonly<Record<string, ArgumentSchema>>;
+    readonly required?: string[];
+    readonly additionalProperties: false;
+  };
+  readonly outputSchema: { readonly type: 'object'; readonly properties: Readonly<Record<string, object>> };
+  readonly annotations: Readonly<Record<string, boolean>>;
+}
+
+/** How many records a result holds unless `show` says otherwise, and the most that it may. */
+const shown = { usual: 20, most: 200 } as const;
+
+const string = { type: 'string' } as const;
+const boolean = { type: 'boolean' } as const;
+const integer = { type: 'integer' } as const;
+const list = { type: 'array' } as const;
+const object = { type: 'object' } as const;
+const strings = { type: 'array', items: string } as const;
+
+const show = { type: 'integer', minimum: 0, maximum: shown.most, default: shown.usual } as const;
+const position = { type: 'integer', minimum: 0, default: 0 } as const;
+const again = { type: 'boolean', description: 'buy it once more' } as const;
+const limitOf = ({ min, max, default: usual }: { min: number; max: number; default?: number }) =>
+  ({ type: 'integer', minimum: min, maximum: max, default: usual }) as const;
+
+const searched = {
+  objective: { type: 'string', description: 'what to find, in words' },
+  limit: limitOf(limits.entityLimit),
+  enrich_fields: {
+    ...strings,
+    description: 'further fields to fill, such as headcount; not emails or phones',
+  },
+  dedup_service_leads: { ...strings, description: 'leave out the leads of these leads_search_ids' },
+  dedup_custom_leads: { ...strings, description: 'leave out leads of these names' },
+} as const;
+
+/** Of everything that is paid for. An error has `error` instead, so nothing is required. */
+const bought = {
+  complete: boolean,
+  charged: { enum: ['no', 'maybe', 'yes'] },
+  operation_id: string,
+  request_id: string,
+  stored: { type: 'boolean', description: 'an earlier answer, given again for nothing' },
+  warnings: strings,
+  error: object,
+} as const;
+const listed = {
+  count: integer,
+  next: { type: 'integer', description: 'position of the next record' },
+} as const;
+const searchId = { leads_search_id: string } as const;
+
+const paid = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: false,
+  openWorldHint: true,
+} as const;
+const free = { readOnlyHint: true, openWorldHint: true } as const;
+const here = { readOnlyHint: true, openWorldHint: false } as const;
+
+function tool(
+  name: string,
+  title: string,
+  description: string,
+  annotations: ToolDefinition['annotations'],
+  properties: Readonly<Record<string, ArgumentSchema>>,
+  required: readonly string[],
+  output: Readonly<Record<string, object>>,
+): ToolDefinition {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: {
+      type: 'object',
+      properties,
+      ...(required.length === 0 ? {} : { required: [...required] }),
+      additionalProperties: false,
+    },
+    outputSchema: { type: 'object', properties: output },
+    annotations,
+  };
+}
+
+/** Every tool. All agents pay for this list in every conversation: it has to stay below 12 kB. */
+export const tools: readonly ToolDefinition[] = [
+  tool(
+    'search',
+    'Search leads',
+    'Finds people, companies, creators or stores that fit an objective. Costs up to one credit per lead, more with enrich_fields.',
+    paid,
+    { entity_type: { type: 'string', enum: streamEntityTypes }, ...searched, show, again },
+    ['entity_type', 'objective'],
+    { leads: list, ...listed, stop_reason: string, ...searchId, ...bought },
+  ),
+  tool(
+    'task_create',
+    'Start a search task',
+    'The same search as a task at the service, which goes on without this machine. Costs as search, more with open web search. Then: task_status, task_fetch.',
+    paid,
+    {
+      entity_type: { type: 'string', enum: entityTypes },
+      ...searched,
+      enable_web_search: {
+        type: 'boolean',
+        description: 'needed for xiaohongshu and wechat; dearer and slower',
+      },
+      again,
+    },
+    ['entity_type', 'objective'],
+    { ...searchId, ...bought },
+  ),
+  tool(
+    'task_status',
+    'Look at a task',
+    'How far a task is: status, ready_count. Free.',
+    free,
+    { leads_search_id: string },
+    ['leads_search_id'],
+    { task: object, complete: boolean, error: object },
+  ),
+  tool(
+    'task_fetch',
+    'Read the leads of a task',
+    'Leads of a task that are ready, from a position. Free. Complete when the task has ended and nothing follows.',
+    free,
+    { leads_search_id: string, position, show: { ...show, minimum: 1 } },
+    ['leads_search_id'],
+    { leads: list, ...listed, status: string, complete: boolean, error: object },
+  ),
+  tool(
+    'contact',
+    'Look up a contact',
+    'One email address or phone number of someone. Paid per lookup.',
+    paid,
+    {
+      contact_type: { type: 'string', enum: contactTypes },
+      objective: { type: 'string', description: 'whose, in words' },
+      again,
+    },
+    ['contact_type', 'objective'],
+    { answer: object, ...bought },
+  ),
+  tool(
+    'research',
+    'Research a question',
+    'One answer with citations; takes minutes. Paid per question.',
+    paid,
+    { query: string, again },
+    ['query'],
+    { answer: object, ...bought },
+  ),
+  tool(
+    'enrich',
+    'Fill in fields',
+    'Fills the fields of a JSON Schema for one person, company or thing. Paid per request.',
+    paid,
+    {
+      entity_context: { type: 'string', description: 'what is known: name, website, handles' },
+      enrich_fields: { type: 'object', description: 'JSON Schema: {"type":"object","properties":{…}}' },
+      again,
+    },
+    ['entity_context', 'enrich_fields'],
+    { answer: object, ...bought },
+  ),
+  tool(
+    'extract',
+    'Extract a list',
+    'Followers, following, stargazers or contributors of an account or repository, or with web2list the list on a public page. Paid per item.',
+    paid,
+    {
+      type: { type: 'string', enum: extractionTypes },
+      target: { type: 'string', description: 'handle, repository, or URL for web2list' },
+      instruction: { type: 'string', description: 'items and fields; needed for web2list' },
+      limit: limitOf(limits.extractLimit),
+      show,
+      again,
+    },
+    ['type', 'target'],
+    { items: list, ...listed, ...bought },
+  ),
+  tool('balance', 'Credits left', 'Credits available now. Free.', free, {}, [], {
+    balance: object,
+    session: { type: 'object', description: 'what this session may still spend, where it has a limit' },
+    error: object,
+  }),
+  tool(
+    'history_list',
+    'List purchases',
+    'What was bought on this machine, newest first: state, cost, operation_id. Free.',
+    here,
+    { position, show },
+    [],
+    { purchases: list, next: integer, error: object },
+  ),
+  tool(
+    'history_show',
+    'Read a purchase',
+    'Records that a purchase brought, from a position. Free.',
+    here,
+    { operation_id: string, position, show },
+    ['operation_id'],
+    { records: list, ...listed, complete: boolean, operation_id: string, error: object },
+  ),
+];

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tools } from '../../src/mcp/tools.ts';
+import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
+import { bareEnvironment, pointedAt } from '../helpers/run.ts';
+import { type Agent, startAgent, startHttp } from './agent.ts';
+
+let service: LedgerService;
+let env: Record<string, string>;
+let http: Awaited<ReturnType<typeof startHttp>>;
+beforeAll(async () => {
+  service = await startLedgerService({ task_step: 40 });
+  env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+  http = await startHttp([], env);
+});
+afterAll(() => service.close());
+
+const schema = { type: 'object', properties: { city: { type: 'string' } } };
+
+/** Calls every tool, and says what came of it, by the names of the members. */
+async function useAll(agent: Agent, limit: number): Promise<void> {
+  const called = new Set<string>();
+  const ask = async (name: string, args: object = {}) => {
+    called.add(name);
+    const answer = await agent.call(name, args);
+    const { structuredContent, content } = answer;
+    expect({ name, error: structuredContent?.error, isError: answer.isError ?? false }).toEqual({
+      name,
+      error: undefined,
+      isError: false,
+    });
+    expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
+    return structuredContent;
+  };
+
+  const progress: string[] = [];
+  const search = { entity_type: 'company', objective: 'fintech', limit, show: 2 };
+  const found = await agent.call('search', search, { onProgress: (message) => progress.push(message) });
+  called.add('search');
+  expect(found.structuredContent).toMatchObject({
+    leads: [{ name: expect.stringContaining('Kontora') }, {}],
+    count: limit,
+    next: 2,
+    complete: true,
+    charged: 'yes',
+    operation_id: expect.stringMatching(/^op_/),
+  });
+  expect(progress).toContain('searching');
+  const { operation_id } = found.structuredContent;
+  const rest = await ask('history_show', { operation_id, position: 2 });
+  expect(rest).toMatchObject({ count: limit, complete: true });
+  expect(rest.records).toHaveLength(limit - 2);
+  expect(rest.next).toBeUndefined();
+  expect(await ask('search', search)).toMatchObject({ operation_id, stored: true, charged: 'no' });
+
+  const created = await ask('task_create', {
+    entity_type: 'company',
+    objective: 'fintech',
+    limit: limit + 20,
+  });
+  const { leads_search_id } = created;
+  let state = await ask('task_status', { leads_search_id });
+  while (!state.complete) state = await ask('task_status', { leads_search_id });
+  expect(state.task).toMatchObject({ leads_search_id, status: 'done', ready_count: limit + 20 });
+  const ready = await ask('task_fetch', { leads_search_id, position: 3, show: 5 });
+  expect(ready).toMatchObject({ count: limit + 20, next: 8, status: 'done', complete: false });
+  expect(ready.leads).toHaveLength(5);
+
+  const contact = await ask('contact', { contact_type: 'email', objective: `Lena Weber, ${limit}` });
+  expect(contact).toMatchObject({
+    answer: { result: { content: 'lena@nordlicht.example' } },
+    charged: 'yes',
+  });
+  const research = await ask('research', { query: `What does Kontora ${limit} do?` });
+  expect(research).toMatchObject({ answer: { success: true }, complete: true });
+  const enriched = await ask('enrich', { entity_context: `Kontora ${limit}`, enrich_fields: schema });
+  expect(enriched).toMatchObject({ answer: { answer: { city: 'Berlin' } } });
+  const page = { type: 'web2list', target: 'https://example.com/list' };
+  const extracted = await ask('extract', { ...page, instruction: `Kontora ${limit}`, show: 0 });
+  expect(extracted).toMatchObject({ items: [], count: 1, next: 0, charged: 'yes' });
+  expect(await ask('balance')).toMatchObject({ balance: { available_credits: expect.any(Number) } });
+  const history = await ask('history_list', { show: 3 });
+  expect(history.purchases.map(({ command }: { command: string }) => command)).toEqual([
+    'extract web2list',
+    'enrich',
+    'research',
+  ]);
+
+  const listed = await agent.listTools();
+  expect(listed.map(({ name }) => name).sort()).toEqual([...called].sort());
+  expect(agent.instructions()).toContain('data');
+}
+
+/** Every kind of refusal is an answer that the client takes. */
+async function beRefused(agent: Agent): Promise<void> {
+  for (const [name, args, expected] of [
+    [
+      'search',
+      { entity_type: 'wechat', objective: 'x' },
+      { type: 'usage', hint: expect.stringContaining('task_create') },
+    ],
+    [
+      'search',
+      { entity_type: 'company', objective: 'x', limitt: 3 },
+      { message: 'search has no argument limitt' },
+    ],
+    ['search', { entity_type: 'company', objective: 'x', limit: 1001 }, { type: 'usage' }],
+    ['search', { objective: 'x' }, { message: 'search needs the argument entity_type' }],
+    ['research', { query: 7 }, { message: 'query takes a text' }],
+    ['enrich', { entity_context: 'x', enrich_fields: { type: 'object' } }, { type: 'usage' }],
+    ['history_show', { operation_id: '../..' }, { type: 'operation_not_found', exit: 6 }],
+    ['task_status', { leads_search_id: 'ls_none' }, { status: 404, exit: 6, charged: 'no' }],
+    ['buy_everything', {}, { type: 'usage' }],
+  ] as const) {
+    const answer = await agent.call(name, args);
+    expect(answer.isError).toBe(true);
+    expect(answer.structuredContent).toEqual({ error: expect.objectContaining(expected) });
+    expect(JSON.parse(answer.content[0]?.text ?? '')).toEqual(answer.structuredContent);
+  }
+}
+
+describe.each([1, 2] as const)("the SDK's client of version %i", (version) => {
+  it('runs every tool on stdio', async () => {
+    const agent = await startAgent({ version, env: { ...env, ...bareEnvironment() } });
+    await useAll(agent, 5 + version);
+    await beRefused(agent);
+    await agent.close();
+  });
+
+  it('runs every tool over HTTP', async () => {
+    const agent = await startAgent({ version, url: http.url });
+    await useAll(agent, 8 + version);
+    await beRefused(agent);
+    await agent.close();
+  });
+});
+
+describe('over HTTP', () => {
+  it.each([
+    ['another Host', { host: 'rebound.example' }, 403],
+    ['the Origin of a page', { origin: 'https://evil.example' }, 403],
+    ['the Origin of another port', { origin: 'http://127.0.0.1:1' }, 403],
+    ['a session that has ended', { 'mcp-session-id': 'none' }, 404],
+  ])('%s is not served', async (_, headers, status) => {
+    const { request } = await import('node:http');
+    const { hostname, port, pathname } = new URL(http.url);
+    const answered = await new Promise<number | undefined>((resolve, reject) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+      const accept = 'application/json, text/event-stream';
+      const all = { 'content-type': 'application/json', accept, ...headers };
+      request({ hostname, port, path: pathname, method: 'POST', headers: all }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on('error', reject)
+        .end(body);
+    });
+    expect(answered).toBe(status);
+  });
+
+  it('ends with SIGTERM, and has written nothing to stdout', async () => {
+    expect(await http.stop()).toEqual({ code: 143, stdout: '' });
+  });
+});
+
+describe('the list of tools', () => {
+  it('takes at most 12 kB', () => {
+    expect(Buffer.byteLength(JSON.stringify({ tools }))).toBeLessThanOrEqual(12_000);
+  });
+});

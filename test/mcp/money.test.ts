@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
+import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
+import { type Agent, startAgent, startHttp, type ToolAnswer } from './agent.ts';
+
+const search = { entity_type: 'company', objective: 'fintech', show: 200 };
+
+/** Resolves when leads have come, and the search goes on. */
+function untilLeads(agent: Agent, args: object, signal?: AbortSignal) {
+  let answered: Promise<ToolAnswer> | undefined;
+  const some = new Promise<void>((resolve) => {
+    const onProgress = (message: string): void => {
+      if (message.includes('so far')) resolve();
+    };
+    answered = agent.call('search', args, { onProgress, ...(signal === undefined ? {} : { signal }) });
+    answered.catch(() => {});
+  });
+  return { some, answered: answered as Promise<ToolAnswer> };
+}
+
+function namesOf({ structuredContent }: ToolAnswer): string[] {
+  return structuredContent.leads.map(({ name }: { name: string }) => name);
+}
+
+describe('an agent that repeats, cancels, loses and dies', () => {
+  it('buys everything once', async () => {
+    const lost = { operation: 'contactSearch', fault: 'lost_response', count: 1 };
+    const service = await startLedgerService({ batch_size: 2, batch_pause_ms: 60 }, [lost]);
+    const env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+    const options = { version: 2, env } as const;
+    let agent = await startAgent(options);
+
+    // The same call ten times, and one of them cancelled in the middle: the others wait on for the one purchase.
+    const gone = new AbortController();
+    const first = untilLeads(agent, { ...search, limit: 20 }, gone.signal);
+    const others = Array.from({ length: 9 }, () => agent.call('search', { ...search, limit: 20 }));
+    await first.some;
+    gone.abort();
+    await expect(first.answered).rejects.toThrow();
+    const answers = await Promise.all(others);
+    expect(new Set(answers.map(({ structuredContent }) => structuredContent.operation_id)).size).toBe(1);
+    for (const { structuredContent } of answers) {
+      expect(structuredContent).toMatchObject({ count: 20, complete: true, charged: 'yes' });
+    }
+    expect(service.spent()).toBe(20);
+
+    // Cancelled by the only one who waits: what came is kept, and the same call gets the rest.
+    const alone = new AbortController();
+    const cancelled = untilLeads(agent, { ...search, limit: 21 }, alone.signal);
+    await cancelled.some;
+    alone.abort();
+    await expect(cancelled.answered).rejects.toThrow();
+    const whole = await agent.call('search', { ...search, limit: 21 });
+    expect(whole.structuredContent).toMatchObject({ count: 21, complete: true });
+    expect(new Set(namesOf(whole)).size).toBe(21);
+
+    // An answer that was lost is not bought again blindly, and bought once more only when that is wanted.
+    const contact = { contact_type: 'email', objective: 'Lena Weber' };
+    for (const _ of [1, 2, 3]) {
+      const { structuredContent } = await agent.call('contact', contact);
+      expect(structuredContent.error).toMatchObject({
+        exit: 8,
+        charged: 'maybe',
+        hint: expect.stringContaining('again: true'),
+      });
+    }
+    const again = await agent.call('contact', { ...contact, again: true });
+    expect(again.structuredContent).toMatchObject({ charged: 'yes', complete: true });
+    const stored = await agent.call('contact', contact);
+    expect(stored.structuredContent).toMatchObject({ charged: 'no', stored: true });
+
+    // Killed in the middle: the next server goes on.
+    const killed = untilLeads(agent, { ...search, limit: 22 });
+    await killed.some;
+    process.kill(agent.pid ?? 0, 'SIGKILL');
+    await expect(killed.answered).rejects.toThrow();
+    await service.quiet();
+    agent = await startAgent(options);
+    const resumed = await agent.call('search', { ...search, limit: 22 });
+    expect(resumed.structuredContent).toMatchObject({ count: 22, complete: true });
+    expect(new Set(namesOf(resumed)).size).toBe(22);
+    const shown = await agent.call('history_show', { operation_id: resumed.structuredContent.operation_id });
+    expect(shown.structuredContent).toMatchObject({ count: 22, complete: true, next: 20 });
+    await agent.close();
+
+    // Each key of the history is in the ledger, and nothing else is.
+    const history = await run(['history', 'list', '-f', 'jsonl'], { env });
+    const keys = history.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).idempotency_key);
+    const ledger = await service.close();
+    expect(new Set(keys)).toEqual(new Set(ledger.keys()));
+    const settled = keys.filter((key, at) => keys.indexOf(key) === at).map((key) => ledger.get(key));
+    // Two contacts, five searches: what was sent to a client that had gone is charged too, a batch of it.
+    expect(settled).toHaveLength(7);
+    expect(settled.filter((credits) => credits === 5)).toHaveLength(2);
+    const leads = settled.reduce((sum: number, credits) => sum + (credits ?? 0), 0) - 10;
+    expect(leads).toBeGreaterThanOrEqual(63);
+    expect(leads).toBeLessThanOrEqual(63 + 8);
+  });
+});
+
+describe('limits', () => {
+  let service: LedgerService;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    service = await startLedgerService({});
+    env = pointedAt(service.url, ledgerKey);
+  });
+  afterAll(() => service.close());
+
+  it('--max-credits is for the whole session, and a refusal says both numbers', async () => {
+    const agent = await startAgent({
+      version: 1,
+      args: ['--max-credits', '25'],
+      env: { ...bareEnvironment(), ...env },
+    });
+    const before = service.spent();
+    expect((await agent.call('search', { ...search, limit: 20 })).structuredContent.count).toBe(20);
+    const { structuredContent } = await agent.call('search', { ...search, limit: 19 });
+    expect(structuredContent.error).toMatchObject({
+      exit: 5,
+      charged: 'no',
+      message: 'this can cost 19 credits, and 5 are left of the limit of 25; nothing was bought',
+    });
+    const unknown = await agent.call('research', { query: 'What is Kontora?' });
+    expect(unknown.structuredContent.error).toMatchObject({
+      type: 'price_unknown',
+      hint: expect.stringContaining('price.research'),
+    });
+    expect((await agent.call('balance')).structuredContent.session).toEqual({
+      max_credits: 25,
+      spent_at_most: 20,
+      under_way: 0,
+    });
+    expect(service.spent() - before).toBe(20);
+    await agent.close();
+  });
+
+  it('--confirm asks the person before each purchase; who can not ask buys nothing', async () => {
+    const state = { ...bareEnvironment(), ...env };
+    const http = await startHttp(['--confirm'], state);
+    const before = service.spent();
+    let bought = 0;
+    for (const version of [1, 2] as const) {
+      for (const url of [undefined, http.url]) {
+        const where =
+          url === undefined ? { args: ['--confirm'], env: { ...bareEnvironment(), ...env } } : { url };
+        const args = { ...search, limit: 2 + bought };
+
+        const mute = await startAgent({ version, ...where });
+        const refused = await mute.call('search', args);
+        expect(refused.structuredContent.error).toMatchObject({
+          type: 'confirmation_unavailable',
+          charged: 'no',
+          exit: 5,
+        });
+        await mute.close();
+
+        const questions: string[] = [];
+        let says: 'accept' | 'decline' = 'decline';
+        const agent = await startAgent({
+          version,
+          ...where,
+          answer(question) {
+            questions.push(question);
+            return says;
+          },
+        });
+        const declined = await agent.call('search', args);
+        expect(declined.structuredContent.error).toMatchObject({ type: 'declined', charged: 'no' });
+        expect(service.spent() - before).toBe(bought);
+        says = 'accept';
+        const accepted = await agent.call('search', args);
+        expect(accepted.structuredContent).toMatchObject({ complete: true, charged: 'yes' });
+        // What is stored is given without a question.
+        expect((await agent.call('search', args)).structuredContent.stored).toBe(true);
+        expect(questions).toHaveLength(2);
+        expect(questions[1]).toContain(`It costs at most ${args.limit} credits.`);
+        await agent.close();
+        bought += args.limit;
+        expect(service.spent() - before).toBe(bought);
+      }
+    }
+    await http.stop();
+  });
+
+  it('without an address and a key it starts all the same, and each tool says what to do', async () => {
+    const agent = await startAgent({ version: 2, env: bareEnvironment() });
+    for (const [name, args] of [
+      ['search', search],
+      ['balance', {}],
+      ['task_status', { leads_search_id: 'ls_1' }],
+    ] as const) {
+      const { structuredContent, isError } = await agent.call(name, args);
+      expect(isError).toBe(true);
+      expect(structuredContent.error).toMatchObject({
+        exit: 78,
+        charged: 'no',
+        hint: expect.stringContaining('leadpipe auth login'),
+      });
+    }
+    expect((await agent.call('history_list')).structuredContent).toEqual({ purchases: [] });
+    await agent.close();
+  });
+});
