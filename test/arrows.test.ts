@@ -201,22 +201,11 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   readline: ['cli/commands/auth/prompt.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
   v8: ['connection/baseline-wasm.ts'],
-  zlib: ['transport/decoding.ts'],
+  zlib: ['operations/journal/checked-lines.ts', 'transport/decoding.ts'],
 };
 
 /** What computes and tells nothing of the machine. */
-const harmless = [
-  'buffer',
-  'crypto',
-  'events',
-  'path',
-  'stream',
-  'timers/promises',
-  'url',
-  'util',
-  'vm',
-  'zlib',
-];
+const harmless = ['buffer', 'crypto', 'events', 'path', 'stream', 'timers/promises', 'url', 'util', 'vm'];
 
 /** Loaded when used: these must not be reached by static imports from the command line's start. */
 const lazyPackages = [

@@ -1,4 +1,3 @@
-import type { Block } from './block.ts';
 import type { JsonRanges } from './scan.ts';
 import type { JsonText } from './text.ts';
 
@@ -7,7 +6,7 @@ export type Records = readonly JsonText[] | JsonLines;
 
 const lineEnd = 0x0a;
 
-/** Values of JSON in one block of bytes, each on a line of its own that is safe to show. The block may be used again afterwards. */
+/** Values of JSON in one block of bytes, each on a line of its own that is safe to show. */
 export class JsonLines implements Iterable<JsonText> {
   readonly bytes: Buffer;
   /** Where each line ends: the index of its line break. */
@@ -35,14 +34,14 @@ export class JsonLines implements Iterable<JsonText> {
 }
 
 /** The values of some pieces of bytes in a block: one write is several times as fast as many. */
-export function toLines(pieces: readonly JsonRanges[], blockOf: Block): JsonLines {
+export function toLines(pieces: readonly JsonRanges[]): JsonLines {
   let size = 0;
   for (const { starts, ends } of pieces) {
     for (let index = 0; index < ends.length; index++) {
       size += (ends[index] as number) - (starts[index] as number) + 1;
     }
   }
-  const block = blockOf(size);
+  const block = Buffer.allocUnsafe(size);
   const lineEnds: number[] = [];
   let at = 0;
   for (const { bytes, starts, ends } of pieces) {

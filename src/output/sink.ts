@@ -30,8 +30,7 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, name = '
       if (stream.destroyed || stream.writableEnded) throw readerClosed();
       if (text.length === 0) return;
       if (signal.aborted) {
-        // Nobody waits for it, and bytes may be used again.
-        stream.write(typeof text === 'string' ? text : Buffer.from(text));
+        stream.write(text);
         return;
       }
       await new Promise<void>((resolve, reject) => {

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createBlock } from '../../src/json/block.ts';
 import { toLines } from '../../src/json/lines.ts';
 import { type JsonRanges, scanObject } from '../../src/json/scan.ts';
 import { arrayItems, objectMembers, toLine } from '../../src/json/text.ts';
@@ -29,7 +28,7 @@ function expectProvenRight(bytes: Buffer): boolean {
   if (scanned.items !== undefined) {
     const items = arrayItems(list);
     expect(textsOf(scanned.items)).toEqual(items);
-    const lines = toLines([scanned.items, scanned.items], createBlock());
+    const lines = toLines([scanned.items, scanned.items]);
     expect([...lines]).toEqual([...items, ...items]);
     expect(lines.bytes.toString()).toBe([...items, ...items].map((item) => `${item}\n`).join(''));
     members.delete('list');

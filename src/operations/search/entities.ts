@@ -1,4 +1,3 @@
-import type { Block } from '../../json/block.ts';
 import { type Records, toLines } from '../../json/lines.ts';
 import type { JsonRanges } from '../../json/scan.ts';
 import { type JsonText, kindOf } from '../../json/text.ts';
@@ -35,11 +34,11 @@ export function picked(entities: Entities, isWanted: (number: number) => boolean
   };
 }
 
-/** The entities of several batches as what is delivered at once, where they are bytes, in the block. */
-export function gathered(batches: readonly Entities[], blockOf: Block): Records {
+/** The entities of several batches as what is delivered at once. */
+export function gathered(batches: readonly Entities[]): Records {
   const pieces = batches.filter((batch) => !isText(batch)) as JsonRanges[];
-  if (pieces.length === batches.length) return toLines(pieces, blockOf);
-  return batches.flatMap((batch) => (isText(batch) ? batch : [...toLines([batch], blockOf)]));
+  if (pieces.length === batches.length) return toLines(pieces);
+  return batches.flatMap((batch) => (isText(batch) ? batch : [...toLines([batch])]));
 }
 
 function isText(entities: Entities): entities is readonly JsonText[] {

@@ -1,5 +1,4 @@
 import type { SearchEvent } from '../../client.ts';
-import { createBlock } from '../../json/block.ts';
 import type { Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
 import { createBatchLog } from './batch-log.ts';
@@ -11,7 +10,7 @@ const mostOfOneStream = 1_000_000;
 
 /** What the events of one stream add up to. */
 export interface SearchReading {
-  /** The new entities of some events, to be used before more are taken. What follows the sentinel or an error frame is not looked at. */
+  /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
   take(events: readonly SearchEvent[]): Records;
   /** Whether nothing more is to be read. */
   isOver(): boolean;
@@ -35,7 +34,6 @@ type Done = Extract<SearchEvent, { kind: 'done' }>;
 
 export function createSearchReading(): SearchReading {
   const batches = createBatchLog();
-  const blockOf = createBlock();
   const oddities = createWarnings();
   /** Of the whole stream: a few lines, which no number of odd batches may hide. */
   const remarks: string[] = [];
@@ -101,7 +99,7 @@ export function createSearchReading(): SearchReading {
         else end = `the service reported an error: ${event.message}`;
         if (isOver()) break;
       }
-      return gathered(batches, blockOf);
+      return gathered(batches);
     },
     isOver,
     has: (entity) => digestsOfEntities([entity]).every(batches.has),

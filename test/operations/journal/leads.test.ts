@@ -2,7 +2,6 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBlock } from '../../../src/json/block.ts';
 import { type Records, toLines } from '../../../src/json/lines.ts';
 import { scanObject } from '../../../src/json/scan.ts';
 import { toCheckedLine } from '../../../src/operations/journal/checked-lines.ts';
@@ -59,7 +58,7 @@ describe('stored leads', () => {
   it('are the same file whether they came as text or as bytes', async () => {
     const leads = ['{"a":12345678901234567890}', '{ "text" : "é 日 😀 “x”" }', '7', '{"a":"\\u001b[31m"}'];
     const scanned = scanObject(Buffer.from(`{"list":[${leads.join(', ')}]}`), 'list')?.items;
-    const lines = toLines(scanned === undefined ? [] : [scanned], createBlock());
+    const lines = toLines(scanned === undefined ? [] : [scanned]);
     expect([...lines]).toEqual(leads);
     const [asText, asBytes] = [temporaryFolder(), temporaryFolder()];
     const isNew = [true, false, true, true];
