@@ -91,14 +91,14 @@ describe.skipIf(!needs('squid'))('squid', () => {
   });
 
   it.each([
-    ['forbids a service', async () => 'https://forbidden.test', 78, 'proxy_refused', /with 403$/],
-    ['does not find a service', async () => 'https://missing.invalid', 75, 'unsent', /with 50\d$/],
+    ['forbids a service', async () => 'https://forbidden.test', 78, 'proxy_refused', /with 403 \(POST/],
+    ['does not find a service', async () => 'https://missing.invalid', 75, 'unsent', /with 50\d \(POST/],
     [
       'can not connect to a service',
       async () => `https://service.test:${await freePort()}`,
       75,
       'unsent',
-      /with 503$/,
+      /with 503 \(POST/,
     ],
   ])('says that it %s', async (_, url, exit, type, status) => {
     const { code, error } = await refused({ ...withoutRetries, ...here(open), ...pointedAt(await url()) });
