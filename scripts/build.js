@@ -137,7 +137,9 @@ async function writeTypes() {
   const reached = new Set(['index.ts']);
   for (const file of reached) {
     const declarations = await readFile(join(made, file.replace(/\.ts$/, '.d.ts')), 'utf8');
-    const text = declarations.replace(/(\sfrom ')(\.[^']*)\.ts'/g, (_, from, path) => {
+    // Programs need not have the types of Node.
+    const own = declarations.replace(/\bBuffer(<ArrayBuffer(Like)?>)?/g, 'Uint8Array');
+    const text = own.replace(/(\sfrom ')(\.[^']*)\.ts'/g, (_, from, path) => {
       reached.add(posix.join(posix.dirname(file), `${path}.ts`));
       return `${from}${path}.js'`;
     });

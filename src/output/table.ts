@@ -56,7 +56,8 @@ export function createTableForm(options: WriterOptions): WriterForm {
     for (const line of more) yield `${' '.repeat(indent)}${line}\n`;
   }
 
-  function* lines(records: readonly JsonText[]): Generator<string, void> {
+  function* lines(given: Iterable<JsonText>): Generator<string, void> {
+    const records = [...given];
     if (plan === undefined && records.length > 0) {
       const fitting = fittingColumns(columns, width);
       plan = fitting === undefined ? 'cards' : yield* planFrom(fitting, records.slice(0, enoughRows));

@@ -58,7 +58,18 @@ const taskRun = (limit: number, file: string): Wish => ({
   name: 'task run',
   // A file of its own: what an earlier run has left behind it would not be overwritten.
   args: (run) => [
-    ...['task', 'run', 'company', 'fintech', '--limit', `${limit}`, '--num', '7', '-o', `${file}.${run}.jsonl`],
+    ...[
+      'task',
+      'run',
+      'company',
+      'fintech',
+      '--limit',
+      `${limit}`,
+      '--num',
+      '7',
+      '-o',
+      `${file}.${run}.jsonl`,
+    ],
     ...['--poll-interval', '0.02', '--wait-timeout', '200'],
   ],
   price: limit,

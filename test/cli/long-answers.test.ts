@@ -132,7 +132,10 @@ describe('a signal ends a run that computes', () => {
     goOn();
     await waitFor(() => lines() > 3);
     child.kill('SIGINT');
-    expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('1 lead arrived') });
+    expect(await ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('901 leads arrived, and could not all be written'),
+    });
     expect(lines()).toBeLessThan(900);
     // What is stored is paid for, printed or not.
     const listed = await run(['history', '-f', 'jsonl', '--columns', 'leads,charged'], { env });

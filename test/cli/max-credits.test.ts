@@ -104,7 +104,7 @@ describe('--max-credits against a service that keeps a ledger', () => {
     const args = ['task', 'run', 'company', 'fintech', '--limit', '5', '--wait-timeout', '0.3', '-o', file];
     expect((await run([...args, '--max-credits', '5'], { env })).code).toBe(75);
     const again = await run([...args, '--max-credits', '1'], { env });
-    expect(again.stderr).toContain('nothing is bought again');
+    expect(again.stderr).toContain('You are not charged again');
     expect(again.code).toBe(75);
     expect((await slow.close()).size).toBe(1);
   });
