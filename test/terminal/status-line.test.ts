@@ -19,17 +19,28 @@ const lead = (name: string): string => `{"name":"${name}","id":12345678901234567
 
 /** The rows come one by one, with time for a line to be drawn between them. */
 async function startSlowService(): Promise<FaultServer & { next(): void }> {
-  let next = (): void => {};
+  // The line is there before the request is.
+  let due = 0;
+  let send = (): void => {};
   const pieces = searchFrames([[lead('Alster Konto')], [lead('Isar Giro')]]);
   const server = await startFaultServer((socket) => {
     socket.write(streamHead);
-    next = () => {
-      const piece = pieces.shift();
-      if (piece !== undefined) socket.write(chunk(piece));
-      if (pieces.length === 0) socket.end(lastChunk);
+    send = () => {
+      for (; due > 0; due--) {
+        const piece = pieces.shift();
+        if (piece !== undefined) socket.write(chunk(piece));
+        if (pieces.length === 0) socket.end(lastChunk);
+      }
     };
+    send();
   });
-  return { ...server, next: () => next() };
+  return {
+    ...server,
+    next() {
+      due++;
+      send();
+    },
+  };
 }
 
 describe.skipIf(!needs('script', 'stty'))('the line that says what is going on', () => {
