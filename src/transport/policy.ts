@@ -70,7 +70,7 @@ interface PolicyRow {
   readonly hint: string | Facts;
 }
 
-const notOurs = 'Check the address: whatever answers there is not the service.';
+const notOurs = 'Check the address: the server there is not the service.';
 const inDoubt: Facts = { is: 'in_doubt' };
 
 const never = again(0, 0, 0, 0, 0);
@@ -94,7 +94,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     never,
     'configuration',
     'no',
-    'Check HTTPS_PROXY, or ask whoever runs the proxy to let the service through; NO_PROXY goes past it.',
+    'Check HTTPS_PROXY, or ask whoever runs the proxy to allow the service. To connect without the proxy, put the host in NO_PROXY.',
   ),
   certificate: row(never, 'interface', 'no', 'Check the address and the clock of this machine.'),
   not_http: row(never, 'interface', 'no', notOurs),
@@ -110,7 +110,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     again(3, 3, 0, 1, 0),
     ['interface', 'interface', 'unknown'],
     'yes',
-    'The answer can not be had again. Report the request ID.',
+    "The answer can't be fetched again. Report the request ID.",
   ),
   unexplained: row(never, 'interface', 'maybe', inDoubt),
   internal_error: row(once, ['temporary', 'temporary', 'unknown'], 'maybe', inDoubt),
@@ -136,7 +136,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     never,
     'not_found',
     'no',
-    'Check the id: a task can be read only with the key and at the address that made it.',
+    'Check the ID: a task can be read only with the API key and the address that created it.',
   ),
   undocumented: row(never, 'interface', 'no', notOurs),
 };
@@ -149,7 +149,7 @@ const privateAuthority: Facts = { is: 'private_authority' };
 const certificateHints: Readonly<Record<string, string | Facts>> = {
   CERT_HAS_EXPIRED: clockOrRenewal,
   CERT_NOT_YET_VALID: clockOrRenewal,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'Check the address: the service there has other names.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Check the address: the certificate there is for other names.',
   DEPTH_ZERO_SELF_SIGNED_CERT: privateAuthority,
   SELF_SIGNED_CERT_IN_CHAIN: privateAuthority,
   UNABLE_TO_GET_ISSUER_CERT: privateAuthority,

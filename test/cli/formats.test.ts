@@ -98,7 +98,7 @@ describe('a workbook', () => {
     const { code, stderr } = await leadpipe([...search, '-o', target]);
     expect({ code, stderr }).toEqual({
       code: 74,
-      stderr: expect.stringContaining(`the rows are in ${target}.part`),
+      stderr: expect.stringContaining(`The rows are in ${target}.part.`),
     });
     expect(existsSync(target)).toBe(false);
     expect(readFileSync(`${target}.part`, 'utf8').split('\n')).toHaveLength(5);

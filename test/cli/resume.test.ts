@@ -117,7 +117,7 @@ describe('task resume', () => {
     appendFileSync(lines, '{"name":"mine"}\n');
     const { code, stderr } = await runInProcess(resume, { env });
     expect(code).toBe(74);
-    expect(stderr).toContain('has other rows behind those of the earlier run; nothing in it was changed');
+    expect(stderr).toContain('has other rows after those of the earlier run; it was not changed');
     expect(stderr).toContain('leadpipe task wait ls_task --pts 20 -o <file>');
     expect(readFileSync(lines, 'utf8')).toBe(`${rows(20)}{"name":"mine"}\n`);
   });
@@ -127,7 +127,7 @@ describe('task resume', () => {
     appendFileSync(`${file}.part`, 'mine');
     const { code, stderr } = await runInProcess(resume, { env });
     expect(code).toBe(0);
-    expect(stderr).toContain(`warning: ${file}.part had 4 bytes behind the rows that were counted`);
+    expect(stderr).toContain(`warning: ${file}.part had 4 more bytes after the recorded rows`);
     expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
     expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
   });
@@ -140,7 +140,7 @@ describe('task resume', () => {
     const id = (await folderOf()).split('/').at(-1) ?? '';
     const { code, stderr } = await runInProcess([...resume, id], { env });
     expect(code).toBe(74);
-    expect(stderr).toContain('has rows of the later operation');
+    expect(stderr).toContain('has rows of a later operation');
     expect(stderr).toContain('leadpipe task wait ls_task -o <file>');
     expect(readFileSync(file, 'utf8')).toBe(before);
   });

@@ -89,7 +89,7 @@ export async function openJournal(
     const text = await readFile(path, 'utf8');
     const [intent, ...rest] = toEntries(text, path);
     if (intent?.type !== 'intent')
-      throw new UsageError(`nothing was begun under the operation ${operationId}`);
+      throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
     const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | noFollow);
     const journal = toJournal(operationId, path, handle, lock);
     await handle.truncate(wholeBytes(text, rest.length + 1)).catch((error: unknown) => {
@@ -149,11 +149,15 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
 
 /** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
 export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {
-  return new LeadpipeError('not_found', `this machine knows no operation ${operationId.slice(0, 100)}`, {
-    type: 'operation_not_found',
-    facts: { is: 'no_operation', operationId, known },
-    retryable: false,
-  });
+  return new LeadpipeError(
+    'not_found',
+    `there is no operation ${operationId.slice(0, 100)} on this machine`,
+    {
+      type: 'operation_not_found',
+      facts: { is: 'no_operation', operationId, known },
+      retryable: false,
+    },
+  );
 }
 
 /** Every operation of this machine. One that can't be read hides no other. Throws LocalIoError. */
@@ -245,7 +249,7 @@ export function toDamageLine({ message, details: { hint } }: LeadpipeError): str
 
 /** Pure: what to do about a folder that only another user may read. */
 export function toOwnHint(folder: string): string {
-  return `It may belong to another user, as after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
+  return `It may belong to another user, for example after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
 }
 
 function notKept(path: string, error: unknown): LeadpipeError {

@@ -11,7 +11,7 @@ export async function checkLast(
   const later = laterOn(operations, operation);
   if (later === undefined) return;
   const { output } = operation.entries[0];
-  throw new LocalIoError(`${output} has rows of the later operation ${later.operationId}`, {
+  throw new LocalIoError(`${output} has rows of a later operation, ${later.operationId}`, {
     type: outputChanged,
     charged: 'no',
     ...details,

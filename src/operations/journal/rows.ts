@@ -255,6 +255,6 @@ async function restOf(handle: FileHandle, from: number): Promise<string> {
 function damaged(line: number | undefined, path: string): ConfigurationError {
   return new ConfigurationError(
     `${line === undefined ? 'the last line' : `line ${line}`} of ${path} is damaged`,
-    'Move its folder away to go on without this list; leadpipe has changed nothing.',
+    'To go on without this list, move its folder to another place; leadpipe has changed nothing.',
   );
 }

@@ -192,7 +192,7 @@ function createReading(
           await take(page);
         } else if (Number.isFinite(ready) && ++contradictions > mostContradictions) {
           throw new PageError(
-            `status says that ${ready} leads are ready, and fetch that ${readyCount} are`,
+            `status says that ${ready} leads are ready, but fetch says ${readyCount}`,
             true,
             requestId,
           );
