@@ -104,7 +104,7 @@ const cases: readonly Case[] = [
   {
     name: 'another format',
     again: ['-f', 'csv', '--columns', 'name,id'],
-    says: /leads\.jsonl\.part had \d+ bytes .*; they are in \S+leads\.jsonl\.part\.1 now/,
+    says: /leads\.jsonl\.part had \d+ more bytes .*; they are now in \S+leads\.jsonl\.part\.1/,
     asks: goesOn,
     file: wholeCsv,
     beside: { 'leads.jsonl.part.1': lines(...first) },
@@ -324,7 +324,7 @@ it('a .part of a search is put aside by a task run, and that of a task run by a 
   });
   writeFileSync(`${file}.part`, 'rows of the task\n');
   cuts = 0;
-  expect(await into()).toMatchObject({ code: 0, stderr: expect.stringContaining('leads.jsonl.part.2 now') });
+  expect(await into()).toMatchObject({ code: 0, stderr: expect.stringContaining('leads.jsonl.part.2.') });
   expect(readFileSync(`${file}.part.2`, 'utf8')).toBe('rows of the task\n');
   expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
 });

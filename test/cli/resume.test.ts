@@ -224,7 +224,7 @@ describe('task resume', () => {
 
   it.each([
     ['another key', () => pointedAt(server.url, 'another-key-0123456789'), 'with another API key'],
-    ['another address', () => pointedAt('http://127.0.0.1:9'), 'not at http://127.0.0.1:9'],
+    ['another address', () => pointedAt('http://127.0.0.1:9'), 'not with http://127.0.0.1:9'],
   ])('with %s is refused with 78, and sends and cuts nothing', async (_, other, says) => {
     await leave(...taskRun, '-o', file);
     appendFileSync(`${file}.part`, 'torn');
@@ -320,7 +320,7 @@ describe('the same task run again, into the same file', () => {
     const again = await runInProcess([...taskRun, '--columns', 'name', '-o', file], { env });
     expect(again).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`They are in ${file}.part.1 now`),
+      stderr: expect.stringContaining(`They are now in ${file}.part.1`),
     });
     expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv', '--columns', 'name'));
     expect(creations()).toHaveLength(1);

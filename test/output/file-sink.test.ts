@@ -403,8 +403,8 @@ describe('appending', () => {
 
   it.each<[string, string, 'csv' | 'jsonl', string, RegExp]>([
     ['other columns', 'a,c\r\n', 'csv', 'usage', /has the columns a, c, but these rows have a, b$/],
-    ['more columns', 'a,b,c\r\n', 'csv', 'usage', /has the columns a, b, c;/],
-    ['another order', 'b,a\r\n', 'csv', 'usage', /has the columns b, a;/],
+    ['more columns', 'a,b,c\r\n', 'csv', 'usage', /has the columns a, b, c, but/],
+    ['another order', 'b,a\r\n', 'csv', 'usage', /has the columns b, a, but/],
     ['JSONL, as CSV', '{"a":1}\n', 'csv', 'usage', /has the columns/],
     [
       'an open quote',
