@@ -20,7 +20,7 @@ export interface Shop {
   readonly spending?: Spending | undefined;
 }
 
-/** What shapes the output, so that it can be gone on with as it was begun. */
+/** What shapes the output; stored, so that a later run can continue the output in the same form. */
 export interface OutputTerms {
   /** Absolute path of the file. */
   readonly output: string | null;

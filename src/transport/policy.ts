@@ -78,7 +78,7 @@ const never = again(0, 0, 0, 0, 0);
 const always = again(4, 4, 4, 4, 4);
 /** One more try tells whether the service has the request: it answers 409 then. */
 const once = again(4, 4, 1, 1, 1);
-/** The document leaves open how long a task takes to be there; the time limit of retry.ts ends this. */
+/** How long the creation of a task takes is not documented; in effect the time limit in retry.ts decides. */
 const untilCreated = 100;
 
 /** One row per fault: how often to try again, how the run ends, and what it means for money. */
@@ -180,7 +180,7 @@ export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
   return { outcome: group === 'create' ? create : paid, charged, hint };
 }
 
-/** What is read costs nothing, and can be read again. */
+/** Reading is free and can be repeated, so its hints differ. */
 function readHint(fault: Fault, { read, hint }: PolicyRow): string | Facts {
   if (fault === 'garbled' || fault === 'unexplained') return notOurs;
   return read === 'temporary' && fault !== 'unsent' ? 'Nothing was charged; run it again.' : hint;

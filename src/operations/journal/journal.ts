@@ -103,7 +103,7 @@ export async function openJournal(
 }
 
 function toJournal(operationId: string, path: string, handle: FileHandle, lock: FolderLock): Journal {
-  // Behind a line that is torn, another one would be damage.
+  // A line added to an incomplete one would make both unreadable.
   let failure: LeadpipeError | undefined;
   const fail = (error: unknown): never => {
     failure = notKept(path, error);
@@ -141,7 +141,7 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
     async discard() {
       await close();
       isThere = false;
-      // What is left behind was never sent, and is removed when it is old.
+      // If this fails, the folder stays: nothing was sent for it, and `prune` removes it later.
       await rm(dirname(path), { recursive: true, force: true }).catch(() => undefined);
     },
   };
@@ -217,7 +217,7 @@ export async function readOrNothing<T>(read: () => Promise<T>, path: string): Pr
   }
 }
 
-/** A name that could lead out of the folder of operations is none. */
+/** A name with a path in it, which could lead out of the folder of operations, is refused. */
 function isOperationId(text: string): boolean {
   return /^[\w-]+$/.test(text);
 }

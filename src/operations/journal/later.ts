@@ -1,7 +1,7 @@
 import { type ErrorDetails, LocalIoError, outputChanged } from '../../errors.ts';
 import { readOperations, type StoredOperation } from './journal.ts';
 
-/** Throws LocalIoError, with these details: to go on would change or replace rows of a later operation. */
+/** Throws LocalIoError with these details when a later operation wrote to the same file: continuing would damage its rows. */
 export async function checkLast(
   stateDir: string,
   operation: StoredOperation,

@@ -68,7 +68,7 @@ async function pruneOne(stateDir: string, operationId: string, now: Date): Promi
   return (await removeAnswers(folder)) ? { ...what, removed: 'answer' } : undefined;
 }
 
-/** As `prune`, once a day at most, and never a reason to fail. */
+/** The same as `prune`, but at most once a day; a failure is ignored. */
 export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
   const stamp = join(stateDir, 'pruned');
   try {

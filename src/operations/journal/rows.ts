@@ -101,7 +101,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
         await handle.datasync();
         for (const { done } of some) done();
       } catch (error) {
-        // Behind a line that is torn, another one would be damage.
+        // A line added to an incomplete one would make both unreadable.
         failure ??= error;
         for (const { failed } of some) failed(error);
       }

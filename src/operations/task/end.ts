@@ -45,7 +45,7 @@ export function toLeftError(
       : `. ${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${leads === 0 ? '' : place}${dropped}`;
   const ended = terminalTaskStates.some((one) => one === state);
   const why = isStop(failure) ? '' : `: ${failure.words}`;
-  // Of a task that has not been seen nobody knows whether it runs.
+  // Nothing is known of a task that was never seen.
   const isKnown = state !== undefined || bought !== undefined;
   const runs = ended ? 'has ended' : 'keeps running at the service';
   const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';

@@ -9,7 +9,7 @@ import type { TaskReading } from './end.ts';
 import { mayReplay, purchaseOf, type TaskProgress, toTaskProgress } from './progress.ts';
 import { type Begun, followInto, type ReadTerms, type TaskListener } from './reading.ts';
 
-/** How an operation is gone on with. */
+/** How an operation is continued. */
 export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
   /** Whether a creation is sent again although the service may have forgotten its key. */
   readonly replay: boolean;
@@ -89,7 +89,7 @@ export async function resumeTask(
     return await goOnWith(shop, journal, open, listener, async ({ delivery, begin }) => {
       isOpen = true;
       const inFile = delivery.file !== undefined;
-      // What was put into a pipe may never have been taken out: there, each lead comes at least once.
+      // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
       const from = inFile ? position : progress.lastPage;
       if (!inFile && position > start) listener.goingOn(from);
       const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
