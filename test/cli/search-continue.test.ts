@@ -89,7 +89,7 @@ describe('search --continue', () => {
     const refused = await runInProcess(['search', '--continue', once, '--idempotency-key', 'k3'], { env });
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`continued already, by ${twice}`),
+      stderr: expect.stringContaining(`was already continued by ${twice}`),
     });
     expect(
       (await runInProcess(['search', '--continue', twice, '--idempotency-key', 'k4'], { env })).code,
