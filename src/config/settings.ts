@@ -61,7 +61,7 @@ interface SettingRow {
 type Kind = Omit<SettingRow, 'meaning'>;
 
 const oneOf = (...words: string[]): Kind => ({
-  takes: words.join(', '),
+  takes: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
   words,
   parse: (text) => (words.includes(text) ? text : undefined),
   accepts: (value) => typeof value === 'string' && words.includes(value),
@@ -75,7 +75,7 @@ const text: Kind = {
 
 const address: Kind = {
   ...text,
-  takes: 'https://host, or http:// on this machine',
+  takes: 'an address that begins with https:// (or with http:// on this machine)',
   // As it was written: it is compared with the origin that a key is stored for.
   parse: (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
 };
@@ -96,10 +96,13 @@ const number = (takes: string, isRight: (value: number) => boolean): Kind => ({
 const wholeNumber = (max: number): Kind =>
   number(`a whole number from 0 to ${max}`, (value) => Number.isInteger(value) && value >= 0 && value <= max);
 
-const seconds = number('seconds, above 0 and up to 86400', (value) => value > 0 && value <= 86_400);
+const seconds = number(
+  'a number of seconds above 0 and up to 86400',
+  (value) => value > 0 && value <= 86_400,
+);
 
 const credits = number(
-  'credits from 0 to 100000, with up to 6 decimals',
+  'a number of credits from 0 to 100000, with up to 6 decimals',
   (value) => value >= 0 && value <= 100_000 && Number(value.toFixed(6)) === value,
 );
 
@@ -112,22 +115,25 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   },
   format: {
     ...oneOf(...printedFormats),
-    meaning: 'the output format, when -f is not given and the file of -o does not say',
+    meaning: 'the output format when -f is not given and the name of the -o file does not say it',
   },
   credential_store: { ...oneOf('keychain', 'file'), meaning: 'where new API keys are stored' },
-  ca_file: { ...file, meaning: 'a PEM file with certificates to trust, besides the usual ones' },
+  ca_file: { ...file, meaning: 'a PEM file with more certificates to trust' },
   'timeout.connect': { ...seconds, meaning: 'give up when there is no connection after this many seconds' },
   'timeout.headers': { ...seconds, meaning: 'give up when no answer has begun after this many seconds' },
   'timeout.idle': { ...seconds, meaning: 'give up after this many seconds without data in an answer' },
   'timeout.event': { ...seconds, meaning: 'give up after this many seconds without new leads in a search' },
   'timeout.total': { ...seconds, meaning: 'give up when an answer is not complete after this many seconds' },
-  'retry.attempts': { ...wholeNumber(20), meaning: 'retries per request; fewer where that is safer' },
+  'retry.attempts': {
+    ...wholeNumber(20),
+    meaning: 'the most retries for one request; after some errors there are fewer',
+  },
   'retry.budget': {
     ...wholeNumber(86_400),
     meaning: 'seconds that all waits before retries may take together',
   },
-  'poll.interval': { ...seconds, meaning: 'seconds before a task is looked at again, at first' },
-  'poll.max': { ...seconds, meaning: 'seconds before a task is looked at again, when little happens' },
+  'poll.interval': { ...seconds, meaning: 'seconds before the state of a task is asked for again, at first' },
+  'poll.max': { ...seconds, meaning: 'seconds before the state of a task is asked for again, at most' },
   'price.search': {
     ...credits,
     meaning: 'credits per lead of a search, at most, with all fields that you add',
@@ -220,7 +226,7 @@ export async function readJsonObject(path: string): Promise<Record<string, unkno
     if (code === 'ENOENT' || code === 'ENOTDIR') return {};
     throw new ConfigurationError(`cannot read ${path}: ${message}`, undefined, error);
   }
-  const hint = 'Mend or remove it; leadpipe has changed nothing.';
+  const hint = 'Repair or remove it; leadpipe has changed nothing.';
   let source: string;
   try {
     source = decodeText(bytes, path);
@@ -248,7 +254,7 @@ export function checkSettingName(name: string): SettingName {
 export function toSettingValue(name: SettingName, given: string): SettingValue {
   const { parse, takes } = settingTable[name];
   const value = parse(given);
-  if (value === undefined) throw new UsageError(`${name} takes ${takes}, not "${clip(given)}"`);
+  if (value === undefined) throw new UsageError(`${name} must be ${takes}, not "${clip(given)}"`);
   return value;
 }
 
@@ -256,8 +262,8 @@ export function toSettingValue(name: SettingName, given: string): SettingValue {
 export function checkProfileName(name: string): string {
   if (/^[a-z0-9][\w.-]{0,63}$/i.test(name)) return name;
   throw new UsageError(
-    `"${name}" can't name a profile`,
-    'Up to 64 letters, digits, dots, hyphens and underscores, a letter or digit first.',
+    `"${name}" can't be the name of a profile`,
+    'A name has up to 64 letters, digits, dots, hyphens and underscores, and begins with a letter or digit.',
   );
 }
 
@@ -267,7 +273,7 @@ function toSettings(settings: unknown, name: string, path: string): Settings {
     const value = settings[setting];
     if (value !== undefined && !settingTable[setting].accepts(value)) {
       throw new ConfigurationError(
-        `${path}: ${setting} of the profile "${name}" takes ${settingTable[setting].takes}`,
+        `${path}: ${setting} of the profile "${name}" must be ${settingTable[setting].takes}`,
         { is: 'bad_setting', setting },
       );
     }

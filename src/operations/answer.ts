@@ -87,7 +87,7 @@ async function deliver(
   const { answer, deal } = arrived;
   const { journal, delivery } = deal;
   const warnUnkept = (error: unknown): false => {
-    warn(`${(error as Error).message}; it can not be shown again`);
+    warn(`${(error as Error).message}; the answer can't be shown again`);
     return false;
   };
   // On the disk before anything is made of it, which may take a while.
@@ -107,7 +107,7 @@ async function deliver(
 }
 
 function toNoResult(failure: string): LeadpipeError {
-  return new LeadpipeError('no_result', failure || 'finished without a result', {
+  return new LeadpipeError('no_result', failure || 'the service finished without a result', {
     type: 'no_result',
     charged: 'maybe',
     retryable: false,
@@ -170,5 +170,5 @@ async function keepGarbled(stateDir: string, { operationId }: Journal, error: un
   const path = await storeGarbled(folderOf(stateDir, operationId), error.body).catch(() => undefined);
   return path === undefined
     ? error
-    : error.with({ hint: `What came is kept in ${path}. Report the request ID.` });
+    : error.with({ hint: `The answer is kept in ${path}, as it came. Report the request ID.` });
 }

@@ -20,7 +20,7 @@ export interface Shop {
   readonly spending?: Spending | undefined;
 }
 
-/** What shapes the output, so that it can be gone on with as it was begun. */
+/** What shapes the output; stored, so that a later run can continue the output in the same form. */
 export interface OutputTerms {
   /** Absolute path of the file. */
   readonly output: string | null;
@@ -164,7 +164,7 @@ export function checkSameBuyer(
   const made = profile === null ? '' : ` (profile ${profile})`;
   if (origin !== connection.origin) {
     throw new ConfigurationError(
-      `this operation was begun at ${origin}${made}, not at ${connection.origin}`,
+      `this operation was started with ${serviceAt(origin)}${made}, not with ${serviceAt(connection.origin)}`,
       {
         is: 'begun_elsewhere',
         origin,
@@ -173,10 +173,14 @@ export function checkSameBuyer(
   }
   if (key_fingerprint !== connection.fingerprint(operationId)) {
     throw new ConfigurationError(
-      `this operation was begun with another API key${made}, and no other key can go on with it`,
+      `this operation was started with another API key${made}, and only that key can continue it`,
       'Set LEADPIPE_API_KEY to that key.',
     );
   }
+}
+
+function serviceAt(origin: string): string {
+  return origin === 'local' ? 'the local service' : origin;
 }
 
 /** Pure: what the journal says of an operation before it acts. */

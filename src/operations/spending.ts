@@ -119,7 +119,7 @@ export function createSpending(limit: number): Spending {
 /** Pure: why a purchase of unknown cost is refused under a limit. */
 export function toUnknownPrice(setting: PriceName): LeadpipeError {
   return refused(
-    `what this costs at most is not known, since ${setting} is not set; nothing was bought`,
+    `the most that this can cost is not known, because ${setting} is not set; nothing was bought`,
     'price_unknown',
     { is: 'price_unknown', setting },
   );
@@ -129,7 +129,7 @@ export function toUnknownPrice(setting: PriceName): LeadpipeError {
 export function toOverLimit(worst: number, { limit, spent, reserved }: Spending): LeadpipeError {
   const left = exact(limit - spent - reserved);
   const rest = left === limit ? `the limit is ${limit}` : `${areOf(left)} left of the limit of ${limit}`;
-  return refused(`this can cost ${creditsOf(worst)}, and ${rest}; nothing was bought`, 'over_limit', {
+  return refused(`this can cost ${creditsOf(worst)}, but ${rest}; nothing was bought`, 'over_limit', {
     is: 'over_limit',
   });
 }
@@ -137,7 +137,7 @@ export function toOverLimit(worst: number, { limit, spent, reserved }: Spending)
 /** Pure: why a purchase is refused that the balance does not cover. */
 export function toNotCovered(worst: number, available: number): LeadpipeError {
   return refused(
-    `this can cost ${creditsOf(worst)}, and ${areOf(available)} available; nothing was bought`,
+    `this can cost ${creditsOf(worst)}, but ${areOf(available)} available; nothing was bought`,
     'insufficient_credits',
     { is: 'no_credits' },
   );

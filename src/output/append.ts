@@ -76,7 +76,7 @@ async function checkCsv(
   const found = await cellsOf(headerText);
   if (JSON.stringify(found) !== JSON.stringify(header)) {
     throw new UsageError(
-      `${path} has the columns ${found.join(', ')}; these rows have ${header.join(', ')}`,
+      `${path} has the columns ${found.join(', ')}, but these rows have ${header.join(', ')}`,
       { is: 'other_columns' },
     );
   }
@@ -96,7 +96,7 @@ async function checkLines(handle: FileHandle, path: string, size: number): Promi
     try {
       JSON.parse(line);
     } catch {
-      throw torn(path, 'its last line is not whole');
+      throw torn(path, 'its last line is incomplete');
     }
   }
   return { length: size, lineEnd: '\n', before: line.length > 0 ? '\n' : '' };
@@ -128,7 +128,7 @@ export async function moveTornRow(
     const beside = await writeBeside(`${path}.torn`, await readAt(handle, start, size - start));
     await handle.truncate(start);
     await handle.sync();
-    warn(`the last row of ${path} was never finished; what there was of it is in ${beside} now`);
+    warn(`the last row of ${path} was incomplete; its beginning is now in ${beside}`);
     return true;
   } finally {
     await handle.close();
@@ -164,7 +164,7 @@ async function lastLine(handle: FileHandle, path: string, size: number): Promise
     if (end !== -1) return tail.toString();
     at = from;
   }
-  if (tail.length > longestLine) throw torn(path, 'its last line never ends');
+  if (tail.length > longestLine) throw torn(path, 'its last line is too long');
   return tail.toString();
 }
 
@@ -177,7 +177,7 @@ export async function readAt(handle: FileHandle, position: number, length: numbe
 function torn(path: string, why: string): LocalIoError {
   return new LocalIoError(`cannot append to ${path}: ${why}`, {
     type: tornRow,
-    hint: 'repair or move the file, or write to another one',
+    hint: 'Repair or move the file, or write to another file.',
     charged: 'no',
   });
 }

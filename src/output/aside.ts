@@ -11,7 +11,7 @@ export async function setAside(part: string, named: string, warn: (line: string)
   if (size === 0) return await rm(part).catch((error) => fail(named, error));
   const beside = await besideOf(part, (path) => move(part, path));
   const name = named + beside.slice(part.length);
-  warn(`${named} held rows of an earlier run. They are in ${name} now.`);
+  warn(`${named} held rows of an earlier run. They are now in ${name}.`);
 }
 
 /** Puts bytes into a file that was not there before; returns its name. Throws LocalIoError. */
@@ -42,7 +42,7 @@ async function move(from: string, to: string): Promise<void> {
       () => true,
       () => false,
     );
-    if (isTaken) throw Object.assign(new Error(`${to} is there`), { code: 'EEXIST' });
+    if (isTaken) throw Object.assign(new Error(`${to} already exists`), { code: 'EEXIST' });
     return await rename(from, to);
   }
   await rm(from);

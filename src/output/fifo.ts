@@ -20,7 +20,7 @@ export async function openFifo(path: string, waiting?: Pick<Context, 'clock' | '
   const signal = waiting?.signal ?? new AbortController().signal;
   let fd = open(path);
   while (fd === undefined) {
-    if (waiting === undefined) throw writeFailure(path, new Error('nobody reads from it'));
+    if (waiting === undefined) throw writeFailure(path, new Error('no program reads from it'));
     if (signal.aborted) throw stopped(signal, `stopped while waiting for a reader of ${path}`);
     await wait(waiting.clock, lookMs, signal);
     fd = open(path);

@@ -136,7 +136,7 @@ export class OpenFile implements FileSink {
     if (part === undefined) return;
     if (!isOurs) {
       throw changed(
-        `${part.named} was moved or replaced while this run was writing it; ${path} is as it was`,
+        `${part.named} was moved or replaced while this run was writing it; ${path} was not changed`,
       );
     }
     const { at, make, named, target } = part;
@@ -146,7 +146,7 @@ export class OpenFile implements FileSink {
       await rename(whole, target);
     } catch (error) {
       if (make !== undefined) await rm(whole, { force: true }).catch(() => undefined);
-      const hint = `the rows are in ${named}`;
+      const hint = `The rows are in ${named}.`;
       if (error instanceof LeadpipeError) throw error.with({ hint });
       throw new LocalIoError(writeFailure(path, error).message, { hint, cause: error });
     }
@@ -203,14 +203,14 @@ export class OpenFile implements FileSink {
   async #makeWay(same: number): Promise<number> {
     const { path, part, resumed, closing = '' } = this.#options;
     if (part === undefined) {
-      throw changed(`${path} has other rows behind those of the earlier run; nothing in it was changed`);
+      throw changed(`${path} has other rows after those of the earlier run; it was not changed`);
     }
     const rest = await readAt(this.#handle, this.#length, this.#end - this.#length);
     const isClosing = closing.startsWith(rest.subarray(same).toString());
     if (!isClosing) {
       const beside = await writeBeside(part.named, rest);
       resumed?.warn(
-        `${part.named} had ${rest.length} bytes behind the rows that were counted; they are in ${beside} now`,
+        `${part.named} had ${rest.length} more bytes after the recorded rows; they are now in ${beside}`,
       );
     }
     const stays = isClosing ? same : 0;

@@ -128,12 +128,12 @@ export async function toMake(
     const unfit = await writeWorkbook(readWorkbookRows(part), write, { signal });
     if (unfit.cells > 0) {
       warn(
-        `texts of more than 32767 characters are cut in the workbook (${unfit.cells}); csv and jsonl hold them whole`,
+        `a cell of a workbook holds up to 32767 characters: longer texts were cut (${unfit.cells}); csv and jsonl keep them whole`,
       );
     }
     if (unfit.columns > 0) {
       warn(
-        `a workbook has up to 16384 columns: ${unfit.columns} are left out; csv and jsonl hold all of them`,
+        `a workbook has up to 16384 columns: ${unfit.columns} were left out; csv and jsonl keep all of them`,
       );
     }
   };
@@ -153,7 +153,7 @@ async function openFile(
     if (format !== 'csv') return await createFileSink(file, { ...options, append: { format } });
     // Found out after the answer, another header would mean that rows which are paid for have no place.
     throw new UsageError(
-      'the columns of these rows are known only when they arrive: to append them to CSV, name the columns',
+      'the columns are not known before the rows arrive: to append to CSV, name the columns',
       { is: 'columns_unknown' },
     );
   }

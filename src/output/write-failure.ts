@@ -12,7 +12,7 @@ const causes: Readonly<Record<string, string>> = {
   ENOENT: 'its directory does not exist',
   ENOTDIR: 'a part of its path is not a directory',
   EISDIR: 'it is a directory',
-  ELOOP: 'its symbolic links go round in a circle',
+  ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many open files',
   ENFILE: 'too many open files',

@@ -56,8 +56,8 @@ const causes: Partial<Readonly<Record<Fault, string>>> = {
   unsent: 'no connection to the service',
   proxy_credentials: 'no connection to the service',
   proxy_refused: 'no connection to the service',
-  certificate: 'the certificate of the service is not valid here',
-  not_http: 'what answers at this address is not the service',
+  certificate: 'this machine does not accept the certificate of the service',
+  not_http: 'the server at this address is not the service',
   lost: 'the connection to the service broke',
 };
 

@@ -70,7 +70,7 @@ interface PolicyRow {
   readonly hint: string | Facts;
 }
 
-const notOurs = 'Check the address: whatever answers there is not the service.';
+const notOurs = 'Check the address: the server there is not the service.';
 const inDoubt: Facts = { is: 'in_doubt' };
 
 const never = again(0, 0, 0, 0, 0);
@@ -78,7 +78,7 @@ const never = again(0, 0, 0, 0, 0);
 const always = again(4, 4, 4, 4, 4);
 /** One more try tells whether the service has the request: it answers 409 then. */
 const once = again(4, 4, 1, 1, 1);
-/** The document leaves open how long a task takes to be there; the time limit of retry.ts ends this. */
+/** How long the creation of a task takes is not documented; in effect the time limit in retry.ts decides. */
 const untilCreated = 100;
 
 /** One row per fault: how often to try again, how the run ends, and what it means for money. */
@@ -94,7 +94,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     never,
     'configuration',
     'no',
-    'Check HTTPS_PROXY, or ask whoever runs the proxy to let the service through; NO_PROXY goes past it.',
+    'Check HTTPS_PROXY, or ask whoever runs the proxy to allow the service. To connect without the proxy, put the host in NO_PROXY.',
   ),
   certificate: row(never, 'interface', 'no', 'Check the address and the clock of this machine.'),
   not_http: row(never, 'interface', 'no', notOurs),
@@ -110,7 +110,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     again(3, 3, 0, 1, 0),
     ['interface', 'interface', 'unknown'],
     'yes',
-    'The answer can not be had again. Report the request ID.',
+    "The answer can't be fetched again. Report the request ID.",
   ),
   unexplained: row(never, 'interface', 'maybe', inDoubt),
   internal_error: row(once, ['temporary', 'temporary', 'unknown'], 'maybe', inDoubt),
@@ -136,7 +136,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     never,
     'not_found',
     'no',
-    'Check the id: a task can be read only with the key and at the address that made it.',
+    'Check the ID: a task can be read only with the API key and the address that created it.',
   ),
   undocumented: row(never, 'interface', 'no', notOurs),
 };
@@ -149,7 +149,7 @@ const privateAuthority: Facts = { is: 'private_authority' };
 const certificateHints: Readonly<Record<string, string | Facts>> = {
   CERT_HAS_EXPIRED: clockOrRenewal,
   CERT_NOT_YET_VALID: clockOrRenewal,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'Check the address: the service there has other names.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Check the address: the certificate there is for other names.',
   DEPTH_ZERO_SELF_SIGNED_CERT: privateAuthority,
   SELF_SIGNED_CERT_IN_CHAIN: privateAuthority,
   UNABLE_TO_GET_ISSUER_CERT: privateAuthority,
@@ -180,7 +180,7 @@ export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
   return { outcome: group === 'create' ? create : paid, charged, hint };
 }
 
-/** What is read costs nothing, and can be read again. */
+/** Reading is free and can be repeated, so its hints differ. */
 function readHint(fault: Fault, { read, hint }: PolicyRow): string | Facts {
   if (fault === 'garbled' || fault === 'unexplained') return notOurs;
   return read === 'temporary' && fault !== 'unsent' ? 'Nothing was charged; run it again.' : hint;

@@ -58,9 +58,9 @@ export function toRefusal(
 const causes: Partial<Readonly<Record<Fault, string>>> = {
   unauthenticated: 'the service does not know this API key',
   no_credits: 'not enough credits',
-  forbidden: 'this API key may not do this',
+  forbidden: 'this API key is not allowed to do this',
   missing: 'the service has no such task for this API key',
-  already_exists: 'the service has had this request already',
+  already_exists: 'the service already has this request',
   conflict: 'this idempotency key was used for another request',
   invalid: 'the service refused the request',
   busy: 'too many requests are running',
@@ -72,7 +72,7 @@ const causes: Partial<Readonly<Record<Fault, string>>> = {
 const tellsMore: readonly Fault[] = ['invalid', 'internal_error', 'not_enabled'];
 
 const unknownCauses: Partial<Readonly<Record<Fault, string>>> = {
-  gateway: 'a server in front of the service answered in its place',
+  gateway: 'a server in front of the service answered instead',
 };
 
 /** Statuses that mean one thing, whatever comes with them. */

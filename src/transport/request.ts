@@ -151,7 +151,7 @@ export function createTransport(options: TransportOptions): Transport {
       const hasEnd = answer.header('content-length') !== undefined;
       const body = hasEnd ? await readBriefly(head, call) : '';
       end();
-      const what = `a 200 with the content type ${type} instead of ${endpoint.answer}`;
+      const what = `an answer with the content type ${type} instead of ${endpoint.answer}`;
       throw garbled(call, what, requestId, undefined, body);
     }
     return head;
@@ -192,7 +192,7 @@ export function createTransport(options: TransportOptions): Transport {
       head.end();
     }
     if (hasMoreValues(text, maxJsonValues)) {
-      const what = `an answer of more than ${maxJsonValues} values`;
+      const what = `an answer with more than ${maxJsonValues} values`;
       throw garbled(call, what, head.requestId, undefined, text);
     }
     if (!isJson(text)) throw garbled(call, 'an answer that is not JSON', head.requestId, undefined, text);
@@ -243,7 +243,7 @@ async function* readFrames(
       if (reader.isOverCap()) throw new FrameTooLargeError(maxFrameBytes);
     }
     if (reader.isInFrame()) throw new Error('the stream ended in the middle of a frame');
-    if (!hasLength(head.answer)) throw new Error('the stream ended without saying so');
+    if (!hasLength(head.answer)) throw new Error('it closed without a sign that the stream was complete');
   } catch (error) {
     throw toFailure(error, call, head);
   } finally {

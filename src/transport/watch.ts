@@ -18,7 +18,7 @@ export class SilenceError extends Error {
   readonly seconds: number;
 
   constructor(limit: keyof TimeLimits, seconds: number) {
-    super(`${silences[limit]} for ${seconds} s`);
+    super(`${silences[limit]} ${seconds} s`);
     this.name = 'SilenceError';
     this.limit = limit;
     this.seconds = seconds;
@@ -26,10 +26,10 @@ export class SilenceError extends Error {
 }
 
 const silences: Record<keyof TimeLimits, string> = {
-  headers: 'no answer',
-  idle: 'no data',
-  event: 'no event',
-  total: 'no end of the answer',
+  headers: 'no answer for',
+  idle: 'no data for',
+  event: 'no new leads for',
+  total: 'the answer was not complete after',
 };
 
 export interface Watch {

@@ -255,7 +255,7 @@ describe('a fault on the way', () => {
     );
     clearInterval(beat);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '{"name":"A"}\n' });
-    expect(stderr).toContain('no event for 1 s');
+    expect(stderr).toContain('no new leads for 1 s');
   });
 
   it('a refused connection and an unknown host cost nothing', async () => {

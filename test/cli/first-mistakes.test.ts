@@ -102,7 +102,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   ...['history show', 'history resume', 'task resume', 'search --continue'].map(
     (command): (typeof mistakes)[number] => [
       [...command.split(' '), 'nope'],
-      ['knows no operation nope\n', 'No purchases are recorded on this machine yet.'],
+      ['there is no operation nope on this machine\n', 'No purchases are recorded on this machine yet.'],
       6,
     ],
   ),

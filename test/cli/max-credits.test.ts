@@ -66,7 +66,7 @@ describe('--max-credits against a service that keeps a ledger', () => {
     expect(refused).toMatchObject({ code: 5, stdout: '' });
     expect(JSON.parse(refused.stderr).error).toMatchObject({
       type: 'over_limit',
-      message: `this can cost ${worst} credits, and the limit is ${worst - 1}; nothing was bought`,
+      message: `this can cost ${worst} credits, but the limit is ${worst - 1}; nothing was bought`,
       charged: 'no',
       operation_id: null,
     });
@@ -118,7 +118,7 @@ describe('--max-credits against a service that keeps a ledger', () => {
     expect(JSON.parse(stderr).error).toMatchObject({
       type: 'insufficient_credits',
       status: null,
-      message: 'this can cost 5 credits, and 4 are available; nothing was bought',
+      message: 'this can cost 5 credits, but 4 are available; nothing was bought',
       charged: 'no',
     });
     expect(await poor.close()).toEqual(new Map());
@@ -181,7 +181,7 @@ describe('the balance of --max-credits', () => {
       expect({ code, paths }).toEqual({ code: 5, paths: [] });
       expect(JSON.parse(stderr).error).toMatchObject({
         type: 'price_unknown',
-        message: `what this costs at most is not known, since ${setting} is not set; nothing was bought`,
+        message: `the most that this can cost is not known, because ${setting} is not set; nothing was bought`,
         hint: `The service shows no prices. Say what yours are: leadpipe config set ${setting} <credits>`,
       });
     },

@@ -104,7 +104,7 @@ const cases: readonly Case[] = [
   {
     name: 'another format',
     again: ['-f', 'csv', '--columns', 'name,id'],
-    says: /leads\.jsonl\.part had \d+ bytes .*; they are in \S+leads\.jsonl\.part\.1 now/,
+    says: /leads\.jsonl\.part had \d+ more bytes .*; they are now in \S+leads\.jsonl\.part\.1/,
     asks: goesOn,
     file: wholeCsv,
     beside: { 'leads.jsonl.part.1': lines(...first) },
@@ -112,7 +112,7 @@ const cases: readonly Case[] = [
   {
     name: 'another objective',
     again: ['--enrich-fields', 'email'],
-    says: /leads\.jsonl\.part held rows of an earlier run\. They are in \S+leads\.jsonl\.part\.1 now\./,
+    says: /leads\.jsonl\.part held rows of an earlier run\. They are now in \S+leads\.jsonl\.part\.1\./,
     asks: anew,
     file: lines(...rest),
     beside: { 'leads.jsonl.part.1': lines(...first) },
@@ -188,7 +188,7 @@ const cases: readonly Case[] = [
     left: ['--append'],
     meanwhile: () => appendFileSync(file, '{"name":"tor'),
     again: ['--append'],
-    says: /the last row of \S+ was never finished; what there was of it is in \S+leads\.jsonl\.torn\.1 now/,
+    says: /the last row of \S+ was incomplete; its beginning is now in \S+leads\.jsonl\.torn\.1/,
     asks: goesOn,
     file: lines('{"name":"old"}', ...first, ...rest),
     beside: { 'leads.jsonl.torn.1': '{"name":"tor' },
@@ -207,7 +207,7 @@ const cases: readonly Case[] = [
     left: ['--append'],
     meanwhile: () => writeFileSync(file, readFileSync(file, 'utf8').slice(0, -5)),
     again: ['--append', '--enrich-fields', 'email'],
-    says: /was never finished/,
+    says: /was incomplete/,
     asks: anew,
     file: lines('{"name":"old"}', first[0] ?? '', ...rest),
     beside: { 'leads.jsonl.torn.1': lines(first[1] ?? '').slice(0, -5) },
@@ -324,7 +324,7 @@ it('a .part of a search is put aside by a task run, and that of a task run by a 
   });
   writeFileSync(`${file}.part`, 'rows of the task\n');
   cuts = 0;
-  expect(await into()).toMatchObject({ code: 0, stderr: expect.stringContaining('leads.jsonl.part.2 now') });
+  expect(await into()).toMatchObject({ code: 0, stderr: expect.stringContaining('leads.jsonl.part.2.') });
   expect(readFileSync(`${file}.part.2`, 'utf8')).toBe('rows of the task\n');
   expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
 });

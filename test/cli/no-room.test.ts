@@ -55,7 +55,7 @@ describe.runIf(process.platform === 'linux')('standard output', () => {
     const full = await redirected(search, '> /dev/full', env);
     expect(full.code).toBe(74);
     expect(full.stderr).toContain(
-      'no space left on the device; 2 leads arrived, and could not all be written',
+      'no space left on the device. 2 leads arrived, but not all of them could be written',
     );
     const [, operation = ''] =
       /To print it, for nothing: leadpipe history show (op_\w+)/.exec(full.stderr) ?? [];

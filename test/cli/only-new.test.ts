@@ -259,7 +259,7 @@ describe('a list', () => {
     writeFileSync(join(env.LEADPIPE_STATE_DIR as string, 'lists'), '');
     const { code, stderr } = await search(env);
     expect({ code, stderr }).toEqual({ code: 74, stderr: expect.stringContaining('charged: no') });
-    expect(stderr).toContain('cannot keep what was delivered in');
+    expect(stderr).toContain('cannot record the delivered leads in');
     expect(stderr).toContain('Nothing was sent.');
     expect(asked()).toEqual([]);
     expect((await search(env, '--no-history')).code).toBe(0);

@@ -117,7 +117,7 @@ describe('task resume', () => {
     appendFileSync(lines, '{"name":"mine"}\n');
     const { code, stderr } = await runInProcess(resume, { env });
     expect(code).toBe(74);
-    expect(stderr).toContain('has other rows behind those of the earlier run; nothing in it was changed');
+    expect(stderr).toContain('has other rows after those of the earlier run; it was not changed');
     expect(stderr).toContain('leadpipe task wait ls_task --pts 20 -o <file>');
     expect(readFileSync(lines, 'utf8')).toBe(`${rows(20)}{"name":"mine"}\n`);
   });
@@ -127,7 +127,7 @@ describe('task resume', () => {
     appendFileSync(`${file}.part`, 'mine');
     const { code, stderr } = await runInProcess(resume, { env });
     expect(code).toBe(0);
-    expect(stderr).toContain(`warning: ${file}.part had 4 bytes behind the rows that were counted`);
+    expect(stderr).toContain(`warning: ${file}.part had 4 more bytes after the recorded rows`);
     expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
     expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
   });
@@ -140,7 +140,7 @@ describe('task resume', () => {
     const id = (await folderOf()).split('/').at(-1) ?? '';
     const { code, stderr } = await runInProcess([...resume, id], { env });
     expect(code).toBe(74);
-    expect(stderr).toContain('has rows of the later operation');
+    expect(stderr).toContain('has rows of a later operation');
     expect(stderr).toContain('leadpipe task wait ls_task -o <file>');
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
@@ -224,7 +224,7 @@ describe('task resume', () => {
 
   it.each([
     ['another key', () => pointedAt(server.url, 'another-key-0123456789'), 'with another API key'],
-    ['another address', () => pointedAt('http://127.0.0.1:9'), 'not at http://127.0.0.1:9'],
+    ['another address', () => pointedAt('http://127.0.0.1:9'), 'not with http://127.0.0.1:9'],
   ])('with %s is refused with 78, and sends and cuts nothing', async (_, other, says) => {
     await leave(...taskRun, '-o', file);
     appendFileSync(`${file}.part`, 'torn');
@@ -320,7 +320,7 @@ describe('the same task run again, into the same file', () => {
     const again = await runInProcess([...taskRun, '--columns', 'name', '-o', file], { env });
     expect(again).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`They are in ${file}.part.1 now`),
+      stderr: expect.stringContaining(`They are now in ${file}.part.1`),
     });
     expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv', '--columns', 'name'));
     expect(creations()).toHaveLength(1);

@@ -89,7 +89,7 @@ describe('search --continue', () => {
     const refused = await runInProcess(['search', '--continue', once, '--idempotency-key', 'k3'], { env });
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`continued already, by ${twice}`),
+      stderr: expect.stringContaining(`was already continued by ${twice}`),
     });
     expect(
       (await runInProcess(['search', '--continue', twice, '--idempotency-key', 'k4'], { env })).code,
@@ -191,7 +191,7 @@ describe('search --continue', () => {
     appendFileSync(`${file}.part`, 'mine');
     const { code, stderr } = await runInProcess(['search', '--continue', operationIn(cut.stderr)], { env });
     expect(code).toBe(0);
-    expect(stderr).toContain(`they are in ${file}.part.1 now`);
+    expect(stderr).toContain(`they are now in ${file}.part.1`);
     expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
     expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
   });

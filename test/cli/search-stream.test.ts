@@ -117,7 +117,7 @@ describe('a stream that is cut off', () => {
         const { stdout, stderr, code } = await runInProcess(search, { env: pointedAt(url) });
         expect({ at, code }).toEqual({ at, code: stdout === '' ? 8 : 3 });
         expect(rows.startsWith(stdout)).toBe(true);
-        expect(stderr).toContain('cut short');
+        expect(stderr).toContain('stopped before its end');
       }
     },
     120_000,
@@ -146,7 +146,7 @@ describe('a stream that is cut off', () => {
   const [first = '', second = '', done = '', sentinel = ''] = frames;
   const cases: readonly [name: string, body: string, code: number, says: string][] = [
     ['[DONE] without done', first + second + sentinel, 3, 'without its done event'],
-    ['a count above what arrived', first + done + sentinel, 3, 'counted 3 leads, and 2 arrived'],
+    ['a count above what arrived', first + done + sentinel, 3, 'counted 3 leads, but 2 arrived'],
     [
       'a gap',
       first + second.replace('"batch_index":2', '"batch_index":4') + done + sentinel,
@@ -200,17 +200,17 @@ describe('a stream that is cut off', () => {
     [
       'a second done event that counts more',
       first + second + done + doneWith('"cum_count":4') + sentinel,
-      'counted 4 leads, and 3 arrived',
+      'counted 4 leads, but 3 arrived',
     ],
     [
       'a batch that counts more than the done event',
       first + second.replace('"cum_count":3', '"cum_count":30') + done + sentinel,
-      'counted 30 leads, and 3 arrived',
+      'counted 30 leads, but 3 arrived',
     ],
     [
       'a batch that announces more than it brings',
       first.replace('"count":2', '"count":5') + second + done + sentinel,
-      'batch 1 announced 5 leads and brought 2',
+      'batch 1 announced 5 leads but brought 2',
     ],
     [
       'a batch without its number',
@@ -223,12 +223,12 @@ describe('a stream that is cut off', () => {
         second.replace('"entities":[', '"entities":[null,').replace('"count":1', '"count":2') +
         doneWith('"cum_count":4') +
         sentinel,
-      'counted 4 leads, and 3 arrived',
+      'counted 4 leads, but 3 arrived',
     ],
     [
       'a done event that counts less, and no [DONE]',
       first + second + doneWith('"cum_count":2'),
-      'ended without [DONE]: the service counted 2 leads, and 3 arrived',
+      'ended without [DONE]: the service counted 2 leads, but 3 arrived',
     ],
   ];
   it.each(unproven)('not, but not proven whole by %s, is partial', async (_, body, says) => {
@@ -299,7 +299,9 @@ describe('a cut search that can still be read', () => {
     });
     const result = await runInProcess(search, { env: pointedAt(server.url) });
     expect(result).toMatchObject({ code, stdout });
-    expect(result.stderr).toContain(code === 0 ? 'the rest was read from the service' : 'cut short');
+    expect(result.stderr).toContain(
+      code === 0 ? 'the rest was read from the service' : 'stopped before its end',
+    );
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 });
@@ -326,7 +328,7 @@ describe('batches', () => {
       'that bring more than they announced are taken whole',
       first.replace('"count":2', '"count":1') + second + done + sentinel,
       rows,
-      'announced 1 leads and brought 2',
+      'announced 1 leads but brought 2',
     ],
     [
       'that bring what they announced when they come again are whole',
@@ -350,7 +352,7 @@ describe('batches', () => {
         done.replace('"stop_reason":"limit"', `"stop_reason":${'['.repeat(20_000)}${']'.repeat(20_000)}`) +
         sentinel,
       rows,
-      'batch 2 announced no usable number of leads and brought 1',
+      'batch 2 announced no usable number of leads but brought 1',
     ],
     [
       'beyond the count of the done event',

@@ -582,7 +582,7 @@ describe('a task that is not there', () => {
   it.each([
     ['another key', 'another-key-0123456789', 'with another API key'],
     ['another address', undefined, 'not at http://127.0.0.1:'],
-    ['the same key and address', undefined, 'Check the id'],
+    ['the same key and address', undefined, 'Check the ID'],
   ])('says whether it was created with %s', async (what, key, says) => {
     const task = await startTaskServer({
       steps: [],

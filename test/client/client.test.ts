@@ -373,7 +373,7 @@ describe('a search', () => {
         facts: arrived > 0 ? { is: 'search_cut', rest: 4, leadsSearchId: 'ls_test' } : { is: 'in_doubt' },
       },
     });
-    expect(error.message).toContain('the search was cut short');
+    expect(error.message).toContain('the search stopped before its end');
     expect(error.message).not.toContain(apiKey);
     expect(server?.requests).toHaveLength(1);
   });

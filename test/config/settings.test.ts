@@ -46,7 +46,7 @@ const values: readonly [SettingName, given: string, value: string | number | 're
 
 describe('the value of a setting', () => {
   it.each(values)('%s %j is %j', (name, given, value) => {
-    if (value === 'refused') expect(() => toSettingValue(name, given)).toThrow(/takes|can't be used/);
+    if (value === 'refused') expect(() => toSettingValue(name, given)).toThrow(/must be|can't be used/);
     else expect(toSettingValue(name, given)).toBe(value);
   });
 
@@ -61,7 +61,7 @@ describe('the value of a setting', () => {
     ['x'.repeat(65), false],
   ])('the name %j is one of a profile: %s', (name, right) => {
     if (right) expect(checkProfileName(name)).toBe(name);
-    else expect(() => checkProfileName(name)).toThrow("can't name a profile");
+    else expect(() => checkProfileName(name)).toThrow("can't be the name of a profile");
   });
 });
 
@@ -91,7 +91,7 @@ describe('the profile in use', () => {
   it.each([
     ['x', 'there is no profile "x"'],
     ['toString', 'there is no profile "toString"'],
-    ['c', 'format of the profile "c" takes table, jsonl, json, csv'],
+    ['c', 'format of the profile "c" must be table, jsonl, json'],
     ['d', 'the profile "d" is not an object'],
   ])('--profile %s is refused', async (named, message) => {
     await expect(readProfile(context(), named)).rejects.toThrow(message);

@@ -22,7 +22,7 @@ const gateways: readonly Row[] = [500, 502, 503, 504].map((code) => ({
     C: { exit: 8, charged: 'maybe', type: 'gateway', requests: 5 },
     ...answers({ exit: 8, charged: 'maybe', type: 'gateway', requests: 2 }),
   },
-  says: RegExp(`a server in front of the service answered in its place.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
+  says: RegExp(`a server in front of the service answered instead.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
 /** Refusals that no repetition changes. */
@@ -30,7 +30,7 @@ const refusals: readonly Row[] = (
   [
     [401, 'authentication_error', 4, 'the service does not know this API key'],
     [402, 'insufficient_credits', 5, 'not enough credits'],
-    [403, 'authentication_error', 4, 'this API key may not do this'],
+    [403, 'authentication_error', 4, 'this API key is not allowed to do this'],
     [404, 'not_found', 6, 'the service has no such task for this API key'],
     [422, 'invalid_request_error', 2, 'the service refused the request: as the service says'],
     [503, 'service_unavailable', 9, 'the service does not offer this: as the service says'],
@@ -129,7 +129,7 @@ const conflictRows: readonly Row[] = [
       P: exists,
       S: exists,
     },
-    says: /^the service has had this request already.* \(\w+ \/v1\/\S+: 409 request_already_exists/,
+    says: /^the service already has this request.* \(\w+ \/v1\/\S+: 409 request_already_exists/,
   },
   {
     fault: '409 whose type nobody can read',

@@ -46,7 +46,7 @@ const bad: readonly [what: string, certificate: () => Certificate, why: string, 
     'for another host',
     () => authority.issue('DNS:other.test,DNS:another.test'),
     ' (the certificate is for DNS:other.test, DNS:another.test)',
-    /the service there has other names/,
+    /the certificate there is for other names/,
   ],
   ['self-signed', () => selfSigned(names), 'self-signed certificate', privateAuthority],
   [

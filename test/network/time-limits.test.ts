@@ -42,8 +42,8 @@ describe('each time limit', () => {
       (socket) => void socket.write(Buffer.concat([Buffer.from(streamHead), lead])),
       'no data for 0.3 s',
     ],
-    ['timeout.event', beating(chunk(': comment\n\n')), 'no event for 0.3 s'],
-    ['timeout.total', beating(batch(2)), 'no end of the answer for 0.3 s'],
+    ['timeout.event', beating(chunk(': comment\n\n')), 'no new leads for 0.3 s'],
+    ['timeout.total', beating(batch(2)), 'the answer was not complete after 0.3 s'],
   ])('%s', async (setting, answer, says) => {
     server = await startFaultServer(answer);
     // The whole is at least as long as the silences in it.

@@ -160,22 +160,22 @@ describe('a refusal', () => {
     [
       toUnknownPrice('price.extract'),
       'price_unknown',
-      'what this costs at most is not known, since price.extract is not set; nothing was bought',
+      'the most that this can cost is not known, because price.extract is not set; nothing was bought',
     ],
     [
       toOverLimit(20, spending),
       'over_limit',
-      'this can cost 20 credits, and the limit is 10; nothing was bought',
+      'this can cost 20 credits, but the limit is 10; nothing was bought',
     ],
     [
       toOverLimit(1.5, partly),
       'over_limit',
-      'this can cost 1.5 credits, and 1 is left of the limit of 10; nothing was bought',
+      'this can cost 1.5 credits, but 1 is left of the limit of 10; nothing was bought',
     ],
     [
       toNotCovered(20, 1),
       'insufficient_credits',
-      'this can cost 20 credits, and 1 is available; nothing was bought',
+      'this can cost 20 credits, but 1 is available; nothing was bought',
     ],
   ])('%s', (error, type, message) => {
     expect(error).toBeInstanceOf(LeadpipeError);

@@ -118,7 +118,7 @@ describe('what can not be written', () => {
     ['no directory', () => join(folder, 'no', 'leads.csv'), /: its directory does not exist/],
     ['below a file', () => join(folder, 'a', 'leads.csv'), /: a part of its path is not a directory/],
     ['too long a name', () => join(folder, 'x'.repeat(300)), /: the name is too long/],
-    ['links in a circle', () => join(folder, 'loop'), /: its symbolic links go round in a circle/],
+    ['links in a circle', () => join(folder, 'loop'), /: its symbolic links form a loop/],
   ])('%s', async (_name, path, message) => {
     writeFileSync(join(folder, 'a'), '');
     symlinkSync('loop', join(folder, 'loop'));
@@ -152,7 +152,7 @@ describe('what can not be written', () => {
     mkdirSync(file);
     await expect(sink.commit()).rejects.toMatchObject({
       outcome: 'local_io',
-      details: { hint: `the rows are in ${file}.part` },
+      details: { hint: `The rows are in ${file}.part.` },
     });
     expect(read(`${file}.part`)).toBe('rows');
   });
@@ -206,7 +206,7 @@ describe('what is not a regular file is written directly', () => {
     execFileSync('mkfifo', [fifo]);
     // Without patience nobody is waited for.
     await expect(createFileSink(fifo)).rejects.toMatchObject({
-      message: `cannot write ${fifo}: nobody reads from it`,
+      message: `cannot write ${fifo}: no program reads from it`,
     });
     const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
     const sink = await createFileSink(fifo, { waiting: { clock, signal: new AbortController().signal } });
@@ -320,7 +320,7 @@ describe('a resumed file', () => {
     expect(read()).toBe(rows + next);
     expect(read(`${file}.part.2`)).toBe(others);
     expect(warnings).toEqual([
-      `${file}.part had ${others.length} bytes behind the rows that were counted; they are in ${file}.part.2 now`,
+      `${file}.part had ${others.length} more bytes after the recorded rows; they are now in ${file}.part.2`,
     ]);
   });
 
@@ -402,9 +402,9 @@ describe('appending', () => {
   });
 
   it.each<[string, string, 'csv' | 'jsonl', string, RegExp]>([
-    ['other columns', 'a,c\r\n', 'csv', 'usage', /has the columns a, c; these rows have a, b$/],
-    ['more columns', 'a,b,c\r\n', 'csv', 'usage', /has the columns a, b, c;/],
-    ['another order', 'b,a\r\n', 'csv', 'usage', /has the columns b, a;/],
+    ['other columns', 'a,c\r\n', 'csv', 'usage', /has the columns a, c, but these rows have a, b$/],
+    ['more columns', 'a,b,c\r\n', 'csv', 'usage', /has the columns a, b, c, but/],
+    ['another order', 'b,a\r\n', 'csv', 'usage', /has the columns b, a, but/],
     ['JSONL, as CSV', '{"a":1}\n', 'csv', 'usage', /has the columns/],
     [
       'an open quote',
@@ -418,7 +418,7 @@ describe('appending', () => {
       '{"a":1}\n{"a"',
       'jsonl',
       'local_io',
-      /cannot append to .*leads\.csv: its last line is not whole/,
+      /cannot append to .*leads\.csv: its last line is incomplete/,
     ],
     ['CSV, as JSONL', 'a,b', 'jsonl', 'local_io', /cannot append/],
   ])('is refused for %s, and changes nothing', async (_name, before, format, outcome, message) => {

@@ -130,7 +130,7 @@ function comparable(session: string): string {
     .replace(/\d{4}-\d\d-\d\d \d\d:\d\d/g, 'now')
     .replace(/^(node +ok +)[\d.]+/m, '$1x')
     .replace(/added \d+ packages in \d+m?s/, 'added packages')
-    .replace(/position \d+: stopped; \d+ leads? \w+/, 'position n: stopped; n leads were');
+    .replace(/free\. \d+ leads? (was|were) written, and (is|are)/, 'free. n leads were written, and are');
 }
 
 /** How npm reaches the registry here, without the rest of what is set on this machine. */

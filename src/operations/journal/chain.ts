@@ -4,7 +4,7 @@ import { isReplaced } from './later.ts';
 
 /**
  * Pure: a search and those that bought the rest of it, the oldest first; alone where it is no search. A continuation that was
- * never sent, or was refused and cost nothing, is as none.
+ * never sent, or was refused and cost nothing, does not count.
  */
 export function chainFrom(first: StoredOperation, operations: readonly StoredOperation[]): StoredOperation[] {
   const chain = [first];
@@ -52,7 +52,7 @@ export function isBegun({ entries }: StoredOperation): boolean {
   return entries.some(({ type }) => type === 'sent') && !isRefused;
 }
 
-/** Pure: the searches that were left with something, and neither gone on with nor replaced in their file by another run. */
+/** Pure: the interrupted searches that still wait for their rest: not continued, and not replaced in their file by another run. */
 export function unfinishedSearches(operations: readonly StoredOperation[]): StoredOperation[] {
   return operations.filter(
     (one) =>

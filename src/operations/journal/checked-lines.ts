@@ -18,7 +18,7 @@ export function fromCheckedLine(
   return checksum === expected ? { member, text } : undefined;
 }
 
-/** Pure: whether a last line without its end was never finished. One that is whole has lost its end later. */
+/** Pure: whether the writing of a last line without a line end was cut off. If the line itself is whole, only its end was lost. */
 export function isTorn(rest: string): boolean {
   return fromCheckedLine(rest.slice(0, -1)) === undefined;
 }

@@ -141,6 +141,6 @@ export function toEntries(text: string, path: string): JournalEntry[] {
 function damaged(line: number, path: string): ConfigurationError {
   return new ConfigurationError(
     `line ${line} of ${path} is damaged`,
-    'Move its folder away to go on without this operation; leadpipe has changed nothing.',
+    'To go on without this operation, move its folder to another place; leadpipe has changed nothing.',
   );
 }

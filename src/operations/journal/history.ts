@@ -17,8 +17,8 @@ import { countStoredLeads, type LeadCounts } from './leads.ts';
 import { countAnsweredRows } from './rows.ts';
 
 /**
- * How a purchase stands. `unknown`: sent, and no answer was seen. `interrupted`: left before its end, with what
- * arrived kept. `damaged`: its journal can't be read.
+ * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is
+ * kept. `damaged`: its journal can't be read.
  */
 export type PurchaseState =
   | 'complete'
@@ -60,7 +60,7 @@ export interface KnownPurchase {
   readonly intent: Intent;
 }
 
-/** A purchase, or what hides one, in a line. */
+/** One line of the history: a purchase, or a journal that can't be read. */
 export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; readonly damage: string };
 
 export interface HistoryRange {
@@ -150,7 +150,7 @@ async function readOwnRecord(stateDir: string, operation: StoredOperation): Prom
   return toHistoryRecord(operation, await isLocked(folder), stored);
 }
 
-/** What is paid for: a purchase, or a list of them. */
+/** Whether an operation can cost credits: a single purchase, or a list of them. */
 function isPurchase({ entries: [{ command, idempotency_key }] }: StoredOperation): boolean {
   return idempotency_key !== undefined || kindOf(command)?.keeps === 'rows';
 }

@@ -89,7 +89,7 @@ export async function openJournal(
     const text = await readFile(path, 'utf8');
     const [intent, ...rest] = toEntries(text, path);
     if (intent?.type !== 'intent')
-      throw new UsageError(`nothing was begun under the operation ${operationId}`);
+      throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
     const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | noFollow);
     const journal = toJournal(operationId, path, handle, lock);
     await handle.truncate(wholeBytes(text, rest.length + 1)).catch((error: unknown) => {
@@ -103,7 +103,7 @@ export async function openJournal(
 }
 
 function toJournal(operationId: string, path: string, handle: FileHandle, lock: FolderLock): Journal {
-  // Behind a line that is torn, another one would be damage.
+  // A line added to an incomplete one would make both unreadable.
   let failure: LeadpipeError | undefined;
   const fail = (error: unknown): never => {
     failure = notKept(path, error);
@@ -141,7 +141,7 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
     async discard() {
       await close();
       isThere = false;
-      // What is left behind was never sent, and is removed when it is old.
+      // If this fails, the folder stays: nothing was sent for it, and `prune` removes it later.
       await rm(dirname(path), { recursive: true, force: true }).catch(() => undefined);
     },
   };
@@ -149,11 +149,15 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
 
 /** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
 export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {
-  return new LeadpipeError('not_found', `this machine knows no operation ${operationId.slice(0, 100)}`, {
-    type: 'operation_not_found',
-    facts: { is: 'no_operation', operationId, known },
-    retryable: false,
-  });
+  return new LeadpipeError(
+    'not_found',
+    `there is no operation ${operationId.slice(0, 100)} on this machine`,
+    {
+      type: 'operation_not_found',
+      facts: { is: 'no_operation', operationId, known },
+      retryable: false,
+    },
+  );
 }
 
 /** Every operation of this machine. One that can't be read hides no other. Throws LocalIoError. */
@@ -213,7 +217,7 @@ export async function readOrNothing<T>(read: () => Promise<T>, path: string): Pr
   }
 }
 
-/** A name that could lead out of the folder of operations is none. */
+/** A name with a path in it, which could lead out of the folder of operations, is refused. */
 function isOperationId(text: string): boolean {
   return /^[\w-]+$/.test(text);
 }
@@ -245,7 +249,7 @@ export function toDamageLine({ message, details: { hint } }: LeadpipeError): str
 
 /** Pure: what to do about a folder that only another user may read. */
 export function toOwnHint(folder: string): string {
-  return `It may belong to another user, as after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
+  return `It may belong to another user, for example after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
 }
 
 function notKept(path: string, error: unknown): LeadpipeError {

@@ -1,7 +1,7 @@
 import { type ErrorDetails, LocalIoError, outputChanged } from '../../errors.ts';
 import { readOperations, type StoredOperation } from './journal.ts';
 
-/** Throws LocalIoError, with these details: to go on would change or replace rows of a later operation. */
+/** Throws LocalIoError with these details when a later operation wrote to the same file: continuing would damage its rows. */
 export async function checkLast(
   stateDir: string,
   operation: StoredOperation,
@@ -11,7 +11,7 @@ export async function checkLast(
   const later = laterOn(operations, operation);
   if (later === undefined) return;
   const { output } = operation.entries[0];
-  throw new LocalIoError(`${output} has rows of the later operation ${later.operationId}`, {
+  throw new LocalIoError(`${output} has rows of a later operation, ${later.operationId}`, {
     type: outputChanged,
     charged: 'no',
     ...details,

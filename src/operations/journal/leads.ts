@@ -74,7 +74,7 @@ export async function* readStoredLeads(
   const leads: JsonText[] = [];
   let rest = '';
   let number = 0;
-  // Not readline: it takes U+2028 for the end of a line.
+  // Not readline: it would also end a line at U+2028.
   for await (const piece of piecesOf(path)) {
     const lines = (rest + piece).split('\n');
     rest = lines.pop() ?? '';

@@ -40,7 +40,7 @@ export async function prune(
       // Another process has removed it.
       if (code === 'ENOENT') continue;
       failed(
-        new LocalIoError(`cannot remove what is old in ${folder}: ${message}`, {
+        new LocalIoError(`cannot remove old operations in ${folder}: ${message}`, {
           cause: error,
           ...(code === 'EACCES' ? { hint: toOwnHint(folder) } : {}),
         }),
@@ -68,7 +68,7 @@ async function pruneOne(stateDir: string, operationId: string, now: Date): Promi
   return (await removeAnswers(folder)) ? { ...what, removed: 'answer' } : undefined;
 }
 
-/** As `prune`, once a day at most, and never a reason to fail. */
+/** The same as `prune`, but at most once a day; a failure is ignored. */
 export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
   const stamp = join(stateDir, 'pruned');
   try {

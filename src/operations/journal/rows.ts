@@ -101,7 +101,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
         await handle.datasync();
         for (const { done } of some) done();
       } catch (error) {
-        // Behind a line that is torn, another one would be damage.
+        // A line added to an incomplete one would make both unreadable.
         failure ??= error;
         for (const { failed } of some) failed(error);
       }
@@ -255,6 +255,6 @@ async function restOf(handle: FileHandle, from: number): Promise<string> {
 function damaged(line: number | undefined, path: string): ConfigurationError {
   return new ConfigurationError(
     `${line === undefined ? 'the last line' : `line ${line}`} of ${path} is damaged`,
-    'Move its folder away to go on without this list; leadpipe has changed nothing.',
+    'To go on without this list, move its folder to another place; leadpipe has changed nothing.',
   );
 }

@@ -4,9 +4,9 @@ import { createJournal, type Journal, noJournal, openJournal, type StoredOperati
 import { pruneIfDue } from './retention.ts';
 
 /**
- * Runs `work` with the journal of a new operation, whose ID then stands in whatever `work` throws. A purchase needs its
- * journal (LocalIoError, before anything is sent), unless none is wanted; to a free read it is welcome, and `unkept` is
- * told why there is none.
+ * Runs `work` with the journal of a new operation, and adds the operation's ID to the error that `work` throws. `needed`, for
+ * purchases: without a journal it throws LocalIoError, before anything is sent. `unkept`, for free reads: they go on without
+ * a journal, and it is told why there is none.
  */
 export async function withNewJournal<T>(
   context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid'>,
@@ -24,7 +24,7 @@ export async function withNewJournal<T>(
   }
 }
 
-/** Runs `work` with the journal of an operation open, locked, and as it is then. Throws as `openJournal`. */
+/** Opens and locks the journal of an operation, and runs `work` with what the journal says then. Throws what `openJournal` throws. */
 export async function withOperation<T>(
   { directories, pid }: Pick<Context, 'directories' | 'pid'>,
   operationId: string,
@@ -38,7 +38,7 @@ export async function withOperation<T>(
       await journal.close();
     }
   } catch (error) {
-    // A purchase that goes on with it has an operation of its own.
+    // A purchase that continues it has an operation of its own, whose ID stays in the error.
     throw error instanceof LeadpipeError ? error.with({ operationId, ...error.details }) : error;
   }
 }

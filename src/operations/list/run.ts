@@ -154,7 +154,7 @@ export async function workThrough<Kind extends AnswerKind>(
   function tellChanged(number: number, line: number): void {
     if (++changed <= mostTold) {
       listener.warn(
-        `row ${number} (line ${line}) is not what it was in the earlier run: it is bought as it is now`,
+        `row ${number} (line ${line}) has changed since the earlier run: it is bought as it is now`,
       );
     } else if (changed === mostTold + 1) {
       listener.warn('more rows have changed since the earlier run');

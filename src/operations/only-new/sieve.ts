@@ -37,7 +37,7 @@ export async function toListed<Kind extends 'search' | 'task run'>(
   const { connection, context } = shop;
   for (const operationId of await unfinishedRuns(context.directories.state, lines)) {
     warn(
-      `the run ${operationId} of this list was killed: what it brought is left out, and perhaps not all of it is in its output; continue it`,
+      `the run ${operationId} of this list was killed: its leads are left out here, but some of them may be missing from its output. Continue that run to get them`,
     );
   }
   const isOurs = ({ origin, key_fingerprint, operation_id }: Delivered): boolean =>

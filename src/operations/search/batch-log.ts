@@ -84,10 +84,10 @@ export function createBatchLog(): BatchLog {
     size: () => brought.size,
     flaw() {
       if (isUnnumbered)
-        return 'a batch came without a usable `batch_index`: one may be missing, or have come twice';
+        return 'a batch came without a usable `batch_index`: a batch may be missing or may have come twice';
       for (const [index, count] of announced) {
         const arrived = brought.get(index)?.count ?? 0;
-        if (count > arrived) return `batch ${index} announced ${count} leads and brought ${arrived}`;
+        if (count > arrived) return `batch ${index} announced ${count} leads but brought ${arrived}`;
       }
       for (let index = 1; index < highest; index++) {
         if (!brought.has(index)) return `batch ${index} never arrived`;

@@ -52,7 +52,9 @@ async function streamInto(
   const { journal, delivery } = deal;
   const { operationId } = journal;
   const kept = await createKeeping(shop, journal, delivery, sieve, (why) =>
-    listener.warn(`${why}; what follows can not be shown again, and may come again`),
+    listener.warn(
+      `${why}; the leads from here on can't be shown again, and later searches may bring them again`,
+    ),
   );
   try {
     await before(operationId);

@@ -99,7 +99,7 @@ export async function checkSameOutput(stateDir: string, rest: RestOfSearch): Pro
   // Rows that are added leave the others where they are; a .part replaces them.
   if (intent.options.append !== true) return await checkLast(stateDir, operation, { facts });
   if (outputLength !== undefined || brought.length === 0) return;
-  throw new LocalIoError(`where the rows of this search begin in ${intent.output} is not known`, {
+  throw new LocalIoError(`it is not known where the rows of this search begin in ${intent.output}`, {
     charged: 'no',
     facts,
   });

@@ -37,13 +37,15 @@ export function toCutError(
   const fresh = leads - excluded;
   const place = isDelivered
     ? placeOf(fresh, kept)
-    : `, and could not all be written${kept === undefined ? '' : ` to ${kept}`}`;
+    : `, but not all of them could be written${kept === undefined ? '' : ` to ${kept}`}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} more left out, delivered before`;
   const arrived = leads === 0 ? 'No leads arrived' : `${countOf(fresh)} arrived${place}${dropped}`;
   const rest = (request.limit ?? limits.entityLimit.default) - leads;
   const technical = cause instanceof RequestError ? cause.details.technical : undefined;
   const why = cause instanceof LeadpipeError ? cause.words : cut;
-  const words = isStop(cause) ? `${why}. ${arrived}` : `the search was cut short: ${why}. ${arrived}`;
+  const words = isStop(cause)
+    ? `${why}. ${arrived}`
+    : `the search stopped before its end: ${why}. ${arrived}`;
   return new LeadpipeError(outcome, words, {
     type: ownEnd === undefined ? 'cut' : (ownEnd.details.type ?? ownEnd.outcome),
     charged: leads > 0 ? 'yes' : 'maybe',

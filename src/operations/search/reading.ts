@@ -65,14 +65,14 @@ export function createSearchReading(): SearchReading {
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
     if (leads < countOf(brought)) oddities.add(`${name} brought something that is not a lead`);
     if (count !== came) {
-      oddities.add(`${name} announced ${count ?? 'no usable number of'} leads and brought ${came}`);
+      oddities.add(`${name} announced ${count ?? 'no usable number of'} leads but brought ${came}`);
     }
     leadsSearchId ??= batch.leads_search_id;
     counted = Math.max(counted, cum_count ?? 0);
     taken += countOf(brought);
     received += leads;
     if (came > room || batches.size() > mostOfOneStream) {
-      end = `the service sent more than ${mostOfOneStream} leads or batches; what follows was not read`;
+      end = `the service sent more than ${mostOfOneStream} leads or batches; the rest was not read`;
     }
     return brought;
   }
@@ -107,13 +107,13 @@ export function createSearchReading(): SearchReading {
     verdict() {
       if (end !== undefined) return end;
       if (!isDone) return 'the stream ended without its done event';
-      if (counted > received) return `the service counted ${counted} leads, and ${received} arrived`;
+      if (counted > received) return `the service counted ${counted} leads, but ${received} arrived`;
       const flaw = doubt ?? batches.flaw();
       if (flaw !== undefined) return flaw;
-      const counts = `the service counted ${countedByDone} leads, and ${received} arrived`;
+      const counts = `the service counted ${countedByDone} leads, but ${received} arrived`;
       if (countedByDone < received && !hasSentinel) return `the stream ended without [DONE]: ${counts}`;
       if (countedByDone < received) remarks.push(counts);
-      if (!hasSentinel) remarks.push('the stream ended without [DONE]; the counts agree');
+      if (!hasSentinel) remarks.push('the stream ended without [DONE], but no lead is missing');
       return undefined;
     },
     remark: (line) => remarks.push(line),

@@ -97,7 +97,7 @@ export async function createTask(
   return answer;
 }
 
-/** A task that exists is given back before its price or its body is looked at. */
+/** The service returns a task that exists before it looks at price or body, so these refusals prove that there is none. */
 function provesNothingBought(error: LeadpipeError): boolean {
   return error instanceof RequestError && (error.fault === 'no_credits' || error.fault === 'invalid');
 }

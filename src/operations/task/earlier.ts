@@ -55,7 +55,7 @@ function isSamePurchase(
 ): boolean {
   const [intent] = operation.entries;
   return (
-    // What is left out is another each day.
+    // The excluded leads differ from day to day, so they don't make it another purchase.
     (intent.asked ?? intent.body) === requests.createTask(body, '').body &&
     (intent.asked !== undefined) === (list?.onlyNew === true) &&
     (intent.list ?? body.entity_type) === (list?.name ?? body.entity_type) &&
@@ -64,7 +64,7 @@ function isSamePurchase(
   );
 }
 
-/** How many leads a page has shapes no output. */
+/** The page size is left out: it doesn't change the output. */
 function toComparable({ num: _, ...options }: Readonly<Record<string, unknown>>): string {
   const known = JSON.parse(JSON.stringify(options)) as object;
   return JSON.stringify(Object.entries(known).sort());

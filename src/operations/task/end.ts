@@ -45,7 +45,7 @@ export function toLeftError(
       : `. ${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${leads === 0 ? '' : place}${dropped}`;
   const ended = terminalTaskStates.some((one) => one === state);
   const why = isStop(failure) ? '' : `: ${failure.words}`;
-  // Of a task that has not been seen nobody knows whether it runs.
+  // Nothing is known of a task that was never seen.
   const isKnown = state !== undefined || bought !== undefined;
   const runs = ended ? 'has ended' : 'keeps running at the service';
   const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
@@ -79,14 +79,12 @@ export function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskR
   const { position, stopReason } = summary;
   const why = stopReason === undefined ? '' : ` (${stopReason})`;
   const rest =
-    position === 0
-      ? 'it has no leads'
-      : `all of its ${countOf(position)} can be read, and more will not come`;
+    position === 0 ? 'it has no leads' : `all of its ${countOf(position)} can be read, but no more will come`;
   return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}; ${rest}`, {
     type: 'task_error',
     charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',
     retryable: false,
-    hint: 'Its leads are billed as any others. A new run is a new purchase.',
+    hint: 'Its leads cost the same as any others. A new run is a new purchase.',
     ...(requestId === undefined ? {} : { requestId }),
   });
 }

@@ -9,7 +9,7 @@ import { type PollTimes, pollWaitMs } from './polling.ts';
 
 /** How long the service may be away while a task is followed. */
 const outageMs = 10 * 60_000;
-/** How often status may promise what fetch then says is not there. */
+/** How often status may count more leads than fetch has before it is an error. */
 const mostContradictions = 5;
 
 export interface TaskToRead {
@@ -192,7 +192,7 @@ function createReading(
           await take(page);
         } else if (Number.isFinite(ready) && ++contradictions > mostContradictions) {
           throw new PageError(
-            `status says that ${ready} leads are ready, and fetch that ${readyCount} are`,
+            `status says that ${ready} leads are ready, but fetch says ${readyCount}`,
             true,
             requestId,
           );

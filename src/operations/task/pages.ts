@@ -24,17 +24,17 @@ export function checkPage(page: Page, leadsSearchId: string, pts: number, num: n
     throw new PageError(`the page at position ${pts} ${what}`, false, requestId);
   };
   if (value.count !== entities.length) {
-    refuse(`announced ${value.count} leads and brought ${entities.length}`);
+    refuse(`announced ${value.count} leads but brought ${entities.length}`);
   }
   if (value.pts !== pts) refuse(`came back as the one at position ${value.pts}`);
-  if (value.num !== num) refuse(`came back for ${value.num} leads, and ${num} were asked for`);
-  if (value.count > num) refuse(`brought ${value.count} leads, and ${num} were asked for`);
+  if (value.num !== num) refuse(`came back for ${value.num} leads, but ${num} were asked for`);
+  if (value.count > num) refuse(`brought ${value.count} leads, but ${num} were asked for`);
   if (value.leads_search_id !== undefined && value.leads_search_id !== leadsSearchId) {
-    refuse(`is of another task, ${value.leads_search_id.slice(0, 100)}`);
+    refuse(`belongs to another task, ${value.leads_search_id.slice(0, 100)}`);
   }
   if (value.count === 0 && pts < value.ready_count) {
     throw new PageError(
-      `the page at position ${pts} came without leads, and ${value.ready_count} are ready`,
+      `the page at position ${pts} came without leads, although ${value.ready_count} are ready`,
       true,
       requestId,
     );

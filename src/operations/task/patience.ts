@@ -4,7 +4,7 @@ import { pause } from '../../transport/pause.ts';
 import { PageError } from './pages.ts';
 import { type PollTimes, pollWaitMs } from './polling.ts';
 
-/** What a free read may fail of, and still be worth another try. */
+/** The failures of a free read after which it is tried again. */
 export type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';
 
 export interface PatienceOptions {

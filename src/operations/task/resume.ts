@@ -9,7 +9,7 @@ import type { TaskReading } from './end.ts';
 import { mayReplay, purchaseOf, type TaskProgress, toTaskProgress } from './progress.ts';
 import { type Begun, followInto, type ReadTerms, type TaskListener } from './reading.ts';
 
-/** How an operation is gone on with. */
+/** How an operation is continued. */
 export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
   /** Whether a creation is sent again although the service may have forgotten its key. */
   readonly replay: boolean;
@@ -50,14 +50,14 @@ export async function finishWritten(
   }
   const { operationId } = operation;
   if (outcome === 'partial') {
-    throw new LeadpipeError(
-      outcome,
-      `the operation ${operationId} is finished: its task ended in error${at}`,
-      { type: 'task_error', charged, retryable: false },
-    );
+    throw new LeadpipeError(outcome, `operation ${operationId} is finished: its task ended in error${at}`, {
+      type: 'task_error',
+      charged,
+      retryable: false,
+    });
   }
   if (outcome !== 'complete') {
-    throw new LeadpipeError(outcome, `the operation ${operationId} was refused, and bought nothing`, {
+    throw new LeadpipeError(outcome, `the service refused operation ${operationId}: nothing was bought`, {
       charged: 'no',
     });
   }
@@ -89,7 +89,7 @@ export async function resumeTask(
     return await goOnWith(shop, journal, open, listener, async ({ delivery, begin }) => {
       isOpen = true;
       const inFile = delivery.file !== undefined;
-      // What was put into a pipe may never have been taken out: there, each lead comes at least once.
+      // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
       const from = inFile ? position : progress.lastPage;
       if (!inFile && position > start) listener.goingOn(from);
       const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
@@ -143,7 +143,8 @@ async function beginAgain(
     const created = bought && { requestId, idempotencyKey: bought.idempotencyKey };
     return { leadsSearchId, start, from, ...(created === undefined ? {} : { created }) };
   }
-  if (bought === undefined) throw new ConfigurationError('the journal of this operation names no task');
+  if (bought === undefined)
+    throw new ConfigurationError('the record of this operation does not name its task');
   const { request, idempotencyKey } = bought;
   const created = await createTask(client, request, idempotencyKey, journal, context.signal, true);
   return {
@@ -156,7 +157,7 @@ async function beginAgain(
 
 /** Pure: what to do where the file can't be gone on with; a file that rows are added to keeps those it has. */
 function toElsewhere({ leadsSearchId, intent, start, position }: TaskProgress) {
-  if (leadsSearchId === undefined) return { hint: `Move ${intent.output} away first.` };
+  if (leadsSearchId === undefined) return { hint: `First move ${intent.output} to another place.` };
   const pts = intent.options.append === true ? position : start;
   return { facts: { is: 'read_elsewhere', leadsSearchId, pts } } as const;
 }
@@ -175,7 +176,7 @@ function toUnopened(error: unknown, progress: TaskProgress): unknown {
 function tooOld(operationId: string): LeadpipeError {
   return new LeadpipeError(
     'unknown',
-    'the answer to the creation of this task was lost more than 24 hours ago, and the service may have forgotten its key',
+    'the answer to the creation of this task was lost more than 24 hours ago, and the service may no longer know its idempotency key',
     {
       type: 'replay_too_old',
       charged: 'maybe',
