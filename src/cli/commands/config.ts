@@ -17,7 +17,7 @@ const help: CommandHelp = {
     },
   ],
   remarks: [
-    'Options and variables of the environment are used before settings (leadpipe help environment). API keys are not settings: see `leadpipe auth`.',
+    'Options and environment variables are used before settings (leadpipe help environment). API keys are not settings: see `leadpipe auth`.',
   ],
 };
 
