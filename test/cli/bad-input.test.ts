@@ -163,11 +163,11 @@ const cases: readonly [
     () => [...company, '--columns', columns],
     ['--columns has an empty name'],
   ]),
-  ['append without a file', () => [...company, '--append'], ['--append needs the file of -o']],
+  ['append without a file', () => [...company, '--append'], ['--append needs a file']],
   ...['json', 'table', 'md', 'xlsx'].map((format): (typeof cases)[number] => [
     `append to ${format}`,
     () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
-    ['--append goes with jsonl and csv'],
+    ['--append works only with jsonl and csv'],
   ]),
   ...['', ' ', '.', '..', 'folder/', './', 'new/..'].flatMap((name): (typeof cases)[number][] => [
     [`-o ${JSON.stringify(name)}`, () => [...company, '-o', name], ['-o:', 'Name a file.']],
@@ -201,7 +201,7 @@ const cases: readonly [
   ...['leads.tsv', 'leads.txt', 'leads.xls', 'leads.2026'].map((name): (typeof cases)[number] => [
     `-o ${name}`,
     () => [...company, '-o', name],
-    [`the extension ${name.slice(5)} says no format`, '.csv, .jsonl, .ndjson, .json, .md, .xlsx', '-f csv'],
+    [`the extension ${name.slice(5)} is not one of a format`, '.csv, .jsonl, .ndjson, .json, .md, .xlsx', '-f csv'],
   ]),
   ['a workbook without a file', () => [...company, '-f', 'xlsx'], ['goes to a file', '-o leads.xlsx']],
   ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['goes to a file']],
@@ -210,7 +210,7 @@ const cases: readonly [
   [
     'errors in a workbook',
     () => ['contact', 'email', '--input', file('names.csv'), '--errors', 'x.xlsx'],
-    ['--errors: the extension .xlsx'],
+    ['--errors: unknown extension .xlsx'],
   ],
   ['no objective', () => ['search', 'company'], ['objective']],
   ['one argument too many', () => [...company, 'y'], ['too many arguments']],

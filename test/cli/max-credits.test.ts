@@ -182,7 +182,7 @@ describe('the balance of --max-credits', () => {
       expect(JSON.parse(stderr).error).toMatchObject({
         type: 'price_unknown',
         message: `what this costs at most is not known, since ${setting} is not set; nothing was bought`,
-        hint: `The service shows no prices. Say what yours are: leadpipe config set ${setting} <credits>`,
+        hint: `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>`,
       });
     },
   );
