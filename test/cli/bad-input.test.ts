@@ -201,7 +201,11 @@ const cases: readonly [
   ...['leads.tsv', 'leads.txt', 'leads.xls', 'leads.2026'].map((name): (typeof cases)[number] => [
     `-o ${name}`,
     () => [...company, '-o', name],
-    [`the extension ${name.slice(5)} is not one of a format`, '.csv, .jsonl, .ndjson, .json, .md, .xlsx', '-f csv'],
+    [
+      `the extension ${name.slice(5)} is not one of a format`,
+      '.csv, .jsonl, .ndjson, .json, .md, .xlsx',
+      '-f csv',
+    ],
   ]),
   ['a workbook without a file', () => [...company, '-f', 'xlsx'], ['goes to a file', '-o leads.xlsx']],
   ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['goes to a file']],

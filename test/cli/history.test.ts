@@ -191,7 +191,9 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     const at = await home(answer);
     const { code, stderr } = await runInProcess([...args, '--no-history'], { env: at.env });
     expect(code).toBe(0);
-    expect(stderr).toContain("No record is kept on this machine: the result can't be shown again or continued.");
+    expect(stderr).toContain(
+      "No record is kept on this machine: the result can't be shown again or continued.",
+    );
     expect(stderr).not.toContain('operation op_');
     expect(existsSync(at.state)).toBe(false);
     expect((await runInProcess([...args, '--no-history', '-q'], { env: at.env })).stderr).toBe('');

@@ -350,7 +350,9 @@ describe('what went on with a search', () => {
     expect(states).toEqual(['complete', 'complete', 'complete']);
     const shown = await run('history', 'show', a);
     expect(shown).toMatchObject({ code: 0, stdout: lines(...first) });
-    expect(shown.stderr).toContain(`The rest was bought by ${b}, ${c}. To print it: leadpipe history show ${b}`);
+    expect(shown.stderr).toContain(
+      `The rest was bought by ${b}, ${c}. To print it: leadpipe history show ${b}`,
+    );
     const again = await run('search', '--continue', a);
     expect(again).toMatchObject({
       code: 2,

@@ -223,7 +223,10 @@ describe('a list', () => {
     }
     for (const more of [['--only-new'], ['--list', 'x']]) {
       const { code, stderr } = await runInProcess(['search', '--continue', 'op_1', ...more], { env });
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--continue repeats the earlier search') });
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringContaining('--continue repeats the earlier search'),
+      });
     }
     expect(asked()).toEqual([]);
   });

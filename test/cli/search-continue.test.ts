@@ -213,11 +213,7 @@ describe('search --continue', () => {
     const cases: readonly [args: readonly string[], code: number, says: string][] = [
       [['search', '--continue', operation], 2, 'is complete'],
       [['search', '--continue', 'op_nothing'], 6, 'no operation op_nothing'],
-      [
-        ['search', 'company', 'x', '--continue', operation],
-        2,
-        '--continue repeats the earlier search',
-      ],
+      [['search', 'company', 'x', '--continue', operation], 2, '--continue repeats the earlier search'],
       [['search', '--continue', operation, '--limit', '5'], 2, '--continue repeats the earlier search'],
       [['search'], 2, 'the entity type is missing'],
       [['search', 'company'], 2, 'the objective is missing'],
