@@ -191,8 +191,8 @@ const cases: readonly [
     ['it is a directory'],
   ],
   ['empty columns', () => [...company, '--columns', 'name,,links'], ['--columns']],
-  ['timeout 0', () => [...company, '--timeout', '0'], ['--timeout takes seconds']],
-  ['timeout soon', () => [...company, '--timeout', 'soon'], ['--timeout takes seconds']],
+  ['timeout 0', () => [...company, '--timeout', '0'], ['--timeout must be a number of seconds']],
+  ['timeout soon', () => [...company, '--timeout', 'soon'], ['--timeout must be a number of seconds']],
   [
     '--local and --base-url',
     () => [...company, '--local', '--base-url', 'https://a.example'],
@@ -201,14 +201,14 @@ const cases: readonly [
   ...['leads.tsv', 'leads.txt', 'leads.xls', 'leads.2026'].map((name): (typeof cases)[number] => [
     `-o ${name}`,
     () => [...company, '-o', name],
-    [
-      `the extension ${name.slice(5)} is not one of a format`,
-      '.csv, .jsonl, .ndjson, .json, .md, .xlsx',
-      '-f csv',
-    ],
+    [`unknown extension ${name.slice(5)}`, '.csv, .jsonl, .ndjson, .json, .md, .xlsx', '-f csv'],
   ]),
-  ['a workbook without a file', () => [...company, '-f', 'xlsx'], ['goes to a file', '-o leads.xlsx']],
-  ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['goes to a file']],
+  [
+    'a workbook without a file',
+    () => [...company, '-f', 'xlsx'],
+    ['can only be written to a file', '-o leads.xlsx'],
+  ],
+  ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['can only be written to a file']],
   ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a file']],
   ['a workbook as a setting', () => ['config', 'set', 'format', 'xlsx'], ['table, jsonl, json, csv, md']],
   [

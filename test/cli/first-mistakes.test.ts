@@ -39,7 +39,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   ],
   [
     ['search', 'company', 'x', '--enrich-fields', 'a,', 'b'],
-    [quotes, 'a list without blanks'],
+    [quotes, 'a list without spaces'],
   ],
   [
     ['task', 'run', 'founders in Lisbon'],
@@ -127,9 +127,11 @@ describe('the first mistakes of a newcomer', () => {
     const near = `${known.slice(0, -1)}_`;
     for (const command of ['history show', 'task resume']) {
       const { stderr } = await runInProcess([...command.split(' '), near], { env });
-      expect(stderr).toContain(`Did you mean ${known}? \`leadpipe history\` lists them.`);
+      expect(stderr).toContain(
+        `Did you mean ${known}? To see the purchases of this machine: leadpipe history`,
+      );
       const { stderr: other } = await runInProcess([...command.split(' '), 'nope'], { env });
-      expect(other).toContain('\n`leadpipe history` lists them.');
+      expect(other).toContain('\nTo see the purchases of this machine: leadpipe history');
       expect(other).not.toContain(known);
     }
   });

@@ -329,7 +329,7 @@ describe('history show', () => {
     await runInProcess(['contact', 'email', 'x'], { env: at.env });
     const { code, stderr } = await runInProcess(['history', 'show', operation], { env: offline(at) });
     expect(code).toBe(6);
-    expect(stderr).toContain('`leadpipe history` lists them.');
+    expect(stderr).toContain('To see the purchases of this machine: leadpipe history');
   });
 
   it('names the command that reads the leads of a task again', async () => {

@@ -216,7 +216,7 @@ describe('a list', () => {
       [['--list', 'x'.repeat(101)], '--list must be a name of at most 100 characters'],
       [['--list', 'a\nb'], 'on one line'],
       [['--only-new', '--no-history'], "--only-new can't be used with --no-history"],
-      [['--list', 'x', '--no-history'], '--list needs the record'],
+      [['--list', 'x', '--no-history'], "--list can't be used with --no-history"],
     ];
     for (const [args, says] of cases) {
       expect(await search(env, ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });

@@ -77,7 +77,7 @@ describe('an input', () => {
       'no column "objective"',
     ],
     ['with nothing to send', Buffer.from('{"a":1}\n'), [], 'no field "objective"'],
-    ['with a place that is taken', Buffer.from('objective,email\nAda,x\n'), [], 'have "email" already'],
+    ['with a place that is taken', Buffer.from('objective,email\nAda,x\n'), [], 'already have "email"'],
   ])('that is %s is refused, and costs nothing', async (_, bytes, more, message) => {
     write('list', bytes);
     const { code, stderr } = await contacts('--input', 'list', ...more);
@@ -275,7 +275,7 @@ it.each([
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],
   [['--input', 'x', '--no-history'], '--no-history'],
   [['--input', 'nowhere'], 'there is no such file'],
-  [['--input', 'list.txt', '--shard', '5/4'], '--shard takes'],
+  [['--input', 'list.txt', '--shard', '5/4'], '--shard must be'],
   [['--input', 'list.txt', '--shard', 'auto'], 'JOB_COMPLETION_INDEX'],
   [['--input', 'list.txt', '--template', '{a'], 'unmatched brace'],
   [['--input', 'list.txt', '--template', 'a'], 'uses no column or field'],

@@ -13,7 +13,7 @@ const help: CommandHelp = {
   lists: [
     {
       heading: 'Settings',
-      rows: settingNames.map((name) => [name, `${settingTable[name].meaning}: ${settingTable[name].takes}`]),
+      rows: settingNames.map((name) => [name, `${settingTable[name].meaning} (${settingTable[name].takes})`]),
     },
   ],
   remarks: [

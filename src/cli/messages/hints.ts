@@ -74,12 +74,17 @@ const hints: Hints = {
       ? `The service may give the answer again, without a charge: run it with --idempotency-key ${idempotencyKey}.`
       : "The answer can't be fetched again: a new run is a new purchase.";
   },
-  search_cut({ rest, isDelivered, leadsSearchId, operationId, request }) {
+  search_cut({ rest, isDelivered, leadsSearchId, operationId, request }, { options: { append, output } }) {
     const again =
       isDelivered || operationId === undefined
         ? []
         : [`What arrived is stored. To print it, for free: leadpipe history show ${operationId}`];
-    if (rest <= 0) return ['All leads that were asked for have arrived.', ...again].join('\n');
+    if (rest <= 0) {
+      const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
+      const finish = `To complete ${output}, for free: leadpipe search --continue ${operationId}`;
+      const next = isLeft && operationId !== undefined ? [finish] : again;
+      return ['All leads that were asked for have arrived.', ...next].join('\n');
+    }
     if (operationId !== undefined) {
       const rest = `To buy the rest: leadpipe search --continue ${operationId}`;
       return [...again, rest].join('\n');
@@ -91,7 +96,7 @@ const hints: Hints = {
   no_operation({ operationId, known }) {
     if (known.length === 0) return 'No purchases are recorded on this machine yet.';
     const near = nearOperation(operationId, known);
-    return `${near === undefined ? '' : `Did you mean ${near}? `}\`leadpipe history\` lists them.`;
+    return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
   not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
   continued: ({ by }) => `Continue that one: leadpipe search --continue ${by}`,

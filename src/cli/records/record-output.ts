@@ -77,7 +77,7 @@ function formatOfName(options: RecordOptions): Format | undefined {
   const format = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
   if (format !== undefined) return format;
   throw new UsageError(
-    `-o: the extension ${clip(extension)} is not one of a format that leadpipe writes`,
+    `-o: unknown extension ${clip(extension)}`,
     `Known extensions: ${Object.keys(extensions).join(', ')}. Or name the format, for example: -f csv`,
   );
 }

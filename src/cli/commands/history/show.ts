@@ -3,6 +3,7 @@ import { Argument, Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
+import { countOf } from '../../../operations/delivery.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import {
   type HistoryRecord,
@@ -108,7 +109,8 @@ async function runHistoryShow(
   });
   const notes = createNotes(context, options);
   close(context, options, {
-    what: record.state,
+    what: stored === undefined ? 'stored answer' : countOf(shown),
+    also: record.state,
     ids: {
       requestId: record.request_id ?? undefined,
       operationId,

@@ -110,13 +110,13 @@ export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
   return (records) => entityLayout(enrichFieldsOf(records));
 }
 
-/** Shows how the reading of a task goes, and says what it came to; `bought` is what this run pays for. */
+/** Shows how the reading of a task goes, and says what it came to; what this run pays for has prices. */
 export function createTaskListener(
   context: Context,
   options: ConnectionOptions & RecordOptions,
-  bought?: { readonly request: CreateTaskRequest; readonly prices: Prices },
+  asked?: { readonly request: CreateTaskRequest; readonly prices?: Prices },
 ): TaskListener {
-  const most = bought && (bought.request.limit ?? limits.entityLimit.default);
+  const most = asked && (asked.request.limit ?? limits.entityLimit.default);
   return {
     ...createListener(context, options, { most }),
     ended(reading) {
@@ -132,7 +132,7 @@ export function createTaskListener(
         state,
         stopReason,
         limit: most,
-        ...(bought === undefined ? {} : { costAtMost: toCost(bought, leads + excluded) }),
+        ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
         ids: { ...reading, idempotencyKey: reading.bought },
         next: isOver ? toSaving(context, options, leads, again) : undefined,
       });
@@ -140,10 +140,7 @@ export function createTaskListener(
   };
 }
 
-function toCost(
-  { request, prices }: { readonly request: CreateTaskRequest; readonly prices: Prices },
-  leads: number,
-): number | null {
+function toCost(request: CreateTaskRequest, prices: Prices, leads: number): number | null {
   const { credits } = toWorstCase('task run', request, prices);
   return toCostAtMost('task run', request, credits, { charged: null, complete: true, leads });
 }

@@ -211,7 +211,7 @@ async function goOn(
       return openOutput(context, read, { shape: 'list', layout, settings, resumed, held });
     },
     {
-      ...createTaskListener(context, read),
+      ...createTaskListener(context, read, purchaseOf(intent)),
       goingOn: (from) =>
         say(
           `Resuming from position ${from}. The last page is printed again, because it may not have been read.`,
