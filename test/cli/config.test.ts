@@ -151,7 +151,7 @@ describe('config', () => {
     const env = bareEnvironment();
     writeFileSync(env.LEADPIPE_CONFIG_DIR ?? '', 'not a folder');
     const result = await config(env, 'set', 'format', 'csv');
-    expect(result.code).toBe(78);
+    expect(result.code).toBe(74);
     expect(result.stderr).toContain('config.json');
   });
 });

@@ -14,7 +14,7 @@ describe('contact: bad input', () => {
 
   const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
     ['no objective', ['email'], ['objective']],
-    ['no arguments', [], ['contact-type']],
+    ['no arguments', [], ['the contact type is missing']],
     ['an empty objective', ['email', ''], ['the objective is empty', '1 to 4000 characters']],
     ['white space', ['email', ' \n\t'], ['the objective is empty']],
     ['white space from stdin', ['email', '-'], ['the objective is empty'], ' \n'],

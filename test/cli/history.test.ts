@@ -290,7 +290,8 @@ describe('a purchase that is killed', () => {
     ]);
     const [operation = ''] = at.operations();
     const shown = await runInProcess(['history', 'show', operation], { env: offline(at) });
-    expect(shown.stderr).toContain(`leadpipe search --continue ${operation}`);
+    expect(shown.stderr).toContain('2 leads · partial\n');
+    expect(shown.stderr).toContain(`To buy the rest: leadpipe search --continue ${operation}`);
   });
 });
 

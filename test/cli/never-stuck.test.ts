@@ -60,9 +60,11 @@ const folderOf = (operationId: string): string => join(state(), 'operations', op
 
 /** A search that was killed: its journal does not know how it ended. */
 async function leave(...more: string[]): Promise<string> {
-  const { code } = await into(...more);
+  const { code, stderr } = await into(...more);
   expect(code).toBe(3);
   const operationId = (await operations()).at(-1)?.operationId ?? '';
+  // Both buy nothing but what is missing.
+  expect(stderr).toMatch(/^To (complete \S+, for free|buy the rest): leadpipe search --continue op_/m);
   const path = join(folderOf(operationId), 'journal.jsonl');
   const kept = readFileSync(path, 'utf8')
     .split('\n')

@@ -86,12 +86,12 @@ const creations = () => server.requests.filter(({ method }) => method === 'POST'
 
 describe('task resume', () => {
   it.each(formats)('finishes the %s that was begun, and says which', async (format) => {
-    await leave(...taskRun, '-o', file, '-f', format);
+    await leave(...taskRun, '--limit', '45', '-o', file, '-f', format);
     expect(existsSync(file)).toBe(false);
     const { code, stdout, stderr } = await runInProcess(resume, { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^Resuming op_\S+: task run of .*, into \S+leads.csv\n/);
-    expect(stderr).toContain('45 leads in ');
+    expect(stderr).toMatch(/\n45 leads in \S+leads\.csv · limit of 45 reached\n/);
     if (format !== 'table')
       expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', format));
     expect(readdirSync(join(file, '..'))).toEqual(['leads.csv']);

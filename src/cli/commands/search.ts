@@ -51,7 +51,7 @@ export function createSearchCommand(context: Context): Command {
     streamEntityTypes,
     [
       new Option('--continue <operation-id>', 'buy only the rest of an earlier search that was interrupted'),
-      new Option('--exit-status', 'exit with 7 when nothing was found'),
+      new Option('--exit-status', 'exit with code 7 when nothing was found'),
     ],
     'optional',
   );
