@@ -28,7 +28,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'task',
-    summary: 'find leads in a task: run, create, status, fetch, wait, resume, list',
+    summary: 'find leads with a task: run, create, status, fetch, wait, resume, list',
     load: async (context) => (await import('./commands/task.ts')).createTaskCommand(context),
   },
   {
@@ -43,7 +43,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'enrich',
-    summary: 'find out facts about a person, a company or anything else',
+    summary: 'find facts about a person, a company or anything else',
     load: async (context) => (await import('./commands/enrich.ts')).createEnrichCommand(context),
   },
   {
@@ -68,7 +68,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'history',
-    summary: 'what this machine bought, and the answers again for nothing',
+    summary: 'what this machine bought; print answers again for free',
     acts: true,
     load: async (context) => (await import('./commands/history.ts')).createHistoryCommand(context),
   },

@@ -171,7 +171,7 @@ describe('a stored key', () => {
     const env = withFile();
     await login(env);
     const set = await run(['config', 'set', 'base_url', other.url], { env });
-    expect(set.stderr).toContain('is not sent to another address');
+    expect(set.stderr).toContain('is not sent to the new address');
     expect((await run(['balance'], { env })).code).toBe(78);
   });
 

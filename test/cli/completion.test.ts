@@ -95,7 +95,7 @@ describe('what can follow', () => {
     expect(await wordsAfter(['help', ''])).toEqual(expect.arrayContaining(['search', 'man', ...topics]));
     expect(await wordsAfter([''])).not.toContain('money');
     expect(await wordsAfter(['task', 'help', ''])).not.toContain('money');
-    expect(other.stdout).toContain('\ntask:find leads in a task: run');
+    expect(other.stdout).toContain('\ntask:find leads with a task: run');
   });
 
   it('are the options of the command', async () => {

@@ -26,7 +26,7 @@ describe('enrich: bad input', () => {
   afterAll(() => server.close());
 
   const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
-    ['no fields', ['x'], ['enrich takes --schema or --field']],
+    ['no fields', ['x'], ['the fields are missing: name them with --schema or --field']],
     ['both', ['x', ...city, '--schema', 'a.json'], ['--schema', '--field']],
     ['an empty context', ['', ...city], ['the entity context is empty', '1 to 16384 bytes']],
     ['white space', [' \n', ...city], ['the entity context is empty']],

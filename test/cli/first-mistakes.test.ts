@@ -3,7 +3,7 @@ import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt } from '../helpers/run.ts';
 
-const types = 'It is one of: person, company, twitter_creator';
+const types = 'It must be one of: person, company, twitter_creator';
 const quotes = 'a text of several words needs quotes';
 
 /** What a newcomer types, what is wrong with it, and the command that was meant. */
@@ -39,7 +39,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   ],
   [
     ['search', 'company', 'x', '--enrich-fields', 'a,', 'b'],
-    [quotes, 'a list without blanks'],
+    [quotes, 'a list without spaces'],
   ],
   [
     ['task', 'run', 'founders in Lisbon'],
@@ -127,9 +127,11 @@ describe('the first mistakes of a newcomer', () => {
     const near = `${known.slice(0, -1)}_`;
     for (const command of ['history show', 'task resume']) {
       const { stderr } = await runInProcess([...command.split(' '), near], { env });
-      expect(stderr).toContain(`Did you mean ${known}? \`leadpipe history\` lists them.`);
+      expect(stderr).toContain(
+        `Did you mean ${known}? To see the purchases of this machine: leadpipe history`,
+      );
       const { stderr: other } = await runInProcess([...command.split(' '), 'nope'], { env });
-      expect(other).toContain('\n`leadpipe history` lists them.');
+      expect(other).toContain('\nTo see the purchases of this machine: leadpipe history');
       expect(other).not.toContain(known);
     }
   });
@@ -138,10 +140,10 @@ describe('the first mistakes of a newcomer', () => {
 describe('without credits', () => {
   const fewer = /ask for fewer/;
   it.each<[args: string[], says: RegExp, not: RegExp]>([
-    [['search', 'company', 'x'], /such as --limit 10/, /smaller/],
+    [['search', 'company', 'x'], /for example --limit 10/, /smaller/],
     [['search', 'company', 'x', '--limit', '50'], /a smaller --limit/, /such as/],
     [['contact', 'email', 'x'], /leadpipe balance/, fewer],
-    [['extract', 'x_followers', 'x'], /such as --limit 10/, /smaller/],
+    [['extract', 'x_followers', 'x'], /for example --limit 10/, /smaller/],
     [['extract', 'web2list', 'https://a.example', '--instruction', 'x'], /leadpipe balance/, fewer],
   ])('%j speaks of the options that it has', async (args, says, not) => {
     const server: FaultServer = await startFaultServer((socket) => {

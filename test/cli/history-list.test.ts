@@ -255,7 +255,7 @@ describe('a time', () => {
   it.each(['', '7', 'd', '2026-13-01', '2026-02-30', '2026-01-01T25:00', '2026-01-01T1:00', '-7d', '7d '])(
     '%j is none',
     (given) => {
-      expect(() => toSince(given, at, berlin)).toThrow('--since takes a time');
+      expect(() => toSince(given, at, berlin)).toThrow('--since must be a time');
     },
   );
 

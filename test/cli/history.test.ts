@@ -191,7 +191,9 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     const at = await home(answer);
     const { code, stderr } = await runInProcess([...args, '--no-history'], { env: at.env });
     expect(code).toBe(0);
-    expect(stderr).toContain('No record is kept: this can not be shown again or continued.');
+    expect(stderr).toContain(
+      "No record is kept on this machine: the result can't be shown again or continued.",
+    );
     expect(stderr).not.toContain('operation op_');
     expect(existsSync(at.state)).toBe(false);
     expect((await runInProcess([...args, '--no-history', '-q'], { env: at.env })).stderr).toBe('');
@@ -288,7 +290,8 @@ describe('a purchase that is killed', () => {
     ]);
     const [operation = ''] = at.operations();
     const shown = await runInProcess(['history', 'show', operation], { env: offline(at) });
-    expect(shown.stderr).toContain(`leadpipe search --continue ${operation}`);
+    expect(shown.stderr).toContain('2 leads · partial\n');
+    expect(shown.stderr).toContain(`To buy the rest: leadpipe search --continue ${operation}`);
   });
 });
 
@@ -327,7 +330,7 @@ describe('history show', () => {
     await runInProcess(['contact', 'email', 'x'], { env: at.env });
     const { code, stderr } = await runInProcess(['history', 'show', operation], { env: offline(at) });
     expect(code).toBe(6);
-    expect(stderr).toContain('`leadpipe history` lists them.');
+    expect(stderr).toContain('To see the purchases of this machine: leadpipe history');
   });
 
   it('names the command that reads the leads of a task again', async () => {

@@ -182,7 +182,7 @@ describe('the balance of --max-credits', () => {
       expect(JSON.parse(stderr).error).toMatchObject({
         type: 'price_unknown',
         message: `the most that this can cost is not known, because ${setting} is not set; nothing was bought`,
-        hint: `The service shows no prices. Say what yours are: leadpipe config set ${setting} <credits>`,
+        hint: `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>`,
       });
     },
   );

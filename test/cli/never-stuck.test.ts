@@ -60,9 +60,11 @@ const folderOf = (operationId: string): string => join(state(), 'operations', op
 
 /** A search that was killed: its journal does not know how it ended. */
 async function leave(...more: string[]): Promise<string> {
-  const { code } = await into(...more);
+  const { code, stderr } = await into(...more);
   expect(code).toBe(3);
   const operationId = (await operations()).at(-1)?.operationId ?? '';
+  // Both buy nothing but what is missing.
+  expect(stderr).toMatch(/^To (complete \S+, for free|buy the rest): leadpipe search --continue op_/m);
   const path = join(folderOf(operationId), 'journal.jsonl');
   const kept = readFileSync(path, 'utf8')
     .split('\n')
@@ -89,7 +91,7 @@ interface Case {
 const goesOn = { limit: 7, dedup_service_leads: ['ls_test'] };
 const anew = { limit: 9 };
 const resuming =
-  /^Resuming op_\w+ \(the same request, unfinished since .*\): 2 leads kept\. Buying up to 7 more, for at most 7 credits; you are not charged again for what arrived\.$/m;
+  /^Resuming op_\w+ \(the same request, unfinished since .*\): 2 leads kept\. Buying up to 7 more, for at most 7 credits\. You are not charged again for what arrived\.$/m;
 const wholeCsv = 'name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n';
 
 const cases: readonly Case[] = [
@@ -128,7 +130,7 @@ const cases: readonly Case[] = [
   {
     name: 'its leads pruned',
     meanwhile: (id) => rmSync(join(folderOf(id), 'leads.jsonl')),
-    says: /the leads of the search op_\w+ of .* are not kept any more\. Searching anew/,
+    says: /the leads of the search op_\w+ of .* are no longer stored\. A new search starts now/,
     asks: anew,
     file: lines(...rest),
     beside: { 'leads.jsonl.part.1': lines(...first) },
@@ -139,7 +141,7 @@ const cases: readonly Case[] = [
       const path = join(folderOf(id), 'leads.jsonl');
       writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
     },
-    says: /can not be read: line 2 of .* is damaged\. Searching anew/,
+    says: /can't be read: line 2 of .* is damaged\. A new search starts now/,
     asks: anew,
     file: lines(...rest),
     beside: { 'leads.jsonl.part.1': lines(...first) },
@@ -278,7 +280,7 @@ describe('a search that was killed', () => {
       code: 0,
       stderr: expect.stringContaining(`the search ${id} of`),
     });
-    expect(stderr).toContain('was stopped before a lead arrived. It may have been charged');
+    expect(stderr).toContain('was stopped before any lead arrived. It may or may not have been charged');
     expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
   });
 
@@ -291,7 +293,7 @@ describe('a search that was killed', () => {
       expect(stderr).toMatch(new RegExp(`^Resuming ${id}: search .*into ${file}`, 'm'));
       expect(stderr).toMatch(/2 leads kept\. Buying up to 7 more, for at most 7 credits/);
       expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
-      expect(await run(group, 'resume')).toMatchObject({ code: 0, stderr: 'Nothing is unfinished.\n' });
+      expect(await run(group, 'resume')).toMatchObject({ code: 0, stderr: 'There is nothing to resume.\n' });
     }
   });
 
@@ -350,7 +352,9 @@ describe('what went on with a search', () => {
     expect(states).toEqual(['complete', 'complete', 'complete']);
     const shown = await run('history', 'show', a);
     expect(shown).toMatchObject({ code: 0, stdout: lines(...first) });
-    expect(shown.stderr).toContain(`Its rest was bought by ${b}, ${c}: leadpipe history show ${b}`);
+    expect(shown.stderr).toContain(
+      `The rest was bought by ${b}, ${c}. To print it: leadpipe history show ${b}`,
+    );
     const again = await run('search', '--continue', a);
     expect(again).toMatchObject({
       code: 2,

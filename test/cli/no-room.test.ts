@@ -58,7 +58,7 @@ describe.runIf(process.platform === 'linux')('standard output', () => {
       'no space left on the device. 2 leads arrived, but not all of them could be written',
     );
     const [, operation = ''] =
-      /To print it, for nothing: leadpipe history show (op_\w+)/.exec(full.stderr) ?? [];
+      /To print it, for free: leadpipe history show (op_\w+)/.exec(full.stderr) ?? [];
     expect(full.stderr).toContain('charged: yes');
     const { stdout } = await run(['history', 'list', '-f', 'jsonl'], { env });
     expect(JSON.parse(stdout)).toMatchObject({ state: 'partial', leads: 2, charged: 'yes' });

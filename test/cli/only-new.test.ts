@@ -213,17 +213,20 @@ describe('a list', () => {
     const env = await serve([]);
     const cases: [string[], string][] = [
       [['--list', ' '], '--list: the name is empty'],
-      [['--list', 'x'.repeat(101)], '--list takes a name of up to 100 characters'],
+      [['--list', 'x'.repeat(101)], '--list must be a name of at most 100 characters'],
       [['--list', 'a\nb'], 'on one line'],
-      [['--only-new', '--no-history'], '--only-new needs the record that --no-history leaves out'],
-      [['--list', 'x', '--no-history'], '--list needs the record'],
+      [['--only-new', '--no-history'], "--only-new can't be used with --no-history"],
+      [['--list', 'x', '--no-history'], "--list can't be used with --no-history"],
     ];
     for (const [args, says] of cases) {
       expect(await search(env, ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });
     }
     for (const more of [['--only-new'], ['--list', 'x']]) {
       const { code, stderr } = await runInProcess(['search', '--continue', 'op_1', ...more], { env });
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--continue takes what') });
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringContaining('--continue repeats the earlier search'),
+      });
     }
     expect(asked()).toEqual([]);
   });

@@ -210,7 +210,7 @@ describe.each(rows)('%s', (_, row) => {
     const { code, stderr } = await runInProcess(args, { env });
     expect(code).toBe(74);
     expect(JSON.parse(stderr).error.hint).toContain(
-      row.path === '/v1/extract' ? 'run it with --idempotency-key test-1' : 'can not be had again',
+      row.path === '/v1/extract' ? 'run it with --idempotency-key test-1' : "can't be fetched again",
     );
   });
 

@@ -86,12 +86,12 @@ const creations = () => server.requests.filter(({ method }) => method === 'POST'
 
 describe('task resume', () => {
   it.each(formats)('finishes the %s that was begun, and says which', async (format) => {
-    await leave(...taskRun, '-o', file, '-f', format);
+    await leave(...taskRun, '--limit', '45', '-o', file, '-f', format);
     expect(existsSync(file)).toBe(false);
     const { code, stdout, stderr } = await runInProcess(resume, { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^Resuming op_\S+: task run of .*, into \S+leads.csv\n/);
-    expect(stderr).toContain('45 leads in ');
+    expect(stderr).toMatch(/\n45 leads in \S+leads\.csv · limit of 45 reached\n/);
     if (format !== 'table')
       expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', format));
     expect(readdirSync(join(file, '..'))).toEqual(['leads.csv']);
@@ -166,7 +166,7 @@ describe('task resume', () => {
     expect(stdout).toBe(rows(20));
     const rest = await runInProcess(resume, { env });
     expect(rest).toMatchObject({ code: 0, stdout: rows(45, 15) });
-    expect(rest.stderr).toContain('Going on from position 15: the last page is printed again');
+    expect(rest.stderr).toContain('Resuming from position 15. The last page is printed again');
   });
 
   it('finishes a task wait, with the columns that its first page had', async () => {
@@ -188,7 +188,7 @@ describe('task resume', () => {
     fault = errorAnswer('500 X', 'internal_error', 'no');
     const left = await runInProcess([...taskRun, '-o', file], { env });
     expect(left.code).not.toBe(0);
-    expect(left.stderr).toMatch(/To go on, without buying it twice: leadpipe task resume op_/);
+    expect(left.stderr).toMatch(/To resume it, without buying it twice: leadpipe task resume op_/);
     expect(readdirSync(join(file, '..'))).toEqual([]);
     fault = undefined;
     steps.push(['done', 45]);
@@ -252,10 +252,10 @@ describe('task resume', () => {
       expect(readdirSync(join(file, '..'))).toEqual(files);
       // The same command needs no person: it reads all of the task again.
       const again = await runInProcess([...taskRun, '-o', file], { env });
-      expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('read again, for nothing') });
+      expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('read again, for free') });
       expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
       expect(creations()).toHaveLength(1);
-      expect(await runInProcess(resume, { env })).toMatchObject({ stderr: 'Nothing is unfinished.\n' });
+      expect(await runInProcess(resume, { env })).toMatchObject({ stderr: 'There is nothing to resume.\n' });
       expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });
       expect(creations()).toHaveLength(2);
     },
@@ -276,7 +276,7 @@ describe('task resume', () => {
     expect(stderr).toContain(`is finished`);
     expect(await runInProcess(resume, { env })).toMatchObject({
       code: 0,
-      stderr: 'Nothing is unfinished.\n',
+      stderr: 'There is nothing to resume.\n',
     });
     expect(server.connections()).toBe(sent);
   });

@@ -121,7 +121,7 @@ describe('search --continue', () => {
         const args = ['search', '--continue', operationIn(cut.stderr), ...to, ...other];
         const { code, stderr } = await runInProcess(args, { env });
         expect({ args, code }).toEqual({ args, code: 2 });
-        expect(stderr).toContain(`${file} was begun with other options than these`);
+        expect(stderr).toContain(`${file} was written with other options`);
       }
       expect(bodies()).toHaveLength(1);
     },
@@ -213,12 +213,8 @@ describe('search --continue', () => {
     const cases: readonly [args: readonly string[], code: number, says: string][] = [
       [['search', '--continue', operation], 2, 'is complete'],
       [['search', '--continue', 'op_nothing'], 6, 'no operation op_nothing'],
-      [
-        ['search', 'company', 'x', '--continue', operation],
-        2,
-        '--continue takes what to find from the earlier search',
-      ],
-      [['search', '--continue', operation, '--limit', '5'], 2, '--continue takes what to find'],
+      [['search', 'company', 'x', '--continue', operation], 2, '--continue repeats the earlier search'],
+      [['search', '--continue', operation, '--limit', '5'], 2, '--continue repeats the earlier search'],
       [['search'], 2, 'the entity type is missing'],
       [['search', 'company'], 2, 'the objective is missing'],
     ];

@@ -435,7 +435,7 @@ describe('task run', () => {
     });
     expect(code).toBe(75);
     expect(stderr).toContain(`20 leads were written, and are in ${file}.part`);
-    expect(stderr).toContain('To go on: leadpipe task resume op_');
+    expect(stderr).toContain('To continue: leadpipe task resume op_');
     expect(existsSync(file)).toBe(false);
     expect(readFileSync(`${file}.part`, 'utf8').split('\r\n')).toHaveLength(22);
   });
@@ -627,10 +627,10 @@ describe('bad input is refused before anything is sent', () => {
     [['task', 'run', 'company', ' '], 'the objective is empty'],
     [['task', 'run', 'company', 'x', '--limit', '1001'], '1 to 1000'],
     [['task', 'run', 'company', 'x', '--num', '501'], '1 to 500'],
-    [['task', 'run', 'company', 'x', '--poll-interval', '0'], '--poll-interval takes seconds'],
-    [['task', 'run', 'company', 'x', '--wait-timeout', 'soon'], '--wait-timeout takes seconds'],
-    [['task', 'run', 'company', 'x', '--positions', '-f', 'csv'], '--positions goes with jsonl'],
-    [['task', 'wait', 'ls', '--positions', '-o', 'x.csv'], '--positions goes with jsonl'],
+    [['task', 'run', 'company', 'x', '--poll-interval', '0'], '--poll-interval must be a number of seconds'],
+    [['task', 'run', 'company', 'x', '--wait-timeout', 'soon'], '--wait-timeout must be a number of seconds'],
+    [['task', 'run', 'company', 'x', '--positions', '-f', 'csv'], '--positions works only with jsonl'],
+    [['task', 'wait', 'ls', '--positions', '-o', 'x.csv'], '--positions works only with jsonl'],
     [['task', 'fetch', 'ls', '--pts', '-1'], '--pts is -1'],
     [['task', 'fetch', ''], 'leads_search_id is empty'],
     [['task', 'wiat', 'ls'], 'did you mean wait?'],

@@ -116,7 +116,7 @@ describe('a task at the local service', () => {
     const env = { ...bareEnvironment(), ...(await serve([], 500)) };
     const cut = await run([...taskRun, '--wait-timeout', '1.2'], { env });
     expect(cut.code).toBe(75);
-    const [, goOn = ''] = /To go on: leadpipe (task resume .*)/.exec(cut.stderr) ?? [];
+    const [, goOn = ''] = /To continue: leadpipe (task resume .*)/.exec(cut.stderr) ?? [];
     const rest = await run([...goOn.split(' '), ...fast], { env });
     expect(rest.code).toBe(0);
     const names = linesOf(cut.stdout + rest.stdout).map(nameOf);

@@ -153,7 +153,7 @@ it.each(jobs)(
     const { operations } = await readOperations(env.LEADPIPE_STATE_DIR ?? '');
     const left = await runInProcess(['history', 'resume'], { env });
     expect({ left: left.stderr, operations: operations.length > 1 }).toEqual({
-      left: 'Nothing is unfinished.\n',
+      left: 'There is nothing to resume.\n',
       operations: true,
     });
   },

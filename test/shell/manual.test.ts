@@ -18,7 +18,7 @@ const parts: readonly string[] = [
   'table, jsonl, json, csv',
   'LEADPIPE_BASE_URL',
   '~/.config/leadpipe/config.json',
-  'not known whether it was bought',
+  'it is unknown whether this was bought',
   'leadpipe search company "seed-stage fintech in Berlin" --local',
 ];
 

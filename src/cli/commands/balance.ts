@@ -37,8 +37,8 @@ export function createBalanceCommand(context: Context): Command {
       'Shows the credits that you can spend now. Credits that running requests have reserved are not counted.',
     )
     .addOption(
-      new Option('--require <credits>', 'exit with 5 when fewer credits are available').argParser((value) =>
-        checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--require', value),
+      new Option('--require <credits>', 'exit with code 5 when fewer credits are available').argParser(
+        (value) => checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--require', value),
       ),
     );
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: BalanceOptions) =>

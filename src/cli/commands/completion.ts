@@ -15,7 +15,7 @@ const help: CommandHelp = {
   outcomes: ['complete', 'usage', 'configuration', 'local_io'],
   lists: [
     {
-      heading: 'To have it in every new shell',
+      heading: 'To load it in every new shell',
       rows: [
         ['bash', 'add to ~/.bashrc: eval "$(leadpipe completion bash)"'],
         [
@@ -27,7 +27,7 @@ const help: CommandHelp = {
     },
   ],
   remarks: [
-    'It completes commands, topics of help, options, entity and extraction types, formats, settings, and the profiles, tasks, lists and purchases of this machine. Nothing is sent.',
+    'It completes commands, help topics, options, entity and extraction types, formats, settings, and the profiles, tasks, lists and purchases of this machine. Nothing is sent.',
   ],
 };
 

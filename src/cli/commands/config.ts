@@ -13,11 +13,11 @@ const help: CommandHelp = {
   lists: [
     {
       heading: 'Settings',
-      rows: settingNames.map((name) => [name, `${settingTable[name].meaning}: ${settingTable[name].takes}`]),
+      rows: settingNames.map((name) => [name, `${settingTable[name].meaning} (${settingTable[name].takes})`]),
     },
   ],
   remarks: [
-    'Options and variables of the environment are used before settings (leadpipe help environment). API keys are not settings: see `leadpipe auth`.',
+    'Options and environment variables are used before settings (leadpipe help environment). API keys are not settings: see `leadpipe auth`.',
   ],
 };
 

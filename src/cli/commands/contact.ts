@@ -43,12 +43,12 @@ const help: CommandHelp = {
 
 export function createContactCommand(context: Context): Command {
   const command = new Command('contact')
-    .description('Looks up the email address or the phone number of someone; with --input, of many.')
+    .description('Looks up an email address or a phone number. With --input, it looks up many.')
     .addArgument(argumentOf('<contact-type>', contactTypes))
     .addArgument(
-      new Argument('[objective]', 'whose it is, in your own words (- reads stdin, @file reads a file)'),
+      new Argument('[objective]', 'who you look for, in your own words (- reads stdin, @file reads a file)'),
     )
-    .addOption(new Option('--exit-status', 'exit with 7 when nothing was found'));
+    .addOption(new Option('--exit-status', 'exit with code 7 when nothing was found'));
   addRowsOptions(command, 'email or phone');
   return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
     (contactType: string, objective: string | undefined, options: ContactOptions) =>

@@ -44,7 +44,7 @@ const doctorLayout: Layout = {
 const help: CommandHelp = {
   examples: ['leadpipe doctor', 'leadpipe doctor --local -f json'],
   output: [
-    'an object per check; result is ok, warning, failure or skipped:',
+    'one object for each check; result is ok, warning, failure or skipped:',
     '{"check":"clock","result":"warning",',
     ' "found":"340 s ahead of the service","fix":"…"}',
   ],
@@ -54,7 +54,7 @@ const help: CommandHelp = {
 export function createDoctorCommand(context: Context): Command {
   const command = new Command('doctor').description(
     'Checks this machine, the settings, the connection to the service, and the key, and says how to repair what is wrong. ' +
-      'It costs nothing. The exit code is 0 when the next search would work, and otherwise the one that this search would end with.',
+      'It costs nothing. The exit code is 0 when the next search would work. Otherwise it is the exit code of that search.',
   );
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: DoctorOptions) =>
     runDoctor(context, options),

@@ -36,7 +36,7 @@ const help: CommandHelp = {
   output: [
     'one object as the service sent it; its answer has the fields:',
     '{"success":true,"answer":{"headcount":120}}',
-    'csv: a column per field',
+    'csv: one column for each field',
   ],
   outcomes: [...paidOutcomes, 'partial'],
   remarks: toRowsRemarks('entity_context', { takesLeads: true }),
@@ -45,7 +45,7 @@ const help: CommandHelp = {
 export function createEnrichCommand(context: Context): Command {
   const command = new Command('enrich')
     .description(
-      'Finds out facts that you name (fields) about a person, a company or anything else; with --input, about many.',
+      'Finds facts about a person, a company or anything else. You name the facts (fields). With --input, it does this for many.',
     )
     .addArgument(
       new Argument(
@@ -60,7 +60,7 @@ export function createEnrichCommand(context: Context): Command {
     ).conflicts('field'),
     new Option(
       '--field <name:type=meaning>',
-      'a field to fill, instead of --schema; give it once per field. Types: string, number, integer, boolean, and lists of them, such as string[]',
+      'a field to fill, instead of --schema; use it once for each field. Types: string, number, integer, boolean, and lists of them, such as string[]',
     ).argParser(collect),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to fill:'));
@@ -103,7 +103,7 @@ async function readSchema({ schema, field }: EnrichOptions): Promise<unknown> {
   }
   if (field !== undefined) return toFieldSchema(field, '--field');
   throw new UsageError(
-    'no fields are asked for: enrich takes --schema or --field',
+    'the fields are missing: name them with --schema or --field',
     'For example: --field "headcount:integer=number of employees"',
   );
 }

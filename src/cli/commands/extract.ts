@@ -32,13 +32,14 @@ const help: CommandHelp = {
     'printf "%s\\n" acme/rocket acme/anvil |\n  leadpipe extract github_repo_stargazers --input - --local -o stars.csv',
   ],
   output: [
-    'an item per line (jsonl), as the service sent it; each type has its own fields:',
+    'one item on each line (jsonl), as the service sent it; the fields depend on',
+    'the type:',
     '{"id":12345678901234567890,"login":"…","url":"…"}',
-    'csv: a column for every field that one of the items has',
+    'csv: one column for each field that any item has',
   ],
   outcomes: [...paidOutcomes, 'partial'],
   remarks: toRowsRemarks('target', {
-    output: 'each item has the type and the target that it belongs to in front',
+    output: 'each item begins with its type and its target',
   }),
 };
 
@@ -58,11 +59,11 @@ export function createExtractCommand(context: Context): Command {
   const options = [
     new Option(
       '--instruction <text>',
-      'for web2list, which needs it: the items and fields to extract (- reads stdin, @file reads a file)',
+      'needed for web2list: the items and fields to extract (- reads stdin, @file reads a file)',
     ),
     new Option(
       '--limit <n>',
-      `at most this many items (${extractLimit.min} to ${extractLimit.max}, default ${extractLimit.default}); web2list always brings up to ${web2listLimit}`,
+      `at most this many items (${extractLimit.min} to ${extractLimit.max}, default ${extractLimit.default}); web2list always returns up to ${web2listLimit}`,
     ).argParser((value) => checkNumber(extractLimit, inputNames.limit, value)),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to extract:'));
@@ -92,7 +93,7 @@ async function runExtract(
   const request = toExtractRequest(type, one, inputNames);
   if (request.type === 'web2list' && limit !== undefined) {
     createNotes(context, options).warn(
-      `web2list ignores --limit: it always brings up to ${web2listLimit} items`,
+      `web2list ignores --limit: it always returns up to ${web2listLimit} items`,
     );
   }
   const bought = await buy(context, options, 'extract', request, 'extracting');

@@ -12,14 +12,14 @@ import { createTaskResumeCommand } from './task/resume.ts';
 const help: CommandHelp = {
   examples: ['leadpipe history', 'leadpipe history list --since 7d -f csv -o purchases.csv'],
   remarks: [
-    `Answers and leads are kept for ${keptDays.answers} days, the record of a purchase for ${keptDays.operations}. The history stays on this machine.`,
+    `Answers and leads are kept for ${keptDays.answers} days, and the record of a purchase for ${keptDays.operations} days. The history stays on this machine.`,
   ],
 };
 
 export function createHistoryCommand(context: Context): Command {
   const group = new Command('history')
     .description(
-      'Shows what this machine has bought, and prints stored answers again. `leadpipe history` is `leadpipe history list`.',
+      'Shows what this machine has bought, and prints stored answers again. `leadpipe history` does the same as `leadpipe history list`.',
     )
     .addCommand(createHistoryListCommand(context), { isDefault: true })
     .addCommand(createHistoryListsCommand(context))

@@ -17,15 +17,15 @@ interface McpCommandOptions extends ConnectionOptions {
 const help: CommandHelp = {
   examples: ['leadpipe mcp --local', 'leadpipe mcp --http 4011 --max-credits 200 --confirm'],
   output: [
-    'messages of the protocol, a line each; with --http nothing: the address is',
-    'on stderr. An agent starts it by itself, as its settings say:',
+    'the messages of the protocol, one on each line; with --http nothing: the',
+    'address is on stderr. Agents start the server themselves. Their settings:',
     '{"mcpServers":{"leadpipe":{"command":"npx",',
     ' "args":["-y","leadpipe","mcp","--max-credits","200"]}}}',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'reader_closed', 'terminated'],
   remarks: [
-    'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It starts without an address and a key too; the tools then say what is missing.',
-    'With --http any program of this machine can use it, and spend credits; web pages and other machines can not.',
+    'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It also starts without an address and a key: the tools then say what is missing.',
+    "With --http, any program on this machine can use it and spend credits. Web pages and other machines can't.",
   ],
 };
 
@@ -34,7 +34,7 @@ export function createMcpCommand(context: Context): Command {
     'Serves agents: a Model Context Protocol server on standard input and output, or over HTTP on 127.0.0.1.',
   );
   const options = [
-    new Option('--http <port>', 'Streamable HTTP on this port of 127.0.0.1; 0 takes any free one').argParser(
+    new Option('--http <port>', 'Streamable HTTP on this port of 127.0.0.1; 0 means any free port').argParser(
       (value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--http', value),
     ),
     new Option(
@@ -43,7 +43,7 @@ export function createMcpCommand(context: Context): Command {
     ).argParser((value) =>
       checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
     ),
-    new Option('--confirm', 'ask the person before each purchase; a client that can not ask is refused'),
+    new Option('--confirm', "ask the person before each purchase; a client that can't ask is refused"),
   ];
   for (const option of options) command.addOption(option.helpGroup('What agents may do:'));
   return addHelp(addConnectionOptions(command), help).action((given: McpCommandOptions) =>
@@ -78,7 +78,9 @@ async function runMcp(context: Context, given: McpCommandOptions): Promise<void>
     await serveStdio(context, options);
   } else {
     const { serveHttp } = await import('../../mcp/http.ts');
-    await serveHttp(context, options, given.http, (url) => say(`Listening on ${url}; Ctrl-C ends it.`));
+    await serveHttp(context, options, given.http, (url) =>
+      say(`Listening on ${url}. Press Ctrl-C to stop it.`),
+    );
   }
   await connect.close();
   if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');

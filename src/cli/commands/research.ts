@@ -31,7 +31,7 @@ const help: CommandHelp = {
 export function createResearchCommand(context: Context): Command {
   const command = new Command('research')
     .description(
-      'Answers a question from the web, with its sources; with --input, many. An answer can take 15 minutes.',
+      'Answers a question from the web and names the sources. With --input, it answers many. An answer can take 15 minutes.',
     )
     .addArgument(new Argument('[query]', 'the question (- reads stdin, @file reads a file)'));
   addRowsOptions(command, 'research');

@@ -34,7 +34,7 @@ const help: CommandHelp = {
     'leadpipe search company "dental clinics" --only-new --local -o clinics.csv',
   ],
   output: [
-    'a lead per line (jsonl), as the service sent it:',
+    'one lead on each line (jsonl), as the service sent it:',
     '{"name":"…","links":{"website":"…"},"description":"…",',
     ' "score":{"score":"…","reason":"…"}}',
     'csv: name,description,score,score_reason,website,linkedin_url,links, then',
@@ -50,8 +50,8 @@ export function createSearchCommand(context: Context): Command {
     ),
     streamEntityTypes,
     [
-      new Option('--continue <operation-id>', 'buy only the rest of an earlier search that was cut'),
-      new Option('--exit-status', 'exit with 7 when nothing was found'),
+      new Option('--continue <operation-id>', 'buy only the rest of an earlier search that was interrupted'),
+      new Option('--exit-status', 'exit with code 7 when nothing was found'),
     ],
     'optional',
   );
@@ -133,7 +133,7 @@ function checkAlone(entityType: string | undefined, options: SearchOptions): voi
   const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
   if (more.some((one) => one !== undefined)) {
     throw new UsageError(
-      '--continue takes what to find from the earlier search: no arguments, and none of the options of what to find',
+      '--continue repeats the earlier search: leave out the arguments and the options of "What to find"',
     );
   }
 }

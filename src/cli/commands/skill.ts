@@ -17,19 +17,17 @@ const mainFile = 'SKILL.md';
 
 const help: CommandHelp = {
   examples: ['leadpipe skill', 'leadpipe skill --install .agents/skills'],
-  output: ['the skill, in Markdown; with --install nothing: the place is on stderr'],
+  output: ['the skill, in Markdown; with --install nothing (stderr says where it is)'],
   outcomes: ['complete', 'usage', 'local_io', 'reader_closed'],
 };
 
 export function createSkillCommand(context: Context): Command {
   const command = new Command('skill')
-    .description(
-      'Prints the skill for agents that comes along: when to use which command, and what to do after a fault.',
-    )
+    .description('Prints the skill for agents: when to use which command, and what to do after an error.')
     .addOption(
       new Option(
         '--install <directory>',
-        'put it into this directory of skills instead, as the folder leadpipe',
+        'write it into the folder leadpipe of this directory instead',
       ).argParser((directory) => checkFileName('--install', directory)),
     );
   return addHelp(addReportOptions(command), help).action((options: SkillOptions) =>
@@ -68,8 +66,8 @@ async function findSkill(): Promise<string> {
 async function install(source: string, target: string): Promise<void> {
   const isThere = await exists(target);
   if (isThere && !(await isOurs(target))) {
-    throw new LocalIoError(`${target} is there, and is not this skill; nothing was changed`, {
-      hint: 'Move it away, or name another directory.',
+    throw new LocalIoError(`${target} is already there, and is not this skill; nothing was changed`, {
+      hint: 'Move it, or name another directory.',
     });
   }
   await mkdir(dirname(target), { recursive: true });

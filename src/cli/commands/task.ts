@@ -12,13 +12,13 @@ import { createTaskWaitCommand } from './task/wait.ts';
 const help: CommandHelp = {
   examples: ['leadpipe task run company "fintech in Berlin" --local -o leads.csv', 'leadpipe task list'],
   remarks: [
-    '`leadpipe task resume` finishes what was interrupted, into the same file. `leadpipe task wait <leads-search-id>` reads a task, also again and from any position, for nothing.',
+    '`leadpipe task resume` finishes what was interrupted, into the same file. `leadpipe task wait <leads-search-id>` reads the leads of a task for free, as often as you like, from any position.',
   ],
 };
 
 export function createTaskCommand(context: Context): Command {
   const group = new Command('task').description(
-    'Finds leads in a task. It runs at the service, also while this machine is off, and its leads can be read again for nothing.',
+    'Finds leads with a task. A task runs at the service, even while this machine is off. Its leads can be read again for free.',
   );
   const commands = [
     createTaskRunCommand(context),

@@ -144,7 +144,7 @@ async function checkAccess(context: Context, client: Connection['client']): Prom
     if (error instanceof StoppedError || !(error instanceof LeadpipeError)) throw error;
     if (error.details.status !== 404) return failureOf('access', error);
   }
-  return ok('access', 'searches are allowed; whether the rest is, only a purchase can show');
+  return ok('access', 'searches are allowed; only a purchase can show whether other requests are');
 }
 
 function toSkew(here: Date, serverTime: string | undefined): Finding {

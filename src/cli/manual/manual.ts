@@ -54,7 +54,9 @@ function commandBlocks(command: Command): ManualBlock[] {
   const own: ManualBlock[] = [
     ...command.registeredArguments.map((one) => item([one.name(), helper.argumentDescription(one)])),
     ...command.options.filter((one) => !isShared(one)).map(optionItem),
-    ...(shared.length === 0 ? [] : [paragraph(`Of the options of several commands: ${shared.join(', ')}.`)]),
+    ...(shared.length === 0
+      ? []
+      : [paragraph(`It also has these options of several commands: ${shared.join(', ')}.`)]),
     ...(output.length === 0 ? [] : [paragraph('Output:'), lines(output)]),
     paragraph('Examples:'),
     lines(examples),

@@ -97,7 +97,7 @@ export function toSaving(
   leads: number,
   again: string | undefined,
 ): string | undefined {
-  if (leads === 0) return 'To find more: use other words, or ask for less at once.';
+  if (leads === 0) return 'To find more: use other words, or fewer conditions.';
   if (again === undefined || output !== undefined || !stdout.isTerminal) return undefined;
   return `To save them, for free: ${again} -o leads.csv`;
 }

@@ -26,14 +26,14 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
     const whole = operands.join(' ');
     return new UsageError(
       `${nameOf(type)} is missing: it comes before ${nameOf(text)}`,
-      `It is one of: ${type.argChoices?.join(', ')}.\nFor example: ${line(likelyType(type, whole), whole)}`,
+      `It must be one of: ${type.argChoices?.join(', ')}.\nFor example: ${line(likelyType(type, whole), whole)}`,
     );
   }
   if (operands.length > known.length) {
     const own = operands.slice(0, known.length - 1);
     const why = `too many arguments: a text of several words needs quotes`;
     const meant = line(...own, operands.slice(own.length).join(' '));
-    const advice = 'Write a text in quotes ("…"), and a list without blanks: name,website.';
+    const advice = 'Write a text in quotes ("…"), and a list without spaces: name,website.';
     return new UsageError(why, areTogether ? `You probably meant: ${meant}` : advice);
   }
   const missing = known.find((one, at) => one.required && operands[at] === undefined);
@@ -43,7 +43,7 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
 /** Pure: the error of an argument that is not there, with the first example of the command. */
 export function toMissing(command: Command, argument: Argument): UsageError {
   const choices =
-    argument.argChoices === undefined ? '' : `It is one of: ${argument.argChoices.join(', ')}.\n`;
+    argument.argChoices === undefined ? '' : `It must be one of: ${argument.argChoices.join(', ')}.\n`;
   return new UsageError(
     `${nameOf(argument)} is missing`,
     `${choices}For example: ${helpOf(command)?.examples[0].split('\n')[0]}`,

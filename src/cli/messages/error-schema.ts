@@ -14,7 +14,7 @@ const members = {
   operation_id: textOrNull,
   idempotency_key: textOrNull,
   charged: { enum: [...charges, null] },
-  retryable: { type: 'boolean', description: 'can simply be run again' },
+  retryable: { type: 'boolean', description: 'safe to run again' },
   hint: { ...textOrNull, description: 'what to do' },
 };
 

@@ -41,92 +41,99 @@ const hints: Hints = {
   key_of_other_origin: ({ profile, origin }) =>
     `Store the key of that address (leadpipe auth login${flagOf(profile)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
   no_profile: ({ name, known }) =>
-    `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} Make it: leadpipe auth login --profile ${name}`,
+    `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} Create it: leadpipe auth login --profile ${name}`,
   bad_setting: ({ setting }) =>
-    `Set it anew (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
+    `Set it again (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
   no_keychain: () =>
     'Set LEADPIPE_API_KEY, or keep the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
-  keys_damaged: () => 'Mend or remove it, then run `leadpipe auth login`; leadpipe has changed nothing.',
+  keys_damaged: () =>
+    'Repair or remove the file, then run `leadpipe auth login`. leadpipe did not change the file.',
   key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
   bad_authorities: () =>
-    'Name a PEM file with `leadpipe config set ca_file <file>`, or go without: `leadpipe config unset ca_file`.',
-  bad_switch: () => '`leadpipe serve --help` lists them.',
-  port_in_use: () => 'Choose another with --port, or 0 for any free one.',
+    'Name a PEM file with `leadpipe config set ca_file <file>`, or remove the setting: `leadpipe config unset ca_file`.',
+  bad_switch: () => '`leadpipe serve --help` lists the switches.',
+  port_in_use: () => 'Choose another port with --port, or any free one with --port 0.',
   in_doubt: () => inDoubt,
   key_used: () => `This key was used before; ${newKey}`,
   key_of_other_request: () => `This key belongs to another request; ${newKey}`,
   no_credits: (_, ran) => ['See `leadpipe balance`.', ...toFewer(ran)].join(' '),
   over_limit: (_, ran) => ['Raise --max-credits.', ...toFewer(ran)].join(' '),
   price_unknown: ({ setting }, { options: { profile } }) =>
-    `The service shows no prices. Say what yours are: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
+    `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
   unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
   private_authority: () =>
-    'For an authority of your own: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
+    'If the certificate is from your own authority: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
   no_journal: () =>
-    'Nothing was sent. Make room there and make it writable, name another place with LEADPIPE_STATE_DIR, or do without: --no-history.',
+    'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or keep no record: --no-history.',
   no_local_state: () =>
-    'Make room there and make it writable, or name another place with LEADPIPE_STATE_DIR.',
+    'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
   no_result: () => 'It may or may not have been charged; check `leadpipe balance`.',
   answer_undelivered({ stored, replays, idempotencyKey, operationId = '' }) {
-    if (stored) return `The answer is kept. To print it, for nothing: leadpipe history show ${operationId}`;
+    if (stored) return `The answer is stored. To print it, for free: leadpipe history show ${operationId}`;
     return replays
       ? `The service may give the answer again, without a charge: run it with --idempotency-key ${idempotencyKey}.`
-      : 'The answer can not be had again: a new run is a new purchase.';
+      : "The answer can't be fetched again: a new run is a new purchase.";
   },
-  search_cut({ rest, isDelivered, leadsSearchId, operationId, request }) {
+  search_cut({ rest, isDelivered, leadsSearchId, operationId, request }, { options: { append, output } }) {
     const again =
       isDelivered || operationId === undefined
         ? []
-        : [`What arrived is kept. To print it, for nothing: leadpipe history show ${operationId}`];
-    if (rest <= 0) return ['All leads that were asked for have arrived.', ...again].join('\n');
+        : [`What arrived is stored. To print it, for free: leadpipe history show ${operationId}`];
+    if (rest <= 0) {
+      const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
+      const finish = `To complete ${output}, for free: leadpipe search --continue ${operationId}`;
+      const next = isLeft && operationId !== undefined ? [finish] : again;
+      return ['All leads that were asked for have arrived.', ...next].join('\n');
+    }
     if (operationId !== undefined) {
-      const rest = `To search on for the rest, as a new purchase: leadpipe search --continue ${operationId}`;
+      const rest = `To buy the rest: leadpipe search --continue ${operationId}`;
       return [...again, rest].join('\n');
     }
     const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
     const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
-    return `To search on for the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
+    return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
   },
   no_operation({ operationId, known }) {
     if (known.length === 0) return 'No purchases are recorded on this machine yet.';
     const near = nearOperation(operationId, known);
-    return `${near === undefined ? '' : `Did you mean ${near}? `}\`leadpipe history\` lists them.`;
+    return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
   not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
   continued: ({ by }) => `Continue that one: leadpipe search --continue ${by}`,
-  search_complete: ({ operationId }) => `Print it again: leadpipe history show ${operationId}`,
+  search_complete: ({ operationId }) => `To print it again: leadpipe history show ${operationId}`,
   search_completed: ({ operationIds }) =>
-    `Print all of it again: ${operationIds.map((id) => `leadpipe history show ${id}`).join('; ')}`,
+    `To print all of it again: ${operationIds.map((id) => `leadpipe history show ${id}`).join('; ')}`,
   continue_elsewhere: ({ operationId }) =>
-    `Nothing was sent. To go on in another file, with all of its leads: leadpipe search --continue ${operationId} -o <file>`,
-  damaged_leads: () => 'What can be read of it: leadpipe history show; leadpipe has changed nothing.',
-  other_columns: () => 'choose the columns with --columns, or write to another file',
+    `Nothing was sent. To continue in another file, with all leads: leadpipe search --continue ${operationId} -o <file>`,
+  damaged_leads: () =>
+    'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
+  other_columns: () => 'Choose the columns with --columns, or write to another file.',
   columns_unknown: () => 'Name them with --columns.',
   begun_elsewhere: ({ origin }) =>
-    origin === 'local' ? 'Give --local.' : `Give --base-url ${origin}, and its key in LEADPIPE_API_KEY.`,
+    origin === 'local' ? 'Add --local.' : `Add --base-url ${origin}, and put its key in LEADPIPE_API_KEY.`,
   task_created: ({ leadsSearchId }) =>
-    `It goes on at the service; read it with: ${toCommand(['task', 'wait', leadsSearchId])}`,
+    `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
   task_unbegun: ({ operationId }, { options }) =>
-    `To go on, without buying it twice: ${toResumption(operationId, options)}`,
-  task_left: (task, { options }) => `To go on: ${toContinuation(task, options)}`,
+    `To resume it, without buying it twice: ${toResumption(operationId, options)}`,
+  task_left: (task, { options }) => `To continue: ${toContinuation(task, options)}`,
   read_elsewhere({ leadsSearchId, pts }, { options }) {
     const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
-    return `To read ${pts === 0 ? 'all of it' : 'the rest'} into another file, for nothing: ${again} -o <file>`;
+    return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
   },
   read_again({ leadsSearchId, output }, { options }) {
     const again = toCommand(['task', 'wait', leadsSearchId, '-o', output, ...routeWords(options)]);
-    return `To read all of it again, for nothing, once ${output}.part is out of the way: ${again}`;
+    return `Move or remove ${output}.part. Then read all leads again, for free: ${again}`;
   },
   replay_too_old: ({ operationId }, { options }) =>
-    `Sending it again may buy it again. To do so: ${toResumption(operationId, options)} --replay-create`,
+    `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
   list_left: ({ isOverLimit }) =>
-    `Run the same command again${isOverLimit ? ', with a higher --max-credits,' : ''} to go on: what is bought is kept, and not bought again.`,
+    `To continue, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`,
   rows_failed: ({ unknown }) =>
     unknown === 0
-      ? 'Run the same command again to try them again; the others are not bought again.'
-      : 'Run the same command again to try the others again. To buy those that may have been charged once more: --retry-unknown',
+      ? 'To try the failed rows again, run the same command again. The other rows are not bought again.'
+      : 'To try the failed rows again, run the same command again. To also buy the rows again that may have been charged, add --retry-unknown.',
   output_unfinished: ({ operationId }, { options }) =>
-    `To finish that one: ${toResumption(operationId, options)}; or write to another file`,
+    `To finish that run: ${toResumption(operationId, options)}; or write to another file.`,
 };
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
@@ -134,7 +141,7 @@ function toFewer({ args, has, options }: Ran): string[] {
   if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list') return [];
   return [
     options.limit === undefined
-      ? 'Or ask for fewer, such as --limit 10.'
+      ? 'Or ask for fewer, for example --limit 10.'
       : 'Or ask for fewer with a smaller --limit.',
   ];
 }

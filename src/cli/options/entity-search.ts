@@ -90,7 +90,7 @@ export function checkListName(given: string): string {
   if (name === '') throw new UsageError('--list: the name is empty', 'For example: --list berlin-fintechs');
   if (name.length > longestName || /\p{Cc}/u.test(name)) {
     throw new UsageError(
-      `--list takes a name of up to ${longestName} characters, on one line`,
+      `--list must be a name of at most ${longestName} characters, on one line`,
       'For example: --list berlin-fintechs',
     );
   }
@@ -101,8 +101,8 @@ export function checkListName(given: string): string {
 function checkKept({ list, onlyNew, history }: ListOptions & { readonly history: boolean }): void {
   if (history || (list === undefined && !onlyNew)) return;
   throw new UsageError(
-    `${onlyNew ? '--only-new' : '--list'} needs the record that --no-history leaves out`,
-    'Give one of the two.',
+    `${onlyNew ? '--only-new' : '--list'} can't be used with --no-history: it needs the record of this purchase`,
+    'Use only one of the two.',
   );
 }
 

@@ -104,7 +104,7 @@ export function addPaidOptions(command: Command): Command {
   return add(command, groups.connection, [
     new Option(
       '--idempotency-key <key>',
-      'the key of this purchase: the service charges a key once; by default a new one each time',
+      'the key of this purchase (default: a new one each time); the service charges a key only once',
     ).argParser((key) => checkIdempotencyKey(key, inputNames)),
     new Option(
       '--max-credits <n>',
@@ -113,10 +113,7 @@ export function addPaidOptions(command: Command): Command {
       checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
     ),
     new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
-    new Option(
-      '--no-history',
-      'store nothing on this machine; the result can then not be shown again or continued',
-    ),
+    new Option('--no-history', "store nothing on this machine; the result can't be shown again or continued"),
   ]);
 }
 
@@ -124,17 +121,17 @@ export function addRecordOptions(command: Command): Command {
   return add(command, groups.output, [
     new Option(
       '-f, --format <format>',
-      'the output format; without it: as the file name of -o ends, else table on a terminal and jsonl elsewhere',
+      'the output format (default: from the file name of -o, else table on a terminal and jsonl elsewhere)',
     )
       .choices(formats)
       .argParser((value) => checkOneOf('format', value, formats, formatWords)),
     new Option(
       '-o, --output <file>',
-      'write to this file; it appears, or is replaced, when everything is there',
+      'write to this file; it is created or replaced only when everything is there',
     ).argParser((name) => checkFileName('-o', name)),
-    new Option('--append', 'add rows to the file of -o, below the rows that it has'),
+    new Option('--append', 'add rows at the end of the file of -o'),
     new Option('--columns <dot.paths>', 'only these columns, such as name,links.website').argParser(collect),
-    new Option('--csv-raw', 'change nothing in CSV cells: leave formulas and control characters in'),
+    new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
   ]).hook('preAction', (_, action) => checkRecordOptions(action.opts()));
 }
 
@@ -160,7 +157,9 @@ export function secondsOf(option: string): (value: string) => number {
   return (value) => {
     const seconds = Number(value);
     if (!/^\d+(?:\.\d+)?$/.test(value.trim()) || seconds <= 0 || seconds > 86_400) {
-      throw new UsageError(`${option} takes seconds, above 0 and up to 86400, not "${value.slice(0, 40)}"`);
+      throw new UsageError(
+        `${option} must be a number of seconds, above 0 and at most 86400, not "${value.slice(0, 40)}"`,
+      );
     }
     return seconds;
   };

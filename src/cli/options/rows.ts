@@ -34,13 +34,13 @@ export function toRowsRemarks(
   column: string,
   {
     takesLeads = false,
-    output = 'each row of the output is a row of the input with its answer beside it; where there is no answer, <into>_error says why',
+    output = 'the output has each row of the input with its answer; if there is no answer, <into>_error says why',
   }: RowsInWords = {},
 ): string[] {
-  const leads = takesLeads ? ' A file of leads, as a search writes it, needs neither.' : '';
+  const leads = takesLeads ? ' A file of leads that a search wrote needs neither.' : '';
   return [
-    `With --input, ${output}. The text that is sent is the column \`${column}\` of the input, or what --template makes of the row.${leads}`,
-    'After a crash or failed rows, run the same command again: it goes on, and nothing is bought twice. When a list is finished, the same command buys it again, unless the run has a name (--run).',
+    `With --input, ${output}. The text to send comes from the column \`${column}\` of the input, or from --template.${leads}`,
+    'After a crash or failed rows, run the same command again: it resumes, and nothing is bought twice. When a list is finished, the same command buys it again, unless the run has a name (--run).',
   ];
 }
 
@@ -54,7 +54,7 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
       '--input <file>',
       'one request for each row of this file: CSV, JSONL or plain lines (- reads stdin)',
     ).argParser((name) => (name === '-' ? name : checkFileName('--input', name))),
-    new Option('--input-format <format>', 'the format of the input; without it, found by its name or content')
+    new Option('--input-format <format>', 'the format of the input (default: found from its name or content)')
       .choices(inputFormats)
       .argParser((value) => checkOneOf('input format', value, inputFormats)),
     new Option('--template <text>', 'the text to send for a row, such as "{name}, {links.website}"'),
@@ -75,19 +75,19 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
     new Option('--on-error <what>', 'what to do after a failed row')
       .choices(onErrors)
       .default('continue')
-      .argParser((value) => checkOneOf('way', value, onErrors)),
+      .argParser((value) => checkOneOf('value of --on-error', value, onErrors)),
     new Option(
       '--errors <file>',
       'write failed rows here, with the reason, request ID and charge (.csv or .jsonl)',
     ).argParser(checkErrorsName),
-    new Option('--retry-unknown', 'buy rows again whose answer was lost; some may then be charged twice'),
+    new Option('--retry-unknown', 'buy the rows again whose answer was lost; some may be charged twice'),
     new Option(
       '--run <name>',
       'a name for this run: each row is bought only once, on all machines together',
     ).argParser(checkRun),
     new Option(
       '--shard <i/n>',
-      'only a part of the rows, such as 0/4, 1/4, 2/4 and 3/4 on four machines; auto in a job array',
+      'only one part of the rows: 0/4, 1/4, 2/4 and 3/4 on four machines; auto in a job array',
     ),
   ];
   for (const option of options) command.addOption(option.helpGroup(listGroup));
@@ -109,16 +109,19 @@ export function toShard(given: string, env: Readonly<Record<string, string | und
   if (which === 'auto' && Number.isNaN(index)) {
     throw new UsageError(
       '--shard auto: neither JOB_COMPLETION_INDEX nor SLURM_ARRAY_TASK_ID is set',
-      'It is for jobs of Kubernetes and Slurm; elsewhere give --shard i/n, such as 0/4.',
+      'auto works in jobs of Kubernetes and Slurm. Elsewhere, use --shard i/n, for example 0/4.',
     );
   }
   if (which === 'auto' && Number.isNaN(of)) {
-    throw new UsageError('--shard auto: how many jobs there are is not known', 'Say it: --shard auto/8.');
+    throw new UsageError(
+      '--shard auto: the number of jobs is unknown',
+      'Add the number, for example: --shard auto/8',
+    );
   }
   if (!Number.isInteger(index) || !Number.isInteger(of) || of < 1 || index > of) {
     throw new UsageError(
-      `--shard takes i/n or auto, not "${given.slice(0, 40)}"`,
-      'Such as 0/4, 1/4, 2/4 and 3/4.',
+      `--shard must be i/n or auto, not "${given.slice(0, 40)}"`,
+      'For example: 0/4, 1/4, 2/4 and 3/4 on four machines.',
     );
   }
   return { index, of };
@@ -127,18 +130,15 @@ export function toShard(given: string, env: Readonly<Record<string, string | und
 function checkErrorsName(name: string): string {
   const extension = extname(checkFileName('--errors', name)).toLowerCase();
   if (['', '.csv', '.jsonl', '.ndjson'].includes(extension)) return name;
-  throw new UsageError(
-    `--errors: the extension ${clip(extension)} is not known here`,
-    'Name a .csv or .jsonl file.',
-  );
+  throw new UsageError(`--errors: unknown extension ${clip(extension)}`, 'Name a .csv or .jsonl file.');
 }
 
 function checkInto(name: string): string {
   if (/^[\w -]{1,64}$/.test(name)) return name;
-  throw new UsageError('--into takes a name of letters, digits, spaces, _ and -');
+  throw new UsageError('--into must be a name of at most 64 letters, digits, spaces, _ and -');
 }
 
 function checkRun(name: string): string {
   if (/^[\w.:@/-]{1,100}$/.test(name)) return name;
-  throw new UsageError('--run takes a name of up to 100 letters, digits, and . : @ / _ -');
+  throw new UsageError('--run must be a name of at most 100 letters, digits, and . : @ / _ -');
 }

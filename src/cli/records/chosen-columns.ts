@@ -21,7 +21,7 @@ export function toChosen({ columns }: RecordOptions): Chosen | undefined {
   if (paths.includes('')) {
     throw new UsageError(
       '--columns has an empty name',
-      'give dot paths, as in --columns name,score.score,links.website',
+      'For example: --columns name,score.score,links.website',
     );
   }
   const layout = pathLayout(paths);

@@ -42,7 +42,9 @@ export function toOrder<Kind extends PaidKind>(
   const { dryRun, history, idempotencyKey } = options;
   if (!dryRun) checkOutputOpen(context, options);
   if (!history && !dryRun) {
-    createNotes(context, options).say('No record is kept: this can not be shown again or continued.');
+    createNotes(context, options).say(
+      "No record is kept on this machine: the result can't be shown again or continued.",
+    );
   }
   return {
     kind,
@@ -66,7 +68,7 @@ export function checkOutputOpen(
   if (fileOf(options) !== undefined || !context.stdout.isClosed) return;
   if (options.history) {
     createNotes(context, options).warn(
-      'standard output is closed, so nothing is printed. What arrives is kept, and can be read for nothing: leadpipe history',
+      'standard output is closed, so nothing is printed. What arrives is stored. To read it, for free: leadpipe history',
     );
     return;
   }

@@ -51,7 +51,7 @@ export function toFormat(
 /** Throws UsageError for options that contradict each other; nothing is opened. */
 export function checkRecordOptions(options: RecordOptions): void {
   if (options.append && fileOf(options) === undefined) {
-    throw new UsageError('--append needs the file of -o', 'Name it: -o leads.csv --append.');
+    throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
   }
   toChosen(options);
   if (options.format === undefined) formatOfName(options);
@@ -61,7 +61,10 @@ export function checkRecordOptions(options: RecordOptions): void {
 /** Throws UsageError: a workbook is whole or it is nothing. */
 function checkWorkbook(options: RecordOptions): void {
   if (fileOf(options) !== undefined) return;
-  throw new UsageError('a workbook goes to a file, not to standard output', 'Name it: -o leads.xlsx');
+  throw new UsageError(
+    'xlsx can only be written to a file, not to standard output',
+    'Name it: -o leads.xlsx',
+  );
 }
 
 /**
@@ -74,8 +77,8 @@ function formatOfName(options: RecordOptions): Format | undefined {
   const format = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
   if (format !== undefined) return format;
   throw new UsageError(
-    `-o: the extension ${clip(extension)} says no format that leadpipe writes`,
-    `Known are ${Object.keys(extensions).join(', ')}. Or say the format: -f csv.`,
+    `-o: unknown extension ${clip(extension)}`,
+    `Known extensions: ${Object.keys(extensions).join(', ')}. Or name the format, for example: -f csv`,
   );
 }
 
@@ -108,7 +111,7 @@ async function withOpened<T>(
   const file = fileOf(options);
   const format = toFormat(options, context.stdout.isTerminal, settings.format);
   if (options.append && format !== 'csv' && format !== 'jsonl') {
-    throw new UsageError('--append goes with jsonl and csv', 'give -f jsonl or -f csv');
+    throw new UsageError('--append works only with jsonl and csv', 'Add -f jsonl or -f csv.');
   }
   const { warn } = createNotes(context, options);
   const chosen = toChosen(options);

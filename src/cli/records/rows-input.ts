@@ -24,7 +24,7 @@ export function sourceOf(
     );
   }
   if (argument === undefined) return { input };
-  throw new UsageError(`--input brings the ${name} of each row: it is not given beside it`);
+  throw new UsageError(`--input has the ${name.replaceAll('-', ' ')} of each row: leave out the argument`);
 }
 
 export async function readInput(
@@ -75,8 +75,8 @@ export function checkUsable(
     return;
   const entities = takesEntities ? ', and its rows do not look like leads' : '';
   throw new UsageError(
-    `${what} has no ${format === 'csv' ? 'column' : 'field'} "${field}"${entities}: what to send for a row is not known`,
-    'Say it with --template, such as --template "{name}, {website}".',
+    `${what} has no ${format === 'csv' ? 'column' : 'field'} "${field}"${entities}: leadpipe does not know what to send for a row`,
+    'Name it with --template, for example: --template "{name}, {website}"',
   );
 }
 
@@ -92,7 +92,7 @@ export async function countRows<Body extends object>(
   for await (const { record, number, line, flaw } of rows) {
     if (shard !== undefined && number % shard.of !== shard.index % shard.of) continue;
     try {
-      if (record === undefined) throw new UsageError(flaw ?? 'can not be read');
+      if (record === undefined) throw new UsageError(flaw ?? "can't be read");
       const digest = digestOf(JSON.stringify(toBody(record)));
       if (seen.get(digest) !== undefined) continue;
       seen.set(digest, { state: 'sent', offset: 0, length: 0 });
@@ -121,7 +121,7 @@ function checkWithoutRows(options: RowsOptions): void {
   if (given === undefined) return;
   const flag = given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   throw new UsageError(
-    `--${flag} goes with --input`,
+    `--${flag} works only with --input`,
     'Give the list: --input <file>, or - for standard input.',
   );
 }

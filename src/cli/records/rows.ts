@@ -79,8 +79,8 @@ export async function buyList<Kind extends AnswerKind>(
   const own = input.columns ?? [...objectMembers(first.record ?? '{}').keys()];
   if (list.keepsRecord && own.includes(into)) {
     throw new UsageError(
-      `the rows have "${into}" already, which the answers would replace`,
-      'Name another place for them: --into <name>.',
+      `the rows already have "${into}", and the answers would replace it`,
+      'Choose another name for the answers: --into <name>.',
     );
   }
   const base = list.keepsRecord ? columnsOf(input.columns, first.record) : [];
@@ -154,7 +154,7 @@ export async function buyList<Kind extends AnswerKind>(
             warn: notes.warn,
             goingOn: ({ operationId, entries: [intent] }) =>
               notes.say(
-                `Going on with the operation ${operationId} of ${toMinutes(new Date(intent.time), context.zone)}; what it has bought is not bought again.`,
+                `Resuming ${operationId} (the same list, unfinished since ${toMinutes(new Date(intent.time), context.zone)}). Rows that are already bought are not bought again.`,
               ),
             progress: (counts, slots) =>
               show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),
@@ -179,13 +179,13 @@ export async function buyList<Kind extends AnswerKind>(
 function checkTogether({ idempotencyKey, history }: Options): void {
   if (idempotencyKey !== undefined) {
     throw new UsageError(
-      '--idempotency-key is the key of one purchase: a list has one for each row',
+      '--idempotency-key is for one purchase, but a list has one for each row',
       'Name the run instead: --run <name>.',
     );
   }
   if (!history) {
     throw new UsageError(
-      '--no-history does not go with --input: a list that is not recorded could be paid for twice',
+      "--no-history can't be used with --input: a list that is not recorded could be paid for twice",
     );
   }
 }
@@ -259,11 +259,11 @@ async function preview<Kind extends AnswerKind>(
   const available = await glanceAtBalance(shop);
   if (first !== undefined) {
     const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
-    const request = shop.connection.preview(toRequest(first, 'another one for each row'));
+    const request = shop.connection.preview(toRequest(first, 'a different key for each row'));
     printPreview(context, request, { worst: all, available });
   }
   notes.say(
-    `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent, the first as above; ${flawed} can not be. Nothing was sent.`,
+    `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent (the first request is above), ${flawed} can't be sent. Nothing was sent.`,
   );
   checkCovered(shop, all, available);
 }

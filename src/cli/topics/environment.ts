@@ -10,12 +10,12 @@ export const environmentTopic: Topic = {
         ['LEADPIPE_BASE_URL', 'the address of the service (option --base-url)'],
         ['LEADPIPE_PROFILE', 'the profile to use (option --profile)'],
         ['LEADPIPE_CREDENTIAL_STORE', 'where `auth login` stores keys: keychain or file'],
-        ['LEADPIPE_CONFIG_DIR', 'the folder of the settings and of the keys in a file'],
+        ['LEADPIPE_CONFIG_DIR', 'the folder of the settings, and of keys stored in a file'],
         ['LEADPIPE_STATE_DIR', 'the folder of the history: purchases, answers, leads, lists'],
       ],
     },
     {
-      heading: 'Variables of other programs too',
+      heading: 'Variables that other programs use too',
       rows: [
         ['NO_COLOR', 'if set, no colours'],
         ['FORCE_COLOR', 'if set, colours also where the output is not a terminal'],
@@ -23,7 +23,7 @@ export const environmentTopic: Topic = {
         ['TZ', 'the time zone of the times that are shown, such as Europe/Berlin'],
         [
           'HTTPS_PROXY, ALL_PROXY, HTTP_PROXY',
-          'the proxy; the first that is set is used, in capitals or not',
+          'the proxy: the first of these that is set (small letters work too)',
         ],
         ['NO_PROXY', 'hosts that are reached without the proxy'],
         ['NODE_EXTRA_CA_CERTS', 'a PEM file with certificates of your own authority'],
@@ -34,7 +34,10 @@ export const environmentTopic: Topic = {
       heading: 'Files, on Linux (elsewhere: leadpipe config path)',
       rows: [
         ['~/.config/leadpipe/config.json', 'settings of each profile; no keys'],
-        ['~/.config/leadpipe/credentials.json', 'where each key is stored, and keys without a keychain'],
+        [
+          '~/.config/leadpipe/credentials.json',
+          'where each key is stored, and the keys if there is no keychain',
+        ],
         ['~/.local/state/leadpipe/', 'the history; answers and leads are kept there'],
       ],
     },

@@ -151,7 +151,7 @@ async function readKey(context: Context, origin: string): Promise<string> {
     const hint = isTerminal
       ? undefined
       : 'Give it on standard input: leadpipe auth login --base-url … < key.txt';
-    throw new ConfigurationError('no API key was given', hint);
+    throw new ConfigurationError('the API key is missing', hint);
   }
   return checkKey(key, isTerminal ? 'the prompt' : 'standard input');
 }

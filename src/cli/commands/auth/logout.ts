@@ -17,7 +17,7 @@ export function createAuthLogoutCommand(context: Context): Command {
   const command = new Command('logout')
     .summary('remove the stored key of a profile')
     .description(
-      'Removes the stored key of a profile from this machine. The service is not told: the key stays valid there.',
+      'Removes the stored key of a profile from this machine. The key stays valid at the service.',
     );
   return addHelp(addReportOptions(addProfileOption(command)), help).action((options: ProfileOptions) =>
     runAuthLogout(context, options),

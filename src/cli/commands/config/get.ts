@@ -12,8 +12,8 @@ import { settingArgument } from './setting-argument.ts';
 const help: CommandHelp = {
   examples: ['leadpipe config get base_url', 'leadpipe config get timeout.idle --profile work'],
   output: [
-    'only the value, on a line: of the profile, else the default; if there is',
-    'neither, nothing, and exit code 6',
+    'only the value, on one line: from the profile, or else the default. If there',
+    'is neither, nothing is printed, and the exit code is 6.',
   ],
   outcomes: [...localOutcomes.filter((outcome) => outcome !== 'local_io'), 'not_found'],
 };

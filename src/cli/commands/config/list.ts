@@ -64,8 +64,8 @@ const settingsLayout: Layout = {
 const help: CommandHelp = {
   examples: ['leadpipe config list', 'leadpipe config list --profile work -f jsonl'],
   output: [
-    'an object per setting; from: default, profile, or the name of a variable;',
-    'null where nothing sets it:',
+    'one object for each setting; from is default, profile or the name of a',
+    'variable, or null if the setting has no value:',
     '{"setting":"timeout.idle","value":60,"from":"profile",',
     ' "meaning":"give up after this many seconds without data in an answer"}',
   ],
@@ -76,7 +76,7 @@ export function createConfigListCommand(context: Context): Command {
   const command = new Command('list')
     .summary('every setting, its value, and where the value comes from')
     .description(
-      'Shows every setting with the value that is used, and where this value comes from: the environment, the profile, or the built-in default. An option such as --timeout comes before all of them, for its own run.',
+      'Shows every setting with the value that is used, and where this value comes from: the environment, the profile, or the built-in default. An option such as --timeout is used before all of them, but only for one run.',
     );
   return addHelp(addReportOptions(addProfileOption(addRecordOptions(command))), help).action(
     (options: ListOptions) => runConfigList(context, options),
@@ -89,7 +89,7 @@ async function runConfigList(context: Context, options: ListOptions): Promise<vo
   await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
   const path = join(context.directories.config, settingsFile);
   createNotes(context, options).say(
-    `The profile is "${profile}", its settings are in ${path}. What each setting does: leadpipe config --help`,
+    `The profile is "${profile}". Its settings are in ${path}. To see what each setting does: leadpipe config --help`,
   );
 }
 

@@ -21,11 +21,11 @@ const help: CommandHelp = {
 export function createConfigSetCommand(context: Context): Command {
   const command = new Command('set')
     .summary('change one setting')
-    .description('Changes a setting of a profile. A profile that does not exist yet is made.')
+    .description('Changes a setting of a profile. A profile that does not exist yet is created.')
     .addArgument(settingArgument())
     .addArgument(
       withValuesAfter(
-        new Argument('<value>', 'the new value; `leadpipe config --help` says what each setting takes'),
+        new Argument('<value>', 'the new value; `leadpipe config --help` lists what each setting can be'),
         ([setting = '']) => wordsOf(setting),
       ),
     );
@@ -51,6 +51,6 @@ async function runConfigSet(
   const record = await readKeyRecord(context.directories.config, profile);
   if (record === undefined || record.origin === toBaseUrl(given, 'the argument').origin) return;
   createNotes(context, options).warn(
-    `the key of the profile "${profile}" is stored for ${record.origin}, and is not sent to another address`,
+    `the key of the profile "${profile}" is only for ${record.origin}, and is not sent to the new address. To store another key: leadpipe auth login`,
   );
 }

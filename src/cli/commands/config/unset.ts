@@ -9,14 +9,14 @@ import { settingArgument } from './setting-argument.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe config unset timeout.idle', 'leadpipe config unset base_url --profile work'],
-  output: ['nothing, also when it was not set'],
+  output: ['nothing, even if the setting was not set'],
   outcomes: changeOutcomes,
 };
 
 export function createConfigUnsetCommand(context: Context): Command {
   const command = new Command('unset')
-    .summary('go back to the default of one setting')
-    .description('Removes a setting from a profile: its default is used again.')
+    .summary('use the default of one setting again')
+    .description('Removes a setting from a profile. The default is used again.')
     .addArgument(settingArgument());
   return addHelp(addReportOptions(addProfileOption(command)), help).action(
     (setting: string, options: ProfileOptions) => runConfigUnset(context, setting, options),

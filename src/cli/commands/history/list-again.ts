@@ -40,8 +40,8 @@ export async function runListAgain(
 ): Promise<void> {
   if (intent.options.input === '-') {
     throw new UsageError(
-      'the rows of this list came from standard input, which is gone',
-      'Run the same command again, with the same rows: what is bought is not bought again.',
+      "the rows of this list came from standard input, and can't be read again",
+      'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }
   const command = await commands[kind](context);

@@ -74,8 +74,7 @@ const help: CommandHelp = {
     'leadpipe history list --columns time,command,subject,charged -o paid.csv',
   ],
   output: [
-    'an object per purchase, the newest last; null is what this machine does not',
-    'know:',
+    'one object for each purchase, the newest last; null means unknown here:',
     '{"operation_id":"op_…","time":"2026-01-31T09:00:00+01:00",',
     ' "command":"search company","state":"complete","leads":20,',
     ' "leads_search_id":"…","request_id":"…","idempotency_key":"…",',
@@ -84,8 +83,8 @@ const help: CommandHelp = {
     ' "subject":"fintech in Berlin","credits_at_most":20}',
     'state: complete, partial, failed, running, interrupted, damaged, or',
     '       unknown (sent, but no answer arrived)',
-    'credits_before, credits_after: your balance around a purchase with',
-    '       --max-credits; other purchases at the same time change it too',
+    'credits_before, credits_after: your balance before and after a purchase',
+    '       with --max-credits; purchases at the same time change it too',
     'list:  the list that the leads count for',
     'excluded: leads that --only-new left out after they had arrived',
     'subject: the objective, query, context, target or input file, shortened',
@@ -93,7 +92,7 @@ const help: CommandHelp = {
   ],
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [
-    `On a terminal the newest ${usualOnTerminal} are shown, with times of this place; into a file or a pipe all of them go.`,
+    `On a terminal the newest ${usualOnTerminal} are shown, in local time. A file or a pipe gets all of them.`,
   ],
 };
 
@@ -106,17 +105,17 @@ export function createHistoryListCommand(context: Context): Command {
   const options = [
     new Option(
       '--limit <n>',
-      `at most this many, the newest; ${allOfThem} for all of them (on a terminal, default ${usualOnTerminal})`,
+      `show only the newest n; ${allOfThem} shows all of them (default on a terminal: ${usualOnTerminal})`,
     ).argParser((value) =>
       value === allOfThem
         ? allOfThem
         : checkNumber({ unit: 'number', min: 1, max: 1_000_000 }, '--limit', value),
     ),
-    new Option('--since <time>', 'only since then: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
+    new Option('--since <time>', 'only purchases since this time: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
     new Option('--command <command>', 'only this command, such as search, task or "contact email"')
       .choices(paidCommands)
       .argParser(checkCommand),
-    new Option('--list <list>', 'only what counts for this list').argParser(checkListName),
+    new Option('--list <list>', 'only purchases whose leads count for this list').argParser(checkListName),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to show:'));
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((given: HistoryListOptions) =>

@@ -62,15 +62,15 @@ const help: CommandHelp = {
     'leadpipe history lists fintechs -f csv',
   ],
   output: [
-    'an object per list, by name:',
+    'one object for each list, sorted by name:',
     '{"list":"company","leads":120,"runs":6,"last_run":"…","origin":"https://…"}',
-    'with a name, an object per lead of that list, the oldest first:',
+    'with a name: one object for each lead of that list, the oldest first:',
     '{"list":"company","name":"…","time":"…","operation_id":"op_…",',
     ' "leads_search_id":"…","origin":"https://…"}',
   ],
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [
-    'Old purchases are forgotten (history prune), lists are not. The fictional leads of --local have lists of their own.',
+    '`history prune` removes old purchases, but never a list. The fictional leads of --local have lists of their own.',
   ],
 };
 
@@ -78,11 +78,9 @@ export function createHistoryListsCommand(context: Context): Command {
   const command = new Command('lists')
     .summary('the lists of --only-new, or the leads of one of them')
     .description(
-      'Shows the lists of this machine, or the leads of one list: those that --only-new leaves out.',
+      'Shows the lists of this machine, or the leads of one list. These are the leads that --only-new leaves out.',
     )
-    .addArgument(
-      new Argument('[list]', 'the name of a list, as --list gave it; without --list it is the entity type'),
-    );
+    .addArgument(new Argument('[list]', 'the name of a list: as given with --list, or else the entity type'));
   return addHelp(addReportOptions(addRecordOptions(command)), help).action(
     (list: string | undefined, options: HistoryListsOptions) => runHistoryLists(context, list, options),
   );

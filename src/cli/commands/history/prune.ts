@@ -32,7 +32,7 @@ const prunedLayout: Layout = {
 const help: CommandHelp = {
   examples: ['leadpipe history prune', 'leadpipe history prune --quiet -o /dev/null'],
   output: [
-    'an object per purchase of which something was removed:',
+    'one object for each purchase that something was removed from:',
     '{"operation_id":"op_…","time":"…","command":"contact","removed":"answer"}',
     'removed: answer (the record of the purchase stays), or operation (all of it)',
   ],
@@ -41,9 +41,9 @@ const help: CommandHelp = {
 
 export function createHistoryPruneCommand(context: Context): Command {
   const command = new Command('prune')
-    .summary('remove what is old')
+    .summary('remove old purchases and answers')
     .description(
-      `Removes stored answers and leads that are older than ${keptDays.answers} days, and records of purchases that are older than ${keptDays.operations}. Paid commands do this once a day by themselves.`,
+      `Removes stored answers and leads that are older than ${keptDays.answers} days, and records of purchases that are older than ${keptDays.operations}. Paid commands do this automatically once a day.`,
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryPruneOptions) =>
     runHistoryPrune(context, options),

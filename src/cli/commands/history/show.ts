@@ -3,6 +3,7 @@ import { Argument, Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
+import { countOf } from '../../../operations/delivery.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import {
   type HistoryRecord,
@@ -42,22 +43,22 @@ const help: CommandHelp = {
   ],
   output: [
     'what the command printed, in any format: the answer, or the leads that',
-    'arrived, with the same columns. The leads of a task are at the service: the',
-    'error names the command that reads them again for nothing.',
+    'arrived, with the same columns. The leads of a task are at the service; the',
+    'error message names the command that reads them again for free.',
   ],
   outcomes: [...localOutcomes, 'partial', 'not_found'],
 };
 
 export function createHistoryShowCommand(context: Context): Command {
   const command = new Command('show')
-    .summary('print a stored answer again, for nothing')
+    .summary('print a stored answer again, for free')
     .description(
-      'Prints again what a purchase brought. It costs nothing: nothing is sent, and no API key is needed.',
+      'Prints the answer or the leads of an earlier purchase again. It costs nothing: nothing is sent, and no API key is needed.',
     )
     .addArgument(
       new Argument(
         '<operation-id>',
-        'the ID of the purchase, as `history list` and the last line of a command show it',
+        'the ID of the purchase; `history list` and the last line of each purchase show it',
       ),
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action(
@@ -108,7 +109,8 @@ async function runHistoryShow(
   });
   const notes = createNotes(context, options);
   close(context, options, {
-    what: record.state,
+    what: stored === undefined ? 'stored answer' : countOf(shown),
+    also: record.state,
     ids: {
       requestId: record.request_id ?? undefined,
       operationId,
@@ -129,7 +131,7 @@ function toDamagedLeads({ leads, request_id }: HistoryRecord, shown: number, fol
   return new LeadpipeError('partial', `${shown} of ${leads} leads could be read: ${path} is damaged`, {
     type: 'damaged',
     retryable: false,
-    hint: 'They are printed; leadpipe has changed nothing.',
+    hint: 'These are printed. leadpipe did not change the file.',
     ...(request_id === null ? {} : { requestId: request_id }),
   });
 }
@@ -150,6 +152,6 @@ async function showAnswers(
     }
   });
   createNotes(context, options).say(
-    `${record.state} · ${record.leads} answers, without the rows that they were bought for · operation ${record.operation_id}`,
+    `${record.state} · ${record.leads} answers, without the rows of the input · operation ${record.operation_id}`,
   );
 }

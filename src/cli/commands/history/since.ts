@@ -20,7 +20,7 @@ export function toSince(given: string, now: Date, zone: Zone): Date {
   const isTime = isDay && !Number.isNaN(Date.parse(`${shown}Z`));
   if (isTime) return offset === undefined ? fromWallTime(shown, zone) : new Date(`${shown}${offset}`);
   throw new UsageError(
-    `--since takes a time, not "${given.slice(0, 40)}"`,
+    `--since must be a time, not "${given.slice(0, 40)}"`,
     'For example: --since 7d (also m, h, w for minutes, hours, weeks), --since 2026-11-01, or --since 2026-11-01T09:30.',
   );
 }

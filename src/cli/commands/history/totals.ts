@@ -29,10 +29,10 @@ interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
 const help: CommandHelp = {
   examples: ['leadpipe history totals', 'leadpipe history totals --by command -f csv -o totals.csv'],
   output: [
-    'an object per day (or command, list, profile), and bars on a terminal:',
+    'one object for each day (or command, list, profile); bars on a terminal:',
     '{"day":"2026-01-31","purchases":3,"leads":40,"charged":2,',
     ' "maybe_charged":0,"credits_at_most":45,"unpriced":1}',
-    'purchases: a list (--input) is one; leads: its answers, too',
+    'purchases: a list (--input) counts as one; leads: its answers count too',
     'charged, maybe_charged: how many of the purchases; all others cost nothing',
     'credits_at_most: the most that they can have cost, without the unpriced ones',
     'unpriced: purchases whose price (setting price.*) was not set at the time',
@@ -45,7 +45,7 @@ const help: CommandHelp = {
 
 export function createHistoryTotalsCommand(context: Context): Command {
   const command = new Command('totals')
-    .summary('add up what was bought')
+    .summary('add up the purchases of this machine')
     .description(
       'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
     )

@@ -58,7 +58,7 @@ async function searchOn(
       await mendEnd(context, options, options.output ?? '');
       if (type === tornRow) return await go(standing);
       createNotes(context, options).warn(
-        `${error.message}. The rest is added at the end of ${options.output}; a few rows may stand there twice`,
+        `${error.message}. The rest is added at the end of ${options.output}; a few rows may be there twice`,
       );
       return await go('lost');
     }
@@ -74,11 +74,11 @@ async function createListener(context: Context, options: SearchOptions) {
     isSame: (other: string) => isSameFile(output, other),
     lost: (one: StoredOperation) =>
       warn(
-        `the search ${one.operationId} of ${timeOf(context, one)} was stopped before a lead arrived. It may have been charged: see \`leadpipe balance\`. Searching anew`,
+        `the search ${one.operationId} of ${timeOf(context, one)} was stopped before any lead arrived. It may or may not have been charged; check \`leadpipe balance\`. A new search starts now`,
       ),
     unkept: (one: StoredOperation, damage: LeadpipeError | undefined) =>
       warn(
-        `the leads of the search ${one.operationId} of ${timeOf(context, one)} ${damage === undefined ? 'are not kept any more' : `can not be read: ${damage.message}`}. Searching anew`,
+        `the leads of the search ${one.operationId} of ${timeOf(context, one)} ${damage === undefined ? 'are no longer stored' : `can't be read: ${damage.message}`}. A new search starts now`,
       ),
   };
 }

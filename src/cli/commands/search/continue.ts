@@ -95,7 +95,7 @@ export async function goOn(
       ...createSearchListener(context, options, request, connection.settings),
       goingOn: () =>
         say(
-          `${beginning}: ${countOf(brought.length)} kept. Buying up to ${request.limit} more${price}; you are not charged again for what arrived.`,
+          `${beginning}: ${countOf(brought.length)} kept. Buying up to ${request.limit} more${price}. You are not charged again for what arrived.`,
         ),
     },
   );
@@ -152,7 +152,7 @@ function checkBegun(intent: Intent, given: SearchOptions): void {
   const names = ['format', 'columns', 'csvRaw', 'append'] as const;
   if (names.every((name) => given[name] === undefined || String(given[name]) === String(begun[name]))) return;
   throw new UsageError(
-    `${intent.output} was begun with other options than these`,
+    `${intent.output} was written with other options`,
     'Leave out -f, --columns, --csv-raw and --append, or name another file with -o.',
   );
 }

@@ -38,11 +38,11 @@ const help: CommandHelp = {
     'leadpipe task fetch "$id" --pts 40 --positions --local',
   ],
   output: [
-    'a lead per line (jsonl), as the service sent it, in the order of positions:',
+    'one lead on each line (jsonl), as the service sent it, sorted by position:',
     '{"name":"…","links":{"website":"…"},"description":"…",',
     ' "score":{"score":"…","reason":"…"}}',
-    'csv: the columns of `task run`; enrich fields as the first page shows them',
-    'The next position is on stderr.',
+    'csv: the columns of `task run`; enrich fields are those of the first page',
+    'The next position is printed on stderr.',
   ],
   outcomes: readOutcomes,
 };
@@ -80,7 +80,9 @@ async function runTaskFetch(context: Context, id: string, options: TaskFetchOpti
     );
     const { state, position: pts } = reading.summary;
     if (state === 'created' || state === 'running') {
-      say(`There may be more later, from position ${pts}: ${toContinuation({ ...reading, pts }, options)}`);
+      say(
+        `There may be more leads later. To read on from position ${pts}: ${toContinuation({ ...reading, pts }, options)}`,
+      );
     }
     if (reading.leads === 0 && options.exitStatus) throw toNothingFound(reading, options);
   });

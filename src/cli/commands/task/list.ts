@@ -57,7 +57,7 @@ const knownTaskLayout: Layout = {
 const help: CommandHelp = {
   examples: ['leadpipe task list', 'leadpipe task list --columns leads_search_id,state,objective'],
   output: [
-    'an object per task, newest first; null is what this machine does not know:',
+    'one object for each task, the newest first; null means unknown here:',
     '{"operation_id":"…","time":"…","leads_search_id":"…","entity_type":"company",',
     ' "objective":"…","state":"running","position":20,"ready_count":40,',
     ' "output":null}',
@@ -69,7 +69,7 @@ export function createTaskListCommand(context: Context): Command {
   const command = new Command('list')
     .summary('the tasks this machine knows')
     .description(
-      'Shows the tasks that this machine has created or waited for, with state and position as they were last seen. Nothing is sent.',
+      'Shows the tasks that this machine has created or waited for, with the last known state and position. Nothing is sent.',
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: TaskListOptions) =>
     runTaskList(context, options),

@@ -37,7 +37,7 @@ export function addTaskArgument(command: Command): Command {
   return command.addArgument(
     new Argument(
       '<leads-search-id>',
-      'the ID of the task, as `task create` and `task list` print it',
+      'the ID of the task, which `task create` and `task list` print',
     ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', value)),
   );
 }
@@ -56,7 +56,7 @@ export function addTaskReadOptions(command: Command): Command {
       checkNumber(limits.fetchNum, '--num', value),
     ),
     new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
-    new Option('--exit-status', 'exit with 7 when nothing was found'),
+    new Option('--exit-status', 'exit with code 7 when nothing was found'),
   ]);
 }
 
@@ -69,11 +69,11 @@ export function addWaitingOptions(command: Command): Command {
   return add(command, [
     new Option(
       '--poll-interval <seconds>',
-      `look at the task again after this time, and after up to ${defaults['poll.max']} seconds while nothing happens (default ${defaults['poll.interval']})`,
+      `check the task again after this time (default ${defaults['poll.interval']}); while nothing happens, after up to ${defaults['poll.max']} seconds`,
     ).argParser(secondsOf('--poll-interval')),
     new Option(
       '--wait-timeout <seconds>',
-      'stop waiting after this time, with exit code 75; the task runs on',
+      'stop waiting after this time, with exit code 75; the task keeps running',
     ).argParser(secondsOf('--wait-timeout')),
   ]);
 }
@@ -97,7 +97,7 @@ export function toReadTerms(
 /** Throws UsageError: only a line of JSON can carry more than the columns it was given. */
 export function checkPositions({ positions }: TaskReadOptions, format: Format): void {
   if (positions && format !== 'jsonl') {
-    throw new UsageError(`--positions goes with jsonl, not ${format}`, 'Add -f jsonl.');
+    throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');
   }
 }
 
@@ -110,13 +110,13 @@ export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
   return (records) => entityLayout(enrichFieldsOf(records));
 }
 
-/** Shows how the reading of a task goes, and says what it came to; `bought` is what this run pays for. */
+/** Shows how the reading of a task goes, and says what it came to; what this run pays for has prices. */
 export function createTaskListener(
   context: Context,
   options: ConnectionOptions & RecordOptions,
-  bought?: { readonly request: CreateTaskRequest; readonly prices: Prices },
+  asked?: { readonly request: CreateTaskRequest; readonly prices?: Prices },
 ): TaskListener {
-  const most = bought && (bought.request.limit ?? limits.entityLimit.default);
+  const most = asked && (asked.request.limit ?? limits.entityLimit.default);
   return {
     ...createListener(context, options, { most }),
     ended(reading) {
@@ -132,7 +132,7 @@ export function createTaskListener(
         state,
         stopReason,
         limit: most,
-        ...(bought === undefined ? {} : { costAtMost: toCost(bought, leads + excluded) }),
+        ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
         ids: { ...reading, idempotencyKey: reading.bought },
         next: isOver ? toSaving(context, options, leads, again) : undefined,
       });
@@ -140,10 +140,7 @@ export function createTaskListener(
   };
 }
 
-function toCost(
-  { request, prices }: { readonly request: CreateTaskRequest; readonly prices: Prices },
-  leads: number,
-): number | null {
+function toCost(request: CreateTaskRequest, prices: Prices, leads: number): number | null {
   const { credits } = toWorstCase('task run', request, prices);
   return toCostAtMost('task run', request, credits, { charged: null, complete: true, leads });
 }

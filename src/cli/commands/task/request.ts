@@ -31,7 +31,7 @@ export function addTaskSearchOptions(command: Command): Command {
   return addEntitySearchOptions(command, entityTypes, [
     new Option(
       '--enable-web-search',
-      'search the open web, too: slower and more expensive; needed for xiaohongshu and wechat',
+      'also search the open web: slower and more expensive; needed for xiaohongshu and wechat',
     ),
   ]);
 }

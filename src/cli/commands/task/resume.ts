@@ -60,17 +60,20 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
     outcomes: [...paidOutcomes, 'partial', 'not_found'],
   };
   const command = new Command('resume')
-    .summary('finish an interrupted run or wait')
+    .summary('finish an interrupted task, list or search')
     .description(
-      'Goes on with a `task run`, a `task wait`, a list (--input) or a search that was interrupted, into the same file. Nothing is bought twice; of a search the rest is bought.',
+      'Resumes an interrupted `task run`, `task wait`, list (--input) or search, into the same file. Nothing is bought twice. For a search, the rest is bought.',
     )
     .addArgument(
-      new Argument('[operation-id]', 'as the interrupted command named it; else the latest unfinished one'),
+      new Argument(
+        '[operation-id]',
+        'the ID that the interrupted command printed (default: the latest unfinished operation)',
+      ),
     );
   addWaitingOptions(command).addOption(
     new Option(
       '--replay-create',
-      'send a creation again whose answer was lost more than 24 hours ago',
+      'create the task again if the first answer was lost more than 24 hours ago; this may buy it again',
     ).helpGroup('The task:'),
   );
   return addHelp(addConnectionOptions(command), help).action(
@@ -123,7 +126,7 @@ export async function goOnInstead(
   );
   if (leadsSearchId === undefined && !mayReplay(intent, context.clock.now())) {
     warn(
-      'whether its task was created was lost more than 24 hours ago. It is asked for with the same key; where the service has forgotten that key, this is a new purchase',
+      'the answer to its creation was lost more than 24 hours ago. The request is sent again with the same key. If the service has forgotten this key, it is a new purchase',
     );
   }
   return await withOperation(context, operationId, async (journal, operation) => {
@@ -145,8 +148,8 @@ export async function goOnInstead(
       if (error.details.type !== outputChanged || isOtherForm) throw error;
       warn(
         options.append
-          ? `${error.message}. The rest is added at the end of ${options.output}; a few rows may stand there twice`
-          : `${error.message}. All of the task is read again, for nothing`,
+          ? `${error.message}. The rest is added at the end of ${options.output}; a few rows may be there twice`
+          : `${error.message}. All leads of the task are read again, for free`,
       );
       if (options.append) await mendEnd(context, options, options.output ?? '');
       await go(anew);
@@ -208,10 +211,10 @@ async function goOn(
       return openOutput(context, read, { shape: 'list', layout, settings, resumed, held });
     },
     {
-      ...createTaskListener(context, read),
+      ...createTaskListener(context, read, purchaseOf(intent)),
       goingOn: (from) =>
         say(
-          `Going on from position ${from}: the last page is printed again, since it may not have been read.`,
+          `Resuming from position ${from}. The last page is printed again, because it may not have been read.`,
         ),
     },
   );
@@ -237,7 +240,7 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<str
   const { say, warn } = createNotes(context, options);
   for (const damage of damages) warn(toDamageLine(damage));
   if (latest === undefined) {
-    say('Nothing is unfinished.');
+    say('There is nothing to resume.');
     return undefined;
   }
   const { command, time, output } = latest.entries[0];
@@ -261,9 +264,9 @@ function checkResumable({ operationId, entries: [intent] }: StoredOperation): vo
   if (isResumable(intent)) return;
   const key = intent.idempotency_key;
   throw new UsageError(
-    `the operation ${operationId} is a \`${intent.command}\`, which has nothing to resume`,
+    `the operation ${operationId} (\`${intent.command}\`) can't be resumed`,
     kindOf(intent.command)?.goesOn === 'repeat' && key !== undefined
-      ? `The same command with --idempotency-key ${key} brings its task, and buys no other.`
+      ? `To get its task without buying another one, run the same command with --idempotency-key ${key}.`
       : undefined,
   );
 }

@@ -38,7 +38,7 @@ const help: CommandHelp = {
     'leadpipe task run xiaohongshu "skin care" --enable-web-search --local',
   ],
   output: [
-    'a lead per line (jsonl), as the service sent it, in the order of positions:',
+    'one lead on each line (jsonl), as the service sent it, sorted by position:',
     '{"name":"…","links":{"website":"…"},"description":"…",',
     ' "score":{"score":"…","reason":"…"}}',
     'csv: name,description,score,score_reason,website,linkedin_url,links, then',

@@ -36,10 +36,10 @@ const help: CommandHelp = {
     'leadpipe task wait "$id" --pts 40 --wait-timeout 600 --local -o rest.jsonl',
   ],
   output: [
-    'a lead per line (jsonl), as the service sent it, in the order of positions:',
+    'one lead on each line (jsonl), as the service sent it, sorted by position:',
     '{"name":"…","links":{"website":"…"},"description":"…",',
     ' "score":{"score":"…","reason":"…"}}',
-    'csv: the columns of `task run`; enrich fields as the first page shows them',
+    'csv: the columns of `task run`; enrich fields are those of the first page',
   ],
   outcomes: readOutcomes,
 };
