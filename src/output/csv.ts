@@ -19,7 +19,7 @@ export function createCsvForm(options: WriterOptions): WriterForm {
   };
   let pendingHeader = options.continued || columns.length === 0 ? [] : [csvHeader(columns, raw)];
 
-  function* lines(records: readonly JsonText[]): Generator<string, void> {
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
     let rows = pendingHeader;
     pendingHeader = [];
     for (const record of records) {

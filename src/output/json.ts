@@ -1,4 +1,5 @@
 import { indented, type Paint } from '../json/indent.ts';
+import type { JsonText } from '../json/text.ts';
 import { toFlatObject } from './columns.ts';
 import { recordLine } from './jsonl.ts';
 import { arrayEnd, type WriterForm, type WriterOptions } from './writer.ts';
@@ -16,7 +17,7 @@ export function createJsonForm(options: WriterOptions): WriterForm {
   const lineOf = options.onTerminal ? indentedLine(options, isList ? 1 : 0) : recordLine(options.layout);
   let begun = options.continued ?? false;
 
-  function* lines(records: readonly string[]): Generator<string, void> {
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
     for (const record of records) {
       if (isList) yield begun ? ',\n  ' : '[\n  ';
       begun = true;

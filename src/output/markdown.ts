@@ -15,7 +15,7 @@ function createTable({ layout: { columns }, continued }: WriterOptions): WriterF
   const header = row(columns.map(({ header }) => toCellText(header))) + row(columns.map(() => '---'));
   let isBegun = continued || columns.length === 0;
 
-  function* lines(records: readonly JsonText[]): Generator<string, void> {
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
     if (!isBegun) yield header;
     isBegun = true;
     for (const record of records) {
@@ -42,9 +42,11 @@ function toCell(value: JsonText | undefined): string {
   }
 }
 
-function* proseOf(records: readonly JsonText[]): Generator<string, void> {
-  for (const [index, record] of records.entries()) {
-    if (index > 0) yield '\n---\n\n';
+function* proseOf(records: Iterable<JsonText>): Generator<string, void> {
+  let between = '';
+  for (const record of records) {
+    yield between;
+    between = '\n---\n\n';
     const answer = new JsonView(record).inner('answer');
     const findings = answer === undefined ? undefined : findingsOf(answer);
     if (findings === undefined) {

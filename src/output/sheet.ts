@@ -20,7 +20,7 @@ export function createSheetForm(options: WriterOptions): WriterForm {
   const width = options.width || defaultWidth;
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
 
-  function* lines(records: readonly JsonText[]): Generator<string, void> {
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
     for (const record of records) {
       const view = new JsonView(record);
       const columns = layout.sheet?.(view) ?? layout.columns;

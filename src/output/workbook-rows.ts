@@ -9,7 +9,7 @@ import type { WriterForm, WriterOptions } from './writer.ts';
 export function createWorkbookRows({ layout: { columns }, continued }: WriterOptions): WriterForm {
   let isBegun = continued ?? false;
 
-  function* lines(records: readonly JsonText[]): Generator<string, void> {
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
     if (!isBegun) yield toRow(columns.map(({ header }) => JSON.stringify(header)));
     isBegun = true;
     for (const record of records) {

@@ -27,7 +27,7 @@ export interface RecordWriter {
 
 /** What a writer writes: the text of records, made piece by piece while it is written. */
 export interface WriterForm {
-  lines(records: Iterable<JsonText>): Iterable<string>;
+  readonly lines: (records: Iterable<JsonText>) => Iterable<string>;
   /** Whether each record is a line of its own, as it came: what is that already is written as it is. */
   readonly takesLines?: boolean;
   /** What completes it, where that takes anything. */
