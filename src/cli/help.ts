@@ -24,6 +24,9 @@ export interface HelpList {
 
 const helps = new WeakMap<Command, CommandHelp>();
 
+/** Columns for meanings beside a list of options: with fewer they are not wrapped. Commander's own 40 leave a terminal of 60 none. */
+export const fewestToWrap = 20;
+
 /** Where there is no terminal. */
 export const usualWidth = 80;
 
@@ -69,6 +72,7 @@ function listLines(helper: Help, { heading, rows }: HelpList): string[] {
 
 function createHelper(width: number): Help {
   const helper = new Help();
+  helper.minWidthToWrap = fewestToWrap;
   helper.prepareContext({ helpWidth: width });
   return helper;
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import type { Outcome } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { addHelp, type CommandHelp, toTopicText, usualWidth } from './help.ts';
+import { addHelp, type CommandHelp, fewestToWrap, toTopicText, usualWidth } from './help.ts';
 import { toCorrection } from './messages/corrected.ts';
 import type { Ran } from './messages/hints.ts';
 import { nearCommands } from './messages/near-commands.ts';
@@ -190,6 +190,7 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
     .configureHelp({
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
+      minWidthToWrap: fewestToWrap,
     })
     .configureOutput({
       writeOut: (text) => context.stdout.stream.write(text),

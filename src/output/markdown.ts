@@ -43,8 +43,10 @@ function toCell(value: JsonText | undefined): string {
 }
 
 function* proseOf(records: Iterable<JsonText>): Generator<string, void> {
-  for (const [index, record] of [...records].entries()) {
-    if (index > 0) yield '\n---\n\n';
+  let between = '';
+  for (const record of records) {
+    yield between;
+    between = '\n---\n\n';
     const answer = new JsonView(record).inner('answer');
     const findings = answer === undefined ? undefined : findingsOf(answer);
     if (findings === undefined) {

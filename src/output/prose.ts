@@ -21,8 +21,10 @@ export function createProseForm(options: WriterOptions): WriterForm {
   const chalk = new Chalk({ level: options.color ? 1 : 0 });
 
   function* text(records: Iterable<JsonText>): Generator<string, void> {
-    for (const [index, record] of [...records].entries()) {
-      if (index > 0) yield '\n';
+    let between = '';
+    for (const record of records) {
+      yield between;
+      between = '\n';
       const answer = new JsonView(record).inner('answer');
       const findings = answer === undefined ? undefined : findingsOf(answer);
       if (findings === undefined) {

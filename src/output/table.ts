@@ -56,11 +56,11 @@ export function createTableForm(options: WriterOptions): WriterForm {
     for (const line of more) yield `${' '.repeat(indent)}${line}\n`;
   }
 
-  function* lines(given: Iterable<JsonText>): Generator<string, void> {
-    const records = [...given];
-    if (plan === undefined && records.length > 0) {
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
+    const first = plan === undefined ? firstOf(records) : [];
+    if (first.length > 0) {
       const fitting = fittingColumns(columns, width);
-      plan = fitting === undefined ? 'cards' : yield* planFrom(fitting, records.slice(0, enoughRows));
+      plan = fitting === undefined ? 'cards' : yield* planFrom(fitting, first);
       if (plan !== 'cards' && !options.continued) yield header(plan);
     }
     for (const record of records) {
@@ -94,6 +94,14 @@ export function createTableForm(options: WriterOptions): WriterForm {
   }
 
   return { lines };
+}
+
+function firstOf(records: Iterable<JsonText>): JsonText[] {
+  const first: JsonText[] = [];
+  for (const record of records) {
+    if (first.push(record) === enoughRows) break;
+  }
+  return first;
 }
 
 /** All that a row has room for. */

@@ -93,6 +93,16 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     find: 'leadpipe search',
     upgrade: 'npm install --global leadpipe@latest',
   }).map(([typed, meant]): (typeof mistakes)[number] => [[typed, 'x'], [`did you mean ${meant}?`]]),
+  [['task', 'wait'], ['the leads search id is missing\n`leadpipe task list` lists them.\n']],
+  [['history', 'show'], ['the operation id is missing\n`leadpipe history` lists them.\n']],
+  [
+    ['search', 'company', 'x', '--api-key=sk_1'],
+    ["unknown option '--api-key'\n", 'leadpipe auth login', 'LEADPIPE_API_KEY'],
+  ],
+  [
+    ['search', 'company', 'x', '--limt=3'],
+    ["unknown option '--limt'\n", '--limit'],
+  ],
   [['frobnicate'], ['unknown command "frobnicate"\n']],
   [['task', 'fetch', 'ls_1', '--pts', '-1'], ['--pts is -1: it must be a whole number, at least 0\n']],
   [['serve', '--port', '70000'], ['--port is 70000: it must be a whole number from 0 to 65535\n']],

@@ -94,6 +94,16 @@ describe('the help of every command', () => {
     expect(wide).toEqual([]);
   });
 
+  it.each([
+    ['search', '--help'],
+    ['contact', '--help'],
+    ['help', 'environment'],
+  ])('fits a terminal of 60 columns, without its command lines: %s %s', async (...args) => {
+    const { stdout } = await runInProcess(args, { stdoutIsTerminal: true, columns: 60 });
+    const [meanings = ''] = stdout.split('\nExamples:');
+    expect(meanings.split('\n').filter((line) => line.length > 60)).toEqual([]);
+  });
+
   it('is the same after `help`, in front of the command or of its subcommand', async () => {
     for (const args of [
       ['help', 'task', 'run'],

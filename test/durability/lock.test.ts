@@ -133,6 +133,8 @@ describe('a journal that is opened again', () => {
   it.each(['op_none', '../op_1', ''])('is none: %j', async (operationId) => {
     const stateDir = temporaryFolder();
     await createAbandoned(stateDir, 'op_1');
-    await expect(openJournal(stateDir, operationId, process.pid)).rejects.toMatchObject({ outcome: 'not_found' });
+    await expect(openJournal(stateDir, operationId, process.pid)).rejects.toMatchObject({
+      outcome: 'not_found',
+    });
   });
 });

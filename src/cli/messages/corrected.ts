@@ -40,8 +40,16 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
   return missing === undefined ? undefined : toMissing(command, missing);
 }
 
+/** Names that nobody knows by heart, and the command that lists them. */
+const listedBy: Readonly<Record<string, string>> = {
+  'operation-id': 'leadpipe history',
+  'leads-search-id': 'leadpipe task list',
+};
+
 /** Pure: the error of an argument that is not there, with the first example of the command. */
 export function toMissing(command: Command, argument: Argument): UsageError {
+  const list = listedBy[argument.name()];
+  if (list !== undefined) return new UsageError(`${nameOf(argument)} is missing`, `\`${list}\` lists them.`);
   const choices =
     argument.argChoices === undefined ? '' : `It must be one of: ${argument.argChoices.join(', ')}.\n`;
   return new UsageError(

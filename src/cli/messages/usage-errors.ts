@@ -22,10 +22,19 @@ export async function toUsageError(
   }
   const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const unknown = error.code === 'commander.unknownOption' ? /'([^'=]+)/.exec(message)?.[1] : undefined;
-  const owners = unknown === undefined ? [] : ownersOf(unknown, await programOf());
-  if (owners.length > 0) return new UsageError(message, `It is an option of ${toList(owners)}.`);
+  if (unknown !== undefined) {
+    // What was typed after the = may be a key.
+    const said = `unknown option '${unknown}'`;
+    const owners = ownersOf(unknown, await programOf());
+    if (owners.length > 0) return new UsageError(said, `It is an option of ${toList(owners)}.`);
+    if (/key|token|secret/.test(unknown)) return new UsageError(said, keyHint);
+    return new UsageError(said, suggestion?.replace(/^\((.*)\)$/, '$1'));
+  }
   return new UsageError(message, suggestion?.replace(/^\((.*)\)$/, '$1'));
 }
+
+const keyHint =
+  'No option takes the API key: other users could read it. Run `leadpipe auth login`, or set LEADPIPE_API_KEY.';
 
 /** Pure: the command that the first words name. */
 function namedIn(command: Command, words: readonly string[]): Command {
