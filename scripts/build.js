@@ -58,6 +58,7 @@ await build({
 await writeTypes();
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 await cp(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
+await writeFile(join(out, 'help.json'), JSON.stringify(await prepareHelps()));
 const page = await run(process.execPath, [join(root, 'bin', 'leadpipe.js'), 'man']);
 await writeFile(join(out, 'leadpipe.1'), page.stdout);
 await writeFile(join(out, 'THIRD-PARTY-LICENSES.txt'), await licences(metafile));
@@ -83,6 +84,18 @@ async function writeCommonJs({ path, text }) {
   );
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, spared);
+}
+
+/** The text of every help, which is the same for everybody whose terminal has the usual width, or who has none. */
+async function prepareHelps() {
+  const made = await mkdtemp(join(tmpdir(), 'leadpipe-help-'));
+  const outfile = join(made, 'prepared-help.cjs');
+  const { outdir: _, splitting: __, chunkNames: ___, ...rest } = shared;
+  const define = { ...shared.define, 'import.meta.dirname': '__dirname' };
+  await build({ ...rest, entryPoints: ['src/cli/prepared-help.ts'], outfile, format: 'cjs', define });
+  const helps = await require(outfile).prepareHelps(version);
+  await rm(made, { recursive: true });
+  return helps;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from './clock.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
@@ -10,12 +12,36 @@ const stopMs = 900;
 /** npx and timeout pass on a signal that the terminal has sent to everyone already: it comes twice, and is one. */
 const sameSignalMs = 200;
 
+/** What help is written for. */
+const usualWidth = 80;
+
 const argv = process.argv.slice(2);
 
-// Scripts ask for it often; it should cost what starting Node costs.
-if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V'))
-  process.stdout.write(`${LEADPIPE_VERSION}\n`);
-else run();
+// Asked for often; it should cost what starting Node costs.
+const known = findText();
+if (known === undefined) run();
+else {
+  process.stdout.on('error', async ({ code }: NodeJS.ErrnoException) => {
+    const { exitCodeOf } = await import('./cli/start.ts');
+    process.exitCode = exitCodeOf(code === 'EPIPE' ? 'reader_closed' : 'local_io');
+  });
+  process.stdout.write(known);
+}
+
+/** What is printed without running a command; undefined where one has to run. */
+function findText(): string | undefined {
+  const [first, ...rest] = argv;
+  const last = argv.at(-1);
+  if (argv.length === 1 && (first === '--version' || first === '-V')) return `${LEADPIPE_VERSION}\n`;
+  const isOption = last === '--help' || last === '-h';
+  if (first !== undefined && first !== 'help' && !isOption) return undefined;
+  // Elsewhere the lines are filled anew.
+  if (process.stdout.isTTY && process.stdout.columns !== usualWidth) return undefined;
+  const stored = readFileSync(join(import.meta.dirname, 'help.json'), 'utf8');
+  const helps = new Map<string, string>(Object.entries(JSON.parse(stored)));
+  if (first !== 'help') return helps.get(argv.slice(0, -1).join(' '));
+  return helps.get(argv.join(' ')) ?? helps.get(rest.join(' '));
+}
 
 async function run(): Promise<void> {
   if (isServer(argv) && !process.stdin.isTTY) {
@@ -70,7 +96,6 @@ async function keepCompiled(state: string): Promise<void> {
     enableCompileCache?: (directory: string) => unknown;
   };
   if (enableCompileCache === undefined) return;
-  const { existsSync } = await import('node:fs');
   if (existsSync(state)) enableCompileCache(`${state}/compiled`);
 }
 
