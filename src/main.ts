@@ -1,3 +1,4 @@
+import { getRandomValues, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from './clock.ts';
@@ -50,11 +51,14 @@ async function run(): Promise<void> {
     await greet(process.stdin, process.stdout, LEADPIPE_VERSION);
   }
   const stop = new AbortController();
+  const env = takeEnvironment();
+  const { default: envPaths } = await import('env-paths');
+  const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
+  await keepCompiled(directories.state);
   const {
     createClock,
     createKeychain,
     createZone,
-    envPaths,
     exitCodeOf,
     isRegularFile,
     isStdoutClosed,
@@ -69,11 +73,8 @@ async function run(): Promise<void> {
   });
   // Nobody can be told when stderr is gone.
   process.stderr.on('error', () => {});
-  const env = takeEnvironment();
   const script = `${import.meta.dirname}/keychain-main.cjs`;
   const keychain = createKeychain({ script, env, signal: stop.signal });
-  const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
-  await keepCompiled(directories.state);
   const system = { zone: createZone(), isStdoutClosed: isStdoutClosed(), isRegularFile, signal: stop.signal };
   const context = createContext(env, keychain, directories, createClock(), system);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
@@ -131,7 +132,7 @@ function createContext(
     env,
     directories,
     keychain,
-    ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
+    ids: { idempotencyKey: () => `lp-${randomUUID()}`, operationId },
     random: Math.random,
     signal,
     version: LEADPIPE_VERSION,
@@ -142,7 +143,7 @@ function createContext(
 
 /** Milliseconds, then 25 random bits, in an alphabet that sorts as numbers do. */
 function operationId(): string {
-  const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
+  const [random = 0] = getRandomValues(new Uint32Array(1));
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 
