@@ -13,6 +13,16 @@ const root = join(import.meta.dirname, '..');
 const out = join(root, 'dist');
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
 
+/** What a pack ends with: the `require` of its parts. */
+const loadPart = `loaded={};
+const load=(name)=>{
+if(parts[name]===undefined)return require(name);
+if(loaded[name]===undefined){const module=loaded[name]={exports:{}};parts[name](module,module.exports,load);}
+return loaded[name].exports;
+};
+module.exports=load;
+`;
+
 await rm(out, { recursive: true, force: true });
 /** @type {import('esbuild').BuildOptions} */
 const shared = {
@@ -45,7 +55,7 @@ const { metafile, outputFiles } = await build({
   outExtension: { '.js': '.cjs' },
   write: false,
 });
-await Promise.all(outputFiles.map(writeCommonJs));
+await writeCommonJs(outputFiles, toPacks(metafile));
 // Apart from the command, which would otherwise load its parts in more pieces.
 await build({
   ...shared,
@@ -58,15 +68,68 @@ await build({
 await writeTypes();
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 await cp(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
+await writeFile(join(out, 'help.json'), JSON.stringify(await prepareHelps()));
 const page = await run(process.execPath, [join(root, 'bin', 'leadpipe.js'), 'man']);
 await writeFile(join(out, 'leadpipe.1'), page.stdout);
 await writeFile(join(out, 'THIRD-PARTY-LICENSES.txt'), await licences(metafile));
 
 /**
- * Writes a file of the command as CommonJS, which Node loads at once: an ES module is a quarter of the start of Node 20.
- * esbuild splits ES modules only, so they are split first.
+ * What most runs load all of, in files of their own: to find and read a file takes longer than to run what is in it. A pack
+ * has everything that these parts of the program need, but for what is in a pack above it.
  */
-async function writeCommonJs({ path, text }) {
+function toPacks({ outputs }) {
+  const packs = {
+    // Before the place is known where newer Nodes keep what they compile.
+    folders: ['node_modules/env-paths/index.js'],
+    'every-command': ['src/cli/start.ts'],
+    'every-request': ['src/cli/commands/balance.ts', 'src/transport/request.ts', 'src/transport/agent.ts'],
+    'every-purchase': ['src/cli/commands/search.ts', 'src/output/jsonl.ts'],
+  };
+  const packOf = new Map();
+  const paths = new Map(Object.entries(outputs).map(([path, { entryPoint }]) => [entryPoint, path]));
+  const put = (path, pack) => {
+    if (packOf.has(posix.basename(path))) return;
+    packOf.set(posix.basename(path), pack);
+    for (const { path: next, kind, external } of outputs[path].imports) {
+      if (kind === 'import-statement' && !external) put(next, pack);
+    }
+  };
+  for (const [pack, parts] of Object.entries(packs)) {
+    for (const part of parts) put(paths.get(part), pack);
+  }
+  return packOf;
+}
+
+/**
+ * Writes the command as CommonJS, which Node loads at once: an ES module is a quarter of the start of Node 20. esbuild
+ * splits ES modules only, so they are split first. `packOf` names the pack that a file goes into.
+ */
+async function writeCommonJs(files, packOf) {
+  const packs = new Map();
+  for (const { path, text } of files) {
+    const name = posix.basename(path);
+    const pack = packOf.get(name);
+    const code = (await toCommonJs(text)).replace(
+      /require\("\.\/((?:chunks\/)?)([^"/]+\.cjs)"\)/g,
+      (whole, folder, other) => {
+        const home = packOf.get(other);
+        return home === undefined || home === pack
+          ? whole
+          : `require("./${folder}${home}.cjs")("./${other}")`;
+      },
+    );
+    await mkdir(dirname(path), { recursive: true });
+    if (pack === undefined) await writeFile(path, code);
+    // In parentheses, a function is compiled at once and not read twice.
+    else
+      packs.set(pack, `${packs.get(pack) ?? ''}"./${name}":(function(module,exports,require){${code}\n}),\n`);
+  }
+  for (const [pack, parts] of packs) {
+    await writeFile(join(out, 'chunks', `${pack}.cjs`), `const parts={\n${parts}},${loadPart}`);
+  }
+}
+
+async function toCommonJs(text) {
   const { code } = await transform(text, {
     format: 'cjs',
     platform: 'node',
@@ -77,12 +140,22 @@ async function writeCommonJs({ path, text }) {
     define: { 'import.meta.dirname': '__dirname' },
   });
   // Large, and often not used after all.
-  const spared = code.replace(
+  return code.replace(
     /=require\("(node:(?:crypto|v8))"\)/g,
     '=new Proxy({},{get:(parts,key)=>(parts.all??=require("$1"))[key]})',
   );
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, spared);
+}
+
+/** The text of every help, which is the same for everybody whose terminal has the usual width, or who has none. */
+async function prepareHelps() {
+  const made = await mkdtemp(join(tmpdir(), 'leadpipe-help-'));
+  const outfile = join(made, 'prepared-help.cjs');
+  const { outdir: _, splitting: __, chunkNames: ___, ...rest } = shared;
+  const define = { ...shared.define, 'import.meta.dirname': '__dirname' };
+  await build({ ...rest, entryPoints: ['src/cli/prepared-help.ts'], outfile, format: 'cjs', define });
+  const helps = await require(outfile).prepareHelps(version);
+  await rm(made, { recursive: true });
+  return helps;
 }
 
 /**

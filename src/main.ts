@@ -1,3 +1,6 @@
+import { getRandomValues, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from './clock.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
@@ -10,12 +13,36 @@ const stopMs = 900;
 /** npx and timeout pass on a signal that the terminal has sent to everyone already: it comes twice, and is one. */
 const sameSignalMs = 200;
 
+/** What help is written for. */
+const usualWidth = 80;
+
 const argv = process.argv.slice(2);
 
-// Scripts ask for it often; it should cost what starting Node costs.
-if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V'))
-  process.stdout.write(`${LEADPIPE_VERSION}\n`);
-else run();
+// Asked for often; it should cost what starting Node costs.
+const known = findText();
+if (known === undefined) run();
+else {
+  process.stdout.on('error', async ({ code }: NodeJS.ErrnoException) => {
+    const { exitCodeOf } = await import('./cli/start.ts');
+    process.exitCode = exitCodeOf(code === 'EPIPE' ? 'reader_closed' : 'local_io');
+  });
+  process.stdout.write(known);
+}
+
+/** What is printed without running a command; undefined where one has to run. */
+function findText(): string | undefined {
+  const [first, ...rest] = argv;
+  const last = argv.at(-1);
+  if (argv.length === 1 && (first === '--version' || first === '-V')) return `${LEADPIPE_VERSION}\n`;
+  const isOption = last === '--help' || last === '-h';
+  if (first !== undefined && first !== 'help' && !isOption) return undefined;
+  // Elsewhere the lines are filled anew.
+  if (process.stdout.isTTY && process.stdout.columns !== usualWidth) return undefined;
+  const stored = readFileSync(join(import.meta.dirname, 'help.json'), 'utf8');
+  const helps = new Map<string, string>(Object.entries(JSON.parse(stored)));
+  if (first !== 'help') return helps.get(argv.slice(0, -1).join(' '));
+  return helps.get(argv.join(' ')) ?? helps.get(rest.join(' '));
+}
 
 async function run(): Promise<void> {
   if (isServer(argv) && !process.stdin.isTTY) {
@@ -24,11 +51,14 @@ async function run(): Promise<void> {
     await greet(process.stdin, process.stdout, LEADPIPE_VERSION);
   }
   const stop = new AbortController();
+  const env = takeEnvironment();
+  const { default: envPaths } = await import('env-paths');
+  const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
+  await keepCompiled(directories.state);
   const {
     createClock,
     createKeychain,
     createZone,
-    envPaths,
     exitCodeOf,
     isRegularFile,
     isStdoutClosed,
@@ -43,11 +73,8 @@ async function run(): Promise<void> {
   });
   // Nobody can be told when stderr is gone.
   process.stderr.on('error', () => {});
-  const env = takeEnvironment();
   const script = `${import.meta.dirname}/keychain-main.cjs`;
   const keychain = createKeychain({ script, env, signal: stop.signal });
-  const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
-  await keepCompiled(directories.state);
   const system = { zone: createZone(), isStdoutClosed: isStdoutClosed(), isRegularFile, signal: stop.signal };
   const context = createContext(env, keychain, directories, createClock(), system);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
@@ -70,7 +97,6 @@ async function keepCompiled(state: string): Promise<void> {
     enableCompileCache?: (directory: string) => unknown;
   };
   if (enableCompileCache === undefined) return;
-  const { existsSync } = await import('node:fs');
   if (existsSync(state)) enableCompileCache(`${state}/compiled`);
 }
 
@@ -106,7 +132,7 @@ function createContext(
     env,
     directories,
     keychain,
-    ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
+    ids: { idempotencyKey: () => `lp-${randomUUID()}`, operationId },
     random: Math.random,
     signal,
     version: LEADPIPE_VERSION,
@@ -117,7 +143,7 @@ function createContext(
 
 /** Milliseconds, then 25 random bits, in an alphabet that sorts as numbers do. */
 function operationId(): string {
-  const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
+  const [random = 0] = getRandomValues(new Uint32Array(1));
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 

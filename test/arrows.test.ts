@@ -341,12 +341,15 @@ describe('import arrows', () => {
       "src/connection/baseline-wasm.ts: '--liftoff-only'",
       "src/connection/baseline-wasm.ts: '--no-wasm-dynamic-tiering'",
       "src/connection/baseline-wasm.ts: '--no-wasm-tier-up'",
+      "src/main.ts: '--help'",
       "src/main.ts: '--version'",
     ]);
   });
 
   it('`--version` loads one file', () => {
-    expect(importsOf('src/main.ts').filter(({ dynamic, typeOnly }) => !dynamic && !typeOnly)).toEqual([]);
+    const loaded = importsOf('src/main.ts').filter(({ dynamic, typeOnly }) => !dynamic && !typeOnly);
+    // What Node has in itself is no file.
+    expect(loaded.filter(({ target }) => !target.startsWith('node:'))).toEqual([]);
   });
 
   it('what one command needs is loaded by that command', () => {

@@ -175,7 +175,7 @@ function createProgram(context: Context, words: readonly string[]): Promise<Comm
 }
 
 /** The program with every command loaded, for what tells of all of them. */
-function createWholeProgram(context: Context): Promise<Command> {
+export function createWholeProgram(context: Context): Promise<Command> {
   return assemble(context, () => true);
 }
 

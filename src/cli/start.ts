@@ -1,5 +1,4 @@
 /** What every command but `--version` begins with, in one file: each file more that is loaded costs time. */
-export { default as envPaths } from 'env-paths';
 export { createClock, createZone } from '../clock.ts';
 export { createKeychain } from '../config/keychain.ts';
 export { isRegularFile, isStdoutClosed } from '../files/descriptors.ts';

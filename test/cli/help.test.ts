@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { topicRows } from '../../src/cli/topics/topics.ts';
 import { formats } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
@@ -16,7 +17,16 @@ import {
   wholeAnswer,
 } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
-import { bareEnvironment, command, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
+import {
+  bareEnvironment,
+  command,
+  pointedAt,
+  type Result,
+  resultOf,
+  run,
+  start,
+  temporaryFolder,
+} from '../helpers/run.ts';
 
 /** The help of every command, by its name. */
 const helps = new Map<string, string>();
@@ -114,6 +124,33 @@ describe('the help of every command', () => {
     }
     for (const args of [['help'], [], ['-h']]) expect((await runInProcess(args)).stdout).toBe(helps.get(''));
     expect((await runInProcess(['task'])).stdout).toBe(helps.get('task'));
+  });
+
+  it('is stored with the program as it would be made, and printed from there', async () => {
+    const topics = topicRows.map(async ({ name }) => {
+      return [`help ${name}`, (await runInProcess(['help', name])).stdout] as const;
+    });
+    const stored = JSON.parse(readFileSync(join(dirname(command), '../dist/help.json'), 'utf8'));
+    expect(stored).toEqual(Object.fromEntries([...helps, ...(await Promise.all(topics))]));
+    const lines: readonly (readonly [args: readonly string[], name: string])[] = [
+      [[], ''],
+      [['-h'], ''],
+      [['help'], ''],
+      [['help', 'task', 'run'], 'task run'],
+      [['task', 'run', '--help'], 'task run'],
+      [['help', 'money'], 'help money'],
+    ];
+    const printed = lines.map(([args]) => run(args));
+    const expected = lines.map(([, name]) => ({ code: 0, stdout: stored[name], stderr: '' }));
+    expect(await Promise.all(printed)).toEqual(expected);
+    // Names that every object has are not commands.
+    expect((await run(['constructor', '--help'])).stderr).toContain('unknown command "constructor"');
+  });
+
+  it.skipIf(process.platform === 'win32')('whose reader went away ends as anything does', async () => {
+    const child = start(['--help']);
+    child.stdout.destroy();
+    expect((await resultOf(child)).code).toBe(exitCodes.reader_closed.code);
   });
 });
 

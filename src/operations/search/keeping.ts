@@ -104,8 +104,7 @@ export async function createKeeping(
       const batch = toBatch(ids, await delivery.sync());
       syncing = syncing.then(() =>
         whileKept(async () => {
-          await stored.sync();
-          await sieve.sync();
+          await Promise.all([stored.sync(), sieve.sync()]);
           await journal.append(batch);
         }),
       );
@@ -125,8 +124,7 @@ export async function createKeeping(
       } as const;
       await syncing;
       await whileKept(async () => {
-        await stored.sync();
-        await sieve.sync();
+        await Promise.all([stored.sync(), sieve.sync()]);
         if (cut !== undefined && leads === 0) await journal.append(batch, ...toFailedEntries(error));
         else await journal.append(batch, terminal);
       });
