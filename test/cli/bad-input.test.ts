@@ -209,8 +209,8 @@ const cases: readonly [
     ['can only be written to a file', '-o leads.xlsx'],
   ],
   ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['can only be written to a file']],
-  ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a file']],
-  ['a workbook as a setting', () => ['config', 'set', 'format', 'xlsx'], ['table, jsonl, json, csv, md']],
+  ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a regular file']],
+  ['a workbook as a setting', () => ['config', 'set', 'format', 'xlsx'], ['table, jsonl, json, csv or md']],
   [
     'errors in a workbook',
     () => ['contact', 'email', '--input', file('names.csv'), '--errors', 'x.xlsx'],
