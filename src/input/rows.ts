@@ -38,7 +38,7 @@ const delimiters = [',', ';', '\t', '|'];
 /** Characters: a quote that is never closed must not swallow a file of any size. */
 const longestRow = 4 * 1024 * 1024;
 
-/** Reads as much as tells what the input is. Throws UsageError for one that is empty or has an unusable header. */
+/** Reads as much as tells what the input is. Throws UsageError for one that has an unusable header. */
 export async function openInput(text: AsyncIterable<string>, options: InputOptions): Promise<Input> {
   const pieces = text[Symbol.asyncIterator]();
   let head = '';
@@ -49,7 +49,7 @@ export async function openInput(text: AsyncIterable<string>, options: InputOptio
     if (done) break;
     head += value;
   }
-  if (head.trim() === '') throw new UsageError(`${options.what} is empty`);
+  if (head.trim() === '') return { format: options.format ?? 'text', columns: undefined, rows: noRows() };
   const whole = (async function* () {
     yield head;
     yield* { [Symbol.asyncIterator]: () => pieces };
@@ -66,6 +66,8 @@ export async function openInput(text: AsyncIterable<string>, options: InputOptio
   const toRow = format === 'jsonl' ? toJsonRow : toTextRow(options.field);
   return { format, columns: undefined, rows: lineRows(whole, toRow) };
 }
+
+async function* noRows(): AsyncGenerator<InputRow> {}
 
 function formatOf(firstLine: string, wanted: readonly string[]): InputFormat {
   if (firstLine.startsWith('{')) return 'jsonl';

@@ -33,6 +33,7 @@ export type Fault =
   | 'forbidden'
   | 'invalid'
   | 'missing'
+  | 'no_endpoint'
   | 'undocumented';
 
 /** Endpoints that fail alike: free reads, create_task, single answers, extract, the stream. */
@@ -137,6 +138,12 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     'not_found',
     'no',
     'Check the ID: a task can be read only with the API key and the address that created it.',
+  ),
+  no_endpoint: row(
+    never,
+    'not_found',
+    'no',
+    'Check the address: it is what stands before /v1, such as https://host.',
   ),
   undocumented: row(never, 'interface', 'no', notOurs),
 };

@@ -36,7 +36,9 @@ export function toRefusal(
     const words = `the address of the service points to another address${target}`;
     return new RequestError('redirect', endpoint, words, { ...details, technical });
   }
-  const fault = faultOf(status, envelope);
+  // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
+  const isOfTask = endpoint.path.endsWith('/status') || endpoint.path.endsWith('/fetch');
+  const fault = status === 404 && !isOfTask ? 'no_endpoint' : faultOf(status, envelope);
   const words = causes[fault];
   if (words === undefined) {
     const unknown = unknownCauses[fault] ?? 'the service answered in a way that leadpipe does not know';
@@ -60,6 +62,7 @@ const causes: Partial<Readonly<Record<Fault, string>>> = {
   no_credits: 'not enough credits',
   forbidden: 'this API key is not allowed to do this',
   missing: 'the service has no such task for this API key',
+  no_endpoint: 'there is no such service at this address',
   already_exists: 'the service already has this request',
   conflict: 'this idempotency key was used for another request',
   invalid: 'the service refused the request',

@@ -69,7 +69,6 @@ describe('an input', () => {
   it.each([
     ['Latin-1', Buffer.from('objective\nJos\xe9\n', 'latin1'), [], 'neither UTF-8 nor UTF-16'],
     ['UTF-16 without its mark', Buffer.from('objective\nAda\n', 'utf16le'), [], 'neither UTF-8 nor UTF-16'],
-    ['empty', Buffer.from(' \n\n'), [], 'is empty'],
     [
       'without a column to send',
       Buffer.from('a,b\n1,2\n'),
@@ -82,6 +81,21 @@ describe('an input', () => {
     write('list', bytes);
     const { code, stderr } = await contacts('--input', 'list', ...more);
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    expect(service.requests()).toBe(0);
+  });
+
+  it.each([
+    ['', ''],
+    [' \n\n', ''],
+    ['\ufeffid,objective\r\n', 'id,objective,'],
+    ['name,website,links\n', 'name,website,links,'],
+  ])('without rows (%j), as a search leaves it that found nothing, is complete', async (text, own) => {
+    write('list.csv', text);
+    const { code, stderr } = await contacts('--input', 'list.csv', '-o', 'out.csv');
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('0 rows in out.csv') });
+    expect(readFileSync(join(cwd, 'out.csv'), 'utf8')).toBe(`${own}email,email_reference,email_error\r\n`);
+    const piped = await run(['contact', 'email', '--input', '-'], { env, cwd, stdin: text });
+    expect(piped).toMatchObject({ code: 0, stdout: '' });
     expect(service.requests()).toBe(0);
   });
 

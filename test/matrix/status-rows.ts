@@ -25,13 +25,17 @@ const gateways: readonly Row[] = [500, 502, 503, 504].map((code) => ({
   says: RegExp(`a server in front of the service answered instead.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
+/** Only a read of a task can miss one: of all else, the address is wrong. */
+const missing =
+  '(?:the service has no such task for this API key.*/(?:status|fetch)|there is no such service at this address.*/(?!status|fetch)[\\w-]+):';
+
 /** Refusals that no repetition changes. */
 const refusals: readonly Row[] = (
   [
     [401, 'authentication_error', 4, 'the service does not know this API key'],
     [402, 'insufficient_credits', 5, 'not enough credits'],
     [403, 'authentication_error', 4, 'this API key is not allowed to do this'],
-    [404, 'not_found', 6, 'the service has no such task for this API key'],
+    [404, 'not_found', 6, missing],
     [422, 'invalid_request_error', 2, 'the service refused the request: as the service says'],
     [503, 'service_unavailable', 9, 'the service does not offer this: as the service says'],
   ] as const
@@ -40,7 +44,11 @@ const refusals: readonly Row[] = (
   ways: [envelope(code, type)],
   endings: all({ exit, charged: 'no', type }),
   // The cause in plain words, the technical form last.
-  says: RegExp(`^${words}.* \\(\\w+ \\/v1\\/\\S+: ${code} ${type}(?:: as the service says)?\\)$`),
+  says: RegExp(
+    code === 404
+      ? `^${words} 404 not_found(?:: as the service says)?\\)$`
+      : `^${words}.* \\(\\w+ \\/v1\\/\\S+: ${code} ${type}(?:: as the service says)?\\)$`,
+  ),
 }));
 
 /** fetch would send a 421 again by itself, and keep the answer of a 407 for itself. */

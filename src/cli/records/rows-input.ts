@@ -32,7 +32,7 @@ export async function readInput(
   { input: name, inputFormat }: RowsOptions & { readonly input: string },
   field: string,
   wanted: readonly string[],
-): Promise<{ readonly input: Input; readonly first: InputRow }> {
+): Promise<{ readonly input: Input; readonly first: InputRow | undefined }> {
   const what = name === '-' ? 'standard input' : name;
   const bytes = name === '-' ? context.stdin.stream : bytesOf(name, '--input');
   const input = await openInput(decoded(bytes, what), {
@@ -43,7 +43,8 @@ export async function readInput(
   });
   const rows = input.rows[Symbol.asyncIterator]();
   const first = await rows.next();
-  if (first.done) throw new UsageError(`${what} has no rows`);
+  // What found nothing is an input as well: a pipeline of every day must not fail on a quiet one.
+  if (first.done) return { input, first: undefined };
   const all = (async function* () {
     yield first.value;
     yield* { [Symbol.asyncIterator]: () => rows };

@@ -72,18 +72,18 @@ export async function buyList<Kind extends AnswerKind>(
     return text === '' && list.takesEntities ? entityText(record) : text;
   };
   checkTemplate(input.columns, template?.paths);
-  checkUsable(options.input, input, first, list, toText);
+  if (first !== undefined) checkUsable(options.input, input, first, list, toText);
   const toBody = (record: JsonText): BodyOf<Kind> => list.toBody(toText(record));
   const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
   const into = options.into ?? list.into;
-  const own = input.columns ?? [...objectMembers(first.record ?? '{}').keys()];
+  const own = input.columns ?? [...objectMembers(first?.record ?? '{}').keys()];
   if (list.keepsRecord && own.includes(into)) {
     throw new UsageError(
       `the rows already have "${into}", and the answers would replace it`,
       'Choose another name for the answers: --into <name>.',
     );
   }
-  const base = list.keepsRecord ? columnsOf(input.columns, first.record) : [];
+  const base = list.keepsRecord ? columnsOf(input.columns, first?.record) : [];
   const join = list.join(into);
   const layout = list.layout ?? layoutOf(base, join.columns, list.kind);
   const notes = createNotes(context, options);
@@ -111,7 +111,7 @@ export async function buyList<Kind extends AnswerKind>(
     const errors = await openErrors(
       context,
       options.errors,
-      base.length === 0 ? columnsOf(input.columns, first.record) : base,
+      base.length === 0 ? columnsOf(input.columns, first?.record) : base,
     );
     const counted =
       context.stderr.isTerminal && options.input !== '-' ? await countLines(options.input) : undefined;
