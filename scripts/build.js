@@ -82,7 +82,13 @@ function toPacks({ outputs }) {
     // Before the place is known where newer Nodes keep what they compile.
     folders: ['node_modules/env-paths/index.js'],
     'every-command': ['src/cli/start.ts'],
-    'every-request': ['src/cli/commands/balance.ts', 'src/transport/request.ts', 'src/transport/agent.ts'],
+    'every-request': [
+      'src/cli/commands/balance.ts',
+      'src/client.ts',
+      'src/transport/time-limits.ts',
+      'src/transport/request.ts',
+      'src/transport/agent.ts',
+    ],
     'every-purchase': ['src/cli/commands/search.ts', 'src/output/jsonl.ts'],
   };
   const packOf = new Map();

@@ -61,8 +61,7 @@ export async function createJournal(stateDir: string, operationId: string, pid: 
     const lock = await lockFolder(folder, pid, 'this operation');
     const handle = await open(path, 'ax', 0o600).catch(releasing(lock));
     await handle.chmod(0o600);
-    await syncFolder(folder);
-    await syncFolder(dirname(folder));
+    await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
     return toJournal(operationId, path, handle, lock);
   } catch (error) {
     throw notKept(path, error);
@@ -109,6 +108,16 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
     failure = notKept(path, error);
     throw failure;
   };
+  // A way through the thread pool takes several times as long as the write itself.
+  const write = (entries: readonly JournalEntry[]): void => {
+    if (failure !== undefined) throw failure;
+    const bytes = Buffer.from(entries.map(toLine).join(''));
+    try {
+      if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
+    } catch (error) {
+      fail(error);
+    }
+  };
   let isThere = true;
   const close = async (): Promise<void> => {
     if (!isThere) return;
@@ -120,23 +129,10 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
       return isThere ? operationId : undefined;
     },
     async append(...entries) {
-      if (failure !== undefined) throw failure;
-      try {
-        await handle.appendFile(entries.map(toLine).join(''));
-        await handle.datasync();
-      } catch (error) {
-        fail(error);
-      }
+      write(entries);
+      await handle.datasync().catch(fail);
     },
-    note(entry) {
-      if (failure !== undefined) throw failure;
-      const bytes = Buffer.from(toLine(entry));
-      try {
-        if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
-      } catch (error) {
-        fail(error);
-      }
-    },
+    note: (entry) => write([entry]),
     close,
     async discard() {
       await close();
