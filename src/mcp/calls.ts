@@ -94,7 +94,7 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
     const operation = known.includes(id) ? await readOperation(state, id) : undefined;
     if (operation === undefined) {
       throw notFound(
-        `this machine knows no operation ${id.slice(0, 100)}`,
+        `there is no operation ${id.slice(0, 100)} on this machine`,
         'operation_not_found',
         'See history_list.',
       );
@@ -139,11 +139,11 @@ function toNothingKept(id: string, command: string, leadsSearchId: string | null
     return notFound(
       `the leads of ${id} are at the service, not here`,
       'not_kept',
-      `Read them for nothing: task_fetch ${leadsSearchId}`,
+      `To read them, for free: task_fetch ${leadsSearchId}`,
     );
   }
   return notFound(
-    `nothing is kept of ${id}: it brought nothing, or that is too long ago`,
+    `nothing is stored for ${id}: it found nothing, or it is too old`,
     'not_kept',
     'See history_list.',
   );

@@ -40,7 +40,7 @@ export function createConfirmation(cannotAsk: string): Confirmation {
     ask(about, what, worst, canAsk) {
       if (!canAsk) {
         throw refused(
-          'this server asks the person before it buys, and this client can not ask; nothing was bought',
+          "this server asks the person before it buys, and this client can't ask; nothing was bought",
           'confirmation_unavailable',
           cannotAsk,
         );

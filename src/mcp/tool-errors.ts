@@ -28,16 +28,16 @@ const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, {
   key_of_other_request: again,
   no_credits: 'See balance. A smaller limit reserves less.',
   no_journal: 'Nothing was sent. Ask the person to make that folder writable, or to set LEADPIPE_STATE_DIR.',
-  no_result: `Whether that is charged is up to the service: compare balance. ${again}`,
+  no_result: `It may or may not have been charged: compare balance. ${again}`,
   answer_undelivered: ({ stored, operationId = '' }) =>
-    stored ? `The answer is kept. Read it for nothing: history_show ${operationId}` : again,
+    stored ? `The answer is stored. To read it, for free: history_show ${operationId}` : again,
   search_cut: ({ rest }) =>
     rest > 0
       ? 'What came is kept. The same call gets the rest, and buys nothing twice.'
       : 'All leads that were asked for have arrived.',
   task_created: ({ leadsSearchId }) => `It goes on at the service: task_status ${leadsSearchId}`,
   task_left: ({ leadsSearchId, pts }) =>
-    `Reading costs nothing. To go on: task_fetch ${leadsSearchId} from position ${pts}`,
+    `Reading is free. To continue: task_fetch ${leadsSearchId} from position ${pts}`,
   continued: ({ by }) => `See history_show ${by}.`,
   damaged_leads: 'What can be read of it: history_show.',
 };

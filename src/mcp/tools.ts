@@ -54,7 +54,7 @@ const bought = {
   charged: { enum: ['no', 'maybe', 'yes'] },
   operation_id: string,
   request_id: string,
-  stored: { type: 'boolean', description: 'an earlier answer, given again for nothing' },
+  stored: { type: 'boolean', description: 'an earlier answer, given again for free' },
   warnings: strings,
   error: object,
 } as const;

@@ -117,7 +117,7 @@ export async function startHttp(
   while (!stderr.includes('Ctrl-C')) stderr += String((await once(child.stderr, 'data'))[0]);
   child.stderr.resume();
   return {
-    url: /(http:\S+);/.exec(stderr)?.[1] ?? '',
+    url: /(http:[^\s;]*[^\s;.])/.exec(stderr)?.[1] ?? '',
     async stop() {
       child.kill('SIGTERM');
       const [code] = await once(child, 'close');
