@@ -103,6 +103,8 @@ export type Facts =
   | { readonly is: 'other_columns' }
   | { readonly is: 'begun_elsewhere'; readonly origin: string }
   | { readonly is: 'task_created'; readonly leadsSearchId: string }
+  /** The same command asks for it again with the same key. */
+  | { readonly is: 'creation_in_doubt' }
   | { readonly is: 'task_unbegun'; readonly operationId: string }
   /** `pts` is the position to go on from; `ended` tasks get no more leads. */
   | {

@@ -23,6 +23,7 @@ const again = 'To buy it once more all the same, when the person wants that: the
 const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, { is: Is }>) => string) } = {
   stream_refused_type: ({ entityType }) =>
     `Use task_create with entity_type ${entityType} and enable_web_search: true.`,
+  creation_in_doubt: `The same call sends the same request with the same key, so the task is bought only once. ${again}`,
   in_doubt: `It may have been charged: look at balance. The same call sends the same request with the same key, which is never charged twice. ${again}`,
   key_used: `The service has had this request before, and its answer is lost. ${again}`,
   key_of_other_request: again,

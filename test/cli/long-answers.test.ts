@@ -134,7 +134,7 @@ describe('a signal ends a run that computes', () => {
     child.kill('SIGINT');
     expect(await ended).toMatchObject({
       code: 130,
-      stderr: expect.stringContaining('901 leads arrived, and could not all be written'),
+      stderr: expect.stringContaining('901 leads arrived, but not all of them could be written'),
     });
     expect(lines()).toBeLessThan(900);
     // What is stored is paid for, printed or not.

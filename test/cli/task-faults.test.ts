@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, wholeAnswer } from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 import {
   type Fault,
   type Operation,
@@ -495,6 +495,37 @@ describe('task run', () => {
     const task = await serve({ steps: [['done', 0]] });
     expect((await runInProcess([...taskRun, '--exit-status'], { env: pointedAt(task.url) })).code).toBe(7);
     expect((await runInProcess(taskRun, { env: pointedAt(task.url) })).code).toBe(0);
+  });
+});
+
+describe('a creation whose answer was lost', () => {
+  it.each(['create', 'run'])('is asked for again with its key by the same task %s', async (command) => {
+    const keys: (string | undefined)[] = [];
+    let isDown = true;
+    const task = await serve({
+      steps: [['done', 45]],
+      fault(operation, _, request) {
+        if (operation !== 'create') return undefined;
+        keys.push(request.headers['idempotency-key']);
+        return isDown ? errorAnswer('500 Internal Server Error', 'internal_error', 'x') : undefined;
+      },
+    });
+    const env = { ...pointedAt(task.url), LEADPIPE_STATE_DIR: temporaryFolder() };
+    const again = (objective = 'x') => run(['task', command, 'company', objective], { env });
+    expect(await again()).toMatchObject({ code: 75 });
+    isDown = false;
+    expect(await again('another')).toMatchObject({ code: 0 });
+    expect(await again()).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('You are not charged twice'),
+    });
+    // What has been answered is bought anew.
+    expect(await again()).toMatchObject({ code: 0 });
+    const [lost] = keys;
+    const [other, same, next] = keys.slice(-3);
+    expect(same).toBe(lost);
+    expect(new Set([lost, other, next]).size).toBe(3);
+    expect((await run(['task', 'resume'], { env })).stderr).toContain('nothing to resume');
   });
 });
 

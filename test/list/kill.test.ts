@@ -126,7 +126,7 @@ it('history resume finishes the latest list, in its file and its format', async 
   expectChargedOnce();
   expect(await run(['history', 'resume'], elsewhere)).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('Nothing is unfinished'),
+    stderr: expect.stringContaining('There is nothing to resume'),
   });
 });
 

@@ -113,6 +113,8 @@ const hints: Hints = {
     origin === 'local' ? 'Add --local.' : `Add --base-url ${origin}, and put its key in LEADPIPE_API_KEY.`,
   task_created: ({ leadsSearchId }) =>
     `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
+  creation_in_doubt: () =>
+    'Run the same command again: it uses the same key, so the task is bought only once.',
   task_unbegun: ({ operationId }, { options }) =>
     `To resume it, without buying it twice: ${toResumption(operationId, options)}`,
   task_left: (task, { options }) => `To continue: ${toContinuation(task, options)}`,

@@ -24,12 +24,14 @@ export async function buyTask(
 ): Promise<BoughtTask | undefined> {
   return await purchase(shop, order, {}, async ({ begin, idempotencyKey, journal, delivery }) => {
     const client = await begin();
-    const { value, requestId } = await createTask(
-      client,
-      order.body,
-      idempotencyKey,
-      journal,
-      shop.context.signal,
+    const { signal } = shop.context;
+    const { value, requestId } = await createTask(client, order.body, idempotencyKey, journal, signal).catch(
+      (error: unknown) => {
+        const isInDoubt = error instanceof RequestError && error.details.charged === 'maybe';
+        throw isInDoubt && journal.operationId !== undefined
+          ? error.with({ facts: { is: 'creation_in_doubt' } })
+          : error;
+      },
     );
     const leadsSearchId = value.leads_search_id;
     const task = { leadsSearchId, idempotencyKey, requestId, operationId: journal.operationId };

@@ -71,9 +71,25 @@ export function unfinishedTasks(operations: readonly StoredOperation[]): StoredO
     .filter((operation) => {
       const { intent, terminal, leadsSearchId } = toTaskProgress(operation);
       if (!isResumable(intent) || terminal !== undefined) return false;
-      return leadsSearchId === undefined || (read.get(leadsSearchId) ?? '') < operation.operationId;
+      if (leadsSearchId === undefined) return !isAnsweredElsewhere(operation, operations);
+      return (read.get(leadsSearchId) ?? '') < operation.operationId;
     })
     .reverse();
+}
+
+/** Pure: whether a creation was sent, and nobody knows whether it succeeded. */
+export function isUnanswered(operation: StoredOperation, operations: readonly StoredOperation[]): boolean {
+  const types = operation.entries.map(({ type }) => type);
+  if (!types.includes('sent') || types.includes('created') || types.includes('terminal')) return false;
+  return !isAnsweredElsewhere(operation, operations);
+}
+
+/** A later operation with the same key has the task that this one asked for. */
+function isAnsweredElsewhere({ entries: [intent] }: StoredOperation, operations: readonly StoredOperation[]) {
+  const key = intent.idempotency_key;
+  return operations.some(
+    ({ entries }) => entries[0].idempotency_key === key && entries.some(({ type }) => type === 'created'),
+  );
 }
 
 export function isResumable({ command }: Intent): boolean {

@@ -13,6 +13,7 @@ import {
   readTaskRequest,
   type TaskRequestOptions,
 } from './request.ts';
+import { withUnansweredKey } from './unanswered.ts';
 
 const help: CommandHelp = {
   examples: [
@@ -42,16 +43,18 @@ async function runTaskCreate(
   options: TaskRequestOptions,
 ): Promise<void> {
   const request = await readTaskRequest(context, entityType, objective, options);
-  await withConnection(context, options, (connection) =>
-    buyTask(
-      toShop(context, options, connection),
-      toOrder(context, options, connection, 'task create', request),
+  await withConnection(context, options, async (connection) => {
+    const shop = toShop(context, options, connection);
+    const order = toOrder(context, options, connection, 'task create', request);
+    await buyTask(
+      shop,
+      await withUnansweredKey(context, options, shop, order),
       ({ leadsSearchId, requestId, operationId }) =>
         close(context, options, {
           what: 'task created',
           ids: { leadsSearchId, requestId, operationId },
           next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
         }),
-    ),
-  );
+    );
+  });
 }

@@ -29,6 +29,7 @@ import {
   type TaskRequestOptions,
 } from './request.ts';
 import { goOnInstead } from './resume.ts';
+import { withUnansweredKey } from './unanswered.ts';
 
 interface TaskRunOptions extends TaskRequestOptions, FollowOptions, ListOptions {}
 
@@ -76,7 +77,8 @@ async function runTaskRun(
       list: toListTerms(options),
     };
     const file = dryRun ? undefined : fileOf(options);
-    if (file === undefined) return await create(context, options, shop, order);
+    if (file === undefined)
+      return await create(context, options, shop, await withUnansweredKey(context, options, shop, order));
     await holdingOutput(context, file, () => runInto(context, options, shop, order, file));
   });
 }
