@@ -105,8 +105,8 @@ describe('a daily job', () => {
     }
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(0, 32).join('\n')}\n`);
     expect(ends).toEqual([
-      `5 leads in ${file}`,
-      ...Array(9).fill(`3 leads in ${file} · 2 left out, delivered before`),
+      `5 leads added to ${file}`,
+      ...Array(9).fill(`3 leads added to ${file} · 2 left out, delivered before`),
     ]);
     const records = await history(env, 'list');
     expect(records.map(({ leads, excluded, list }) => [leads, excluded, list])).toEqual([

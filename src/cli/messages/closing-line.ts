@@ -37,9 +37,11 @@ export function close(
   options: RecordOptions & Partial<ReportOptions>,
   closing: Closing,
 ): void {
-  const { output } = options;
+  const { append, output } = options;
   const notes = createNotes(context, options);
-  const line = toClosingLine(closing, output === '-' ? undefined : output);
+  // The file may hold more than this run has brought.
+  const place = append ? 'added to' : 'in';
+  const line = toClosingLine(closing, output === '-' ? undefined : output, place);
   if (line !== '') notes.say(line);
   if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
   const ids = toIds(closing, options.verbose === true);
@@ -47,12 +49,12 @@ export function close(
 }
 
 /** Pure. */
-export function toClosingLine(closing: Closing, file?: string): string {
+export function toClosingLine(closing: Closing, file?: string, place = 'in'): string {
   const { what, also, leads, excluded = 0, state, stopReason, limit, costAtMost = null } = closing;
   const isFull = limit !== undefined && (leads ?? 0) + excluded >= limit;
   const found = what ?? (leads === undefined ? undefined : countOf(leads));
   const parts = [
-    found !== undefined && file !== undefined && leads !== 0 ? `${found} in ${shellWord(file)}` : found,
+    found !== undefined && file !== undefined && leads !== 0 ? `${found} ${place} ${shellWord(file)}` : found,
     also,
     excluded === 0 ? undefined : `${excluded} left out, delivered before`,
     state === undefined || state === 'done' ? undefined : `task ${state}`,
