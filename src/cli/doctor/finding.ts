@@ -31,9 +31,5 @@ export function failure(check: string, outcome: Outcome, found: string, fix: str
 /** The same failure that a command would report. Anything but a LeadpipeError is thrown on. */
 export function failureOf(check: string, error: unknown): Finding {
   if (!(error instanceof LeadpipeError)) throw error;
-  return failure(check, error.outcome, error.message, oneLine(toHint(error) ?? ''));
-}
-
-function oneLine(hint: string): string {
-  return hint.replaceAll('\n', '; ').replace(/ {2,}/g, ' ');
+  return failure(check, error.outcome, error.message, toHint(error) ?? '');
 }
