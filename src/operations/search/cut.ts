@@ -33,7 +33,9 @@ export function toCutError(
   kept: string | undefined,
 ): LeadpipeError {
   const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
-  const outcome = ownEnd?.outcome ?? (leads > 0 ? 'partial' : 'unknown');
+  // What is not an error of leadpipe's own making is its fault, and not the service's.
+  const isBug = cause !== undefined && !(cause instanceof LeadpipeError);
+  const outcome = ownEnd?.outcome ?? (isBug ? 'bug' : leads > 0 ? 'partial' : 'unknown');
   const fresh = leads - excluded;
   const place = isDelivered
     ? placeOf(fresh, kept)
@@ -43,11 +45,10 @@ export function toCutError(
   const rest = (request.limit ?? limits.entityLimit.default) - leads;
   const technical = cause instanceof RequestError ? cause.details.technical : undefined;
   const why = cause instanceof LeadpipeError ? cause.words : cut;
-  const words = isStop(cause)
-    ? `${why}. ${arrived}`
-    : `the search stopped before its end: ${why}. ${arrived}`;
+  const what = isBug ? 'a bug in leadpipe stopped the search' : 'the search stopped before its end';
+  const words = isStop(cause) ? `${why}. ${arrived}` : `${what}: ${why}. ${arrived}`;
   return new LeadpipeError(outcome, words, {
-    type: ownEnd === undefined ? 'cut' : (ownEnd.details.type ?? ownEnd.outcome),
+    type: ownEnd === undefined ? (isBug ? 'bug' : 'cut') : (ownEnd.details.type ?? ownEnd.outcome),
     charged: leads > 0 ? 'yes' : 'maybe',
     retryable: false,
     ...(technical === undefined ? {} : { technical }),

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { endpoints } from '../../../src/contract/endpoints.ts';
+import { type Outcome, UsageError } from '../../../src/errors.ts';
+import { toCutError } from '../../../src/operations/search/cut.ts';
+import { RequestError } from '../../../src/transport/errors.ts';
+
+it.each<[name: string, cause: unknown, leads: number, outcome: Outcome, says: string]>([
+  [
+    'a lost connection',
+    new RequestError('lost', endpoints.search, 'x'),
+    2,
+    'partial',
+    'stopped before its end: x',
+  ],
+  ['one before a lead', new RequestError('lost', endpoints.search, 'x'), 0, 'unknown', 'No leads arrived'],
+  ['an error of the output', new UsageError('y'), 2, 'usage', 'y'],
+  [
+    'a fault of leadpipe',
+    new TypeError('z'),
+    2,
+    'bug',
+    'a bug in leadpipe stopped the search: z. 2 leads arrived',
+  ],
+])('%s ends a search', (_, cause, leads, outcome, says) => {
+  const end = {
+    cut: cause instanceof Error ? cause.message : '',
+    cause,
+    leads,
+    excluded: 0,
+    isDelivered: true,
+    leadsSearchId: 'ls_1',
+    stopReason: undefined,
+    warnings: [],
+    requestId: undefined,
+    operationId: 'op_1',
+    idempotencyKey: 'k',
+  };
+  const error = toCutError(end, { entity_type: 'company', objective: 'x' }, undefined);
+  expect(error.outcome).toBe(outcome);
+  expect(error.message).toContain(says);
+});
