@@ -58,7 +58,13 @@ console.log(toMarkdown());
 
 function toMarkdown() {
   const lines = results.map(({ name, node, aim, unit, ratio, own, other }) =>
-    cells(name, node, ratioText(ratio), aim, `${amount(own)} / ${amount(other)} ${unit}`),
+    cells(
+      name.replaceAll('|', '\\|'),
+      node,
+      ratioText(ratio),
+      aim,
+      `${amount(own)} / ${amount(other)} ${unit}`,
+    ),
   );
   return [
     `Measured on ${machine}. A ratio is the median of pairs, with the least and the most.`,

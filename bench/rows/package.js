@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bare, folder, inPairs, root, timesOf, wall } from '../measured.js';
 
+/** Some say that they need a newer Node, and start all the same. */
+const anyNode = { npm_config_engine_strict: 'false' };
+
 const peers = { firecrawl: 'firecrawl-cli@1.23.3', resend: 'resend-cli@2.21.0' };
 
 /** What it costs to have leadpipe: its size, a first `npx`, and the start of its nearest relatives. */
@@ -34,6 +37,7 @@ async function startOfPeers(measure, isWanted) {
   if (!isWanted('peers')) return;
   const home = mkdtempSync(join(folder, 'peers-'));
   execFileSync('npm', ['install', '--prefix', home, '--no-audit', '--no-fund', ...Object.values(peers)], {
+    env: { ...process.env, ...anyNode },
     stdio: 'ignore',
   });
   for (const [name] of Object.entries(peers)) {
@@ -56,7 +60,13 @@ async function cold(...words) {
   const ways = Object.entries(process.env).filter(([name]) =>
     /^(npm_config_|NODE_EXTRA_CA_CERTS)/i.test(name),
   );
-  const env = { ...bare, ...Object.fromEntries(ways), HOME: home, npm_config_cache: join(home, 'cache') };
+  const env = {
+    ...bare,
+    ...Object.fromEntries(ways),
+    HOME: home,
+    npm_config_cache: join(home, 'cache'),
+    ...anyNode,
+  };
   const { first } = await timesOf(['npx', '--yes', ...words], { env });
   rmSync(home, { recursive: true, force: true });
   return first;
