@@ -91,7 +91,7 @@ interface Case {
 const goesOn = { limit: 7, dedup_service_leads: ['ls_test'] };
 const anew = { limit: 9 };
 const resuming =
-  /^Resuming op_\w+ \(the same request, unfinished since .*\): 2 leads kept\. Buying up to 7 more, for at most 7 credits\. You are not charged again for what arrived\.$/m;
+  /^Resuming op_\w+ \(the same request, unfinished since .*\): 2 leads kept\. Buying up to 7 more, for at most 7 credits\. You are not charged again for what arrived\.$[\s\S]*^1 lead added to /m;
 const wholeCsv = 'name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n';
 
 const cases: readonly Case[] = [

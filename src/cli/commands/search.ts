@@ -103,6 +103,7 @@ export function createSearchListener(
   options: SearchOptions,
   request: EntitySearchRequest,
   prices: Prices,
+  isRest = false,
 ): SearchListener {
   const { limit = limits.entityLimit.default } = request;
   return {
@@ -116,6 +117,7 @@ export function createSearchListener(
       const again = operationId === undefined ? undefined : `leadpipe history show ${operationId}`;
       close(context, options, {
         leads,
+        isRest,
         excluded,
         stopReason,
         limit,

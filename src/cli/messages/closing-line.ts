@@ -12,6 +12,8 @@ export interface Closing {
   /** What else is to be said of it. */
   readonly also?: string | undefined;
   readonly leads?: number;
+  /** Whether the file holds leads that an earlier run has brought, too. */
+  readonly isRest?: boolean;
   /** Leads beside these that arrived, and had been delivered before. */
   readonly excluded?: number;
   /** Of a task. */
@@ -39,8 +41,7 @@ export function close(
 ): void {
   const { append, output } = options;
   const notes = createNotes(context, options);
-  // The file may hold more than this run has brought.
-  const place = append ? 'added to' : 'in';
+  const place = append || closing.isRest ? 'added to' : 'in';
   const line = toClosingLine(closing, output === '-' ? undefined : output, place);
   if (line !== '') notes.say(line);
   if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);

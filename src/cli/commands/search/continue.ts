@@ -92,7 +92,7 @@ export async function goOn(
     journal,
     { ...order, idempotencyKey: isUsed(rest, order) ? undefined : order.idempotencyKey, standing },
     {
-      ...createSearchListener(context, options, request, connection.settings),
+      ...createSearchListener(context, options, request, connection.settings, brought.length > 0),
       goingOn: () =>
         say(
           `${beginning}: ${countOf(brought.length)} kept. Buying up to ${request.limit} more${price}. You are not charged again for what arrived.`,
