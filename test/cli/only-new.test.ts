@@ -403,7 +403,7 @@ describe('search --continue', () => {
       { env },
     );
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stderr).toMatch(/^10 leads in \S+ · 5 left out, delivered before · /m);
+    expect(stderr).toMatch(/^10 leads added to \S+ · 5 left out, delivered before · /m);
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(101, 120).join('\n')}\n`);
     const { limit, dedup_service_leads: ids = [] } = asked().at(-1) ?? {};
     expect({ limit, first: ids[0], count: ids.length }).toEqual({ limit: 30, first: 'ls_101', count: 100 });
