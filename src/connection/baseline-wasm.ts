@@ -4,11 +4,9 @@ import { setFlagsFromString } from 'node:v8';
 const baselineOnly = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
 
 /**
- * Has V8 leave WebAssembly as it is first compiled: optimising it is not worth it for one command, and before it ends
- * Node waits for that. This is about SQLite on every Node, and on those before 22 about the parser of undici, which
- * newer ones don't wait for. Has to come before either is loaded, Node's own fetch included.
+ * Has V8 leave WebAssembly (undici's parser, SQLite) as it is first compiled: optimising it is not worth it for one
+ * command, and before the process ends Node waits for that. Has to come before either is loaded, Node's own fetch included.
  */
-export function keepBaselineWasm(nodeVersion: string, withSqlite: boolean): void {
-  if (!withSqlite && Number.parseInt(nodeVersion, 10) >= 22) return;
+export function keepBaselineWasm(): void {
   for (const flag of baselineOnly) setFlagsFromString(flag);
 }

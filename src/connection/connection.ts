@@ -123,7 +123,7 @@ export async function withRoute<T>(
   work: (route: Route) => Promise<T>,
   start: RouteStart = {},
 ): Promise<T> {
-  keepBaselineWasm(context.nodeVersion, options.local === true);
+  keepBaselineWasm();
   const profile = start.known?.profile ?? (await readProfile(context, options.profile));
   const { settings } = profile;
   // The keychain and the loading of what speaks to the network take their time side by side.
