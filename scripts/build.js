@@ -88,8 +88,9 @@ function toPacks({ outputs }) {
       'src/transport/time-limits.ts',
       'src/transport/request.ts',
       'src/transport/agent.ts',
+      'src/output/jsonl.ts',
     ],
-    'every-purchase': ['src/cli/commands/search.ts', 'src/output/jsonl.ts'],
+    'every-purchase': ['src/cli/commands/search.ts'],
   };
   const packOf = new Map();
   const paths = new Map(Object.entries(outputs).map(([path, { entryPoint }]) => [entryPoint, path]));
@@ -145,9 +146,9 @@ async function toCommonJs(text) {
     supported: { 'dynamic-import': false },
     define: { 'import.meta.dirname': '__dirname' },
   });
-  // Large, and often not used after all.
+  // They take a while to load, and are often not used after all.
   return code.replace(
-    /=require\("(node:(?:crypto|v8))"\)/g,
+    /=require\("(node:(?:crypto|v8|fs\/promises))"\)/g,
     '=new Proxy({},{get:(parts,key)=>(parts.all??=require("$1"))[key]})',
   );
 }

@@ -28,10 +28,10 @@ export async function wait(clock: Pick<Clock, 'after'>, ms: number, signal?: Abo
 }
 
 /** The clock of this process. */
-export function createClock(): Clock {
+export function createClock(monotonic: () => number = () => performance.now()): Clock {
   return {
     now: () => new Date(),
-    monotonic: () => performance.now(),
+    monotonic,
     after(ms, callback) {
       const timer = setTimeout(callback, ms);
       return () => clearTimeout(timer);

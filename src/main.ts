@@ -1,5 +1,5 @@
 import { getRandomValues, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, fstatSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from './clock.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
@@ -21,12 +21,25 @@ const argv = process.argv.slice(2);
 // Asked for often; it should cost what starting Node costs.
 const known = findText();
 if (known === undefined) run();
-else {
-  process.stdout.on('error', async ({ code }: NodeJS.ErrnoException) => {
-    const { exitCodeOf } = await import('./cli/start.ts');
-    process.exitCode = exitCodeOf(code === 'EPIPE' ? 'reader_closed' : 'local_io');
-  });
-  process.stdout.write(known);
+else print(known);
+
+/** `process.stdout` is a stream, whose parts take a while to load; a pipe that is full needs them. */
+function print(text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  try {
+    while (written < bytes.length) written += writeSync(1, bytes, written);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EAGAIN') return void failToPrint(code);
+    process.stdout.on('error', (later: NodeJS.ErrnoException) => failToPrint(later.code));
+    process.stdout.write(bytes.subarray(written));
+  }
+}
+
+async function failToPrint(code: string | undefined): Promise<void> {
+  const { exitCodeOf } = await import('./cli/start.ts');
+  process.exitCode = exitCodeOf(code === 'EPIPE' ? 'reader_closed' : 'local_io');
 }
 
 /** What is printed without running a command; undefined where one has to run. */
@@ -37,11 +50,19 @@ function findText(): string | undefined {
   const isOption = last === '--help' || last === '-h';
   if (first !== undefined && first !== 'help' && !isOption) return undefined;
   // Elsewhere the lines are filled anew.
-  if (process.stdout.isTTY && process.stdout.columns !== usualWidth) return undefined;
+  if (isDevice(1) && process.stdout.isTTY && process.stdout.columns !== usualWidth) return undefined;
   const stored = readFileSync(join(import.meta.dirname, 'help.json'), 'utf8');
   const helps = new Map<string, string>(Object.entries(JSON.parse(stored)));
   if (first !== 'help') return helps.get(argv.slice(0, -1).join(' '));
   return helps.get(argv.join(' ')) ?? helps.get(rest.join(' '));
+}
+
+function isDevice(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice();
+  } catch {
+    return false;
+  }
 }
 
 async function run(): Promise<void> {
@@ -76,7 +97,7 @@ async function run(): Promise<void> {
   const script = `${import.meta.dirname}/keychain-main.cjs`;
   const keychain = createKeychain({ script, env, signal: stop.signal });
   const system = { zone: createZone(), isStdoutClosed: isStdoutClosed(), isRegularFile, signal: stop.signal };
-  const context = createContext(env, keychain, directories, createClock(), system);
+  const context = createContext(env, keychain, directories, createClock(monotonic), system);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
   // A server that could not begin would go on listening.
@@ -98,6 +119,12 @@ async function keepCompiled(state: string): Promise<void> {
   };
   if (enableCompileCache === undefined) return;
   if (existsSync(state)) enableCompileCache(`${state}/compiled`);
+}
+
+/** As `performance.now()`, which takes longer to load than most of what is timed with it. */
+function monotonic(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
 }
 
 /** The environment without the API key stays behind: crash reports and other processes are given it. */
@@ -156,10 +183,10 @@ function createHalt(
   const exit = (): never => process.exit(stopped && exitCodeOf(stopped.by));
   return (outcome) => {
     if (stopped !== undefined) {
-      if (outcome === 'reader_closed' || performance.now() - stopped.at < sameSignalMs) return;
+      if (outcome === 'reader_closed' || monotonic() - stopped.at < sameSignalMs) return;
       exit();
     }
-    stopped = { by: outcome, at: performance.now() };
+    stopped = { by: outcome, at: monotonic() };
     stop.abort(outcome);
     setTimeout(exit, stopMs).unref();
   };

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
@@ -219,7 +219,8 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
 export async function readJsonObject(path: string): Promise<Record<string, unknown>> {
   let bytes: Buffer;
   try {
-    bytes = await readFile(path);
+    // Almost always there is no such file: to load what reads in the background takes longer.
+    bytes = readFileSync(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     // Under a home that is no directory, as of users that only run services, there are no settings.
