@@ -39,6 +39,8 @@ export interface RouteListener {
 export interface Connection {
   /** For what costs nothing. */
   readonly client: Client;
+  /** Begins to connect, for a request that is about to be made; nothing of it is sent. */
+  prepare(): void;
   /** A client for one purchase, whose waits between attempts are its own. */
   newClient(listener?: WaitListener): Client;
   readonly settings: Settings;
@@ -59,7 +61,7 @@ export interface Route {
   readonly settings: Settings;
   readonly profile: string;
   readonly keyHeader: KeyHeader | undefined;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Dispatcher & Pick<Connection, 'prepare'>;
 }
 
 /**
@@ -103,6 +105,7 @@ export function withConnection<T>(
       const transport = toTransport();
       return await work({
         client: createClient(transport, limitsOf),
+        prepare: dispatcher.prepare,
         newClient: (waits) => createClient(toTransport(waits), limitsOf),
         settings,
         profile,

@@ -78,6 +78,8 @@ export async function purchase<T>(
 ): Promise<T | undefined> {
   const { connection, context } = shop;
   const { body, kind } = order;
+  // The journal and the output are made ready meanwhile.
+  connection.prepare();
   const idempotencyKey = checkIdempotencyKey(order.idempotencyKey ?? context.ids.idempotencyKey(), wireNames);
   const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
   const request = toRequest(body, idempotencyKey);

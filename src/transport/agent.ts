@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { type Connect, createConnect } from './connect.ts';
+import { type Early, withEarly } from './early.ts';
 import { passOverInterim } from './interim.ts';
 import { type HttpProxy, proxyFor } from './proxy.ts';
 
@@ -30,7 +31,7 @@ const idleConnectionMs = 1000;
  * Throws ConfigurationError for a proxy or a file of
  * authorities that is of no use.
  */
-export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
+export async function createAgent(options: AgentOptions): Promise<Dispatcher & Pick<Early, 'prepare'>> {
   const { service, proxies, caFile, env } = options;
   const proxy = proxies ? proxyFor(service, env) : undefined;
   const isIpv6 = `${service.hostname}${proxy?.hostname ?? ''}`.includes(':');
@@ -50,8 +51,9 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
     },
     ended.signal,
   );
-  const connect =
+  const onDemand =
     proxy === undefined ? direct : await through(proxy, direct, options.connectTimeoutMs, ended.signal);
+  const { connect, prepare } = withEarly(onDemand, toTarget(service), idleConnectionMs, ended.signal);
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -74,8 +76,13 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
   };
   return Object.assign(
     agent.on('connect', (_origin, targets) => passOverInterim(targets.at(-1) as object)),
-    { destroy },
+    { destroy, prepare },
   );
+}
+
+/** As undici has it. */
+function toTarget({ host, hostname, protocol, port }: URL): Parameters<Connect>[0] {
+  return { host, hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port };
 }
 
 async function through(

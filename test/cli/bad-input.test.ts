@@ -227,12 +227,12 @@ const cases: readonly [
 
 describe('bad input', () => {
   it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
-    const before = server.connections();
+    const before = server.requests.length;
     const { code, stdout, stderr } = await runInProcess(args(), { env: pointedAt(server.url), stdin });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     for (const words of says) expect(stderr).toContain(words);
     expect(stderr).not.toContain('\n    at ');
-    expect(server.connections()).toBe(before);
+    expect(server.requests.length).toBe(before);
   });
 
   it('is one JSON object with --json-errors, for the parser of the command line too', async () => {

@@ -234,11 +234,11 @@ async function expectOthersGoOn(folder: string, exit: number, runCommand: Run): 
   const contact = await runCommand('contact', 'email', 'x');
   expect(contact).toMatchObject({ code: 0, stderr: expect.not.stringContaining(journal) });
   // Whatever is about that very operation is refused, and sends nothing.
-  const sent = server.connections();
+  const sent = server.requests.length;
   await expectTold(exit, 'task', 'resume', idOf(folder));
   await expectTold(exit, 'history', 'show', idOf(folder));
   await expectTold(exit, 'search', '--continue', idOf(folder));
-  expect(server.connections()).toBe(sent);
+  expect(server.requests.length).toBe(sent);
   // Rows beside a file may be its: they are put aside, and nobody is needed.
   writeFileSync(`${into}.part`, 'rows');
   await expectTold(0, ...taskRun);
@@ -291,13 +291,13 @@ describe.runIf(canBeOther)('for a user who may not write it', () => {
     const folder = await bought(0, 'contact', 'email', 'x');
     chmodSync(home, 0o755);
     execFileSync('chmod', ['-R', 'a+rX', home]);
-    const sent = server.connections();
+    const sent = server.requests.length;
     expect(await asNobody('contact', 'email', 'x')).toMatchObject({
       code: 74,
       stderr: expect.stringContaining('--no-history'),
     });
     expect(await asNobody('task', 'run', 'company', 'x')).toMatchObject({ code: 74 });
-    expect(server.connections()).toBe(sent);
+    expect(server.requests.length).toBe(sent);
     expect(await asNobody('history', 'show', idOf(folder))).toMatchObject({
       code: 0,
       stdout: `${contactAnswer}\n`,
