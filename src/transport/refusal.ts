@@ -39,14 +39,15 @@ export function toRefusal(
   // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
   const isOfTask = endpoint.path.endsWith('/status') || endpoint.path.endsWith('/fetch');
   const fault = status === 404 && !isOfTask ? 'no_endpoint' : faultOf(status, envelope);
-  const words = causes[fault];
-  if (words === undefined) {
+  const cause = causes[fault];
+  if (cause === undefined) {
     const unknown = unknownCauses[fault] ?? 'the service answered in a way that leadpipe does not know';
     return new RequestError(fault, endpoint, said === '' ? unknown : `${unknown}: ${said}`, {
       ...details,
       technical,
     });
   }
+  const words = cause + (fault === 'busy' ? toPatience(retryAfterMs) : '');
   const type = envelope?.type ?? typeOf(status);
   const isSaid = tellsMore.includes(fault) && said !== '';
   return new ServiceError(fault, endpoint, isSaid ? `${words}: ${said}` : words, {
@@ -54,6 +55,13 @@ export function toRefusal(
     technical: `${technical} ${type}${isSaid || said === '' || said === words ? '' : `: ${said}`}`,
     type,
   });
+}
+
+/** How long the service asks to wait, where that is too long to be waited for here. */
+function toPatience(retryAfterMs = 0): string {
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  if (seconds < 1) return '';
+  return `; the service asks to wait ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`}`;
 }
 
 /** The service's own refusals, in plain words. */

@@ -337,9 +337,16 @@ describe('a fault that passes', () => {
   });
 
   it('a wait beyond the budget ends the run at once', async () => {
-    server = await startFaultServer(refused('429 X', 'concurrency_limit', ['Retry-After: 61']));
-    const { code } = await runInProcess(search, { env: pointedAt(server.url) });
-    expect({ code, requests: server.requests.length }).toEqual({ code: 75, requests: 1 });
+    for (const [value, said] of [
+      ['61', '61 s'],
+      ['3600', '60 min'],
+    ]) {
+      server = await startFaultServer(refused('429 X', 'concurrency_limit', [`Retry-After: ${value}`]));
+      const { code, stderr } = await runInProcess(search, { env: pointedAt(server.url) });
+      expect({ code, requests: server.requests.length }).toEqual({ code: 75, requests: 1 });
+      expect(stderr).toContain(`too many requests are running; the service asks to wait ${said}`);
+      await server.close();
+    }
   });
 });
 

@@ -103,6 +103,10 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     ['search', 'company', 'x', '--limt=3'],
     ["unknown option '--limt'\n", '--limit'],
   ],
+  [
+    ['auth', 'login', 'sk_1'],
+    ['login takes no arguments\n', 'leadpipe auth login < key.txt'],
+  ],
   [['frobnicate'], ['unknown command "frobnicate"\n']],
   [['task', 'fetch', 'ls_1', '--pts', '-1'], ['--pts is -1: it must be a whole number, at least 0\n']],
   [['serve', '--port', '70000'], ['--port is 70000: it must be a whole number from 0 to 65535\n']],

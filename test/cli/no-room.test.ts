@@ -112,3 +112,23 @@ it('a full disk under --local is no bug: 74, and what to do', async () => {
   }
   expect(await runWith(undefined, machine, args)).toMatchObject({ code: 0 });
 });
+
+it.runIf(process.platform === 'linux')(
+  'a folder that was removed under the run is no bug of leadpipe',
+  async () => {
+    const env = await serve();
+    const gone = temporaryFolder();
+    const words = [
+      '-c',
+      `cd "$1" && rmdir "$1" && "$0" "$2" ${search.join(' ')} -o leads.csv`,
+      process.execPath,
+    ];
+    const child = spawn('bash', [...words, gone, command], { env, stdio: 'pipe' });
+    child.stdin.end();
+    const { code, stderr } = await resultOf(child);
+    expect({ code, requests: server?.requests }).toEqual({ code: 74, requests: [] });
+    expect(stderr).toBe(
+      'error: the folder that you are in does not exist any more\nChange to another folder, and run it again.\n',
+    );
+  },
+);

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { ConfigurationError, LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
+import { ConfigurationError, LeadpipeError, LocalIoError, type Outcome, UsageError } from '../../errors.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { foldParts } from '../../output/folded-parts.ts';
 import { exitCodeOf } from '../exit-codes.ts';
@@ -117,6 +117,12 @@ function textOrNull(text: string | undefined): string | null {
 }
 
 function toBug(thrown: unknown): LeadpipeError {
+  if ((thrown as NodeJS.ErrnoException | undefined)?.syscall === 'uv_cwd') {
+    return new LocalIoError('the folder that you are in does not exist any more', {
+      hint: 'Change to another folder, and run it again.',
+      cause: thrown,
+    });
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new LeadpipeError('bug', `a bug in leadpipe: ${message}`, {
     hint: 'Run it again with --verbose and report what it prints.',

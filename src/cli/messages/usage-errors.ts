@@ -19,6 +19,12 @@ export async function toUsageError(
     if (correction !== undefined) return correction;
     if (error.code === 'commander.missingArgument' && missing !== undefined)
       return toMissing(command, missing);
+    if (command.name() === 'login') {
+      return new UsageError(
+        'login takes no arguments',
+        'It asks for the API key. A script can give it: leadpipe auth login < key.txt',
+      );
+    }
   }
   const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const unknown = error.code === 'commander.unknownOption' ? /'([^'=]+)/.exec(message)?.[1] : undefined;
