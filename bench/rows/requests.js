@@ -91,6 +91,7 @@ function searchOf(binary, url) {
     '1000',
     '-f',
     'jsonl',
+    '-q',
     '--base-url',
     url,
   );
