@@ -14,6 +14,9 @@ export async function withNewJournal<T>(
   work: (journal: Journal) => Promise<T>,
 ): Promise<T> {
   const journal = wanted === 'none' ? noJournal : await open(context, wanted);
+  // Beside the purchase, which does not wait for it.
+  const pruning =
+    wanted === 'needed' ? pruneIfDue(context.directories.state, context.clock.now()) : undefined;
   try {
     return await work(journal);
   } catch (error) {
@@ -21,6 +24,7 @@ export async function withNewJournal<T>(
     throw error instanceof LeadpipeError && operationId !== undefined ? error.with({ operationId }) : error;
   } finally {
     await journal.close();
+    await pruning;
   }
 }
 
@@ -44,13 +48,11 @@ export async function withOperation<T>(
 }
 
 async function open(
-  { clock, directories: { state }, ids, pid }: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid'>,
+  { directories: { state }, ids, pid }: Pick<Context, 'directories' | 'ids' | 'pid'>,
   wanted: 'needed' | { readonly unkept: (why: string) => void },
 ): Promise<Journal> {
   try {
-    const journal = await createJournal(state, ids.operationId(), pid);
-    if (wanted === 'needed') await pruneIfDue(state, clock.now());
-    return journal;
+    return await createJournal(state, ids.operationId(), pid);
   } catch (error) {
     if (!(error instanceof LocalIoError)) throw error;
     if (wanted === 'needed') throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
