@@ -1,5 +1,6 @@
 /** Bundles the command into dist/: split, so that a command loads what it needs and no more. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -12,6 +13,9 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 const out = join(root, 'dist');
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+
+/** Stands for a digest of all chunks until they are there. */
+const buildMark = 'the build';
 
 /** What a pack ends with: the `require` of its parts. */
 const loadPart = `loaded={};
@@ -43,6 +47,7 @@ const shared = {
   chunkNames: 'chunks/[name]-[hash]',
   define: {
     LEADPIPE_VERSION: JSON.stringify(version),
+    LEADPIPE_BUILD: JSON.stringify(buildMark),
     // undici looks at these two, and nothing is read from the environment of a program.
     'process.env.JEST_WORKER_ID': 'undefined',
     'process.env.UNDICI_NO_WASM_SIMD': 'undefined',
@@ -113,10 +118,13 @@ function toPacks({ outputs }) {
  */
 async function writeCommonJs(files, packOf) {
   const packs = new Map();
+  const build = createHash('sha256');
+  let main;
   for (const { path, text } of files) {
     const name = posix.basename(path);
     const pack = packOf.get(name);
-    const code = (await toCommonJs(text)).replace(
+    // What is imported without a name are helpers of esbuild, which are not needed there.
+    const code = (await toCommonJs(text.replace(/^import"[^"]+";/, ''))).replace(
       /require\("\.\/((?:chunks\/)?)([^"/]+\.cjs)"\)/g,
       (whole, folder, other) => {
         const home = packOf.get(other);
@@ -125,8 +133,10 @@ async function writeCommonJs(files, packOf) {
           : `require("./${folder}${home}.cjs")("./${other}")`;
       },
     );
+    build.update(code);
     await mkdir(dirname(path), { recursive: true });
-    if (pack === undefined) await writeFile(path, code);
+    if (name === 'main.cjs') main = { path, code };
+    else if (pack === undefined) await writeFile(path, code);
     // In parentheses, a function is compiled at once and not read twice.
     else
       packs.set(pack, `${packs.get(pack) ?? ''}"./${name}":(function(module,exports,require){${code}\n}),\n`);
@@ -134,6 +144,10 @@ async function writeCommonJs(files, packOf) {
   for (const [pack, parts] of packs) {
     await writeFile(join(out, 'chunks', `${pack}.cjs`), `const parts={\n${parts}},${loadPart}`);
   }
+  const loading = main.code
+    .replaceAll('require("./chunks/', 'chunkLoader.load("./')
+    .replaceAll(buildMark, build.digest('hex').slice(0, 16));
+  await writeFile(main.path, loading);
 }
 
 async function toCommonJs(text) {
@@ -148,7 +162,7 @@ async function toCommonJs(text) {
   });
   // They take a while to load, and are often not used after all.
   return code.replace(
-    /=require\("(node:(?:crypto|v8|fs\/promises))"\)/g,
+    /=require\("(node:(?:crypto|v8|vm|zlib|fs\/promises))"\)/g,
     '=new Proxy({},{get:(parts,key)=>(parts.all??=require("$1"))[key]})',
   );
 }

@@ -1,6 +1,7 @@
 import { getRandomValues, randomUUID } from 'node:crypto';
 import { existsSync, fstatSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { createChunkLoader } from './chunk-loader.ts';
 import type { Clock } from './clock.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
@@ -16,7 +17,22 @@ const sameSignalMs = 200;
 /** What help is written for. */
 const usualWidth = 80;
 
+/** The commands that are run often: what is compiled of them is kept. */
+const often = [
+  'balance',
+  'completion',
+  'contact',
+  'enrich',
+  'extract',
+  'history',
+  'mcp',
+  'research',
+  'search',
+  'task',
+];
+
 const argv = process.argv.slice(2);
+const chunkLoader = createChunkLoader(join(import.meta.dirname, 'chunks'), process.getBuiltinModule);
 
 // Asked for often; it should cost what starting Node costs.
 const known = findText();
@@ -75,7 +91,8 @@ async function run(): Promise<void> {
   const env = takeEnvironment();
   const { default: envPaths } = await import('env-paths');
   const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
-  await keepCompiled(directories.state);
+  const compiled = compiledFile(directories.state);
+  if (compiled !== undefined) chunkLoader.open(compiled);
   const {
     createClock,
     createKeychain,
@@ -85,6 +102,7 @@ async function run(): Promise<void> {
     isStdoutClosed,
     reportThrown,
     runProgram,
+    writePrivate,
   } = await import('./cli/start.ts');
   const halt = createHalt(exitCodeOf, stop);
   process.on('SIGINT', () => halt('interrupted'));
@@ -100,6 +118,10 @@ async function run(): Promise<void> {
   const context = createContext(env, keychain, directories, createClock(monotonic), system);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
+  // What fails has not run all that it could.
+  const bytes = compiled !== undefined && process.exitCode === 0 ? chunkLoader.toKeep() : undefined;
+  // It takes a little longer the next time.
+  if (bytes !== undefined) await writePrivate(compiled as string, bytes).catch(() => undefined);
   // A server that could not begin would go on listening.
   if (isServer(argv)) process.stdin.destroy();
 }
@@ -110,15 +132,13 @@ function isServer([command, ...words]: readonly string[]): boolean {
 }
 
 /**
- * Has newer Nodes keep what they compile, for the next run, in the state directory: it is private, which the usual place
- * for this is not. Where nothing was ever kept, nothing is.
+ * Where the command keeps what V8 compiles of it: in the state directory, which is private. Where nothing was ever kept,
+ * nothing is.
  */
-async function keepCompiled(state: string): Promise<void> {
-  const { enableCompileCache } = (await import('node:module')) as {
-    enableCompileCache?: (directory: string) => unknown;
-  };
-  if (enableCompileCache === undefined) return;
-  if (existsSync(state)) enableCompileCache(`${state}/compiled`);
+function compiledFile(state: string): string | undefined {
+  const [command = ''] = argv;
+  if (!often.includes(command) || !existsSync(state)) return undefined;
+  return join(state, 'compiled', `${process.version}-${process.arch}`, command);
 }
 
 /** As `performance.now()`, which takes longer to load than most of what is timed with it. */

@@ -2,5 +2,6 @@
 export { createClock, createZone } from '../clock.ts';
 export { createKeychain } from '../config/keychain.ts';
 export { isRegularFile, isStdoutClosed } from '../files/descriptors.ts';
+export { writePrivate } from '../files/whole-file.ts';
 export { exitCodeOf } from './exit-codes.ts';
 export { reportThrown, runProgram } from './program.ts';

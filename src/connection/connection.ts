@@ -6,12 +6,12 @@ import { type Profile, readProfile, type Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts';
 import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
 import type { LeadpipeError } from '../errors.ts';
+import { keepBaselineWasm } from '../transport/baseline-wasm.ts';
 import type { Preview, Request, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
-import { keepBaselineWasm } from './baseline-wasm.ts';
 import type { LocalOptions } from './local-service.ts';
 
 /** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
@@ -126,7 +126,6 @@ export async function withRoute<T>(
   work: (route: Route) => Promise<T>,
   start: RouteStart = {},
 ): Promise<T> {
-  keepBaselineWasm();
   const profile = start.known?.profile ?? (await readProfile(context, options.profile));
   const { settings } = profile;
   // The keychain and the loading of what speaks to the network take their time side by side.
@@ -186,6 +185,9 @@ async function startLocal(
   { say }: RouteListener,
   change: Partial<LocalOptions>,
 ): Promise<OpenTarget> {
+  // What the local service needs of Node.
+  await Promise.all([import('node:crypto'), import('node:fs/promises'), import('node:http')]);
+  keepBaselineWasm();
   const { openLocalService } = await import('./local-service.ts');
   const hints: string[] = [];
   const hint = (line: string): number => hints.push(line);

@@ -8,14 +8,14 @@ import { makePrivateFolder, syncFolder } from './private-folder.ts';
  * Writes a file, 0600: all of it is on the disk under its name, or none. A link in its place is replaced, not followed.
  * For one writer at a time: what a killed one was writing is cleared away. Throws what the file system throws.
  */
-export async function writeWhole(path: string, text: string): Promise<void> {
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const part = `${path}.part`;
   await rm(part, { force: true });
   try {
     const handle = await open(part, 'wx', 0o600);
     try {
       await handle.chmod(0o600);
-      await handle.writeFile(text);
+      await handle.writeFile(content);
       await handle.sync();
     } finally {
       await handle.close();
@@ -26,6 +26,12 @@ export async function writeWhole(path: string, text: string): Promise<void> {
     throw error;
   }
   await syncFolder(dirname(path));
+}
+
+/** Writes a file, as `writeWhole`, in a folder that only this user may look into. */
+export async function writePrivate(path: string, content: string | Uint8Array): Promise<void> {
+  await makePrivateFolder(dirname(path));
+  await writeWhole(path, content);
 }
 
 /**

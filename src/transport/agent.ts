@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
+import { keepBaselineWasm } from './baseline-wasm.ts';
 import { type Connect, createConnect } from './connect.ts';
 import { type Early, withEarly } from './early.ts';
 import { passOverInterim } from './interim.ts';
@@ -64,7 +65,11 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher & P
       void connect(target)
         .finally(over)
         .then(
-          (socket) => callback(null, socket),
+          (socket) => {
+            // undici compiles its parser next.
+            keepBaselineWasm();
+            callback(null, socket);
+          },
           (error) => callback(error, null),
         );
     },

@@ -5,7 +5,8 @@ const baselineOnly = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-
 
 /**
  * Has V8 leave WebAssembly (undici's parser, SQLite) as it is first compiled: optimising it is not worth it for one
- * command, and before the process ends Node waits for that. Has to come before either is loaded, Node's own fetch included.
+ * command, and before the process ends Node waits for that. Has to come right before it is compiled: the parts of Node that
+ * are loaded later take several times as long, since the code that Node keeps of them was made with other flags.
  */
 export function keepBaselineWasm(): void {
   for (const flag of baselineOnly) setFlagsFromString(flag);
