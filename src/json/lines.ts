@@ -1,4 +1,4 @@
-import type { JsonRanges } from './scan.ts';
+import type { JsonRanges, MemberRanges } from './scan.ts';
 import type { JsonText } from './text.ts';
 
 /** Records as the service wrote them: as text, or as bytes that nobody has had to read as text. */
@@ -11,10 +11,13 @@ export class JsonLines implements Iterable<JsonText> {
   readonly bytes: Buffer;
   /** Where each line ends: the index of its line break. */
   readonly ends: readonly number[];
+  /** Where they have the members that were asked for; undefined where that was not noted of all of them. */
+  readonly members: MemberRanges | undefined;
 
-  constructor(bytes: Buffer, ends: readonly number[]) {
+  constructor(bytes: Buffer, ends: readonly number[], members?: MemberRanges) {
     this.bytes = bytes;
     this.ends = ends;
+    this.members = members;
   }
 
   get length(): number {
@@ -43,22 +46,30 @@ export function toLines(pieces: readonly JsonRanges[]): JsonLines {
   }
   const block = Buffer.allocUnsafe(size);
   const lineEnds: number[] = [];
+  const places: number[] = [];
   let at = 0;
-  for (const { bytes, starts, ends } of pieces) {
+  for (const { bytes, starts, ends, members = [] } of pieces) {
+    const perValue = members.length / ends.length;
     for (let index = 0; index < ends.length; ) {
       // Values with nothing but a comma between them are copied together, and the commas become line breaks.
       const first = starts[index] as number;
       const shift = at - first;
+      const firstPlace = index * perValue;
       let end = ends[index++] as number;
       lineEnds.push(end + shift);
       while (starts[index] === end + 1) {
         end = ends[index++] as number;
         lineEnds.push(end + shift);
       }
+      for (let place = firstPlace; place < index * perValue; place++) {
+        const member = members[place] as number;
+        places.push(member > 0 ? member + shift : member);
+      }
       bytes.copy(block, at, first, end);
       at = end + shift + 1;
     }
   }
   for (const end of lineEnds) block[end] = lineEnd;
-  return new JsonLines(block, lineEnds);
+  const isNoted = pieces.every(({ members }) => members !== undefined);
+  return new JsonLines(block, lineEnds, isNoted ? places : undefined);
 }

@@ -1,6 +1,9 @@
+import type { Block } from '../../json/block.ts';
+import { JsonLines } from '../../json/lines.ts';
+import { type MemberRanges, unclear } from '../../json/scan.ts';
 import type { JsonText } from '../../json/text.ts';
-import { fromCheckedLine, isTorn, toCheckedLine } from '../journal/checked-lines.ts';
-import type { Identity } from './identity.ts';
+import { fromCheckedLine, isTorn, lineEnd, quickFront, toCheckedLine } from '../journal/checked-lines.ts';
+import { type Identity, identityOf, identityOfMembers, type Named } from './identity.ts';
 
 /** A line of a list: leads that a run of it delivered. */
 export interface Delivered {
@@ -23,6 +26,77 @@ export function toDeliveredLine(delivered: Delivered): string {
   return toCheckedLine(member, JSON.stringify(delivered));
 }
 
+/** Bytes that a lead may bring to a line as they are; of one that has more, digests are kept. */
+const mostNamed = 4096;
+const nameFront = Buffer.from('{"name":');
+const linksFront = Buffer.from(',"links":');
+const nothing = Buffer.from('null');
+const [comma, closeBrace, closeBracket] = [0x2c, 0x7d, 0x5d];
+/** What stands around what a lead brings, at most. */
+const around = nameFront.length + linksFront.length + 2 * nothing.length + '},'.length;
+
+/** Leads as they came, or what they are known again by. */
+export type Arrived = Omit<Delivered, 'leads'> & { readonly leads: readonly Identity[] | JsonLines };
+
+/** The line of some leads, which is the caller's until the next one is made. */
+export function toArrivedLine({ leads, ...run }: Arrived, blockOf: Block): Buffer {
+  if (!(leads instanceof JsonLines)) return Buffer.from(toDeliveredLine({ ...run, leads }));
+  const { members } = leads;
+  if (members !== undefined && !members.includes(unclear)) return toNamedLine(run, leads, members, blockOf);
+  const identities = Array.from<JsonText, Identity | undefined>(leads, identityOf);
+  return Buffer.from(toDeliveredLine({ ...run, leads: identities.filter((one) => one !== undefined) }));
+}
+
+/**
+ * Of leads of which it is known where their names and links are: these go into the line as they came. Digests of them take
+ * longer than all else that is done with a lead, and are left to whoever reads the line.
+ */
+function toNamedLine(
+  run: Omit<Delivered, 'leads'>,
+  leads: JsonLines,
+  places: MemberRanges,
+  blockOf: Block,
+): Buffer {
+  const { bytes, ends } = leads;
+  const opening = `${JSON.stringify(run).slice(0, -1)},"leads":[`;
+  const begin = quickFront(member, '').length;
+  const most = 3 * opening.length + bytes.length + ends.length * around + 2;
+  const block = blockOf(begin + most + lineEnd.length);
+  let at = begin + block.write(opening, begin);
+  const put = (from: Buffer, start: number, end: number): void => {
+    if (end - start > 32) at += from.copy(block, at, start, end);
+    else for (let next = start; next < end; next++) block[at++] = from[next] as number;
+  };
+  for (const [index, end] of ends.entries()) {
+    if (index > 0) block[at++] = comma;
+    const [name, nameEnd] = [places[4 * index] as number, places[4 * index + 1] as number];
+    const [links, linksEnd] = [places[4 * index + 2] as number, places[4 * index + 3] as number];
+    if (nameEnd - name + linksEnd - links > mostNamed) {
+      const lead = bytes.toString('utf8', leads.startOf(index), end);
+      at += block.write(JSON.stringify(identityOf(lead) ?? {}), at);
+      continue;
+    }
+    put(nameFront, 0, nameFront.length);
+    if (nameEnd > 0 && links === nameEnd + linksFront.length) {
+      // One stands behind the other, as mostly.
+      put(bytes, name, linksEnd);
+    } else {
+      if (nameEnd > 0) put(bytes, name, nameEnd);
+      else put(nothing, 0, nothing.length);
+      put(linksFront, 0, linksFront.length);
+      if (linksEnd > 0) put(bytes, links, linksEnd);
+      else put(nothing, 0, nothing.length);
+    }
+    block[at++] = closeBrace;
+  }
+  block[at++] = closeBracket;
+  block[at++] = closeBrace;
+  const text = block.subarray(begin, at);
+  block.write(quickFront(member, text), 0, 'latin1');
+  at += block.write(lineEnd, at, 'latin1');
+  return block.subarray(0, at);
+}
+
 /**
  * Pure: the lines of a file. A last one that was never finished is left out: its leads were not delivered. So is a damaged
  * one, whose number `damaged` is told.
@@ -33,11 +107,23 @@ export function toDelivered(text: string, damaged: (line: number) => void): Deli
   const delivered: Delivered[] = [];
   for (const [index, line] of lines.entries()) {
     const found = fromCheckedLine(line);
-    if (found?.member === member) delivered.push(JSON.parse(found.text as JsonText));
+    if (found?.member === member) delivered.push(toIdentified(JSON.parse(found.text as JsonText)));
     else damaged(index + 1);
   }
   if (!isTorn(rest)) damaged(lines.length + 1);
   return delivered;
+}
+
+/** As a line has it: what leads are known again by, or what that is made of. */
+type Stored = Omit<Delivered, 'leads'> & { readonly leads: readonly (Identity | Named)[] };
+
+function toIdentified({ leads, ...run }: Stored): Delivered {
+  const identities = leads.map((lead) => (isIdentity(lead) ? lead : identityOfMembers(lead)));
+  return { ...run, leads: identities.filter((identity) => identity !== undefined) };
+}
+
+function isIdentity(lead: Identity | Named): lead is Identity {
+  return Array.isArray(lead);
 }
 
 /** So much of a list is remembered. A year of a thousand new leads a day takes 30 MB. */
