@@ -75,9 +75,13 @@ function expectProvenRight(bytes: Buffer): boolean {
     expect(notedOf(bytes, scanned.items.members)).toEqual(noted);
     const lines = toLines([scanned.items, scanned.items]);
     expect([...lines]).toEqual([...items, ...items]);
-    expect(notedOf(lines.bytes, lines.members)).toEqual([...noted, ...noted]);
+    expect(notedOf(lines.block, lines.members)).toEqual([...noted, ...noted]);
     expect(lines.bytes.toString()).toBe([...items, ...items].map((item) => `${item}\n`).join(''));
     members.delete('list');
+    const one = toLines([scanned.items]);
+    expect([...one]).toEqual(items);
+    expect(notedOf(one.block, one.members)).toEqual(noted);
+    expect(one.bytes.toString()).toBe(items.map((item) => `${item}\n`).join(''));
   }
   expect([...scanned.members]).toEqual([...members]);
   return true;

@@ -2,7 +2,14 @@ import type { Block } from '../../json/block.ts';
 import { JsonLines } from '../../json/lines.ts';
 import { type MemberRanges, unclear } from '../../json/scan.ts';
 import type { JsonText } from '../../json/text.ts';
-import { fromCheckedLine, isTorn, lineEnd, quickFront, toCheckedLine } from '../journal/checked-lines.ts';
+import {
+  fromCheckedLine,
+  isTorn,
+  lineEnd,
+  quickFront,
+  quickFrontInto,
+  toCheckedLine,
+} from '../journal/checked-lines.ts';
 import { type Identity, identityOf, identityOfMembers, type Named } from './identity.ts';
 
 /** A line of a list: leads that a run of it delivered. */
@@ -20,6 +27,7 @@ export interface Delivered {
 }
 
 const member = 'delivered';
+const putFront = quickFrontInto(member);
 
 /** Pure. */
 export function toDeliveredLine(delivered: Delivered): string {
@@ -57,10 +65,10 @@ function toNamedLine(
   places: MemberRanges,
   blockOf: Block,
 ): Buffer {
-  const { bytes, ends } = leads;
+  const { block: bytes, ends } = leads;
   const opening = `${JSON.stringify(run).slice(0, -1)},"leads":[`;
   const begin = quickFront(member, '').length;
-  const most = 3 * opening.length + bytes.length + ends.length * around + 2;
+  const most = 3 * opening.length + leads.bytes.length + ends.length * around + 2;
   const block = blockOf(begin + most + lineEnd.length);
   let at = begin + block.write(opening, begin);
   const put = (from: Buffer, start: number, end: number): void => {
@@ -91,8 +99,7 @@ function toNamedLine(
   }
   block[at++] = closeBracket;
   block[at++] = closeBrace;
-  const text = block.subarray(begin, at);
-  block.write(quickFront(member, text), 0, 'latin1');
+  putFront(block, 0, block.subarray(begin, at));
   at += block.write(lineEnd, at, 'latin1');
   return block.subarray(0, at);
 }
