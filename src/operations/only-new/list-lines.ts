@@ -65,35 +65,40 @@ function toNamedLine(
   places: MemberRanges,
   blockOf: Block,
 ): Buffer {
-  const { block: bytes, ends } = leads;
+  const { block: source, bytes, ends } = leads;
   const opening = `${JSON.stringify(run).slice(0, -1)},"leads":[`;
   const begin = quickFront(member, '').length;
-  const most = 3 * opening.length + leads.bytes.length + ends.length * around + 2;
-  const block = blockOf(begin + most + lineEnd.length);
+  // The leads stand behind the room for what is put around them, and what is wanted of each moves up: see toStoredBytes.
+  const room = begin + 3 * opening.length + ends.length * around;
+  const block = blockOf(room + bytes.length + `]}${lineEnd}`.length);
+  bytes.copy(block, room);
+  const shift = room - leads.startOf(0);
   let at = begin + block.write(opening, begin);
-  const put = (from: Buffer, start: number, end: number): void => {
-    if (end - start > 32) at += from.copy(block, at, start, end);
-    else for (let next = start; next < end; next++) block[at++] = from[next] as number;
+  const put = (text: Buffer): void => {
+    for (let index = 0; index < text.length; index++) block[at++] = text[index] as number;
   };
-  for (const [index, end] of ends.entries()) {
+  const copy = (start: number, end: number): void => {
+    if (end === 0) put(nothing);
+    else at += source.copy(block, at, start, end);
+  };
+  for (let index = 0; index < ends.length; index++) {
     if (index > 0) block[at++] = comma;
     const [name, nameEnd] = [places[4 * index] as number, places[4 * index + 1] as number];
     const [links, linksEnd] = [places[4 * index + 2] as number, places[4 * index + 3] as number];
     if (nameEnd - name + linksEnd - links > mostNamed) {
-      const lead = bytes.toString('utf8', leads.startOf(index), end);
+      const lead = source.toString('utf8', leads.startOf(index), ends[index]);
       at += block.write(JSON.stringify(identityOf(lead) ?? {}), at);
       continue;
     }
-    put(nameFront, 0, nameFront.length);
+    put(nameFront);
     if (nameEnd > 0 && links === nameEnd + linksFront.length) {
       // One stands behind the other, as mostly.
-      put(bytes, name, linksEnd);
+      block.copyWithin(at, name + shift, linksEnd + shift);
+      at += linksEnd - name;
     } else {
-      if (nameEnd > 0) put(bytes, name, nameEnd);
-      else put(nothing, 0, nothing.length);
-      put(linksFront, 0, linksFront.length);
-      if (linksEnd > 0) put(bytes, links, linksEnd);
-      else put(nothing, 0, nothing.length);
+      copy(name, nameEnd);
+      put(linksFront);
+      copy(links, linksEnd);
     }
     block[at++] = closeBrace;
   }
