@@ -92,9 +92,12 @@ const longestId = 1000;
 /** The members of an answer, each as it was written. */
 export type Members = ReadonlyMap<string, JsonText>;
 
+/** The members of a lead that it is known again by, which are written down of each. */
+const identifying = [Buffer.from('name'), Buffer.from('links')];
+
 /** What a frame says: nothing, where it is an event of a later version of the interface. */
 export function toSearchEvents({ event, data }: Frame): SearchEvent[] {
-  const scanned = event === 'error' ? undefined : scanObject(data, 'entities');
+  const scanned = event === 'error' ? undefined : scanObject(data, 'entities', identifying);
   // Errors are read as text: leads that come in their frames are no lines of bytes.
   return scanned === undefined || scanned.members.has('error')
     ? toEventsOfText(event, data.toString())

@@ -200,7 +200,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   os: ['connection/local-service.ts', 'files/folder-lock.ts'],
   readline: ['cli/commands/auth/prompt.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
-  v8: ['connection/baseline-wasm.ts'],
+  v8: ['connection/baseline-wasm.ts', 'connection/collecting.ts'],
   zlib: ['operations/journal/checked-lines.ts', 'transport/decoding.ts'],
 };
 
@@ -341,6 +341,8 @@ describe('import arrows', () => {
       "src/connection/baseline-wasm.ts: '--liftoff-only'",
       "src/connection/baseline-wasm.ts: '--no-wasm-dynamic-tiering'",
       "src/connection/baseline-wasm.ts: '--no-wasm-tier-up'",
+      "src/connection/collecting.ts: '--expose-gc'",
+      "src/connection/collecting.ts: '--no-expose-gc'",
       "src/main.ts: '--help'",
       "src/main.ts: '--version'",
     ]);

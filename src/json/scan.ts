@@ -11,7 +11,16 @@ export interface JsonRanges {
   readonly bytes: Buffer;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
+  /** Where they have the members that were asked for. */
+  readonly members?: MemberRanges;
 }
+
+/**
+ * For each value, and each name that was asked for in turn, where that member of it begins and where it ends: twice 0 where it
+ * is not there. Where a name has an escape in it, or is there twice, the first number is `unclear`.
+ */
+export type MemberRanges = readonly number[];
+export const unclear = -1;
 
 /** An object whose members are cut out. */
 export interface ScannedObject {
@@ -55,13 +64,19 @@ const isHex = new Uint8Array(256)
   .fill(1, 0x61, 0x67);
 
 /**
- * The members of an object, and the items of the one that is called `list`. Undefined where that is not proven, and where a
- * name is there twice or has an escape in it.
+ * The members of an object, and the items of the one that is called `list`, with the places of their members that are
+ * called as `wanted` says. Undefined where that is not proven, and where a name is there twice or has an escape in it.
  */
-export function scanObject(bytes: Buffer, list: string): ScannedObject | undefined {
+export function scanObject(
+  bytes: Buffer,
+  list: string,
+  wanted: readonly Buffer[] = [],
+): ScannedObject | undefined {
   if (bytes[0] !== openBrace || !isUtf8(bytes)) return undefined;
   words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   lastWord = bytes.length - 3;
+  noted = undefined;
+  memberNote = unproven;
   const members = new Map<string, JsonText>();
   let items: JsonRanges | undefined;
   const names = new Set<string>();
@@ -80,8 +95,11 @@ export function scanObject(bytes: Buffer, list: string): ScannedObject | undefin
     if (name === list && bytes[at] === openBracket) {
       const starts: number[] = [];
       const ends: number[] = [];
+      const places: number[] = [];
+      noted = wanted.length === 0 ? undefined : { names: wanted, places };
       at = endOfList(bytes, at, starts, ends);
-      items = { bytes, starts, ends };
+      items = { bytes, starts, ends, ...(noted === undefined ? {} : { members: places }) };
+      noted = undefined;
     } else {
       const start = at;
       at = endOfValue(bytes, at);
@@ -101,6 +119,7 @@ function endOfList(bytes: Buffer, from: number, starts: number[], ends: number[]
   if (bytes[at] === closeBracket) return at + 1;
   for (;;) {
     starts.push(at);
+    noteNext();
     at = endOfValue(bytes, at);
     if (at === unproven) return unproven;
     ends.push(at);
@@ -117,6 +136,13 @@ function endOfList(bytes: Buffer, from: number, starts: number[], ends: number[]
 const open = new Uint8Array(deepest);
 let words: DataView = new DataView(new ArrayBuffer(0));
 let lastWord = 0;
+/** How many escapes were seen. */
+let escapes = 0;
+/** What is noted of the values of a list. */
+let noted: { readonly names: readonly Buffer[]; readonly places: number[] } | undefined;
+/** Where the places of the value begin that is being read, and that of its member, if it is one of those. */
+let valueNote = 0;
+let memberNote = unproven;
 
 /** The index after the value that starts at `from`. */
 function endOfValue(bytes: Buffer, from: number): number {
@@ -133,7 +159,7 @@ function endOfValue(bytes: Buffer, from: number): number {
       if (bytes[at] !== closing) {
         if (depth === deepest) return unproven;
         open[depth++] = closing;
-        if (closing === closeBrace) at = afterName(bytes, at);
+        if (closing === closeBrace) at = afterName(bytes, at, depth);
         if (at === unproven) return unproven;
         continue;
       }
@@ -145,6 +171,7 @@ function endOfValue(bytes: Buffer, from: number): number {
     for (;;) {
       if (at === unproven) return unproven;
       if (depth === 0) return at;
+      if (depth === 1 && memberNote !== unproven) noteEnd(at);
       at = afterSpace(bytes, at);
       const next = bytes[at++];
       if (next === comma) break;
@@ -152,19 +179,62 @@ function endOfValue(bytes: Buffer, from: number): number {
     }
     at = afterSpace(bytes, at);
     if (open[depth - 1] === closeBrace) {
-      at = afterName(bytes, at);
+      at = afterName(bytes, at, depth);
       if (at === unproven) return unproven;
     }
   }
 }
 
 /** Where the value begins whose name begins at `from`. */
-function afterName(bytes: Buffer, from: number): number {
+function afterName(bytes: Buffer, from: number, depth: number): number {
   if (bytes[from] !== quote) return unproven;
+  const escapesBefore = escapes;
   const end = endOfString(bytes, from + 1);
   if (end === unproven) return unproven;
   const at = afterSpace(bytes, end);
-  return bytes[at] === colon ? afterSpace(bytes, at + 1) : unproven;
+  if (bytes[at] !== colon) return unproven;
+  const start = afterSpace(bytes, at + 1);
+  if (depth === 1 && noted !== undefined) {
+    if (escapes === escapesBefore) noteStart(bytes, from + 1, end - 1, start, noted);
+    else noted.places[valueNote] = unclear;
+  }
+  return start;
+}
+
+/** Makes room for the members of the next value of a list. */
+function noteNext(): void {
+  if (noted === undefined) return;
+  const { names, places } = noted;
+  valueNote = places.length;
+  for (let index = 0; index < names.length; index++) places.push(0, 0);
+}
+
+function noteStart(
+  bytes: Buffer,
+  from: number,
+  end: number,
+  start: number,
+  { names, places }: NonNullable<typeof noted>,
+): void {
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as Buffer;
+    if (name.length !== end - from) continue;
+    let same = 0;
+    while (same < name.length && name[same] === bytes[from + same]) same++;
+    if (same < name.length) continue;
+    const note = valueNote + 2 * index;
+    if (places[note] !== 0) {
+      places[valueNote] = unclear;
+    } else {
+      places[note] = start;
+      memberNote = note;
+    }
+  }
+}
+
+function noteEnd(at: number): void {
+  if (noted !== undefined) noted.places[memberNote + 1] = at;
+  memberNote = unproven;
 }
 
 /** The index after the string whose first character, or closing quotation mark, is at `from`. */
@@ -177,6 +247,7 @@ function endOfString(bytes: Buffer, from: number): number {
     const byte = bytes[at];
     if (byte === quote) return at + 1;
     if (byte === backslash) {
+      escapes++;
       const letter = bytes[at + 1] as number;
       if (isEscape[letter] === 1) at += 2;
       else if (letter === 0x75 && areHex(bytes, at + 2)) at += 6;

@@ -90,6 +90,8 @@ export interface TransportOptions {
   readonly retryAttempts: number;
   /** Milliseconds that all waits between attempts may take together. */
   readonly retryBudgetMs: number;
+  /** Told how many bytes of a stream were read and passed on. */
+  readonly passed?: ((bytes: number) => void) | undefined;
 }
 
 interface Head extends Body {
@@ -216,7 +218,7 @@ export function createTransport(options: TransportOptions): Transport {
       const head = await withRetries(retrying, call.endpoint, call.signal, () => sendOnce(call));
       return {
         requestId: head.requestId,
-        frames: readFrames(head, call, mask, createMaskProof(options.apiKey, mask)),
+        frames: readFrames(head, call, mask, createMaskProof(options.apiKey, mask), options.passed),
       };
     },
   };
@@ -227,6 +229,7 @@ async function* readFrames(
   call: Call,
   mask: Mask,
   needsNoMask: NeedsNoMask,
+  passed: TransportOptions['passed'],
 ): AsyncGenerator<Frame[]> {
   const reader = createFrameReader(maxFrameBytes);
   const toSafe = ({ event, data }: Frame): Frame => ({
@@ -241,6 +244,7 @@ async function* readFrames(
         yield frames.map(toSafe);
       }
       if (reader.isOverCap()) throw new FrameTooLargeError(maxFrameBytes);
+      passed?.(bytes.byteLength);
     }
     if (reader.isInFrame()) throw new Error('the stream ended in the middle of a frame');
     if (!hasLength(head.answer)) throw new Error('it closed without a sign that the stream was complete');

@@ -2,8 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toLines } from '../../src/json/lines.ts';
-import { type JsonRanges, scanObject } from '../../src/json/scan.ts';
-import { arrayItems, objectMembers, toLine } from '../../src/json/text.ts';
+import { type JsonRanges, type MemberRanges, scanObject, unclear } from '../../src/json/scan.ts';
+import {
+  arrayItems,
+  endOfString,
+  endOfValue,
+  objectMembers,
+  skipSpace,
+  toLine,
+} from '../../src/json/text.ts';
 
 /** `npm run soak` looks at many more. */
 const numRuns = Number(process.env.SCAN_DOCUMENTS ?? 10_000);
@@ -13,9 +20,45 @@ function textsOf({ bytes, starts, ends }: JsonRanges): string[] {
   return ends.map((end, index) => bytes.toString('utf8', starts[index], end));
 }
 
+const wanted = ['name', 'a'];
+
+/** What was noted of values: the members that were asked for, or undefined where they are not clear. */
+function notedOf(bytes: Buffer, places: MemberRanges = []): (string[] | undefined)[] {
+  const values: (string[] | undefined)[] = [];
+  for (let at = 0; at < places.length; at += 2 * wanted.length) {
+    const textAt = (place: number): string => bytes.toString('utf8', places[place], places[place + 1]);
+    values.push(places[at] === unclear ? undefined : wanted.map((_, index) => textAt(at + 2 * index)));
+  }
+  return values;
+}
+
+/** The same as the slow way finds it in a value. */
+function wantedOf(item: string): string[] | undefined {
+  const names = namesAsWritten(item);
+  const isTwice = wanted.some((one) => names.filter((written) => written === `"${one}"`).length > 1);
+  if (isTwice || names.some((one) => one.includes('\\'))) return undefined;
+  const members = objectMembers(item);
+  return wanted.map((one) => members.get(one) ?? '');
+}
+
+function namesAsWritten(item: string): string[] {
+  const names: string[] = [];
+  if (!item.startsWith('{')) return names;
+  for (let at = skipSpace(item, 1); item[at] === '"'; at = skipSpace(item, skipSpace(item, at) + 1)) {
+    const end = endOfString(item, at);
+    names.push(item.slice(at, end));
+    at = endOfValue(item, skipSpace(item, skipSpace(item, end) + 1));
+  }
+  return names;
+}
+
 /** What is proven has to be what a full parser and the slow way find; returns whether it was. */
 function expectProvenRight(bytes: Buffer): boolean {
-  const scanned = scanObject(bytes, 'list');
+  const scanned = scanObject(
+    bytes,
+    'list',
+    wanted.map((one) => Buffer.from(one)),
+  );
   if (scanned === undefined) return false;
   const text = bytes.toString();
   expect(isUtf8(bytes)).toBe(true);
@@ -28,16 +71,31 @@ function expectProvenRight(bytes: Buffer): boolean {
   if (scanned.items !== undefined) {
     const items = arrayItems(list);
     expect(textsOf(scanned.items)).toEqual(items);
+    const noted = items.map(wantedOf);
+    expect(notedOf(bytes, scanned.items.members)).toEqual(noted);
     const lines = toLines([scanned.items, scanned.items]);
     expect([...lines]).toEqual([...items, ...items]);
+    expect(notedOf(lines.block, lines.members)).toEqual([...noted, ...noted]);
     expect(lines.bytes.toString()).toBe([...items, ...items].map((item) => `${item}\n`).join(''));
     members.delete('list');
+    const one = toLines([scanned.items]);
+    expect([...one]).toEqual(items);
+    expect(notedOf(one.block, one.members)).toEqual(noted);
+    expect(one.bytes.toString()).toBe(items.map((item) => `${item}\n`).join(''));
   }
   expect([...scanned.members]).toEqual([...members]);
   return true;
 }
 
-const safe = ['{}', '{"list":[]}', '{"list":[{"a":1},{"b":[2,{}]}],"x":null}', '{ "list" : [ 1 ,\t"x" ] }'];
+const safe = [
+  '{}',
+  '{"list":[{"name":"x","a":1},{ "a" : {"name":2} , "name" : [{"a":3}] },["name","a"],"name",{"b":{"a":1}}]}',
+  '{"list":[{"name":1,"name":2},{"a":1,"b":2,"a":3},{"n\\u0061me":1},{"\\"":1,"name":2},{"name":1,"\\n":2}]}',
+  '{"a":{"name":1},"list":[{"b":"\\"","name":1}],"name":{"a":1}}',
+  '{"list":[]}',
+  '{"list":[{"a":1},{"b":[2,{}]}],"x":null}',
+  '{ "list" : [ 1 ,\t"x" ] }',
+];
 const strings = [
   'é',
   '日本',

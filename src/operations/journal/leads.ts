@@ -5,7 +5,7 @@ import { LocalIoError } from '../../errors.ts';
 import { type Block, createBlock } from '../../json/block.ts';
 import { JsonLines, type Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
-import { fromCheckedLine, isTorn, lineEnd, quickFront } from './checked-lines.ts';
+import { fromCheckedLine, isTorn, lineEnd, quickFront, quickFrontInto } from './checked-lines.ts';
 
 /** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */
 export const leadsFile = 'leads.jsonl';
@@ -127,14 +127,21 @@ function toStoredLine(lead: JsonText, state: State): string {
 
 /** The same of what is in lines already, without a look at it as text. */
 function toStoredBytes(lines: JsonLines, state: (index: number) => State, blockOf: Block): Buffer {
-  const { bytes, ends } = lines;
-  const block = blockOf(bytes.length + ends.length * mostAround);
+  const { block: source, ends, bytes } = lines;
+  const room = ends.length * mostAround;
+  const block = blockOf(room + bytes.length);
+  // All of them stand behind the room for what is put around them, and move up one after the other: within one block that takes
+  // a third of the time.
+  bytes.copy(block, room);
+  const shift = room - lines.startOf(0);
   let at = 0;
   for (let index = 0; index < ends.length; index++) {
-    const lead = bytes.subarray(lines.startOf(index), ends[index]);
-    at += block.write(quickFront(members[state(index)][0], lead), at, 'latin1');
-    at += lead.copy(block, at);
-    at += block.write(lineEnd, at, 'latin1');
+    const start = lines.startOf(index);
+    const end = ends[index] as number;
+    at = fronts[state(index)](block, at, source.subarray(start, end));
+    block.copyWithin(at, start + shift, end + shift);
+    at += end - start;
+    for (let next = 0; next < lineEnd.length; next++) block[at++] = lineEnd.charCodeAt(next);
   }
   return block.subarray(0, at);
 }
@@ -142,6 +149,10 @@ function toStoredBytes(lines: JsonLines, state: (index: number) => State, blockO
 /** Of a line: for a lead on one line, and for its text. */
 const members = { delivered: ['lead', 'text'], dropped: ['dropped', 'droppedtext'] } as const;
 type State = keyof typeof members;
+const fronts = {
+  delivered: quickFrontInto(members.delivered[0]),
+  dropped: quickFrontInto(members.dropped[0]),
+};
 /** What stands around a lead in its line, at most. */
 const mostAround = quickFront('droppedtext', '').length + lineEnd.length;
 

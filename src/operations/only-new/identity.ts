@@ -16,7 +16,17 @@ const mostLinks = 20;
  */
 export function identityOf(lead: JsonText): Identity | undefined {
   // Read whole: a parser that is a part of Node reads a thousand leads before one that isn't is warm.
-  const { name: named, links: linked } = membersOf(JSON.parse(lead));
+  return identityOfMembers(membersOf(JSON.parse(lead)));
+}
+
+/** What of a lead its identity is made of. */
+export interface Named {
+  readonly name?: unknown;
+  readonly links?: unknown;
+}
+
+/** Pure. */
+export function identityOfMembers({ name: named, links: linked }: Named): Identity | undefined {
   const name = typeof named === 'string' ? named.trim() : '';
   const links = new Set<string>();
   for (const link of Object.values(membersOf(linked)))

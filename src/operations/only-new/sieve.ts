@@ -1,4 +1,4 @@
-import type { Records } from '../../json/lines.ts';
+import { JsonLines, type Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { Intent, Journal } from '../journal/journal.ts';
 import type { Order, Shop } from '../purchase.ts';
@@ -143,6 +143,11 @@ export async function withSieve<T>(
     if (brought.length > 0) file?.append({ ...run, leads_search_id: null, leads: brought });
     return await work({
       sift(leads) {
+        if (known === nothingKnown && leads instanceof JsonLines) {
+          // Nothing to compare them with.
+          const count = (id = ''): void => file?.append({ ...run, leads_search_id: id || null, leads });
+          return { ...noSieve.sift(leads), count };
+        }
         const identities = Array.from<JsonText, Identity | undefined>(leads, identityOf);
         const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
         return {

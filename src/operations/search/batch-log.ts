@@ -27,16 +27,27 @@ interface Brought {
 
 /**
  * Remembers a digest of each entity, so that a repeated batch is dropped, and one that comes again with other content
- * yields only what is new. Memory: 8 bytes per entity, and more only for what comes under an index that is repeated.
+ * yields only what is new. Memory: 5 bytes per entity and 16 per batch, and more only for what comes under an index that is
+ * repeated or out of order.
  */
 export function createBatchLog(): BatchLog {
-  const digests = createNumbers();
-  const brought = new Map<number, Brought>();
+  const digests = createDigests();
+  /** Of the batches 1, 2, 3 and so on as far as they came in this order and once, two numbers each. */
+  const inOrder: number[] = [];
+  const others = new Map<number, Brought>();
   /** How many were announced, where that was more. */
   const announced = new Map<number, number>();
   let all: Set<number> | undefined;
   let highest = 0;
+  let size = 0;
   let isUnnumbered = false;
+
+  function broughtBy(index: number): Brought | undefined {
+    const from = inOrder[2 * index - 2];
+    return (
+      others.get(index) ?? (from === undefined ? undefined : { from, count: inOrder[2 * index - 1] ?? 0 })
+    );
+  }
 
   function remember(some: readonly number[]): void {
     for (const digest of some) digests.add(digest);
@@ -53,6 +64,7 @@ export function createBatchLog(): BatchLog {
       digests.add(digest);
       fresh.add(number);
     }
+    before.count += fresh.size;
     return fresh;
   }
 
@@ -63,13 +75,15 @@ export function createBatchLog(): BatchLog {
         remember(some);
         return { fresh: undefined, warning: 'a batch came without a usable `batch_index`' };
       }
-      const before = brought.get(index);
+      const before = broughtBy(index);
       const fresh = before === undefined ? undefined : freshOf(before, some);
-      if (before === undefined) {
-        brought.set(index, { from: digests.length(), count: some.length });
-        remember(some);
+      if (before !== undefined) {
+        others.set(index, before);
       } else {
-        before.count += fresh?.size ?? 0;
+        if (index === inOrder.length / 2 + 1) inOrder.push(digests.length(), some.length);
+        else others.set(index, { from: digests.length(), count: some.length });
+        size++;
+        remember(some);
       }
       highest = Math.max(highest, index);
       const here = before?.count ?? some.length;
@@ -81,16 +95,16 @@ export function createBatchLog(): BatchLog {
       all ??= new Set(digests.some(0, digests.length()));
       return all.has(digest);
     },
-    size: () => brought.size,
+    size: () => size,
     flaw() {
       if (isUnnumbered)
         return 'a batch came without a usable `batch_index`: a batch may be missing or may have come twice';
       for (const [index, count] of announced) {
-        const arrived = brought.get(index)?.count ?? 0;
+        const arrived = broughtBy(index)?.count ?? 0;
         if (count > arrived) return `batch ${index} announced ${count} leads but brought ${arrived}`;
       }
-      for (let index = 1; index < highest; index++) {
-        if (!brought.has(index)) return `batch ${index} never arrived`;
+      for (let index = inOrder.length / 2 + 1; index < highest; index++) {
+        if (!others.has(index)) return `batch ${index} never arrived`;
       }
       return undefined;
     },
@@ -99,20 +113,25 @@ export function createBatchLog(): BatchLog {
 
 const perBlock = 1 << 14;
 
-/** A list of numbers that grows without being copied. */
-function createNumbers() {
-  const blocks: Float64Array[] = [];
+/** A list of digests that grows without being copied. */
+function createDigests() {
+  const blocks: { readonly low: Uint32Array; readonly high: Uint8Array }[] = [];
   let length = 0;
+  const blockOf = (at: number) => blocks[Math.floor(at / perBlock)] as (typeof blocks)[number];
   return {
-    add(number: number): void {
-      if (length % perBlock === 0) blocks.push(new Float64Array(perBlock));
-      (blocks[Math.floor(length / perBlock)] as Float64Array)[length % perBlock] = number;
-      length++;
+    add(digest: number): void {
+      const at = length % perBlock;
+      if (at === 0) blocks.push({ low: new Uint32Array(perBlock), high: new Uint8Array(perBlock) });
+      const { low, high } = blockOf(length++);
+      low[at] = digest;
+      high[at] = digest / 2 ** 32;
     },
     length: () => length,
     *some(from: number, count: number): Generator<number, void> {
-      for (let at = from; at < from + count; at++) {
-        yield (blocks[Math.floor(at / perBlock)] as Float64Array)[at % perBlock] as number;
+      for (let number = from; number < from + count; number++) {
+        const { low, high } = blockOf(number);
+        const at = number % perBlock;
+        yield (high[at] as number) * 2 ** 32 + (low[at] as number);
       }
     },
   };

@@ -1,8 +1,9 @@
 import type { JsonRanges } from '../../json/scan.ts';
 
 /**
- * A number of 53 bits for each value, the same for the same bytes. It says which leads came before, in one process, and is
- * kept nowhere: whoever makes two leads of one digest hides one of his own. Those of node:crypto take several times as long
+ * A number of 40 bits for each value, the same for the same bytes. It says which leads came before, in one process, and is
+ * kept nowhere: of a thousand leads two share one in two million searches, and whoever makes two of one digest hides one of his
+ * own. Those of node:crypto take several times as long
  * for texts as short as these.
  */
 export function digestsOf({ bytes, starts, ends }: JsonRanges): number[] {
@@ -10,20 +11,30 @@ export function digestsOf({ bytes, starts, ends }: JsonRanges): number[] {
   return ends.map((end, index) => digestOf(view, starts[index] as number, end));
 }
 
-/** Two runs of MurmurHash3's mixing side by side, each with constants of its own. */
+/** xxHash: four sums side by side, each of every fourth word, so that none waits for the other. */
 function digestOf(view: DataView, start: number, end: number): number {
-  let high = end - start;
-  let low = ~high;
-  for (let at = start; at < end; at += 4) {
-    const word = at + 4 <= end ? view.getInt32(at, true) : lastWord(view, at, end);
-    const one = Math.imul(word, 0xcc9e2d51);
-    high ^= Math.imul((one << 15) | (one >>> 17), 0x1b873593);
-    high = (Math.imul((high << 13) | (high >>> 19), 5) + 0xe6546b64) | 0;
-    const other = Math.imul(word, 0x239b961b);
-    low ^= Math.imul((other << 16) | (other >>> 16), 0xab0e9789);
-    low = (Math.imul((low << 17) | (low >>> 15), 5) + 0x561ccd1b) | 0;
+  let one = end - start;
+  let two = 0x24234428;
+  let three = 0x165667b1;
+  let four = 0x27d4eb2f;
+  let at = start;
+  for (const last = end - 16; at <= last; at += 16) {
+    one = added(one, view.getInt32(at, true));
+    two = added(two, view.getInt32(at + 4, true));
+    three = added(three, view.getInt32(at + 8, true));
+    four = added(four, view.getInt32(at + 12, true));
   }
-  return (finished(high) & 0x1fffff) * 2 ** 32 + (finished(low) >>> 0);
+  for (; at < end; at += 4) {
+    one = added(one, at + 4 <= end ? view.getInt32(at, true) : lastWord(view, at, end));
+  }
+  const low = finished(finished(finished(finished(one) ^ two) ^ three) ^ four);
+  const high = finished(finished(finished(finished(four) + three) + two) + one);
+  return (high & 0xff) * 2 ** 32 + (low >>> 0);
+}
+
+function added(sum: number, word: number): number {
+  const mixed = (sum + Math.imul(word, 0x85ebca77)) | 0;
+  return Math.imul((mixed << 13) | (mixed >>> 19), 0x9e3779b1);
 }
 
 /** What is left, which is less than a word. */

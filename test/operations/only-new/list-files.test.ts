@@ -8,13 +8,19 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createBlock } from '../../../src/json/block.ts';
+import { type JsonLines, toLines } from '../../../src/json/lines.ts';
+import { scanObject } from '../../../src/json/scan.ts';
+import { toLine } from '../../../src/json/text.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
 import { folderOfList, openRunFile, readList } from '../../../src/operations/only-new/list-files.ts';
 import {
   type Delivered,
   folded,
+  toArrivedLine,
   toDelivered,
   toDeliveredLine,
 } from '../../../src/operations/only-new/list-lines.ts';
@@ -83,6 +89,67 @@ describe('the lines of a list', () => {
         toDelivered(whole.subarray(0, at).toString(), (number) => expect.fail(`${at}: ${number}`)),
       ).toEqual(lines.slice(0, ends));
     }
+  });
+});
+
+/** Leads as a stream brings them: as lines, of which it is noted where their names and links are. */
+function linesOf(leads: readonly string[]): JsonLines {
+  const names = [Buffer.from('name'), Buffer.from('links')];
+  const scanned = scanObject(Buffer.from(`{"list":[${leads.join(', ')}]}`), 'list', names)?.items;
+  return toLines([scanned ?? expect.fail('not proven')]);
+}
+const blockOf = createBlock();
+const lineOfArrived = (leads: readonly string[]): string =>
+  toArrivedLine({ ...line('1', ''), leads: linesOf(leads) }, blockOf).toString();
+
+describe('a line of leads as they came', () => {
+  const long = `"${'é'.repeat(3000)}"`;
+  it.each([
+    [
+      'names and links, and what is missing of them',
+      ['{"name":"A","links":{"x":"https://a.example"}}', '{"links":{"x":"b"},"name":"B"}'],
+    ],
+    [
+      'one of both, none, and what is no lead',
+      ['{"name":"A"}', '{"links":{"x":"b"}}', '{"links":"no"}', '{"x":1}', '{}', '7', '["name"]'],
+    ],
+    [
+      'space, other kinds, and text of other places',
+      ['{ "name" : "Ä 日" ,\t"links" : { } }', '{"name":1,"links":[["x"]]}', '{"name":null,"links":null}'],
+    ],
+    [
+      'names that are twice there or have escapes',
+      ['{"name":"A","name":"B"}', '{"n\\u0061me":"C","links":{"x":"c"}}', '{"name":"D"}'],
+    ],
+    [
+      'what is too long to be kept as it came',
+      [`{"name":${long}}`, `{"name":"A","links":{"x":${long}}}`, `{"links":[${long}]}`, '{"name":"B"}'],
+    ],
+    ['nothing', []],
+  ])('has the same identities as the leads: %s', (_, leads) => {
+    const [read, ...more] = toDelivered(lineOfArrived(leads), (number) => expect.fail(`${number}`));
+    expect(more).toEqual([]);
+    const identities = leads.map(identityOf).filter((one) => one !== undefined);
+    expect(read).toEqual({ ...line('1', ''), leads: identities });
+  });
+
+  it('has them whatever the leads hold, and cut anywhere it is no line', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 40 });
+    const value = fc.oneof(text, fc.integer(), fc.constant(null), fc.dictionary(text, text, { maxKeys: 3 }));
+    const member = fc.tuple(fc.oneof(fc.constantFrom('name', 'links', 'x'), text), value);
+    const lead = fc.array(member, { maxLength: 5 }).map((members) => {
+      const pairs = members.map(([key, one]) => `${JSON.stringify(key)}:${JSON.stringify(one)}`);
+      return toLine(`{${pairs.join(',')}}`);
+    });
+    fc.assert(
+      fc.property(fc.array(lead, { maxLength: 5 }), fc.nat(), (leads, place) => {
+        const whole = lineOfArrived(leads);
+        const [read] = toDelivered(whole, () => expect.fail(whole));
+        expect(read?.leads).toEqual(leads.map(identityOf).filter((one) => one !== undefined));
+        expect(toDelivered(whole.slice(0, place % whole.length), () => expect.fail(whole))).toEqual([]);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
 
