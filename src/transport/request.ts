@@ -135,7 +135,7 @@ export function createTransport(options: TransportOptions): Transport {
     call.signal.addEventListener('abort', stop);
     const end = (): void => {
       call.signal.removeEventListener('abort', stop);
-      sending.abort(new Error('not read to its end'));
+      if (!sending.isOver()) sending.abort(new Error('not read to its end'));
     };
     let answer: Incoming;
     try {
