@@ -37,11 +37,19 @@ export type { Answer, Page, SearchEvent, SearchStream, Status, Success } from '.
 /** The request of each endpoint, before it is sent: what `--dry-run` shows is what would go out. */
 export const requests = {
   search: (body: EntitySearchRequest, key: string) => post(endpoints.search, body, key),
-  createTask: (body: CreateTaskRequest, key: string) => post(endpoints.createTask, body, key),
-  status: (id: string): Request => ({ endpoint: endpoints.status, query: { leads_search_id: id } }),
+  createTask: (body: CreateTaskRequest, key: string): Request => ({
+    ...post(endpoints.createTask, body, key),
+    followed: true,
+  }),
+  status: (id: string): Request => ({
+    endpoint: endpoints.status,
+    query: { leads_search_id: id },
+    followed: true,
+  }),
   fetch: (id: string, pts: number, num: number): Request => ({
     endpoint: endpoints.fetch,
     query: { leads_search_id: id, pts: String(pts), num: String(num) },
+    followed: true,
   }),
   contactSearch: (body: ContactSearchRequest, key: string) => post(endpoints.contactSearch, body, key),
   deepSearch: (body: DeepSearchRequest, key: string) => post(endpoints.deepSearch, body, key),

@@ -29,6 +29,11 @@ export interface Request {
   readonly idempotencyKey?: string;
   /** Whether its connection is closed behind it, and not used for what comes next. */
   readonly last?: true;
+  /**
+   * Whether another request comes right behind its answer, and takes its connection. undici gives that back when the event loop
+   * has turned; until then it would open another.
+   */
+  readonly followed?: true;
 }
 
 export interface Call extends Request {
@@ -132,7 +137,7 @@ export function createTransport(options: TransportOptions): Transport {
     call.signal.addEventListener('abort', stop);
     const end = (): void => {
       call.signal.removeEventListener('abort', stop);
-      sending.abort(new Error('not read to its end'));
+      if (!sending.isOver()) sending.abort(new Error('not read to its end'));
     };
     let answer: Incoming;
     try {
@@ -193,6 +198,7 @@ export function createTransport(options: TransportOptions): Transport {
     } finally {
       head.end();
     }
+    if (call.followed) await new Promise((resolve) => setImmediate(resolve));
     if (hasMoreValues(text, maxJsonValues)) {
       const what = `an answer with more than ${maxJsonValues} values`;
       throw garbled(call, what, head.requestId, undefined, text);

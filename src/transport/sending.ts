@@ -27,6 +27,8 @@ export interface Sending {
   head(): Promise<Incoming>;
   /** Whether any of it may have left this machine. */
   hasBegun(): boolean;
+  /** Whether the answer has come whole. */
+  isOver(): boolean;
   /** Ends it at once, and whatever waits for it. Does nothing to what has ended. */
   abort(reason: Error): void;
 }
@@ -143,6 +145,7 @@ export function createSending(dispatcher: Dispatching, outgoing: Outgoing): Send
       return incoming;
     },
     hasBegun: () => begun,
+    isOver: () => ended,
     abort(reason) {
       if (ended) return;
       fail(reason);

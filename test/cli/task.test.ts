@@ -266,3 +266,25 @@ describe('the journal of a task', () => {
     expect(server.requests).toHaveLength(requests);
   });
 });
+
+it('a task of 1,000 leads costs its creation, the polls and two pages, over one connection', async () => {
+  const entities = Array.from({ length: 1000 }, (_, index) => `{"name":"Lead ${index}"}`);
+  const steps = [
+    ['created', 0],
+    ['running', 0],
+    ['done', 1000],
+  ] as const;
+  server = await startTaskServer({ steps, entities });
+  const env = { ...bareEnvironment(), ...pointedAt(server.url) };
+  const { code, stdout } = await runInProcess([...taskRun, '--limit', '1000'], { env });
+  expect(code).toBe(0);
+  expect(linesOf(stdout)).toEqual(entities);
+  const paths = server.requests.map(({ path }) => path.split('/').at(-1));
+  expect(paths).toEqual([
+    'create_task',
+    ...steps.map(() => 'status?leads_search_id=ls_task'),
+    'fetch?leads_search_id=ls_task&pts=0&num=500',
+    'fetch?leads_search_id=ls_task&pts=500&num=500',
+  ]);
+  expect(server.connections()).toBe(1);
+});

@@ -21,8 +21,12 @@ export interface RowService {
   readonly url: string;
   /** What was charged, by idempotency key. */
   readonly charged: ReadonlyMap<string, string>;
-  /** Every request that came, refused ones too. */
+  /** Every request for an answer that came, refused ones too. */
   requests(): number;
+  /** Every request of whatever kind. */
+  requestsOfAll(): number;
+  /** Connections that were opened. */
+  connections(): number;
   /** The most that were under way at once. */
   most(): number;
   readonly refusals: ReadonlyMap<number, number>;
@@ -35,6 +39,8 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
   const charged = new Map<string, string>();
   const refusals = new Map<number, number>();
   let requests = 0;
+  let requestsOfAll = 0;
+  let connections = 0;
   let open = 0;
   let most = 0;
 
@@ -49,6 +55,7 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
+    requestsOfAll++;
     if (request.url === '/v1/credit/balance') {
       const available = Number.isFinite(credits) ? credits - charged.size : 1_000_000;
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -98,11 +105,14 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
     request.on('end', () => void answer(request, response, Buffer.concat(pieces).toString()));
   });
   server.keepAliveTimeout = 60_000;
+  server.on('connection', () => connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     charged,
     requests: () => requests,
+    requestsOfAll: () => requestsOfAll,
+    connections: () => connections,
     most: () => most,
     refusals,
     close: () =>

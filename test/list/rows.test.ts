@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
-import { bareEnvironment, pointedAt, run, start, temporaryFolder } from '../helpers/run.ts';
+import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
 let service: RowService;
 let cwd: string;
@@ -19,7 +19,7 @@ afterEach(() => service.close());
 
 const contacts = (...args: string[]) => run(['contact', 'email', ...args], { env, cwd });
 const write = (name: string, text: string | Buffer): void => writeFileSync(join(cwd, name), text);
-const read = (name: string): string => readFileSync(join(cwd, name), 'utf8');
+const read = (name: string): string => readFileSync(resolve(cwd, name), 'utf8');
 const jsonLines = (text: string): unknown[] =>
   text
     .trimEnd()
@@ -222,6 +222,67 @@ describe('money', () => {
     const twice = [...service.charged.values()].filter((body, at, all) => all.indexOf(body) !== at);
     expect(twice).toEqual([]);
     expect(service.charged.size).toBeGreaterThanOrEqual(before);
+  });
+});
+
+it('a list costs a request for each row and nothing else, over connections that are kept', async () => {
+  write('list.txt', Array.from({ length: 200 }, (_, at) => `p${at}`).join('\n'));
+  expect(await contacts('--input', 'list.txt', '--concurrency', '8', '-o', 'out.jsonl')).toMatchObject({
+    code: 0,
+  });
+  expect(service.requestsOfAll()).toBe(200);
+  expect(service.most()).toBe(8);
+  // One that has just brought an answer is not used again at once.
+  expect(service.connections()).toBeLessThanOrEqual(2 * 8);
+});
+
+describe('a list that is stopped says of each row', () => {
+  /** The last that is known of each row, by what would be sent. */
+  function statesOf(): Record<string, string> {
+    const operations = join(env.LEADPIPE_STATE_DIR ?? '', 'operations');
+    const [operation = ''] = readdirSync(operations);
+    const names: Record<string, string> = {};
+    const states: Record<string, string> = {};
+    for (const line of read(join(operations, operation, 'rows.jsonl'))
+      .trimEnd()
+      .split('\n')) {
+      const [[state, entry]] = Object.entries(JSON.parse(line)).slice(1) as [[string, Entry]];
+      names[entry.digest] ??= entry.body?.objective ?? '';
+      states[names[entry.digest] ?? ''] = state;
+    }
+    return states;
+  }
+  type Entry = { readonly digest: string; readonly body?: { readonly objective: string } };
+
+  it.each([
+    ['a Ctrl-C', Number.POSITIVE_INFINITY],
+    ['an account without credits', 0],
+  ])('whether it may have been bought: %s', async (_, credits) => {
+    await service.close();
+    service = await startRowService({ latencyMs: 1000, credits });
+    env = { ...env, ...pointedAt(service.url) };
+    const rows = Array.from({ length: 20 }, (_, at) => `p${String(at).padStart(2, '0')}`);
+    write('list.txt', rows.join('\n'));
+    const args = ['contact', 'email', '--input', 'list.txt', '--concurrency', '4', '-o', 'out.jsonl'];
+    const child = start(args, { env, cwd });
+    const ended = resultOf(child);
+    await expect.poll(() => service.requests(), { timeout: 10_000 }).toBe(4);
+    // The intents of the next rows are on the disk before there is room for them.
+    await expect.poll(() => Object.keys(statesOf()).length).toBe(8);
+    const isStopped = credits > 0;
+    if (isStopped) child.kill('SIGINT');
+    const { code, stderr } = await ended;
+    expect({ code, stderr }).toMatchObject({
+      code: isStopped ? 130 : 5,
+      stderr: expect.stringContaining(isStopped ? 'charged: maybe' : 'charged: no'),
+    });
+    expect(service.requests()).toBe(4);
+    const state = (at: number): string => (isStopped && at < 4 ? 'sent' : 'failed');
+    expect(statesOf()).toEqual(Object.fromEntries(rows.slice(0, 8).map((row, at) => [row, state(at)])));
+    if (!isStopped) return;
+    const again = await run(args, { env, cwd });
+    expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('4 of 20 rows have no answer') });
+    expect(asked()).toEqual(rows);
   });
 });
 

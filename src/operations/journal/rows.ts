@@ -34,13 +34,15 @@ export type RowEnd =
 
 /** The rows of a list, in one file that only grows. */
 export interface StoredRows {
-  /** How many requests may have been charged. */
+  /** How many requests have an answer. */
+  answered(): number;
+  /** How many requests may have been charged: those with an answer, and those whose answer is not here. */
   bought(): number;
   /** Whether the row of this number was another one in an earlier run. */
   isChanged(row: number, digest: bigint): boolean;
-  /** What is known of a request; undefined when it was never sent. */
+  /** What is known of a request; undefined when it was never about to be sent. */
   stateOf(digest: bigint): RowState | undefined;
-  /** The key that a request was sent with. Throws LocalIoError. */
+  /** The key that a request without an answer was sent with, or was about to be sent with. Throws LocalIoError. */
   keyOf(digest: bigint): Promise<string | undefined>;
   /** How a request ended. Throws ConfigurationError for a damaged line, LocalIoError. */
   endOf(digest: bigint): Promise<RowEnd>;
@@ -64,9 +66,11 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   const digests = createDigests();
   const before = createRowDigests();
   let end = 0;
+  let answered = 0;
   let bought = 0;
   const put = (digest: bigint, place: Place): void => {
     const before = digests.get(digest)?.state ?? 'failed';
+    answered += Number(place.state === 'answered') - Number(before === 'answered');
     bought += Number(place.state !== 'failed') - Number(before !== 'failed');
     digests.set(digest, place);
   };
@@ -93,6 +97,8 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
 
   async function flush(): Promise<void> {
     while (waiting.length > 0) {
+      // An answer that has come makes room for the intent of another row: both lines go together.
+      await new Promise((resolve) => setImmediate(resolve));
       const some = waiting;
       waiting = [];
       try {
@@ -129,6 +135,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   }
 
   return {
+    answered: () => answered,
     bought: () => bought,
     isChanged: (row, digest) => (before.get(row) ?? digest) !== digest,
     stateOf: (digest) => digests.get(digest)?.state,

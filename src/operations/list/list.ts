@@ -1,4 +1,4 @@
-import type { ErrorDetails } from '../../errors.ts';
+import type { Charged, ErrorDetails } from '../../errors.ts';
 import { isStop, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import type { Delivery, OpenDelivery, Resumed } from '../delivery.ts';
@@ -77,7 +77,7 @@ async function work<Kind extends AnswerKind>(
   const operationId = journal.operationId ?? '';
   const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
   let end: ListEnd;
-  let bought = 0;
+  let bought: Charged | undefined;
   try {
     await checkLimit(shop, order, stored.bought());
     end = await workThrough(
@@ -88,7 +88,7 @@ async function work<Kind extends AnswerKind>(
       listener,
     );
   } finally {
-    bought = stored.bought();
+    bought = stored.answered() > 0 ? 'yes' : stored.bought() > 0 ? 'maybe' : undefined;
     await stored.close();
   }
   const { counts, stop } = end;
@@ -127,7 +127,7 @@ async function checkLimit<Kind extends AnswerKind>(
 function toLeft(
   stop: LeadpipeError,
   { done }: ListCounts,
-  bought: number,
+  bought: Charged | undefined,
   kept: string | undefined,
   operationId: string,
 ): LeadpipeError {
@@ -135,7 +135,7 @@ function toLeft(
   const { hint: _, facts: __, ...details } = stop.details;
   const known: ErrorDetails = {
     ...details,
-    charged: bought > 0 ? 'yes' : (details.charged ?? 'no'),
+    charged: bought ?? details.charged ?? 'no',
     facts: { is: 'list_left', operationId, isOverLimit: stop.details.facts?.is === 'over_limit' },
     cause: stop,
   };

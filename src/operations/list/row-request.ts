@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import type { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
 import type { RowEnd } from '../journal/rows.ts';
@@ -25,7 +26,7 @@ export function keyOf(
   { number, body }: { number: number; body: string },
 ): string {
   const said = JSON.stringify([base, endpoint, number, body]);
-  return `lp-${createHash('sha256').update(said).digest('hex').slice(0, 40)}`;
+  return `lp-${hash('sha256', said).slice(0, 40)}`;
 }
 
 /** Whether it went wrong for this row, and may go well for the next. */
@@ -34,11 +35,13 @@ export function isOfRow(error: unknown): error is RequestError {
 }
 
 /** Pure: how the request of a row ended that brought no answer. */
-export function toFailed({ outcome, message, details, body }: RequestError): RowEnd {
+export function toFailed(error: LeadpipeError): RowEnd {
+  const { outcome, message, details } = error;
   const { charged = 'maybe', requestId } = details;
   if (charged === 'no' && outcome !== 'unknown')
     return { state: 'failed', outcome, message, requestId, charged };
   // The service has a request with this key: it is from an earlier run, whose answer is not here.
   const mayBe = charged === 'no' ? 'maybe' : charged;
-  return { state: 'unknown', outcome, message, requestId, charged: mayBe, brought: body };
+  const brought = error instanceof RequestError ? error.body : undefined;
+  return { state: 'unknown', outcome, message, requestId, charged: mayBe, brought };
 }

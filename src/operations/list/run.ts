@@ -1,19 +1,15 @@
 import { setMaxListeners } from 'node:events';
-import { type Client, requests } from '../../client.ts';
-import { wait } from '../../clock.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
 import { StoppedError } from '../../transport/errors.ts';
-import type { Request } from '../../transport/request.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
-import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';
+import type { AnswerKind, BodyOf } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
 import { toOverLimit, type WorstCase } from '../spending.ts';
-import { isOfRow, keyOf, toFailed } from './row-request.ts';
-import { createSlots } from './slots.ts';
+import { bodyOf, createRowPurchases, type RowToBuy } from './row-purchase.ts';
 
 /** What becomes of a row: how its request ended, or why it was never sent. */
 export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
@@ -66,12 +62,8 @@ interface Item {
   result?: RowResult;
 }
 
-/** How often a row that the service had no room for goes back to the others. */
-const mostTurns = 30;
 /** Rows that have changed, a line each. */
 const mostTold = 20;
-/** Between two turns, where the service does not say how long. */
-const turnMs = 500;
 /** Requests under way when the run is stopped have this long to bring their answers. */
 const graceMs = 600;
 
@@ -86,13 +78,7 @@ export async function workThrough<Kind extends AnswerKind>(
   delivery: Delivery,
   listener: ListListener,
 ): Promise<ListEnd> {
-  const { clock, ids, signal } = context;
-  const { endpoint } = kinds[work.kind];
-  const toRequest = requests[endpoint] as (body: object, key: string) => Request;
-  const slots = createSlots(clock, work.concurrency);
-  // A row that the service has no room for goes back to the others.
-  const client = connection.newClient((error) => error.fault !== 'busy');
-  const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
+  const { clock, signal } = context;
   const counts = { done: 0, failed: 0, unknown: 0, reused: 0 };
   const window = Math.max(256, 16 * work.concurrency);
   const items: Item[] = [];
@@ -120,6 +106,11 @@ export async function workThrough<Kind extends AnswerKind>(
     stopWith(new StoppedError(stoppedBy(signal), 'stopped'));
     clock.after(graceMs, () => late.abort(signal.reason));
   };
+  const isStopped = (): boolean => stop !== undefined;
+  const { slots, buy } = createRowPurchases(
+    { connection, context },
+    { ...work, stored, late: late.signal, isStopped, stopWith },
+  );
   if (signal.aborted) stopped();
   signal.addEventListener('abort', stopped, { once: true });
 
@@ -132,7 +123,7 @@ export async function workThrough<Kind extends AnswerKind>(
       if (!(error instanceof UsageError)) throw error;
       return { state: 'flawed', message: `line ${line}: ${error.message}` };
     }
-    const text = toRequest(body, '').body ?? '';
+    const text = bodyOf(work.kind, body);
     const digest = digestOf(text);
     const known = stored.stateOf(digest);
     const sameNow = underWay.get(digest);
@@ -141,8 +132,10 @@ export async function workThrough<Kind extends AnswerKind>(
       return await (sameNow ?? stored.endOf(digest));
     }
     if (stored.isChanged(number, digest)) tellChanged(number, line);
+    // What it may have cost has been counted already.
+    if (known === 'sent') spending?.settle(0, -credits);
     const again = known === 'unknown';
-    const end = buy({ number, line, digest, body: text }, body, again);
+    const end = buyReserved({ number, line, digest, body: text, request: body, again });
     underWay.set(digest, end);
     try {
       return await end;
@@ -161,15 +154,11 @@ export async function workThrough<Kind extends AnswerKind>(
     }
   }
 
-  async function buy(
-    row: { readonly number: number; readonly line: number; readonly digest: bigint; readonly body: string },
-    body: BodyOf<Kind>,
-    again: boolean,
-  ): Promise<RowEnd> {
+  async function buyReserved(row: RowToBuy<Kind>): Promise<RowEnd> {
     await reserve();
     let cost: number | undefined = 0;
     try {
-      const end = await buyReserved(row, body, again);
+      const end = await buy(row);
       cost = end.state === 'failed' ? 0 : undefined;
       return end;
     } catch (error) {
@@ -195,45 +184,6 @@ export async function workThrough<Kind extends AnswerKind>(
     }
   }
 
-  async function buyReserved(
-    row: { readonly number: number; readonly line: number; readonly digest: bigint; readonly body: string },
-    body: BodyOf<Kind>,
-    again: boolean,
-  ): Promise<RowEnd> {
-    for (let turn = 1; ; turn++) {
-      await slots.take();
-      const since = clock.monotonic();
-      let end: RowEnd | undefined;
-      let waitMs = 0;
-      try {
-        if (stop !== undefined) throw stop;
-        const begun = await stored.keyOf(row.digest);
-        const key =
-          begun ?? (again ? ids.idempotencyKey() : keyOf(work.keyBase, kinds[work.kind].endpoint, row));
-        if (begun === undefined) await stored.intend({ ...row, key });
-        const { text, requestId } = await send(body, key, late.signal);
-        end = { state: 'answered', answer: text, requestId };
-      } catch (error) {
-        if (!isOfRow(error)) {
-          stopWith(error);
-          throw error;
-        }
-        if (error.fault === 'busy') slots.busy(since);
-        end = toFailed(error);
-        if (error.fault === 'busy' && turn < mostTurns) end = undefined;
-        waitMs = error.retryAfterMs ?? context.random() * turnMs;
-      } finally {
-        slots.free();
-      }
-      if (end === undefined) {
-        await wait(clock, waitMs, signal);
-        continue;
-      }
-      await stored.settle(row.digest, row.number, end);
-      return end;
-    }
-  }
-
   async function read(): Promise<void> {
     for await (const row of work.rows) {
       const { shard } = work;
@@ -243,6 +193,8 @@ export async function workThrough<Kind extends AnswerKind>(
           wakeReader = resolve;
         });
       }
+      // Those that can be sent do not wait until all others are read.
+      if (items.length > work.concurrency) await new Promise((resolve) => setImmediate(resolve));
       if (stop !== undefined) return;
       const item: Item = { row };
       items.push(item);
