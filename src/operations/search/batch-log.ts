@@ -1,13 +1,17 @@
 export interface BatchLog {
   /**
-   * Which entities of a batch have not been seen under its index before, by their digests: their numbers in the batch,
-   * undefined for all of them. `count` is how many it announced.
+   * Which of `came` entities of a batch have not been seen under its index before, by their digests: their numbers in the
+   * batch, undefined for all of them. `count` is how many it announced. Of a batch that is new its digests are asked for
+   * later: nothing it brings has to wait for them.
    */
   take(
     index: number | undefined,
     count: number | undefined,
-    digests: readonly number[],
+    came: number,
+    digests: () => readonly number[],
   ): { readonly fresh: ReadonlySet<number> | undefined; readonly warning?: string };
+  /** Asks for the digests that are still to be had. */
+  settle(): void;
   /** Whether an entity has been taken, under any index. To be asked when the stream is over. */
   has(digest: number): boolean;
   /** How many indexes have been seen. */
@@ -41,6 +45,9 @@ export function createBatchLog(): BatchLog {
   let highest = 0;
   let size = 0;
   let isUnnumbered = false;
+  let later: (() => readonly number[])[] = [];
+  /** Of how many entities these are. */
+  let laterCount = 0;
 
   function broughtBy(index: number): Brought | undefined {
     const from = inOrder[2 * index - 2];
@@ -49,8 +56,15 @@ export function createBatchLog(): BatchLog {
     );
   }
 
-  function remember(some: readonly number[]): void {
-    for (const digest of some) digests.add(digest);
+  function remember(came: number, some: () => readonly number[]): void {
+    later.push(some);
+    laterCount += came;
+  }
+
+  function settle(): void {
+    for (const some of later) for (const digest of some()) digests.add(digest);
+    later = [];
+    laterCount = 0;
   }
 
   /** Of a batch whose index has come before: the numbers of those that have not. */
@@ -69,29 +83,34 @@ export function createBatchLog(): BatchLog {
   }
 
   return {
-    take(index, count = 0, some) {
+    settle,
+    take(index, count = 0, came, some) {
       if (index === undefined) {
         isUnnumbered = true;
-        remember(some);
+        remember(came, some);
         return { fresh: undefined, warning: 'a batch came without a usable `batch_index`' };
       }
       const before = broughtBy(index);
-      const fresh = before === undefined ? undefined : freshOf(before, some);
+      let fresh: Set<number> | undefined;
       if (before !== undefined) {
+        settle();
+        fresh = freshOf(before, some());
         others.set(index, before);
       } else {
-        if (index === inOrder.length / 2 + 1) inOrder.push(digests.length(), some.length);
-        else others.set(index, { from: digests.length(), count: some.length });
+        const from = digests.length() + laterCount;
+        if (index === inOrder.length / 2 + 1) inOrder.push(from, came);
+        else others.set(index, { from, count: came });
         size++;
-        remember(some);
+        remember(came, some);
       }
       highest = Math.max(highest, index);
-      const here = before?.count ?? some.length;
+      const here = before?.count ?? came;
       if (count > here) announced.set(index, Math.max(count, announced.get(index) ?? 0));
       if (fresh === undefined || fresh.size === 0) return { fresh };
       return { fresh, warning: `batch ${index} came again with other leads (${fresh.size})` };
     },
     has(digest) {
+      settle();
       all ??= new Set(digests.some(0, digests.length()));
       return all.has(digest);
     },

@@ -12,6 +12,8 @@ const mostOfOneStream = 1_000_000;
 export interface SearchReading {
   /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
   take(events: readonly SearchEvent[]): Records;
+  /** To be called when what `take` gave is delivered: what is left to do for it is done, before its bytes may change. */
+  settle(): void;
   /** Whether nothing more is to be read. */
   isOver(): boolean;
   /** Whether an entity has been taken. */
@@ -58,7 +60,7 @@ export function createSearchReading(): SearchReading {
     const came = countOf(all);
     const room = mostOfOneStream - taken;
     const some = came > room ? picked(all, (number) => number < room) : all;
-    const { fresh, warning } = batches.take(batch_index, count, digestsOfEntities(some));
+    const { fresh, warning } = batches.take(batch_index, count, countOf(some), () => digestsOfEntities(some));
     const brought = fresh === undefined ? some : picked(some, (number) => fresh.has(number));
     const leads = leadsIn(brought);
     if (warning !== undefined) oddities.add(warning);
@@ -101,6 +103,7 @@ export function createSearchReading(): SearchReading {
       }
       return gathered(batches);
     },
+    settle: batches.settle,
     isOver,
     has: (entity) => digestsOfEntities([entity]).every(batches.has),
     counted: () => counted,

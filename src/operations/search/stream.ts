@@ -57,6 +57,7 @@ export async function searchEntities(
   try {
     for await (const events of stream.events) {
       await pass(reading.take(events));
+      reading.settle();
       if (reading.isOver()) break;
     }
   } catch (cause) {
