@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, writeSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Charged, ConfigurationError, LocalIoError, type Outcome } from '../../errors.ts';
@@ -46,7 +46,7 @@ export interface StoredRows {
   keyOf(digest: bigint): Promise<string | undefined>;
   /** How a request ended. Throws ConfigurationError for a damaged line, LocalIoError. */
   endOf(digest: bigint): Promise<RowEnd>;
-  /** Resolves when it is on the disk. Throws LocalIoError. */
+  /** When it returns, it survives this process, and when it resolves, a power cut. Throws LocalIoError. */
   intend(intent: RowIntent): Promise<void>;
   /** The same for the end of a request. */
   settle(digest: bigint, number: number, end: RowEnd): Promise<void>;
@@ -90,8 +90,8 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
     throw error instanceof ConfigurationError ? error : fail(error);
   }
 
-  /** Lines that wait for the disk, which takes them all at once: one after the other they would take much longer. */
-  let waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = [];
+  /** Who waits for the disk, which takes all lines at once: one after the other they would take much longer. */
+  let waiting: { done: () => void; failed: (error: unknown) => void }[] = [];
   let writing: Promise<void> | undefined;
   let failure: unknown;
 
@@ -103,11 +103,9 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
       waiting = [];
       try {
         if (failure !== undefined) throw failure;
-        await handle.appendFile(some.map(({ text }) => text).join(''));
         await handle.datasync();
         for (const { done } of some) done();
       } catch (error) {
-        // A line added to an incomplete one would make both unreadable.
         failure ??= error;
         for (const { failed } of some) failed(error);
       }
@@ -115,12 +113,21 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
     writing = undefined;
   }
 
+  /** When it returns, the line survives this process; when it resolves, a power cut. */
   async function append(digest: bigint, state: RowState, text: string): Promise<void> {
-    const length = Buffer.byteLength(text) - 1;
-    const place = { state, offset: end, length };
-    end += length + 1;
+    const bytes = Buffer.from(text);
+    const place = { state, offset: end, length: bytes.length - 1 };
+    try {
+      if (failure !== undefined) throw failure;
+      if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
+    } catch (error) {
+      // A line added to an incomplete one would make both unreadable.
+      failure ??= error;
+      fail(error);
+    }
+    end += bytes.length;
     await new Promise<void>((done, failed) => {
-      waiting.push({ text, done, failed });
+      waiting.push({ done, failed });
       writing ??= flush();
     }).catch(fail);
     put(digest, place);

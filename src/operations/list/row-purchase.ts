@@ -34,6 +34,12 @@ export interface RowPurchases<Kind extends AnswerKind> {
 /** Buys a row. Throws what it has stopped the list with, and why it was not sent. */
 export type BuyRow<Kind extends AnswerKind> = (row: RowToBuy<Kind>) => Promise<RowEnd>;
 
+/** How a request ended, and when that survives a power cut. */
+interface Ended {
+  readonly end: RowEnd;
+  readonly kept: Promise<void>;
+}
+
 /** How often a row that the service had no room for goes back to the others. */
 const mostTurns = 30;
 /** Between two turns, where the service does not say how long. */
@@ -63,29 +69,33 @@ export function createRowPurchases<Kind extends AnswerKind>(
   const client = connection.newClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
 
-  /** Gives how a request ended, or how many milliseconds its row should wait for the service to have room for it. */
+  /**
+   * Gives how a request ended, once that survives this process, or how many milliseconds its row should wait for the service
+   * to have room for it.
+   */
   async function sendInSlot(
     request: BodyOf<Kind>,
     key: string,
     isLast: boolean,
     intend: () => Promise<void>,
-  ): Promise<RowEnd | number> {
+    settle: (end: RowEnd) => Ended,
+  ): Promise<Ended | number> {
     await slots.take();
     const since = clock.monotonic();
     try {
       if (isStopped()) throw notSent;
       await intend();
       const { text, requestId } = await send(request, key, late);
-      return { state: 'answered', answer: text, requestId };
+      return settle({ state: 'answered', answer: text, requestId });
     } catch (error) {
       if (!isOfRow(error)) {
         // Before there is room for the next.
         stopWith(error);
         throw error;
       }
-      if (error.fault !== 'busy') return toFailed(error);
+      if (error.fault !== 'busy') return settle(toFailed(error));
       slots.busy(since);
-      return isLast ? toFailed(error) : (error.retryAfterMs ?? random() * turnMs);
+      return isLast ? settle(toFailed(error)) : (error.retryAfterMs ?? random() * turnMs);
     } finally {
       slots.free();
     }
@@ -99,14 +109,20 @@ export function createRowPurchases<Kind extends AnswerKind>(
       if (!isIntended) await stored.intend({ ...row, key });
       isIntended = true;
     };
+    const settle = (end: RowEnd): Ended => {
+      const kept = stored.settle(row.digest, row.number, end);
+      // Whoever waits for it is told; until then it is in nobody's hands.
+      kept.catch(() => undefined);
+      return { end, kept };
+    };
     for (let turn = 1; ; turn++) {
       await ahead.take();
-      let end: RowEnd | number;
+      let ended: Ended | number;
       try {
         if (isStopped()) throw notSent;
         // What is known of a row that is bought again holds until it is sent.
         if (!again) await intend();
-        end = await sendInSlot(request, key, turn === mostTurns, intend);
+        ended = await sendInSlot(request, key, turn === mostTurns, intend, settle);
       } catch (error) {
         stopWith(error);
         const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
@@ -118,11 +134,11 @@ export function createRowPurchases<Kind extends AnswerKind>(
       } finally {
         ahead.free();
       }
-      if (typeof end !== 'number') {
-        await stored.settle(row.digest, row.number, end);
-        return end;
+      if (typeof ended !== 'number') {
+        await ended.kept;
+        return ended.end;
       }
-      await wait(clock, end, signal);
+      await wait(clock, ended, signal);
     }
   }
 
