@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
@@ -13,7 +12,7 @@ export interface ChunkLoader {
   load(name: string): unknown;
   /** Takes what an earlier run has kept; what is damaged, or of another build, is not used. */
   open(file: string): void;
-  /** All that is to be kept now; undefined where nothing has been added. */
+  /** All that is to be kept now; undefined where nothing has been added. V8's flags have to be as they were at the start. */
   toKeep(): Uint8Array | undefined;
 }
 
@@ -72,10 +71,6 @@ export function createChunkLoader(folder: string, builtin: (name: string) => unk
     },
     toKeep() {
       if (isWhole || kept === undefined) return undefined;
-      // V8 takes nothing that was made with other flags: these are the usual ones again.
-      for (const flag of ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering']) {
-        setFlagsFromString(flag);
-      }
       for (const [name, script] of scripts) kept.set(name, kept.get(name) ?? script.createCachedData());
       return toBytes(kept);
     },

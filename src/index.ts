@@ -140,6 +140,7 @@ export function createClient(options: ClientOptions): Client {
         proxies: false,
         connectTimeoutMs: 1000 * (timeouts.connect ?? defaults['timeout.connect']),
         env: {},
+        clock,
       }),
     );
     return agent;

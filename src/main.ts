@@ -102,6 +102,7 @@ async function run(): Promise<void> {
     isStdoutClosed,
     reportThrown,
     runProgram,
+    setUsualFlags,
     writePrivate,
   } = await import('./cli/start.ts');
   const halt = createHalt(exitCodeOf, stop);
@@ -119,9 +120,12 @@ async function run(): Promise<void> {
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
   // What fails has not run all that it could.
-  const bytes = compiled !== undefined && process.exitCode === 0 ? chunkLoader.toKeep() : undefined;
-  // It takes a little longer the next time.
-  if (bytes !== undefined) await writePrivate(compiled as string, bytes).catch(() => undefined);
+  if (compiled !== undefined && process.exitCode === 0) {
+    setUsualFlags();
+    const bytes = chunkLoader.toKeep();
+    // Where it can't be written, the next run takes a little longer.
+    if (bytes !== undefined) await writePrivate(compiled, bytes).catch(() => undefined);
+  }
   // A server that could not begin would go on listening.
   if (isServer(argv)) process.stdin.destroy();
 }

@@ -6,12 +6,12 @@ import { type Profile, readProfile, type Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts';
 import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
 import type { LeadpipeError } from '../errors.ts';
-import { keepBaselineWasm } from '../transport/baseline-wasm.ts';
 import type { Preview, Request, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
+import { keepBaselineWasm } from './baseline-wasm.ts';
 import { createCollecting } from './collecting.ts';
 import type { LocalOptions } from './local-service.ts';
 
@@ -142,8 +142,11 @@ export async function withRoute<T>(
       proxies: takesProxy(baseUrl),
       connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? defaults['timeout.connect']),
       env: context.env,
+      clock: context.clock,
       caFile: settings.ca_file,
       connecting: listener.connecting,
+      // undici compiles its parser next.
+      opened: keepBaselineWasm,
     });
     try {
       const keyHeader = keyHeaderOf(settings);

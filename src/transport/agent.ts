@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { keepBaselineWasm } from './baseline-wasm.ts';
+import type { Clock } from '../clock.ts';
 import { type Connect, createConnect } from './connect.ts';
 import { type Early, withEarly } from './early.ts';
 import { passOverInterim } from './interim.ts';
@@ -15,10 +15,13 @@ export interface AgentOptions {
   /** For each of: TCP and TLS to the service or the proxy, the proxy's answer, TLS through the proxy. */
   readonly connectTimeoutMs: number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Pick<Clock, 'after'>;
   /** A PEM file of authorities to trust beside the usual ones. */
   readonly caFile?: string | undefined;
   /** A connection is being opened; what is returned is called when that is over. */
   readonly connecting?: ((host: string) => () => void) | undefined;
+  /** A connection is open, and undici has it next. */
+  readonly opened?: () => void;
 }
 
 /**
@@ -54,7 +57,13 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher & P
   );
   const onDemand =
     proxy === undefined ? direct : await through(proxy, direct, options.connectTimeoutMs, ended.signal);
-  const { connect, prepare } = withEarly(onDemand, toTarget(service), idleConnectionMs, ended.signal);
+  const { connect, prepare } = withEarly(
+    onDemand,
+    toTarget(service),
+    idleConnectionMs,
+    options.clock,
+    ended.signal,
+  );
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -66,8 +75,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher & P
         .finally(over)
         .then(
           (socket) => {
-            // undici compiles its parser next.
-            keepBaselineWasm();
+            options.opened?.();
             callback(null, socket);
           },
           (error) => callback(error, null),

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Clock } from '../clock.ts';
 import type { Connect } from './connect.ts';
 
 /** Connections to one target, the next of which can be opened before it is asked for. */
@@ -16,12 +17,13 @@ export function withEarly(
   connect: Connect,
   target: Parameters<Connect>[0],
   keptMs: number,
+  clock: Pick<Clock, 'after'>,
   ended: AbortSignal,
 ): Early {
   let take: (() => Promise<Socket | undefined>) | undefined;
   return {
     prepare() {
-      take ??= open(connect(target), keptMs, ended);
+      take ??= open(connect(target), keptMs, clock, ended);
     },
     async connect(next) {
       const early = take?.();
@@ -35,6 +37,7 @@ export function withEarly(
 function open(
   opening: Promise<Socket>,
   keptMs: number,
+  clock: Pick<Clock, 'after'>,
   ended: AbortSignal,
 ): () => Promise<Socket | undefined> {
   let isGood = true;
@@ -45,10 +48,10 @@ function open(
       release();
       socket.on('error', () => {}).destroy();
     };
-    const timer = setTimeout(drop, keptMs);
+    const cancel = clock.after(keptMs, drop);
     const events = ['error', 'readable', 'close'];
     release = () => {
-      clearTimeout(timer);
+      cancel();
       ended.removeEventListener('abort', drop);
       for (const event of events) socket.off(event, drop);
     };

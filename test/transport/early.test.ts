@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createClock } from '../../src/clock.ts';
 import { createConnect } from '../../src/transport/connect.ts';
 import { withEarly } from '../../src/transport/early.ts';
 import { chunk, lastChunk, searchFrames, startFaultServer, streamHead } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
 
 const long = 60_000;
+const clock = createClock();
 const accepted: Socket[] = [];
 const server = createServer((socket) => accepted.push(socket.on('error', () => {})));
 let ended: AbortController;
@@ -31,6 +33,7 @@ function early(keptMs = long) {
     createConnect({ timeout: 5000 }, ended.signal),
     target,
     keptMs,
+    clock,
     ended.signal,
   );
   prepare();
@@ -82,7 +85,7 @@ describe('the connection that is opened early', () => {
   it('is tried again when it could not be opened', async () => {
     const refused = { ...target, port: '1' };
     const direct = createConnect({ timeout: 5000 }, ended.signal);
-    const { connect, prepare } = withEarly(direct, refused, long, ended.signal);
+    const { connect, prepare } = withEarly(direct, refused, long, clock, ended.signal);
     prepare();
     await expect(connect(refused)).rejects.toThrow('ECONNREFUSED');
     await connect(target);

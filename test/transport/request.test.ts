@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createClock } from '../../src/clock.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
 import { createAgent } from '../../src/transport/agent.ts';
 import { createTransport, type Transport } from '../../src/transport/request.ts';
@@ -23,7 +24,14 @@ async function transportTo(
   keyHeader?: 'x-api-key' | 'bearer',
   toDispatcher = (own: Dispatcher): Dispatching => own,
 ): Promise<Transport> {
-  agent = await createAgent({ service: new URL(url), proxies: false, connectTimeoutMs: 1000, env: {} });
+  const clock = createClock();
+  agent = await createAgent({
+    service: new URL(url),
+    proxies: false,
+    connectTimeoutMs: 1000,
+    env: {},
+    clock,
+  });
   return createTransport({
     dispatcher: toDispatcher(agent),
     clock: {
