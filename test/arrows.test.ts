@@ -354,6 +354,7 @@ describe('import arrows', () => {
       "src/connection/baseline-wasm.ts: '--wasm-tier-up'",
       "src/connection/collecting.ts: '--expose-gc'",
       "src/connection/collecting.ts: '--no-expose-gc'",
+      "src/connection/collecting.ts: '--no-parallel-scavenge'",
       "src/main.ts: '--help'",
       "src/main.ts: '--version'",
     ]);

@@ -241,8 +241,16 @@ function noteEnd(at: number): void {
 function endOfString(bytes: Buffer, from: number): number {
   let at = from;
   for (;;) {
-    // Four at a time: most of what comes is text.
-    while (at < lastWord && areHarmless(words.getInt32(at, true))) at += 4;
+    // Many at a time: most of what comes is text.
+    while (at < lastWord - 12 && looksOfMany(at) === 0) at += 16;
+    while (at < lastWord) {
+      const looks = looksOf(words.getInt32(at, true));
+      if (looks !== 0) {
+        at += (31 - Math.clz32(looks & -looks)) >> 3;
+        break;
+      }
+      at += 4;
+    }
     while (needsLook[bytes[at] as number] === 0) at++;
     const byte = bytes[at];
     if (byte === quote) return at + 1;
@@ -260,15 +268,25 @@ function endOfString(bytes: Buffer, from: number): number {
   }
 }
 
+/** Whether any of sixteen bytes needs a look. */
+function looksOfMany(at: number): number {
+  return (
+    looksOf(words.getInt32(at, true)) |
+    looksOf(words.getInt32(at + 4, true)) |
+    looksOf(words.getInt32(at + 8, true)) |
+    looksOf(words.getInt32(at + 12, true))
+  );
+}
+
 /**
- * Whether four bytes are ASCII, and none a control, `"`, `\` or DEL: in each of these terms the lowest byte that is one
- * carries into its highest bit, and no other does.
+ * 0 where four bytes are ASCII, and none is a control, `"`, `\` or DEL. Else the lowest bit is the highest of the first byte that
+ * is something else: in each term such a byte carries into its highest bit, and none below it does. Turning one bit around puts `"`
+ * beside the controls, and a space where `"` was. A byte 0xff, which would be missed, is in no UTF-8.
  */
-function areHarmless(word: number): boolean {
-  const quotes = (word ^ 0x22222222) - 0x01010101;
+function looksOf(word: number): number {
+  const controlsAndQuotes = (word ^ 0x02020202) - 0x21212121;
   const backslashes = (word ^ 0x5c5c5c5c) - 0x01010101;
-  const deletes = (word ^ 0x7f7f7f7f) - 0x01010101;
-  return ((word | (word - 0x20202020) | quotes | backslashes | deletes) & 0x80808080) === 0;
+  return (controlsAndQuotes | backslashes | (word + 0x01010101)) & 0x80808080;
 }
 
 function areHex(bytes: Buffer, at: number): boolean {

@@ -51,6 +51,7 @@ export function toSearch(
           leads++;
           yield lead;
         }
+        reading.settle();
         if (reading.isOver()) break;
       }
     } catch (error) {

@@ -334,6 +334,18 @@ describe('answers that do not come', () => {
 });
 
 describe('a search', () => {
+  it('drops a batch that comes again, wherever the network split those before it', async () => {
+    const batches = ['a', 'b', 'c', 'd', 'e'].map((name) => [`{"name":"${name}"}`, `{"name":"${name}2"}`]);
+    const frames = searchFrames(batches);
+    const sent = [...frames.slice(0, batches.length), ...frames].flatMap((one) => {
+      return [one.slice(0, one.length / 2), one.slice(one.length / 2)];
+    });
+    const client = await clientOf(inTurn(stream(...sent) + lastChunk));
+    const leads = await client.search(search);
+    expect(await readAll(leads)).toEqual(batches.flat());
+    expect(leads.told().warnings).toEqual([]);
+  });
+
   it('brings each lead as the service wrote it, and then says why it stopped', async () => {
     const client = await clientOf(inTurn(whole));
     const leads = await client.search(search, { idempotencyKey: 'mine' });
