@@ -350,6 +350,7 @@ describe('import arrows', () => {
       "src/connection/baseline-wasm.ts: '--no-liftoff-only'",
       "src/connection/baseline-wasm.ts: '--no-wasm-dynamic-tiering'",
       "src/connection/baseline-wasm.ts: '--no-wasm-tier-up'",
+      "src/connection/baseline-wasm.ts: '--parallel-scavenge'",
       "src/connection/baseline-wasm.ts: '--wasm-dynamic-tiering'",
       "src/connection/baseline-wasm.ts: '--wasm-tier-up'",
       "src/connection/collecting.ts: '--expose-gc'",
