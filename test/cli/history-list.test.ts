@@ -190,7 +190,7 @@ describe('on a terminal', () => {
         ['task', 'list'],
         [searchId, 'dental clin'],
       ],
-      [['history', 'totals'], ['24']],
+      [['history', 'totals'], ['credits_at_most', '████████████']],
       [
         ['config', 'list'],
         ['price.contact.phone', 'table on a terminal, else jsonl', 'not set'],

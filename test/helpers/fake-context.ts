@@ -72,7 +72,8 @@ function gather(): { stream: Writable; text(): string } {
   const pieces: Buffer[] = [];
   const stream = new Writable({
     write(piece: Buffer, _encoding, done) {
-      pieces.push(piece);
+      // Whoever wrote it may use the bytes again.
+      pieces.push(Buffer.from(piece));
       done();
     },
   });
