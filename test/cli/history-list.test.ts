@@ -190,7 +190,10 @@ describe('on a terminal', () => {
         ['task', 'list'],
         [searchId, 'dental clin'],
       ],
-      [['history', 'totals'], ['credits_at_most', '████████████']],
+      [
+        ['history', 'totals'],
+        ['credits_at_most', '████████████'],
+      ],
       [
         ['config', 'list'],
         ['price.contact.phone', 'table on a terminal, else jsonl', 'not set'],
