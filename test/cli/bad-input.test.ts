@@ -164,11 +164,6 @@ const cases: readonly [
     ['--columns has an empty name'],
   ]),
   ['append without a file', () => [...company, '--append'], ['--append needs a file']],
-  ...['json', 'table', 'md', 'xlsx'].map((format): (typeof cases)[number] => [
-    `append to ${format}`,
-    () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
-    ['--append works only with jsonl and csv'],
-  ]),
   ...['', ' ', '.', '..', 'folder/', './', 'new/..'].flatMap((name): (typeof cases)[number][] => [
     [`-o ${JSON.stringify(name)}`, () => [...company, '-o', name], ['-o:', 'Name a file.']],
     [`--schema ${JSON.stringify(name)}`, () => ['enrich', 'x', '--schema', name], ['--schema:']],
@@ -179,12 +174,6 @@ const cases: readonly [
     ],
     [`--catalog ${JSON.stringify(name)}`, () => ['serve', '--catalog', name], ['--catalog:', 'Name a file.']],
   ]),
-  ['-o a folder', () => [...company, '-o', file('folder')], ['it is a directory']],
-  [
-    '-o a folder, to append',
-    () => [...company, '-o', file('folder'), '-f', 'csv', '--append'],
-    ['it is a directory'],
-  ],
   [
     'a folder of names',
     () => [...company, '--dedup-custom-leads', `@${file('folder')}`],
@@ -209,7 +198,6 @@ const cases: readonly [
     ['can only be written to a file', '-o leads.xlsx'],
   ],
   ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['can only be written to a file']],
-  ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a regular file']],
   ['a workbook as a setting', () => ['config', 'set', 'format', 'xlsx'], ['table, jsonl, json, csv or md']],
   [
     'errors in a workbook',
@@ -225,15 +213,39 @@ const cases: readonly [
   ['balance with an argument', () => ['balance', 'now'], ['too many arguments']],
 ];
 
+/** What is found when the output is opened: a connection is opened meanwhile. */
+const ofOutputs: typeof cases = [
+  ...['json', 'table', 'md', 'xlsx'].map((format): (typeof cases)[number] => [
+    `append to ${format}`,
+    () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
+    ['--append works only with jsonl and csv'],
+  ]),
+  ['-o a folder', () => [...company, '-o', file('folder')], ['it is a directory']],
+  [
+    '-o a folder, to append',
+    () => [...company, '-o', file('folder'), '-f', 'csv', '--append'],
+    ['it is a directory'],
+  ],
+  ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a regular file']],
+];
+
 describe('bad input', () => {
-  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
+  const expectNothingSent = async ([_, args, says, stdin = '']: (typeof cases)[number]): Promise<void> => {
     const before = server.requests.length;
     const { code, stdout, stderr } = await runInProcess(args(), { env: pointedAt(server.url), stdin });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     for (const words of says) expect(stderr).toContain(words);
     expect(stderr).not.toContain('\n    at ');
     expect(server.requests.length).toBe(before);
+  };
+
+  it.each(cases)('%s: exit 2, says so, does not connect', async (...row) => {
+    const before = server.connections();
+    await expectNothingSent(row);
+    expect(server.connections()).toBe(before);
   });
+
+  it.each(ofOutputs)('%s: exit 2, says so, sends nothing', (...row) => expectNothingSent(row));
 
   it('is one JSON object with --json-errors, for the parser of the command line too', async () => {
     for (const args of [

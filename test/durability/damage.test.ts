@@ -234,11 +234,11 @@ async function expectOthersGoOn(folder: string, exit: number, runCommand: Run): 
   const contact = await runCommand('contact', 'email', 'x');
   expect(contact).toMatchObject({ code: 0, stderr: expect.not.stringContaining(journal) });
   // Whatever is about that very operation is refused, and sends nothing.
-  const sent = server.requests.length;
+  const sent = server.connections();
   await expectTold(exit, 'task', 'resume', idOf(folder));
   await expectTold(exit, 'history', 'show', idOf(folder));
   await expectTold(exit, 'search', '--continue', idOf(folder));
-  expect(server.requests.length).toBe(sent);
+  expect(server.connections()).toBe(sent);
   // Rows beside a file may be its: they are put aside, and nobody is needed.
   writeFileSync(`${into}.part`, 'rows');
   await expectTold(0, ...taskRun);
