@@ -27,7 +27,8 @@ const { values } = parseArgs({
 });
 
 const results = [];
-const isWanted = (name) => values.only.some((word) => name.includes(word));
+/** Also of the first word of some rows. */
+const isWanted = (name) => values.only.some((word) => name.includes(word) || word.includes(name));
 
 /** Takes the pairs of a row and puts it into the table. `aim` is the ratio to reach, with the sign that it is compared by. */
 async function measure({ name, node = '–', aim = '', unit = 'ms', pairs, each = ([a, b]) => a / b }) {

@@ -12,8 +12,10 @@ export interface ChunkLoader {
   load(name: string): unknown;
   /** Takes what an earlier run has kept; what is damaged, or of another build, is not used. */
   open(file: string): void;
-  /** All that is to be kept now; undefined where nothing has been added. V8's flags have to be as they were at the start. */
-  toKeep(): Uint8Array | undefined;
+  /** Whether anything has been compiled that an earlier run had not kept. */
+  hasMore(): boolean;
+  /** All that is to be kept now. V8's flags have to be as they were at the start. */
+  toKeep(): Uint8Array;
 }
 
 type Wrapper = (
@@ -36,7 +38,7 @@ export function createChunkLoader(folder: string, builtin: (name: string) => unk
   const scripts = new Map<string, Script>();
   /** Undefined before `open`: what is loaded by then is compiled each time. */
   let kept: Map<string, Buffer> | undefined;
-  let isWhole = true;
+  let more = false;
 
   function load(name: string): unknown {
     if (!name.startsWith('./')) return builtin(name);
@@ -50,7 +52,7 @@ export function createChunkLoader(folder: string, builtin: (name: string) => unk
       scripts.set(name, script);
       if (script.cachedDataRejected !== false) {
         kept.delete(name);
-        isWhole = false;
+        more = true;
       }
     }
     const module = { exports: {} };
@@ -69,10 +71,11 @@ export function createChunkLoader(folder: string, builtin: (name: string) => unk
         // Nothing is there, or nothing can be read: it takes a little longer.
       }
     },
+    hasMore: () => more,
     toKeep() {
-      if (isWhole || kept === undefined) return undefined;
-      for (const [name, script] of scripts) kept.set(name, kept.get(name) ?? script.createCachedData());
-      return toBytes(kept);
+      const all = new Map(kept);
+      for (const [name, script] of scripts) if (!all.has(name)) all.set(name, script.createCachedData());
+      return toBytes(all);
     },
   };
 }

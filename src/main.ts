@@ -120,11 +120,10 @@ async function run(): Promise<void> {
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
   // What fails has not run all that it could.
-  if (compiled !== undefined && process.exitCode === 0) {
+  if (compiled !== undefined && process.exitCode === 0 && chunkLoader.hasMore()) {
     setUsualFlags();
-    const bytes = chunkLoader.toKeep();
     // Where it can't be written, the next run takes a little longer.
-    if (bytes !== undefined) await writePrivate(compiled, bytes).catch(() => undefined);
+    await writePrivate(compiled, chunkLoader.toKeep()).catch(() => undefined);
   }
   // A server that could not begin would go on listening.
   if (isServer(argv)) process.stdin.destroy();

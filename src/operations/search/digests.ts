@@ -3,8 +3,7 @@ import type { JsonRanges } from '../../json/scan.ts';
 /**
  * A number of 40 bits for each value, the same for the same bytes. It says which leads came before, in one process, and is
  * kept nowhere: of a thousand leads two share one in two million searches, and whoever makes two of one digest hides one of his
- * own. Those of node:crypto take several times as long
- * for texts as short as these.
+ * own. Those of node:crypto take several times as long for texts as short as these.
  */
 export function digestsOf({ bytes, starts, ends }: JsonRanges): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
