@@ -136,6 +136,23 @@ it('history resume finishes the latest list, in its file and its format', async 
   });
 });
 
+it('history resume keeps to the limit that the list was started with, until another one is given', async () => {
+  const machine = createMachine();
+  const price = (credits: number) => run(['config', 'set', 'price.contact.email', String(credits)], machine);
+  await price(1);
+  const args = list('-o', 'out.csv', '--max-credits', String(rows));
+  await runKilledWhen(machine, args, () => service.requests() >= 40);
+  await price(2);
+  const bought = service.charged.size;
+  const refused = await run(['history', 'resume'], machine);
+  expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining('Raise --max-credits') });
+  expect(service.charged.size).toBe(bought);
+  const { code } = await run(['history', 'resume', '--max-credits', String(2 * rows)], machine);
+  const { lost } = rowsOf(readFileSync(join(machine.cwd, 'out.csv'), 'utf8'));
+  expect(code).toBe(lost === 0 ? 0 : 3);
+  expectChargedOnce();
+});
+
 it.each([
   ['on an empty machine', createMachine],
   ['on its own', (machine: Machine) => machine],

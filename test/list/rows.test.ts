@@ -381,6 +381,10 @@ describe('a limit on credits', () => {
       stderr: expect.stringContaining('this can cost 120 credits'),
     });
     expect(service.charged.size).toBe(0);
+    // What was refused was never begun: nothing buys it later.
+    const resumed = await run(['history', 'resume'], { env, cwd });
+    expect(resumed).toMatchObject({ code: 0, stderr: 'There is nothing to resume.\n' });
+    expect(service.charged.size).toBe(0);
   });
 
   it('holds at every row of standard input, and a higher one goes on', async () => {

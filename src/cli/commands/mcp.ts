@@ -6,7 +6,7 @@ import { checkNumber } from '../../requests/within-limits.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import { toErrorFields } from '../messages/report.ts';
-import { addConnectionOptions, type ConnectionOptions } from '../options/options.ts';
+import { addConnectionOptions, type ConnectionOptions, createMaxCreditsOption } from '../options/options.ts';
 
 interface McpCommandOptions extends ConnectionOptions {
   readonly http?: number;
@@ -37,12 +37,7 @@ export function createMcpCommand(context: Context): Command {
     new Option('--http <port>', 'Streamable HTTP on this port of 127.0.0.1; 0 means any free port').argParser(
       (value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--http', value),
     ),
-    new Option(
-      '--max-credits <n>',
-      'the most that the whole session may cost; prices are settings (price.*)',
-    ).argParser((value) =>
-      checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
-    ),
+    createMaxCreditsOption('the most that the whole session may cost; prices are settings (price.*)'),
     new Option('--confirm', "ask the person before each purchase; a client that can't ask is refused"),
   ];
   for (const option of options) command.addOption(option.helpGroup('What agents may do:'));

@@ -106,15 +106,18 @@ export function addPaidOptions(command: Command): Command {
       '--idempotency-key <key>',
       'the key of this purchase (default: a new one each time); the service charges a key only once',
     ).argParser((key) => checkIdempotencyKey(key, inputNames)),
-    new Option(
-      '--max-credits <n>',
+    createMaxCreditsOption(
       'refuse (exit code 5) what can cost more than this, or more than your balance; see leadpipe help money',
-    ).argParser((value) =>
-      checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
     ),
     new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
     new Option('--no-history', "store nothing on this machine; the result can't be shown again or continued"),
   ]);
+}
+
+export function createMaxCreditsOption(description: string): Option {
+  return new Option('--max-credits <n>', description).argParser((value) =>
+    checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
+  );
 }
 
 export function addRecordOptions(command: Command): Command {

@@ -13,6 +13,8 @@ export interface Intent {
   readonly body?: string;
   /** The credits that it, or each row of a list, costs at most, by the prices of that day; null where they were not known. */
   readonly worst_case?: number | null;
+  /** Of a list: what it may cost, as was said when it was begun. */
+  readonly max_credits?: number;
   /** What was available before, where the balance was asked for. */
   readonly credits_before?: number;
   /** The task, where it is known beforehand. */

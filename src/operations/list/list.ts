@@ -43,7 +43,8 @@ export async function runList<Kind extends AnswerKind>(
   const { context, spending } = shop;
   if (spending !== undefined && order.worst.credits === null) throw toUnknownPrice(order.worst.setting);
   const begun = await findUnfinished(shop, order);
-  const into = (journal: Journal) => (delivery: Delivery) => work(shop, order, journal, delivery, listener);
+  const into = (journal: Journal, isBegun: boolean) => (delivery: Delivery) =>
+    work(shop, order, journal, delivery, listener, isBegun);
   if (begun !== undefined) {
     listener.goingOn(begun);
     return await withOperation(context, begun.operationId, (journal, operation) => {
@@ -52,17 +53,22 @@ export async function runList<Kind extends AnswerKind>(
       // Another output begins anew: its rows are bought already.
       const at = isSameOutput(operation, order.terms) ? opened?.output_length : undefined;
       const resumed = order.terms.output === null ? undefined : { at };
-      return goOnWith(shop, journal, order.open(resumed), {}, ({ delivery }) => into(journal)(delivery));
+      return goOnWith(shop, journal, order.open(resumed), {}, ({ delivery }) =>
+        into(journal, true)(delivery),
+      );
     });
   }
+  // A list that is refused was never begun: nothing resumes it.
+  await checkLimit(shop, order, 0);
   return await withNewJournal(context, 'needed', (journal) => {
     const intent = {
       ...toIntent(shop, journal, listKinds[order.kind], order.terms),
       worst_case: order.worst.credits,
+      ...(spending === undefined ? {} : { max_credits: spending.limit }),
     };
     return withIntent(shop, journal, intent, order.open(undefined), async (delivery, sent) => {
       await sent();
-      return await into(journal)(delivery);
+      return await into(journal, false)(delivery);
     });
   });
 }
@@ -73,13 +79,14 @@ async function work<Kind extends AnswerKind>(
   journal: Journal,
   delivery: Delivery,
   listener: ListListener,
+  isBegun: boolean,
 ): Promise<FinishedList> {
   const operationId = journal.operationId ?? '';
   const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
   let end: ListEnd;
   let bought: Charged | undefined;
   try {
-    await checkLimit(shop, order, stored.bought());
+    if (isBegun) await checkLimit(shop, order, stored.bought());
     end = await workThrough(
       shop,
       { ...order, keyBase: order.run ?? operationId },

@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import type { Intent } from '../../../operations/journal/journal.ts';
 import type { AnswerKind } from '../../../operations/kinds.ts';
-import type { ConnectionOptions } from '../../options/options.ts';
+import type { ConnectionOptions, PaidOptions } from '../../options/options.ts';
 
 const commands: { readonly [Kind in AnswerKind]: (context: Context) => Promise<Command> } = {
   contact: async (context) => (await import('../contact.ts')).createContactCommand(context),
@@ -36,7 +36,7 @@ export async function runListAgain(
   context: Context,
   kind: AnswerKind,
   intent: Intent,
-  given: ConnectionOptions,
+  given: ConnectionOptions & Pick<PaidOptions, 'maxCredits'>,
 ): Promise<void> {
   if (intent.options.input === '-') {
     throw new UsageError(
@@ -45,7 +45,9 @@ export async function runListAgain(
     );
   }
   const command = await commands[kind](context);
-  await command.parseAsync([...wordsOf(intent), ...routeOf(intent, given)], { from: 'user' });
+  await command.parseAsync([...wordsOf(intent), ...limitOf(intent, given), ...routeOf(intent, given)], {
+    from: 'user',
+  });
 }
 
 /** Pure: the words of the command behind its name. */
@@ -60,6 +62,14 @@ function wordsOf({ options, output }: Intent): string[] {
     }
   }
   return output === null ? words : [...words, '--output', output];
+}
+
+/** Pure: what was allowed when the list was begun holds until another limit is given. */
+function limitOf(
+  { max_credits }: Intent,
+  { maxCredits = max_credits }: Pick<PaidOptions, 'maxCredits'>,
+): string[] {
+  return maxCredits === undefined ? [] : ['--max-credits', String(maxCredits)];
 }
 
 /** Pure: the same service, unless another one is named; and what is said on the way. */

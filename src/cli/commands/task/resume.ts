@@ -30,7 +30,14 @@ import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
-import { addConnectionOptions, type ConnectionOptions, type RecordOptions } from '../../options/options.ts';
+import {
+  addConnectionOptions,
+  type ConnectionOptions,
+  createMaxCreditsOption,
+  groups,
+  type PaidOptions,
+  type RecordOptions,
+} from '../../options/options.ts';
 import { mendEnd } from '../../records/mend.ts';
 import { fromTerms, openOutput } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
@@ -45,7 +52,8 @@ import {
 /** Options of a command that goes on with an operation. */
 export interface ResumeOptions
   extends ConnectionOptions,
-    Pick<FollowOptions, 'pollInterval' | 'waitTimeout'> {
+    Pick<FollowOptions, 'pollInterval' | 'waitTimeout'>,
+    Pick<PaidOptions, 'maxCredits'> {
   readonly replayCreate?: true;
 }
 
@@ -70,12 +78,18 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
         'the ID that the interrupted command printed (default: the latest unfinished operation)',
       ),
     );
-  addWaitingOptions(command).addOption(
-    new Option(
-      '--replay-create',
-      'create the task again if the first answer was lost more than 24 hours ago; this may buy it again',
-    ).helpGroup('The task:'),
-  );
+  addWaitingOptions(command)
+    .addOption(
+      createMaxCreditsOption(
+        'refuse (exit code 5) a search or list that can cost more; the rows of a list that were bought before count too (default: the limit that the list was started with)',
+      ).helpGroup(groups.connection),
+    )
+    .addOption(
+      new Option(
+        '--replay-create',
+        'create the task again if the first answer was lost more than 24 hours ago; this may buy it again',
+      ).helpGroup('The task:'),
+    );
   return addHelp(addConnectionOptions(command), help).action(
     (operationId: string | undefined, options: ResumeOptions) => runTaskResume(context, operationId, options),
   );
