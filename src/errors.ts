@@ -90,6 +90,8 @@ export type Facts =
       readonly operationId: string | undefined;
       readonly request: EntitySearchRequest;
     }
+  /** Everything has arrived, but the file of it is not in its place. */
+  | { readonly is: 'unplaced'; readonly operationId: string | undefined }
   /** `known` are those of this machine. */
   | { readonly is: 'no_operation'; readonly operationId: string; readonly known: readonly string[] }
   | { readonly is: 'not_a_search'; readonly operationId: string }

@@ -131,9 +131,12 @@ export class OpenFile implements FileSink {
     const { part, path } = this.#options;
     if (part !== undefined) await this.settle();
     await this.sync();
-    const isOurs = part === undefined || (await this.#isAt(part.at));
+    const isOurs = await this.#isInPlace();
     await this.#close();
-    if (part === undefined) return;
+    if (part === undefined) {
+      if (isOurs) return;
+      throw changed(`${path} was removed or replaced while this run was adding rows to it`);
+    }
     if (!isOurs) {
       throw changed(
         `${part.named} was moved or replaced while this run was writing it; ${path} was not changed`,
@@ -169,14 +172,20 @@ export class OpenFile implements FileSink {
 
   async discard(): Promise<void> {
     const { part } = this.#options;
-    const isOurs = part !== undefined && (await this.#isAt(part.at));
+    const isOurs = part !== undefined && (await this.#isAt(part.at, lstat));
     await this.#close();
     if (isOurs) await rm(part.at, { force: true });
   }
 
-  /** Whether the file of this name is still the one that was opened: another run may have put it aside. */
-  async #isAt(path: string): Promise<boolean> {
-    const [ours, there] = await Promise.all([this.#handle.stat(), lstat(path).catch(() => undefined)]);
+  /** Whether what was opened is still what has the name: it may have been removed, or put aside by another run. */
+  async #isInPlace(): Promise<boolean> {
+    const { append, part, path } = this.#options;
+    if (part !== undefined) return await this.#isAt(part.at, lstat);
+    return append === undefined || (await this.#isAt(path, stat));
+  }
+
+  async #isAt(path: string, look: typeof lstat): Promise<boolean> {
+    const [ours, there] = await Promise.all([this.#handle.stat(), look(path).catch(() => undefined)]);
     return ours.ino === there?.ino && ours.dev === there.dev;
   }
 

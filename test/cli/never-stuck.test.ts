@@ -14,6 +14,7 @@ import { readOperations } from '../../src/operations/journal/journal.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
+  errorAnswer,
   type FaultServer,
   lastChunk,
   searchFrames,
@@ -35,10 +36,19 @@ let cwd: string;
 let file: string;
 /** How many searches are cut after their first batch; those that come later are whole. */
 let cuts: number;
+/** How many are refused first. */
+let refusals: number;
+/** Done before an answer. */
+let before: (() => void) | undefined;
 beforeEach(async () => {
   cuts = 1;
+  refusals = 0;
+  before = undefined;
   server = await startFaultServer((socket, { method }) => {
     if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+    before?.();
+    if (refusals-- > 0)
+      return void socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
     const isCut = cuts-- > 0;
     const frames = isCut ? searchFrames([first]).slice(0, 1) : searchFrames([rest]);
     socket.write(Buffer.concat([Buffer.from(streamHead), chunk(frames.join(''))]));
@@ -266,6 +276,39 @@ describe('a search that was killed', () => {
     }
   });
 
+  it.each([[['--only-new']], [[]]])(
+    'whose rest was refused once has all its leads in the file: %j',
+    async (more) => {
+      const id = await leave(...more);
+      // Killed before its journal counted the leads that are stored.
+      const path = join(folderOf(id), 'journal.jsonl');
+      const kept = readFileSync(path, 'utf8')
+        .split('\n')
+        .filter((line) => !line.includes('"batch"'));
+      writeFileSync(path, kept.join('\n'));
+      refusals = 1;
+      expect((await into(...more)).code).toBe(5);
+      expect(await into(...more)).toMatchObject({ code: 0 });
+      expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
+      expect(readdirSync(cwd)).toEqual(['leads.jsonl']);
+    },
+  );
+
+  it('after one that is complete, and whose record is damaged, does not pass for that one', async () => {
+    cuts = 0;
+    await into();
+    cuts = 1;
+    const id = await leave();
+    const path = join(folderOf(id), 'journal.jsonl');
+    writeFileSync(path, readFileSync(path, 'utf8').slice(0, 40));
+    const { code, stderr } = await into();
+    expect(code).toBe(0);
+    expect(stderr).toContain(`${path} is damaged`);
+    expect(stderr).toMatch(/held rows of an earlier run/);
+    expect(bodies()[2]).toMatchObject(anew);
+    expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
+  });
+
   it('before a lead arrived begins anew, and says that it may have been charged', async () => {
     const id = await leave();
     rmSync(join(folderOf(id), 'leads.jsonl'));
@@ -373,6 +416,21 @@ describe('what went on with a search', () => {
     expect(readFileSync(other, 'utf8')).toBe(wholeCsv);
     expect(existsSync(`${other}.part.1`)).toBe(true);
   });
+});
+
+it.each([
+  ['-o', []],
+  ['--append', ['--append']],
+])('a file whose folder was removed meanwhile: what arrived is told, and is kept (%s)', async (_, more) => {
+  const folder = join(cwd, 'sub');
+  mkdirSync(folder);
+  cuts = 0;
+  before = () => rmSync(folder, { recursive: true });
+  const { code, stderr } = await run(...search, '-o', join(folder, 'leads.jsonl'), ...more);
+  expect(code).toBe(74);
+  expect(stderr).toContain('charged: yes');
+  const [, operation = ''] = /for free: leadpipe history show (op_\w+)/.exec(stderr) ?? [];
+  expect(await run('history', 'show', operation)).toMatchObject({ code: 0, stdout: lines(...rest) });
 });
 
 it('a free command, too, puts aside what a killed one has left', async () => {

@@ -93,6 +93,10 @@ const hints: Hints = {
     const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
     return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
   },
+  unplaced: ({ operationId }, { options: { output } }) =>
+    operationId === undefined
+      ? 'Nothing is stored, because of --no-history.'
+      : `What arrived is stored. To write it to a file, for free: ${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
   no_operation({ operationId, known }) {
     if (known.length === 0) return 'No purchases are recorded on this machine yet.';
     const near = nearOperation(operationId, known);

@@ -83,6 +83,8 @@ export type JournalEntry =
       /** As in `page`. */
       readonly output_length: number | null;
     }
+  /** The file of a whole search is in its place: a .part beside it is another's. */
+  | { readonly type: 'placed' }
   /** How the request ended; without a `terminal` after it, whether it was charged is not known. */
   | {
       readonly type: 'failed';
@@ -140,7 +142,8 @@ export function toEntries(text: string, path: string): JournalEntry[] {
   return entries;
 }
 
-function damaged(line: number, path: string): ConfigurationError {
+/** Pure: the error of a journal that can't be read. */
+export function damaged(line: number, path: string): ConfigurationError {
   return new ConfigurationError(
     `line ${line} of ${path} is damaged`,
     'To go on without this operation, move its folder to another place; leadpipe has changed nothing.',

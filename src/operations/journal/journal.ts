@@ -5,7 +5,7 @@ import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { type FolderLock, lockFolder } from '../../files/folder-lock.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
-import { type Intent, type JournalEntry, toEntries, toLine } from './entries.ts';
+import { damaged, type Intent, type JournalEntry, toEntries, toLine } from './entries.ts';
 
 export type { Intent, JournalEntry } from './entries.ts';
 
@@ -189,7 +189,19 @@ export async function readOperation(
   const path = join(folderOf(stateDir, operationId), fileName);
   const text = await readOrNothing(() => readFile(path, 'utf8'), path);
   const [intent, ...rest] = toEntries(text ?? '', path);
+  // What was bought is stored only behind an intent.
+  if (intent === undefined && (await hasBought(folderOf(stateDir, operationId)))) throw damaged(1, path);
   return intent?.type === 'intent' ? { operationId, entries: [intent, ...rest] } : undefined;
+}
+
+/** Whether an operation has stored something. Its files are made before they are written to. */
+async function hasBought(folder: string): Promise<boolean> {
+  const names = (await readOrNothing(() => readdir(folder, { withFileTypes: true }), folder)) ?? [];
+  for (const one of names) {
+    if (!one.isFile() || one.name === fileName || one.name === 'lock') continue;
+    if (((await stat(join(folder, one.name)).catch(() => undefined))?.size ?? 0) > 0) return true;
+  }
+  return false;
 }
 
 /** When the journal of an operation was last written to. Throws LocalIoError. */

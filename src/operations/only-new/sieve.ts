@@ -104,6 +104,8 @@ export interface Sifted {
 
 /** What stands between the leads that arrive and the output. */
 export interface Sieve {
+  /** What the search before brought counts from now on. Throws LocalIoError. */
+  begin(): void;
   sift(leads: Records): Sifted;
   /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
   sync(): Promise<void>;
@@ -111,6 +113,7 @@ export interface Sieve {
 
 /** Of a run that belongs to no list. */
 export const noSieve: Sieve = {
+  begin() {},
   sift: (leads) => ({ isNew: new Array<boolean>(leads.length).fill(true), count() {} }),
   sync: async () => {},
 };
@@ -140,8 +143,10 @@ export async function withSieve<T>(
     key_fingerprint: connection.fingerprint(operationId ?? ''),
   };
   try {
-    if (brought.length > 0) file?.append({ ...run, leads_search_id: null, leads: brought });
     return await work({
+      begin() {
+        if (brought.length > 0) file?.append({ ...run, leads_search_id: null, leads: brought });
+      },
       sift(leads) {
         if (known === nothingKnown && leads instanceof JsonLines) {
           // Nothing to compare them with.

@@ -11,6 +11,8 @@ export interface AgainListener {
   hasPart(): Promise<boolean>;
   /** Whether this is the same file. */
   isSame(output: string): Promise<boolean>;
+  /** An operation can't be read: it may be the one that was left. */
+  damaged(damage: LeadpipeError): void;
   /** It ended before a lead arrived, and nobody was told. */
   lost(operation: StoredOperation): void;
   /** Its leads are not here any more, or can't be read. */
@@ -30,7 +32,8 @@ export async function findSearchAgain(
   const isAdded = options.append === true;
   if (!order.keep || output === null || !(isAdded || (await listener.hasPart()))) return undefined;
   const { state } = shop.context.directories;
-  const { operations } = await readOperations(state);
+  const { operations, damages } = await readOperations(state);
+  for (const damage of damages) listener.damaged(damage);
   const last = await findLast(shop, order, operations, listener);
   if (last === undefined) return undefined;
   let damage: LeadpipeError | undefined;
@@ -61,9 +64,13 @@ async function findLast(
     // To a file that rows are added to, others may have added since; a .part is of the last run.
     if (isAdded && !(isThis(one) && options.append === true)) continue;
     if (!isThis(one) || chainFrom(one, operations).length > 1) return undefined;
-    return isAdded && isComplete(one) ? undefined : one;
+    return isComplete(one) && (isAdded || isPlaced(one)) ? undefined : one;
   }
   return undefined;
+}
+
+function isPlaced({ entries }: StoredOperation): boolean {
+  return entries.some(({ type }) => type === 'placed');
 }
 
 /** How many are wanted, and what is left out, may be another each day. */

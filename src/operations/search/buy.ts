@@ -1,4 +1,5 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
+import { LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { Listener } from '../delivery.ts';
 import { type Sieve, toListed, withSieve } from '../only-new/sieve.ts';
@@ -58,13 +59,15 @@ async function streamInto(
   );
   try {
     await before(operationId);
+    // Behind it: whoever goes on with that search has to know why its leads stand under this one too.
+    sieve.begin();
     const summary = await stream(shop, request, deal, kept, listener);
     const end = { ...summary, excluded: kept.excluded(), operationId, idempotencyKey: deal.idempotencyKey };
     const length = summary.cut === undefined ? undefined : await delivery.sync().catch(() => undefined);
     const error = summary.cut === undefined ? undefined : toCutError(end, request, await delivery.cut());
     await kept.end(summary, error, length);
     // Whatever is said stands behind the last byte.
-    if (error === undefined) await delivery.finish();
+    if (error === undefined) await place(deal, end);
     // A reader that went away is told nothing: there may be no one to tell.
     if (error?.outcome !== 'reader_closed') {
       for (const warning of summary.warnings) listener.warn(warning);
@@ -74,6 +77,24 @@ async function streamInto(
     return end;
   } finally {
     await kept.close();
+  }
+}
+
+/** Throws what the output throws, with what is known of the purchase: all of it has arrived. */
+async function place({ delivery, journal }: Deal, end: SearchEnd): Promise<void> {
+  const { leads, operationId, idempotencyKey, requestId } = end;
+  try {
+    await delivery.finish();
+    if (delivery.file !== undefined) journal.note({ type: 'placed' });
+  } catch (error) {
+    if (!(error instanceof LeadpipeError)) throw error;
+    throw error.with({
+      charged: leads > 0 ? 'yes' : 'maybe',
+      idempotencyKey,
+      facts: { is: 'unplaced', operationId },
+      ...error.details,
+      ...(requestId === undefined ? {} : { requestId }),
+    });
   }
 }
 

@@ -202,7 +202,8 @@ async function knownOf(
   { chain, intent }: RestOfSearch,
   warn: (line: string) => void,
 ): Promise<Known> {
-  const ids = chain.map(({ operationId }) => operationId);
+  // What a search brought counts for those that went on with it too, also where they were refused.
+  const ids = chain.flatMap(({ operationId, continuedBy }) => [operationId, ...continuedBy]);
   return (await listOf(shop, ids, intent, warn))?.known ?? nothingKnown;
 }
 

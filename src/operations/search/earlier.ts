@@ -20,6 +20,8 @@ export interface EarlierSearch {
   /** How many of them are certainly in the output, and its length with them; undefined where that is not known. */
   readonly counted: number;
   readonly outputLength: number | undefined;
+  /** The searches that were to bring its rest, those that were refused too. */
+  readonly continuedBy: readonly string[];
 }
 
 /**
@@ -70,6 +72,7 @@ export function toEarlierSearch({ operationId, entries }: StoredOperation): Earl
     sent: delivered + excluded,
     counted: counted?.type === 'batch' ? counted.delivered : 0,
     outputLength: counted?.output_length ?? undefined,
+    continuedBy: entries.flatMap((entry) => (entry.type === 'continued' ? [entry.operation_id] : [])),
   };
 }
 

@@ -1,7 +1,7 @@
 import { toMinutes } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, outputChanged, tornRow } from '../../../errors.ts';
-import type { StoredOperation } from '../../../operations/journal/journal.ts';
+import { type StoredOperation, toDamageLine } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import type { Shop } from '../../../operations/purchase.ts';
 import { findSearchAgain } from '../../../operations/search/again.ts';
@@ -72,6 +72,7 @@ async function createListener(context: Context, options: SearchOptions) {
   return {
     hasPart: () => hasPart(output),
     isSame: (other: string) => isSameFile(output, other),
+    damaged: (damage: LeadpipeError) => warn(toDamageLine(damage)),
     lost: (one: StoredOperation) =>
       warn(
         `the search ${one.operationId} of ${timeOf(context, one)} was stopped before any lead arrived. It may or may not have been charged; check \`leadpipe balance\`. A new search starts now`,
