@@ -30,6 +30,8 @@ export type OpenDelivery = <T>(work: (delivery: Delivery) => Promise<T>) => Prom
 export interface Resumed {
   /** Where the counted rows end; undefined where that run may not have come to opening the file. */
   readonly at: number | undefined;
+  /** Where others stand behind them in a file that rows are added to, the rest goes behind those; without it, that is an error. */
+  readonly orBehind?: true;
 }
 
 /** What takes its time. */

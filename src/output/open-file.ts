@@ -34,6 +34,8 @@ export interface FileSink extends Sink {
 export interface Resumed {
   /** Where the counted rows end; undefined where the run may not have come to opening the file. */
   readonly at: number | undefined;
+  /** In a file that rows are added to: what is not ours stays, and the run goes on behind it. */
+  readonly orBehind?: true | undefined;
   /** Told what was moved, and where it is now. */
   readonly warn: (line: string) => void;
 }
@@ -210,9 +212,17 @@ export class OpenFile implements FileSink {
    * Throws LocalIoError where what stands there is not ours to move.
    */
   async #makeWay(same: number): Promise<number> {
-    const { path, part, resumed, closing = '' } = this.#options;
+    const { append, path, part, resumed, closing = '' } = this.#options;
     if (part === undefined) {
-      throw changed(`${path} has other rows after those of the earlier run; it was not changed`);
+      const why = `${path} has other rows after those of the earlier run`;
+      if (resumed?.orBehind !== true || append === undefined) throw changed(`${why}; it was not changed`);
+      const { length, before } = await checkAppend(this.#handle, path, append);
+      this.#length = length;
+      this.#end = length;
+      if (before !== '') await this.#handle.write(before);
+      this.#length += before.length;
+      resumed.warn(`${why}. The rest is added at its end; a few rows may be there twice`);
+      return 0;
     }
     const rest = await readAt(this.#handle, this.#length, this.#end - this.#length);
     const isClosing = closing.startsWith(rest.subarray(same).toString());

@@ -12,6 +12,8 @@ export interface RowServiceOptions {
   readonly seed?: string;
   /** Every answer is charged, and is no JSON. */
   readonly garbled?: true;
+  /** Objectives that are refused with 422, as long as they are in here. */
+  readonly refused?: ReadonlySet<string>;
   /** Credits of the account: 402 when they are used up. */
   readonly credits?: number;
 }
@@ -76,6 +78,9 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
       if (luck < faults / 3) return void request.socket.destroy();
       await new Promise((resolve) => setTimeout(resolve, latencyMs));
       if (luck < (2 * faults) / 3) return refuse(response, 500, 'internal_error');
+      if (options.refused?.has(JSON.parse(body).objective)) {
+        return refuse(response, 422, 'invalid_request_error');
+      }
       if (charged.has(key)) return refuse(response, 409, 'request_already_exists');
       if (charged.size >= credits) return refuse(response, 402, 'insufficient_credits');
       charged.set(key, body);

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
@@ -423,5 +423,50 @@ describe('a limit on credits', () => {
     expect(JSON.parse(stdout)).toMatchObject({ worst_case: 120, body: { objective: 'p0' } });
     expect(stderr).toContain('60 rows would be sent');
     expect(service.charged.size).toBe(0);
+  });
+});
+
+describe('rows that are added to a file', () => {
+  const refused = new Set<string>();
+  const add = () => contacts('--input', 'list.txt', '-o', 'out.csv', '--append', '--concurrency', '1');
+  const rows = (): string[] => read('out.csv').trimEnd().split('\r\n').slice(1);
+  const start = async (): Promise<void> => {
+    await service.close();
+    service = await startRowService({ refused });
+    env = { ...env, ...pointedAt(service.url) };
+    refused.clear();
+    refused.add('Bo');
+    write('list.txt', 'Ada\nBo\nCy\n');
+    expect((await add()).code).toBe(3);
+    expect(rows()).toEqual(['Ada,ada@example.com,,', expect.stringMatching(/^Bo,,,.*422/), found('Cy')]);
+  };
+  const found = (name: string): string => `${name},${name.toLowerCase()}@example.com,,`;
+
+  it('are followed by what the run before lacked', async () => {
+    await start();
+    refused.clear();
+    const before = rows();
+    expect(await add()).toMatchObject({ code: 0 });
+    expect(rows()).toEqual([...before, found('Bo')]);
+    expect(asked()).toEqual(['Ada', 'Bo', 'Cy']);
+  });
+
+  it('are followed by those of another list, in a file of others too', async () => {
+    await start();
+    const before = rows();
+    write('out.csv', `${read('out.csv')}of others,,,\r\n`);
+    write('list.txt', 'Dee\nEd\n');
+    expect(await add()).toMatchObject({ code: 0 });
+    expect(rows()).toEqual([...before, 'of others,,,', found('Dee'), found('Ed')]);
+    expect(asked()).toEqual(['Ada', 'Cy', 'Dee', 'Ed']);
+  });
+
+  it('go to a new file where the old one was moved away', async () => {
+    await start();
+    refused.clear();
+    renameSync(join(cwd, 'out.csv'), join(cwd, 'old.csv'));
+    expect(await add()).toMatchObject({ code: 0 });
+    expect(rows()).toEqual([found('Bo')]);
+    expect(asked()).toEqual(['Ada', 'Bo', 'Cy']);
   });
 });

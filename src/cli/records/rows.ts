@@ -204,7 +204,7 @@ function checkTemplate(columns: readonly string[] | undefined, paths: readonly s
 /** The output of the same run, or what of it stands in another file. */
 function toResumed(resumed: Resumed | undefined, partAt: number | undefined, warn: (line: string) => void) {
   const at = resumed?.at ?? partAt;
-  return resumed === undefined || at === undefined ? undefined : { at, warn };
+  return resumed === undefined || at === undefined ? undefined : { ...resumed, at, warn };
 }
 
 /** Throws UsageError where one file would be written over another. */

@@ -57,7 +57,12 @@ export type JournalEntry =
   /** All of the task is read again into a new file: what was read before does not count. */
   | { readonly type: 'restarted'; readonly options: Intent['options'] }
   /** The output is open, and no row has been written: what is in front of this length is not ours. */
-  | { readonly type: 'opened'; readonly output_length: number }
+  | {
+      readonly type: 'opened';
+      readonly output_length: number;
+      /** Of a list that adds to a file: what stood in front of this length among its stored rows is in the file already. */
+      readonly rows_length?: number;
+    }
   /** All of the output is on the disk, but perhaps not under its name. */
   | {
       readonly type: 'written';

@@ -38,6 +38,10 @@ export interface StoredRows {
   answered(): number;
   /** How many requests may have been charged: those with an answer, and those whose answer is not here. */
   bought(): number;
+  /** Bytes of all that is stored. */
+  readonly length: number;
+  /** Whether what is known of a request was stored in front of this length. */
+  isBefore(digest: bigint, length: number): boolean;
   /** Whether the row of this number was another one in an earlier run. */
   isChanged(row: number, digest: bigint): boolean;
   /** What is known of a request; undefined when it was never about to be sent. */
@@ -144,6 +148,10 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   return {
     answered: () => answered,
     bought: () => bought,
+    get length() {
+      return end;
+    },
+    isBefore: (digest, length) => (digests.get(digest)?.offset ?? length) < length,
     isChanged: (row, digest) => (before.get(row) ?? digest) !== digest,
     stateOf: (digest) => digests.get(digest)?.state,
     async keyOf(digest) {

@@ -1,8 +1,15 @@
 import type { Charged, ErrorDetails } from '../../errors.ts';
-import { isStop, LeadpipeError } from '../../errors.ts';
+import { isStop, LeadpipeError, outputChanged } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import type { Delivery, OpenDelivery, Resumed } from '../delivery.ts';
-import { folderOf, type Journal, readOperations, type StoredOperation } from '../journal/journal.ts';
+import {
+  folderOf,
+  type Journal,
+  type JournalEntry,
+  readOperations,
+  type StoredOperation,
+  toDamageLine,
+} from '../journal/journal.ts';
 import { openStoredRows } from '../journal/rows.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
@@ -11,7 +18,8 @@ import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts
 import { type ListCounts, type ListEnd, type ListListener, type ListWork, workThrough } from './run.ts';
 import { isUnfinished } from './unfinished.ts';
 
-export interface ListOrder<Kind extends AnswerKind> extends Omit<ListWork<Kind>, 'keyBase'> {
+export interface ListOrder<Kind extends AnswerKind>
+  extends Omit<ListWork<Kind>, 'keyBase' | 'writtenBefore'> {
   /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
   readonly run: string | undefined;
   /** How many rows there are to send; undefined where that is not known beforehand. */
@@ -42,20 +50,21 @@ export async function runList<Kind extends AnswerKind>(
 ): Promise<FinishedList> {
   const { context, spending } = shop;
   if (spending !== undefined && order.worst.credits === null) throw toUnknownPrice(order.worst.setting);
-  const begun = await findUnfinished(shop, order);
-  const into = (journal: Journal, isBegun: boolean) => (delivery: Delivery) =>
-    work(shop, order, journal, delivery, listener, isBegun);
+  const begun = await findUnfinished(shop, order, listener.warn);
   if (begun !== undefined) {
     listener.goingOn(begun);
     return await withOperation(context, begun.operationId, (journal, operation) => {
       checkSameBuyer(shop, operation);
+      const go = (resumed: Resumed | undefined, written = 0) =>
+        goOnWith(shop, journal, order.open(resumed), {}, ({ delivery }) =>
+          work(shop, order, journal, delivery, listener, written),
+        );
+      const { output, options } = order.terms;
+      if (output !== null && options.append === true) return goOnAdding(operation, go, listener.warn);
       const opened = operation.entries.find((entry) => entry.type === 'opened');
       // Another output begins anew: its rows are bought already.
       const at = isSameOutput(operation, order.terms) ? opened?.output_length : undefined;
-      const resumed = order.terms.output === null ? undefined : { at };
-      return goOnWith(shop, journal, order.open(resumed), {}, ({ delivery }) =>
-        into(journal, true)(delivery),
-      );
+      return go(output === null ? undefined : { at });
     });
   }
   // A list that is refused was never begun: nothing resumes it.
@@ -68,28 +77,60 @@ export async function runList<Kind extends AnswerKind>(
     };
     return withIntent(shop, journal, intent, order.open(undefined), async (delivery, sent) => {
       await sent();
-      return await into(journal, false)(delivery);
+      return await work(shop, order, journal, delivery, listener);
     });
   });
 }
 
+/**
+ * Goes on with a list that adds its rows to a file. What a run that came to its end has added stays there, and only what it lacked
+ * is added; of one that was stopped, the file may hold some rows. Others may have added rows since, or moved the file away: then
+ * the rest is added where the file ends now.
+ */
+async function goOnAdding<T>(
+  { entries }: StoredOperation,
+  go: (resumed: Resumed | undefined, written: number) => Promise<T>,
+  warn: (line: string) => void,
+): Promise<T> {
+  const opened = entries.findLast((entry) => entry.type === 'opened');
+  const isWhole =
+    entries.indexOf(opened as JournalEntry) < entries.findLastIndex(({ type }) => type === 'terminal');
+  if (isWhole || opened === undefined) return await go(undefined, Number.POSITIVE_INFINITY);
+  const written = opened.rows_length ?? 0;
+  try {
+    return await go({ at: opened.output_length, orBehind: true }, written);
+  } catch (error) {
+    if (!(error instanceof LeadpipeError) || error.details.type !== outputChanged) throw error;
+    warn(`${error.message}. The rest is added at its end`);
+    return await go(undefined, written);
+  }
+}
+
+/**
+ * `written` is what of the stored rows stands in the file that rows are added to: those in front of this length, all that are
+ * stored when it is infinite; undefined for a list that begins.
+ */
 async function work<Kind extends AnswerKind>(
   shop: Shop,
   order: ListOrder<Kind>,
   journal: Journal,
   delivery: Delivery,
   listener: ListListener,
-  isBegun: boolean,
+  written?: number,
 ): Promise<FinishedList> {
   const operationId = journal.operationId ?? '';
   const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
   let end: ListEnd;
   let bought: Charged | undefined;
   try {
-    if (isBegun) await checkLimit(shop, order, stored.bought());
+    if (written !== undefined) await checkLimit(shop, order, stored.bought());
+    const writtenBefore = Math.min(written ?? 0, stored.length);
+    if (written !== undefined && order.terms.options.append === true && delivery.length !== undefined) {
+      await journal.append({ type: 'opened', output_length: delivery.length, rows_length: writtenBefore });
+    }
     end = await workThrough(
       shop,
-      { ...order, keyBase: order.run ?? operationId },
+      { ...order, keyBase: order.run ?? operationId, writtenBefore },
       stored,
       delivery,
       listener,
@@ -155,9 +196,11 @@ function toLeft(
 async function findUnfinished<Kind extends AnswerKind>(
   { connection, context }: Shop,
   { kind, run, terms }: ListOrder<Kind>,
+  warn: (line: string) => void,
 ): Promise<StoredOperation | undefined> {
   const { state } = context.directories;
-  const { operations } = await readOperations(state);
+  const { operations, damages } = await readOperations(state);
+  for (const damage of damages) warn(toDamageLine(damage));
   const same = operations.findLast((operation) => {
     const [intent] = operation.entries;
     if (intent.command !== listKinds[kind] || intent.origin !== connection.origin) return false;

@@ -31,6 +31,8 @@ export interface ListWork<Kind extends AnswerKind = AnswerKind> {
   readonly retryUnknown: boolean;
   /** What the keys of the rows are derived from, beside the row and its request. */
   readonly keyBase: string;
+  /** What was stored in front of this length stands in the file that rows are added to, and is not written again. */
+  readonly writtenBefore: number;
   /** What a row costs at most; it counts only under a limit. */
   readonly worst: WorstCase;
 }
@@ -59,6 +61,7 @@ export interface ListEnd {
 
 interface Item {
   readonly row: InputRow;
+  isWritten?: true;
   result?: RowResult;
 }
 
@@ -114,7 +117,8 @@ export async function workThrough<Kind extends AnswerKind>(
   if (signal.aborted) stopped();
   signal.addEventListener('abort', stopped, { once: true });
 
-  async function settle({ number, line, record, flaw }: InputRow): Promise<RowResult> {
+  async function settle(item: Item): Promise<RowResult> {
+    const { number, line, record, flaw } = item.row;
     if (record === undefined) return { state: 'flawed', message: `line ${line} ${flaw}` };
     let body: BodyOf<Kind>;
     try {
@@ -129,6 +133,7 @@ export async function workThrough<Kind extends AnswerKind>(
     const sameNow = underWay.get(digest);
     if (sameNow !== undefined || known === 'answered' || (known === 'unknown' && !work.retryUnknown)) {
       counts.reused++;
+      if (sameNow === undefined && stored.isBefore(digest, work.writtenBefore)) item.isWritten = true;
       return await (sameNow ?? stored.endOf(digest));
     }
     if (stored.isChanged(number, digest)) tellChanged(number, line);
@@ -198,7 +203,7 @@ export async function workThrough<Kind extends AnswerKind>(
       if (stop !== undefined) return;
       const item: Item = { row };
       items.push(item);
-      settle(row).then((result) => {
+      settle(item).then((result) => {
         item.result = result;
         wake();
       }, stopWith);
@@ -206,8 +211,10 @@ export async function workThrough<Kind extends AnswerKind>(
   }
 
   async function write(some: readonly Item[]): Promise<void> {
-    const records = some.flatMap(({ row, result }) => work.toRecords(row, result as RowResult));
-    await delivery.write(records);
+    const records = some.flatMap(({ row, result, isWritten }) =>
+      isWritten ? [] : work.toRecords(row, result as RowResult),
+    );
+    if (records.length > 0) await delivery.write(records);
     for (const { row, result } of some) {
       counts.done++;
       if (result === undefined || result.state === 'answered') continue;
