@@ -233,7 +233,7 @@ export async function readJsonObject(path: string): Promise<Record<string, unkno
     source = decodeText(bytes, path);
   } catch {
     // What was found would be quoted, and a file of keys is read here too.
-    throw new ConfigurationError(`${path} is neither UTF-8 nor UTF-16 with a byte order mark`, hint);
+    throw new ConfigurationError(`${path} is not UTF-8 text`, hint);
   }
   let content: unknown;
   try {

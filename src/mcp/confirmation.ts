@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server';
 import { LeadpipeError } from '../errors.ts';
-import type { WorstCase } from '../operations/spending.ts';
+import { creditsOf, type WorstCase } from '../operations/spending.ts';
 
 /** Asks the person before each purchase. */
 export interface Confirmation {
@@ -66,7 +66,7 @@ export function createConfirmation(cannotAsk: string): Confirmation {
 
 function toCost(worst: WorstCase): string {
   if (worst.credits === null) return `What it costs at most is not known: ${worst.setting} is not set.`;
-  return `It costs at most ${worst.credits} ${worst.credits === 1 ? 'credit' : 'credits'}.`;
+  return `It costs at most ${creditsOf(worst.credits)}.`;
 }
 
 function refused(message: string, type: string, hint: string): LeadpipeError {

@@ -34,7 +34,7 @@ const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, {
     stored ? `The answer is stored. To read it, for free: history_show ${operationId}` : again,
   search_cut: ({ rest }) =>
     rest > 0
-      ? 'What came is kept. The same call gets the rest, and buys nothing twice.'
+      ? 'What came is stored. The same call buys only the rest.'
       : 'All leads that were asked for have arrived.',
   task_created: ({ leadsSearchId }) => `It goes on at the service: task_status ${leadsSearchId}`,
   task_left: ({ leadsSearchId, pts }) =>

@@ -106,8 +106,10 @@ async function deliver(
   await delivery.finish();
 }
 
+const toldNothing = 'the service finished without a result';
+
 function toNoResult(failure: string): LeadpipeError {
-  return new LeadpipeError('no_result', failure || 'the service finished without a result', {
+  return new LeadpipeError('no_result', failure === '' ? toldNothing : `${toldNothing}: "${failure}"`, {
     type: 'no_result',
     charged: 'maybe',
     retryable: false,

@@ -128,7 +128,7 @@ export async function moveTornRow(
     const beside = await writeBeside(`${path}.torn`, await readAt(handle, start, size - start));
     await handle.truncate(start);
     await handle.sync();
-    warn(`the last row of ${path} was incomplete; its beginning is now in ${beside}`);
+    warn(`the last row of ${path} was incomplete. It was removed, and is now in ${beside}`);
     return true;
   } finally {
     await handle.close();

@@ -163,8 +163,8 @@ async function openAgain(part: string, named: string, length: number | undefined
 
 function isThere(named: string, cause?: unknown): LocalIoError {
   return new LocalIoError(
-    `${named} exists: it holds the rows of an earlier run, or of one that is still running; nothing was overwritten`,
-    { hint: `Finish that run, or move or remove ${named}.`, charged: 'no', cause },
+    `${named} exists: it has the rows of another run, which may still be running; nothing was overwritten or bought`,
+    { hint: `Resume that run, or move ${named} away.`, charged: 'no', cause },
   );
 }
 

@@ -19,7 +19,7 @@ export function checkText(limit: Limit, name: string, text: string): string {
   const sent = limit.trimmed ? text.trim() : text;
   const size = limit.unit === 'bytes' ? Buffer.byteLength(sent) : [...sent].length;
   if (size < limit.min) {
-    throw new UsageError(`${name} is empty${isOpen(limit) ? '' : `: it must have ${rangeOf(limit)}`}`);
+    throw new UsageError(`${name} is empty`);
   }
   if (size > limit.max) {
     throw new UsageError(`${name} has ${size} ${limit.unit}: at most ${limit.max} are allowed`);
@@ -66,7 +66,7 @@ function rangeOf(range: Range): string {
   if (isOpen(range)) return `a whole number, at least ${min}`;
   return unit === 'number' || unit === 'position'
     ? `a whole number from ${min} to ${max}`
-    : `${min} to ${max} ${unit}`;
+    : `from ${min} to ${max} ${unit === 'entities' ? 'leads' : unit}`;
 }
 
 function isOpen({ max }: Range): boolean {

@@ -116,7 +116,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   ...['history show', 'history resume', 'task resume', 'search --continue'].map(
     (command): (typeof mistakes)[number] => [
       [...command.split(' '), 'nope'],
-      ['there is no operation nope on this machine\n', 'No purchases are recorded on this machine yet.'],
+      ['there is no operation nope on this machine\n', 'No purchases recorded on this machine yet.'],
       6,
     ],
   ),

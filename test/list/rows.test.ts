@@ -67,8 +67,8 @@ describe('an input', () => {
   });
 
   it.each([
-    ['Latin-1', Buffer.from('objective\nJos\xe9\n', 'latin1'), [], 'neither UTF-8 nor UTF-16'],
-    ['UTF-16 without its mark', Buffer.from('objective\nAda\n', 'utf16le'), [], 'neither UTF-8 nor UTF-16'],
+    ['Latin-1', Buffer.from('objective\nJos\xe9\n', 'latin1'), [], 'is not UTF-8 text'],
+    ['UTF-16 without its mark', Buffer.from('objective\nAda\n', 'utf16le'), [], 'is not UTF-8 text'],
     [
       'without a column to send',
       Buffer.from('a,b\n1,2\n'),

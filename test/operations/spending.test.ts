@@ -160,7 +160,7 @@ describe('a refusal', () => {
     [
       toUnknownPrice('price.extract'),
       'price_unknown',
-      'the most that this can cost is not known, because price.extract is not set; nothing was bought',
+      "nothing was bought: leadpipe can't tell what this costs, because the setting price.extract is not set",
     ],
     [
       toOverLimit(20, spending),

@@ -16,7 +16,7 @@ export interface Ran {
 
 type Hints = { readonly [Is in Facts['is']]: (facts: Extract<Facts, { is: Is }>, ran: Ran) => string };
 
-const newKey = 'a new purchase needs a new --idempotency-key.';
+const newKey = 'To buy again, leave out --idempotency-key or give a new one.';
 
 const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
@@ -54,10 +54,10 @@ const hints: Hints = {
   bad_switch: () => '`leadpipe serve --help` lists the switches.',
   port_in_use: () => 'Choose another port with --port, or any free one with --port 0.',
   in_doubt: () => inDoubt,
-  key_used: () => `This key was used before; ${newKey}`,
-  key_of_other_request: () => `This key belongs to another request; ${newKey}`,
-  no_credits: (_, ran) => ['See `leadpipe balance`.', ...toFewer(ran)].join(' '),
-  over_limit: (_, ran) => ['Raise --max-credits.', ...toFewer(ran)].join(' '),
+  key_used: () => `This idempotency key was used before. ${newKey}`,
+  key_of_other_request: () => `This idempotency key belongs to another request. ${newKey}`,
+  no_credits: (_, ran) => `Get more credits${toFewer(ran)}. \`leadpipe balance\` shows how many you have.`,
+  over_limit: (_, ran) => `Raise --max-credits${toFewer(ran)}.`,
   price_unknown: ({ setting }, { options: { profile } }) =>
     `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
   unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
@@ -98,7 +98,7 @@ const hints: Hints = {
       ? 'Nothing is stored, because of --no-history.'
       : `What arrived is stored. To write it to a file, for free: ${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
   no_operation({ operationId, known }) {
-    if (known.length === 0) return 'No purchases are recorded on this machine yet.';
+    if (known.length === 0) return 'No purchases recorded on this machine yet.';
     const near = nearOperation(operationId, known);
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
@@ -136,20 +136,16 @@ const hints: Hints = {
     `To continue, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`,
   rows_failed: ({ unknown }) =>
     unknown === 0
-      ? 'To try the failed rows again, run the same command again. The other rows are not bought again.'
-      : 'To try the failed rows again, run the same command again. To also buy the rows again that may have been charged, add --retry-unknown.',
+      ? 'To try the failed rows again, correct what is wrong in the file, if anything is, and run the same command again. The other rows are not bought again.'
+      : 'To try the failed rows again, run the same command again. To also buy again the rows that may have been charged, add --retry-unknown.',
   output_unfinished: ({ operationId }, { options }) =>
     `To finish that run: ${toResumption(operationId, options)}; or write to another file.`,
 };
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
-function toFewer({ args, has, options }: Ran): string[] {
-  if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list') return [];
-  return [
-    options.limit === undefined
-      ? 'Or ask for fewer, for example --limit 10.'
-      : 'Or ask for fewer with a smaller --limit.',
-  ];
+function toFewer({ args, has, options }: Ran): string {
+  if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list') return '';
+  return `, or ask for fewer with ${options.limit === undefined ? '--limit' : 'a smaller --limit'}`;
 }
 
 const noCommand: Ran = { options: {}, args: [], has: () => false };

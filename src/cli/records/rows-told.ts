@@ -97,7 +97,7 @@ export function toSummary({ counts, operationId }: FinishedList, price: number |
   const { done, reused } = counts;
   return {
     what: `${done} ${done === 1 ? 'row' : 'rows'}`,
-    also: reused === 0 ? undefined : `${reused} not bought again`,
+    also: reused === 0 ? undefined : `${reused} already bought, not charged again`,
     costAtMost: price === null ? null : exact(price * (done - reused)),
     ids: { operationId },
   };

@@ -81,8 +81,8 @@ export function createSearchReading(): SearchReading {
 
   function takeDone({ done, finished }: Done): void {
     isDone = true;
-    if (!finished) doubt ??= 'the done event does not say that the search is finished';
-    if (done.cum_count === undefined) doubt ??= 'the done event came without a usable `cum_count`';
+    if (!finished) doubt ??= 'the service did not say that the search is finished';
+    if (done.cum_count === undefined) doubt ??= 'the service did not say how many leads it sent';
     leadsSearchId ??= done.leads_search_id;
     stopReason ??= done.stop_reason;
     countedByDone = Math.max(countedByDone, done.cum_count ?? 0);
@@ -109,14 +109,15 @@ export function createSearchReading(): SearchReading {
     counted: () => counted,
     verdict() {
       if (end !== undefined) return end;
-      if (!isDone) return 'the stream ended without its done event';
+      if (!isDone) return 'the connection ended too early';
       if (counted > received) return `the service counted ${counted} leads, but ${received} arrived`;
       const flaw = doubt ?? batches.flaw();
       if (flaw !== undefined) return flaw;
       const counts = `the service counted ${countedByDone} leads, but ${received} arrived`;
-      if (countedByDone < received && !hasSentinel) return `the stream ended without [DONE]: ${counts}`;
+      if (countedByDone < received && !hasSentinel) return `the connection ended too early: ${counts}`;
       if (countedByDone < received) remarks.push(counts);
-      if (!hasSentinel) remarks.push('the stream ended without [DONE], but no lead is missing');
+      if (!hasSentinel)
+        remarks.push('the service did not end its answer as it should, but no lead is missing');
       return undefined;
     },
     remark: (line) => remarks.push(line),

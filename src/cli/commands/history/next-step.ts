@@ -56,7 +56,7 @@ export function toContinued({ state }: HistoryRecord, continued: readonly Stored
   if (state === 'complete') {
     return `The rest was bought by ${ids.join(', ')}. To print it: ${ids.map((id) => `leadpipe history show ${id}`).join('; ')}`;
   }
-  return `It was continued by ${ids.join(', ')}, and is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
+  return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
 }
 
 function notFound(message: string, type: string, hint: string): LeadpipeError {

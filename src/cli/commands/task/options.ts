@@ -133,7 +133,7 @@ export function createTaskListener(
         stopReason,
         limit: most,
         ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
-        ids: { ...reading, idempotencyKey: reading.bought },
+        ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
         next: isOver ? toSaving(context, options, leads, again) : undefined,
       });
     },
