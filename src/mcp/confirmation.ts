@@ -65,7 +65,8 @@ export function createConfirmation(cannotAsk: string): Confirmation {
 }
 
 function toCost(worst: WorstCase): string {
-  if (worst.credits === null) return `What it costs at most is not known: ${worst.setting} is not set.`;
+  if (worst.credits === null)
+    return `It is not known what it costs: the setting ${worst.setting} is not set.`;
   return `It costs at most ${creditsOf(worst.credits)}.`;
 }
 

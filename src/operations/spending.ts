@@ -172,6 +172,11 @@ export function areOf(credits: number): string {
   return `${credits} ${credits === 1 ? 'is' : 'are'}`;
 }
 
+/** Pure: `1 credit is`, `2 credits are`. */
+export function creditsAre(credits: number): string {
+  return `${creditsOf(credits)} ${credits === 1 ? 'is' : 'are'}`;
+}
+
 /** Pure: a sum without what binary fractions can't hold: prices have six decimals at most. */
 export function exact(credits: number): number {
   return Math.round(credits * 1e6) / 1e6;

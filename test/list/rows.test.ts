@@ -192,7 +192,7 @@ describe('money', () => {
     expect((await contacts(...args)).code).toBe(5);
     write('list.txt', 'Dee\nBo\nAda\n');
     const { stderr } = await contacts(...args);
-    expect(stderr).toContain('row 1 (line 1) has changed since the earlier run: it is bought as it is now');
+    expect(stderr).toContain('row 1 (line 1) has changed since the earlier run: the new text is bought');
     expect(asked()).toEqual(['Ada']);
   });
 

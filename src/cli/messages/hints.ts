@@ -41,7 +41,7 @@ const hints: Hints = {
   key_of_other_origin: ({ profile, origin }) =>
     `Store the key of that address (leadpipe auth login${flagOf(profile)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
   no_profile: ({ name, known }) =>
-    `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} Create it: leadpipe auth login --profile ${name}`,
+    `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} To create "${name}": leadpipe auth login --profile ${name}`,
   bad_setting: ({ setting }) =>
     `Set it again (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
   no_keychain: () =>

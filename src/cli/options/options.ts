@@ -161,7 +161,7 @@ export function secondsOf(option: string): (value: string) => number {
     const seconds = Number(value);
     if (!/^\d+(?:\.\d+)?$/.test(value.trim()) || seconds <= 0 || seconds > 86_400) {
       throw new UsageError(
-        `${option} must be a number of seconds, above 0 and at most 86400, not "${value.slice(0, 40)}"`,
+        `${option} must be a number of seconds above 0 and at most 86400, not "${value.slice(0, 40)}"`,
       );
     }
     return seconds;

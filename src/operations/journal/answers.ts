@@ -44,6 +44,6 @@ export async function readAnswer(folder: string): Promise<JsonText | undefined> 
   if (found?.member === 'answer') return found.text;
   throw new ConfigurationError(
     `the answer in ${path} is damaged`,
-    "It can't be shown any more; leadpipe has changed nothing.",
+    "It can't be shown any more. leadpipe did not change it.",
   );
 }

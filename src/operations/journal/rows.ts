@@ -277,6 +277,6 @@ async function restOf(handle: FileHandle, from: number): Promise<string> {
 function damaged(line: number | undefined, path: string): ConfigurationError {
   return new ConfigurationError(
     `${line === undefined ? 'the last line' : `line ${line}`} of ${path} is damaged`,
-    'To go on without this list, move its folder to another place; leadpipe has changed nothing.',
+    'To continue without this list, move its folder elsewhere. leadpipe did not change it.',
   );
 }

@@ -125,7 +125,7 @@ export async function workThrough<Kind extends AnswerKind>(
       body = work.toBody(record);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      return { state: 'flawed', message: `line ${line}: ${error.message}` };
+      return { state: 'flawed', message: error.message };
     }
     const text = bodyOf(work.kind, body);
     const digest = digestOf(text);
@@ -151,9 +151,7 @@ export async function workThrough<Kind extends AnswerKind>(
 
   function tellChanged(number: number, line: number): void {
     if (++changed <= mostTold) {
-      listener.warn(
-        `row ${number} (line ${line}) has changed since the earlier run: it is bought as it is now`,
-      );
+      listener.warn(`row ${number} (line ${line}) has changed since the earlier run: the new text is bought`);
     } else if (changed === mostTold + 1) {
       listener.warn('more rows have changed since the earlier run');
     }

@@ -69,7 +69,7 @@ export function addWaitingOptions(command: Command): Command {
   return add(command, [
     new Option(
       '--poll-interval <seconds>',
-      `check the task again after this time (default ${defaults['poll.interval']}); while nothing happens, after up to ${defaults['poll.max']} seconds`,
+      `seconds between two checks of the task (default ${defaults['poll.interval']}); up to ${defaults['poll.max']} while nothing changes`,
     ).argParser(secondsOf('--poll-interval')),
     new Option(
       '--wait-timeout <seconds>',
