@@ -225,7 +225,7 @@ export async function readJsonObject(path: string): Promise<Record<string, unkno
     const { code, message } = error as NodeJS.ErrnoException;
     // Under a home that is no directory, as of users that only run services, there are no settings.
     if (code === 'ENOENT' || code === 'ENOTDIR') return {};
-    throw new ConfigurationError(`cannot read ${path}: ${message}`, undefined, error);
+    throw new ConfigurationError(`can't read ${path}: ${message}`, undefined, error);
   }
   const hint = 'Repair or remove it. leadpipe did not change it.';
   let source: string;

@@ -172,5 +172,5 @@ async function keepGarbled(stateDir: string, { operationId }: Journal, error: un
   const path = await storeGarbled(folderOf(stateDir, operationId), error.body).catch(() => undefined);
   return path === undefined
     ? error
-    : error.with({ hint: `The answer is kept in ${path}, as it came. Report the request ID.` });
+    : error.with({ hint: `The answer is stored in ${path}, as it came. Report the request ID.` });
 }

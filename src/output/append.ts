@@ -175,7 +175,7 @@ export async function readAt(handle: FileHandle, position: number, length: numbe
 }
 
 function torn(path: string, why: string): LocalIoError {
-  return new LocalIoError(`cannot append to ${path}: ${why}`, {
+  return new LocalIoError(`can't append to ${path}: ${why}`, {
     type: tornRow,
     hint: 'Repair or move the file, or write to another file.',
     charged: 'no',

@@ -229,7 +229,7 @@ export class OpenFile implements FileSink {
     if (!isClosing) {
       const beside = await writeBeside(part.named, rest);
       resumed?.warn(
-        `${part.named} had text that leadpipe did not record (${rest.length} ${rest.length === 1 ? 'byte' : 'bytes'}); it is now in ${beside}`,
+        `${part.named} had text that leadpipe did not write (${rest.length} ${rest.length === 1 ? 'byte' : 'bytes'}); it is now in ${beside}`,
       );
     }
     const stays = isClosing ? same : 0;

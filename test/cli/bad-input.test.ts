@@ -65,9 +65,9 @@ const cases: readonly [
   [
     'an objective from no file',
     () => ['search', 'company', '@nowhere.txt'],
-    ['cannot read nowhere.txt', 'no such file'],
+    ["can't read nowhere.txt", 'no such file'],
   ],
-  ['an objective from a folder', () => ['search', 'company', `@${file('folder')}`], ['cannot read']],
+  ['an objective from a folder', () => ['search', 'company', `@${file('folder')}`], ["can't read"]],
   [
     'an unknown entity type',
     () => ['search', 'planet', 'x'],
@@ -115,7 +115,7 @@ const cases: readonly [
   [
     'names from no file',
     () => [...company, '--dedup-custom-leads', '@nowhere.csv'],
-    ['cannot read nowhere.csv'],
+    ["can't read nowhere.csv"],
   ],
   [
     'names from CSV without the column',
@@ -174,11 +174,7 @@ const cases: readonly [
     ],
     [`--catalog ${JSON.stringify(name)}`, () => ['serve', '--catalog', name], ['--catalog:', 'Name a file.']],
   ]),
-  [
-    'a folder of names',
-    () => [...company, '--dedup-custom-leads', `@${file('folder')}`],
-    ['it is a directory'],
-  ],
+  ['a folder of names', () => [...company, '--dedup-custom-leads', `@${file('folder')}`], ['it is a folder']],
   ['empty columns', () => [...company, '--columns', 'name,,links'], ['--columns']],
   ['timeout 0', () => [...company, '--timeout', '0'], ['--timeout must be a number of seconds']],
   ['timeout soon', () => [...company, '--timeout', 'soon'], ['--timeout must be a number of seconds']],
@@ -220,11 +216,11 @@ const ofOutputs: typeof cases = [
     () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
     ['--append works only with jsonl and csv'],
   ]),
-  ['-o a folder', () => [...company, '-o', file('folder')], ['it is a directory']],
+  ['-o a folder', () => [...company, '-o', file('folder')], ['it is a folder']],
   [
     '-o a folder, to append',
     () => [...company, '-o', file('folder'), '-f', 'csv', '--append'],
-    ['it is a directory'],
+    ['it is a folder'],
   ],
   ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a regular file']],
 ];

@@ -61,9 +61,9 @@ describe('doctor', () => {
     expect(rows.map(({ check }) => check)).toEqual([
       'node',
       'terminal',
-      'config directory',
+      'config folder',
       'settings',
-      'state directory',
+      'state folder',
       'keychain',
       'address',
       'proxy',
@@ -221,7 +221,7 @@ describe('doctor', () => {
     writeFileSync(env.LEADPIPE_STATE_DIR ?? '', 'a file');
     const { code, rows } = await examine(env);
     expect(code).toBe(74);
-    expect(rows.find(({ check }) => check === 'state directory')).toMatchObject({
+    expect(rows.find(({ check }) => check === 'state folder')).toMatchObject({
       result: 'failure',
       fix: expect.stringContaining('LEADPIPE_STATE_DIR'),
     });

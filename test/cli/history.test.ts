@@ -192,7 +192,7 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     const { code, stderr } = await runInProcess([...args, '--no-history'], { env: at.env });
     expect(code).toBe(0);
     expect(stderr).toContain(
-      "No record is kept on this machine: the result can't be shown again or continued.",
+      "Nothing is stored on this machine: the result can't be shown again or resumed.",
     );
     expect(stderr).not.toContain('operation op_');
     expect(existsSync(at.state)).toBe(false);

@@ -381,7 +381,7 @@ describe('what went on with a search', () => {
     const cut = await run('search', '--continue', a, '-o', file);
     expect(cut).toMatchObject({ code: 3 });
     // First what is kept, once the output is open; then what it came to.
-    expect(cut.stderr).toMatch(/^Continuing op_\w+: 2 leads kept\. Buying up to 7 more/);
+    expect(cut.stderr).toMatch(/^Resuming op_\w+: 2 leads kept\. Buying up to 7 more/);
     const b = (await operations()).at(-1)?.operationId ?? '';
     expect((await run('history', 'show', a)).stderr).toContain(`leadpipe search --continue ${b}`);
     expect((await into()).stderr).toContain(`Resuming ${b} `);

@@ -225,7 +225,7 @@ describe('a list', () => {
       const { code, stderr } = await runInProcess(['search', '--continue', 'op_1', ...more], { env });
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringContaining('--continue repeats the earlier search'),
+        stderr: expect.stringContaining('--continue resumes the earlier search'),
       });
     }
     expect(asked()).toEqual([]);
@@ -262,7 +262,7 @@ describe('a list', () => {
     writeFileSync(join(env.LEADPIPE_STATE_DIR as string, 'lists'), '');
     const { code, stderr } = await search(env);
     expect({ code, stderr }).toEqual({ code: 74, stderr: expect.stringContaining('charged: no') });
-    expect(stderr).toContain('cannot record the delivered leads in');
+    expect(stderr).toContain("can't store the delivered leads in");
     expect(stderr).toContain('Nothing was sent.');
     expect(asked()).toEqual([]);
     expect((await search(env, '--no-history')).code).toBe(0);

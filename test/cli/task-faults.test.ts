@@ -435,7 +435,7 @@ describe('task run', () => {
     });
     expect(code).toBe(75);
     expect(stderr).toContain(`20 leads were written, and are in ${file}.part`);
-    expect(stderr).toContain('To continue: leadpipe task resume op_');
+    expect(stderr).toContain('To resume: leadpipe task resume op_');
     expect(existsSync(file)).toBe(false);
     expect(readFileSync(`${file}.part`, 'utf8').split('\r\n')).toHaveLength(22);
   });

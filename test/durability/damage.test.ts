@@ -323,7 +323,7 @@ describe.runIf(canBeOther)('for a user who may not write it', () => {
       'operation_id',
     );
     expect({ code, stdout }).toEqual({ code: 74, stdout: `operation_id\r\n${idOf(old[1] ?? '')}\r\n` });
-    expect(stderr).toContain(`cannot remove old operations in ${old[0]}`);
+    expect(stderr).toContain(`can't remove old operations in ${old[0]}`);
   });
 });
 

@@ -136,7 +136,7 @@ function checkAlone(entityType: string | undefined, options: SearchOptions): voi
   const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
   if (more.some((one) => one !== undefined)) {
     throw new UsageError(
-      '--continue repeats the earlier search: leave out the arguments and the options of "What to find"',
+      '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
     );
   }
 }

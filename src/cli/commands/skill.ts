@@ -71,7 +71,7 @@ async function install(source: string, target: string): Promise<void> {
   const isThere = await exists(target);
   if (isThere && !(await isOurs(target))) {
     throw new LocalIoError(`${target} is already there, and is not this skill; leadpipe did not change it`, {
-      hint: 'Move it, or name another directory.',
+      hint: 'Move it, or name another folder.',
     });
   }
   await mkdir(dirname(target), { recursive: true });

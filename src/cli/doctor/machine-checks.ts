@@ -36,12 +36,12 @@ export async function checkSettings(
 }
 
 export function checkConfigDirectory({ directories }: Context): Promise<Finding> {
-  return checkMode('config directory', directories.config, '700');
+  return checkMode('config folder', directories.config, '700');
 }
 
 /** Whether purchases can be recorded here: without that nothing is bought. */
 export async function checkStateDirectory({ directories: { state } }: Context): Promise<Finding> {
-  const check = 'state directory';
+  const check = 'state folder';
   try {
     const existing = await nearestFolder(state);
     if (existing === state) await rm(await mkdtemp(join(state, 'doctor-')), { recursive: true });

@@ -45,7 +45,7 @@ const hints: Hints = {
   bad_setting: ({ setting }) =>
     `Set it again (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
   no_keychain: () =>
-    'Set LEADPIPE_API_KEY, or keep the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
+    'Set LEADPIPE_API_KEY, or store the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
   keys_damaged: () =>
     'Repair or remove the file, then run `leadpipe auth login`. leadpipe did not change the file.',
   key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
@@ -64,7 +64,7 @@ const hints: Hints = {
   private_authority: () =>
     'If the certificate is from your own authority: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
   no_journal: () =>
-    'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or keep no record: --no-history.',
+    'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
   no_local_state: () =>
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
   no_result: () => 'It may or may not have been charged; check `leadpipe balance`.',
@@ -103,12 +103,12 @@ const hints: Hints = {
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
   not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
-  continued: ({ by }) => `Continue that one: leadpipe search --continue ${by}`,
+  continued: ({ by }) => `Resume that one: leadpipe search --continue ${by}`,
   search_complete: ({ operationId }) => `To print it again: leadpipe history show ${operationId}`,
   search_completed: ({ operationIds }) =>
     `To print all of it again: ${operationIds.map((id) => `leadpipe history show ${id}`).join('; ')}`,
   continue_elsewhere: ({ operationId }) =>
-    `Nothing was sent. To continue in another file, with all leads: leadpipe search --continue ${operationId} -o <file>`,
+    `Nothing was sent. To resume in another file, with all leads: leadpipe search --continue ${operationId} -o <file>`,
   damaged_leads: () =>
     'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
   other_columns: () => 'Choose the columns with --columns, or write to another file.',
@@ -118,10 +118,10 @@ const hints: Hints = {
   task_created: ({ leadsSearchId }) =>
     `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
   creation_in_doubt: () =>
-    'Run the same command again: it uses the same key, so the task is bought only once.',
+    'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
   task_unbegun: ({ operationId }, { options }) =>
     `To resume it, without buying it twice: ${toResumption(operationId, options)}`,
-  task_left: (task, { options }) => `To continue: ${toContinuation(task, options)}`,
+  task_left: (task, { options }) => `To resume: ${toContinuation(task, options)}`,
   read_elsewhere({ leadsSearchId, pts }, { options }) {
     const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
     return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
@@ -133,7 +133,7 @@ const hints: Hints = {
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
   list_left: ({ isOverLimit }) =>
-    `To continue, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`,
+    `To resume, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`,
   rows_failed: ({ unknown }) =>
     unknown === 0
       ? 'To try the failed rows again, correct what is wrong in the file, if anything is, and run the same command again. The other rows are not bought again.'

@@ -28,7 +28,7 @@ export const moneyTopic: Topic = {
       heading: 'What an error says about money',
       rows: [
         ['charged: no', 'it cost nothing'],
-        ['charged: yes', 'it was charged; what arrived is kept'],
+        ['charged: yes', 'it was charged; what arrived is stored'],
         ['charged: maybe', 'the answer was lost: check `leadpipe balance` before you buy it again'],
       ],
     },

@@ -19,7 +19,7 @@ function unchangedSince(step: number): Expectation {
   });
 }
 
-function creditsOf(count: number): string {
+function creditText(count: number): string {
   return `${count} ${count === 1 ? 'credit' : 'credits'}`;
 }
 
@@ -28,10 +28,10 @@ function leadsOf(count: number): string {
 }
 
 function withinLimit(leads: number, limit: number, cost: number): string[] {
-  if (leads === 0) return cost === 0 ? [] : [`${creditsOf(cost)} for no leads`];
+  if (leads === 0) return cost === 0 ? [] : [`${creditText(cost)} for no leads`];
   return cost >= 0 && cost <= limit
     ? []
-    : [`${creditsOf(cost)} for ${leadsOf(leads)} with a limit of ${limit}`];
+    : [`${creditText(cost)} for ${leadsOf(leads)} with a limit of ${limit}`];
 }
 
 const manyLeads = 10;
@@ -57,7 +57,7 @@ function unused(
         form === 'search' ? eventsOf(last as Answer).entities.length : statusOf(last as Answer)?.ready;
       if (leads === undefined || !(leads < manyLeads)) throw new NotJudged('all leads up to the limit came');
       const cost = spent(before, after);
-      return cost >= 0 && cost <= leads ? [] : [`${creditsOf(cost)} for ${leadsOf(leads)}`];
+      return cost >= 0 && cost <= leads ? [] : [`${creditText(cost)} for ${leadsOf(leads)}`];
     }),
   };
 }
@@ -124,7 +124,7 @@ export const settlementRows: readonly Row[] = [
       const [cheap, dear] = [spent(first, second), spent(second, after)];
       return cheap * many === dear * few
         ? []
-        : [`${creditsOf(cheap)} for ${leadsOf(few)}, but ${creditsOf(dear)} for ${leadsOf(many)}`];
+        : [`${creditText(cheap)} for ${leadsOf(few)}, but ${creditText(dear)} for ${leadsOf(many)}`];
     }),
   },
   duplicate('search'),

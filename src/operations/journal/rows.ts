@@ -62,7 +62,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   const path = join(folder, rowsFile);
   const fail = (error: unknown): never => {
     if (error instanceof LocalIoError) throw error;
-    throw new LocalIoError(`cannot store rows in ${path}: ${(error as Error).message}`, { cause: error });
+    throw new LocalIoError(`can't store rows in ${path}: ${(error as Error).message}`, { cause: error });
   };
   const noFollow = constants.O_NOFOLLOW ?? 0;
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow;

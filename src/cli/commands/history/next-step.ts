@@ -18,7 +18,7 @@ export function toNothingKept(record: HistoryRecord, kind: string, hadAnswer: bo
   }
   if (hadAnswer) {
     return notFound(
-      `the answer of ${operation_id} is no longer on this machine: answers are kept for ${keptDays.answers} days`,
+      `the answer of ${operation_id} is no longer on this machine: answers are stored for ${keptDays.answers} days`,
       'pruned',
       output === null ? 'To see what it was about: leadpipe history list' : `Its output was ${output}.`,
     );
