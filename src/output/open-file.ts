@@ -215,7 +215,8 @@ export class OpenFile implements FileSink {
     const { append, path, part, resumed, closing = '' } = this.#options;
     if (part === undefined) {
       const why = `${path} was changed after the earlier run: it has more rows now`;
-      if (resumed?.orBehind !== true || append === undefined) throw changed(`${why}. leadpipe did not change it`);
+      if (resumed?.orBehind !== true || append === undefined)
+        throw changed(`${why}. leadpipe did not change it`);
       const { length, before } = await checkAppend(this.#handle, path, append);
       this.#length = length;
       this.#end = length;

@@ -19,7 +19,7 @@ export function checkText(limit: Limit, name: string, text: string): string {
   const sent = limit.trimmed ? text.trim() : text;
   const size = limit.unit === 'bytes' ? Buffer.byteLength(sent) : [...sent].length;
   if (size < limit.min) {
-    throw new UsageError(`${name} is empty`);
+    throw new UsageError(`${name} is empty${isOpen(limit) ? '' : `: it must have ${rangeOf(limit)}`}`);
   }
   if (size > limit.max) {
     throw new UsageError(`${name} has ${size} ${limit.unit}: at most ${limit.max} are allowed`);

@@ -308,7 +308,7 @@ describe('a task', () => {
     );
     expect(tasks.positions()).toEqual([0, 10, 20, 30, 40]);
     expect(stderr).toMatch(
-      /^41 leads · 4 left out (delivered before) · limit reached · cost at most 45 credits$/m,
+      /^41 leads · 4 left out \(delivered before\) · limit reached · cost at most 45 credits$/m,
     );
     expect((await history(env, 'list')).at(-1)).toMatchObject({
       leads: 41,
@@ -368,7 +368,8 @@ describe('search --continue', () => {
     isSlow = false;
     const next = await search(env, '--only-new', '-f', 'jsonl');
     expect(names(next.stdout)).toEqual(['2']);
-    const operation = /warning: the run (op_\w+) of this list was killed/.exec(next.stderr)?.[1] ?? '';
+    const operation =
+      /warning: (op_\w+), an earlier run of this list, was killed/.exec(next.stderr)?.[1] ?? '';
     const all = join(temporaryFolder(), 'all.jsonl');
     const going = ['search', '--continue', operation, '--idempotency-key', 'going', '-o', all];
     expect((await runInProcess(going, { env })).code).toBe(0);
@@ -401,7 +402,7 @@ describe('search --continue', () => {
       { env },
     );
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stderr).toMatch(/^10 leads added to \S+ · 5 left out (delivered before) · /m);
+    expect(stderr).toMatch(/^10 leads added to \S+, 19 in all · 5 left out \(delivered before\) · /m);
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(101, 120).join('\n')}\n`);
     const { limit, dedup_service_leads: ids = [] } = asked().at(-1) ?? {};
     expect({ limit, first: ids[0], count: ids.length }).toEqual({ limit: 30, first: 'ls_101', count: 100 });

@@ -191,7 +191,7 @@ describe('search --continue', () => {
     appendFileSync(`${file}.part`, 'mine');
     const { code, stderr } = await runInProcess(['search', '--continue', operationIn(cut.stderr)], { env });
     expect(code).toBe(0);
-    expect(stderr).toContain(`they are now in ${file}.part.1`);
+    expect(stderr).toContain(`it is now in ${file}.part.1`);
     expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
     expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
   });

@@ -170,7 +170,7 @@ describe('a refusal', () => {
     [
       toOverLimit(1.5, partly),
       'over_limit',
-      'this can cost 1.5 credits, but 1 is left of the limit of 10; nothing was bought',
+      'this can cost 1.5 credits, but only 1 is left of the limit of 10; nothing was bought',
     ],
     [
       toNotCovered(20, 1),

@@ -82,7 +82,7 @@ describe('a new file', () => {
       if (each.status === 'rejected') {
         expect(each.reason).toMatchObject({ outcome: 'local_io', details: { charged: 'no' } });
         expect(each.reason.message).toContain('leads.csv.part exists');
-        expect(each.reason.details.hint).toContain('move or remove');
+        expect(each.reason.details.hint).toMatch(/^Resume that run, or move .*leads\.csv\.part away\.$/);
       } else {
         await each.value.abandon();
       }
@@ -115,8 +115,8 @@ describe('a new file', () => {
 
 describe('what can not be written', () => {
   it.each([
-    ['no directory', () => join(folder, 'no', 'leads.csv'), /: its directory does not exist/],
-    ['below a file', () => join(folder, 'a', 'leads.csv'), /: a part of its path is not a directory/],
+    ['no directory', () => join(folder, 'no', 'leads.csv'), /: the folder \S+no does not exist/],
+    ['below a file', () => join(folder, 'a', 'leads.csv'), /: a part of its path is not a folder/],
     ['too long a name', () => join(folder, 'x'.repeat(300)), /: the name is too long/],
     ['links in a circle', () => join(folder, 'loop'), /: its symbolic links form a loop/],
   ])('%s', async (_name, path, message) => {
@@ -320,7 +320,7 @@ describe('a resumed file', () => {
     expect(read()).toBe(rows + next);
     expect(read(`${file}.part.2`)).toBe(others);
     expect(warnings).toEqual([
-      `${file}.part had ${others.length} more bytes after the recorded rows; they are now in ${file}.part.2`,
+      `${file}.part had text that leadpipe did not write (${others.length} bytes); it is now in ${file}.part.2`,
     ]);
   });
 

@@ -31,7 +31,7 @@ export const environmentTopic: Topic = {
       ],
     },
     {
-      heading: 'Files, on Linux (elsewhere: leadpipe doctor shows the folders)',
+      heading: 'Files, on Linux (elsewhere: see leadpipe doctor)',
       rows: [
         ['~/.config/leadpipe/config.json', 'settings of each profile; no keys'],
         [

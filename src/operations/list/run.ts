@@ -125,7 +125,7 @@ export async function workThrough<Kind extends AnswerKind>(
       body = work.toBody(record);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      return { state: 'flawed', message: error.message };
+      return { state: 'flawed', message: `line ${line}: ${error.message}` };
     }
     const text = bodyOf(work.kind, body);
     const digest = digestOf(text);

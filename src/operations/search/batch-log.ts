@@ -1,3 +1,5 @@
+import { countOf } from '../delivery.ts';
+
 export interface BatchLog {
   /**
    * Which of `came` entities of a batch have not been seen under its index before, by their digests: their numbers in the
@@ -121,7 +123,7 @@ export function createBatchLog(): BatchLog {
       for (const [index, count] of announced) {
         const arrived = broughtBy(index)?.count ?? 0;
         if (count > arrived)
-          return `the service announced ${count} ${count === 1 ? 'lead' : 'leads'} in batch ${index}, but sent ${arrived}`;
+          return `the service announced ${countOf(count)} in batch ${index}, but sent ${arrived}`;
       }
       for (let index = inOrder.length / 2 + 1; index < highest; index++) {
         if (!others.has(index)) return `batch ${index} never arrived`;

@@ -1,6 +1,7 @@
 import type { SearchEvent } from '../../client.ts';
 import type { Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
+import { countOf as leadsOf } from '../delivery.ts';
 import { createBatchLog } from './batch-log.ts';
 import { countOf, digestsOfEntities, type Entities, gathered, leadsIn, picked } from './entities.ts';
 import { createWarnings } from './warnings.ts';
@@ -67,7 +68,11 @@ export function createSearchReading(): SearchReading {
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
     if (leads < countOf(brought)) oddities.add(`${name} brought something that is not a lead`);
     if (count !== came) {
-      oddities.add(`${name} announced ${count ?? 'no usable number of'} leads but brought ${came}`);
+      oddities.add(
+        count === undefined
+          ? `the service did not say how many leads are in ${name}; it sent ${came}`
+          : `the service announced ${leadsOf(count)} in ${name}, but sent ${came}`,
+      );
     }
     leadsSearchId ??= batch.leads_search_id;
     counted = Math.max(counted, cum_count ?? 0);
