@@ -323,7 +323,7 @@ describe('a search that was killed', () => {
       code: 0,
       stderr: expect.stringContaining(`the search ${id} (`),
     });
-    expect(stderr).toContain('was stopped before any lead arrived. It may or may not have been charged');
+    expect(stderr).toContain('was stopped before any lead arrived. It may have been charged');
     expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
   });
 
