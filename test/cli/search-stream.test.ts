@@ -378,7 +378,9 @@ describe('a service without measure', () => {
     const { url } = await serve([...batches, ...searchFrames([], 'x'.repeat(100_000))], finish);
     const { code, stderr } = await runInProcess(search, { env: pointedAt(url) });
     expect(code).toBe(0);
-    expect(stderr.split('\n').filter((line) => line.startsWith('warning: the service did not say how'))).toHaveLength(10);
+    expect(
+      stderr.split('\n').filter((line) => line.startsWith('warning: the service did not say how')),
+    ).toHaveLength(10);
     expect(stderr).toContain('warning: and 4990 more warnings\n');
     expect(stderr.length).toBeLessThan(2000);
   });

@@ -195,7 +195,7 @@ describe('history show', () => {
     injure(path);
     const { code, stdout, stderr } = await inProcess('history', 'show', idOf(folder), '-f', 'jsonl');
     expect({ code, stdout }).toEqual({ code: 3, stdout: rest.map((at) => `${leads[at]}\n`).join('') });
-    expect(stderr).toContain(`${rest.length} of 3 leads could be read: ${path} is damaged`);
+    expect(stderr).toContain(`${path} is damaged: only ${rest.length} of 3 leads could be read`);
     const into = join(home, 'shown.jsonl');
     expect((await inProcess('history', 'show', idOf(folder), '-o', into)).code).toBe(3);
     // There will never be more: the file is in place.

@@ -32,7 +32,7 @@ const help: CommandHelp = {
       heading: 'Switches and their defaults',
       rows: Object.entries(switchTable).map(([name, row]) => [
         `${name}=${row.default}`,
-        'values' in row ? `${row.meaning} (${row.values.join(' or ')})` : row.meaning,
+        'values' in row ? `${row.meaning} (${row.values.join(', ')})` : row.meaning,
       ]),
     },
     {
