@@ -48,7 +48,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'extract',
-    summary: 'followers, stargazers, contributors, or a list from a page',
+    summary: 'list followers, stargazers or contributors, or a list from a page',
     load: async (context) => (await import('./commands/extract.ts')).createExtractCommand(context),
   },
   {
@@ -89,12 +89,12 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'mcp',
-    summary: 'the same operations as tools for agents (Model Context Protocol)',
+    summary: 'run a server that lets agents use these commands as tools (MCP)',
     load: async (context) => (await import('./commands/mcp.ts')).createMcpCommand(context),
   },
   {
     name: 'skill',
-    summary: 'the skill for agents that comes along',
+    summary: 'print or install the skill for agents',
     load: async (context) => (await import('./commands/skill.ts')).createSkillCommand(context),
   },
   {

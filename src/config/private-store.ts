@@ -27,7 +27,7 @@ export async function changePrivateStore(
     });
   } catch (error) {
     if (error instanceof LeadpipeError) throw error;
-    throw new LocalIoError(`cannot write ${path}: ${(error as Error).message}`, {
+    throw new LocalIoError(`can't write ${path}: ${(error as Error).message}`, {
       charged: 'no',
       cause: error,
     });

@@ -75,7 +75,7 @@ const text: Kind = {
 
 const address: Kind = {
   ...text,
-  takes: 'an address that begins with https:// (or with http:// on this machine)',
+  takes: 'an address that begins with https:// (http:// only for this machine)',
   // As it was written: it is compared with the origin that a key is stored for.
   parse: (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
 };
@@ -97,7 +97,7 @@ const wholeNumber = (max: number): Kind =>
   number(`a whole number from 0 to ${max}`, (value) => Number.isInteger(value) && value >= 0 && value <= max);
 
 const seconds = number(
-  'a number of seconds above 0 and up to 86400',
+  'a number of seconds above 0 and at most 86400',
   (value) => value > 0 && value <= 86_400,
 );
 
@@ -115,7 +115,7 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   },
   format: {
     ...oneOf(...printedFormats),
-    meaning: 'the output format when -f is not given and the name of the -o file does not say it',
+    meaning: 'the output format, unless -f or the file name of -o chooses one',
   },
   credential_store: { ...oneOf('keychain', 'file'), meaning: 'where new API keys are stored' },
   ca_file: { ...file, meaning: 'a PEM file with more certificates to trust' },
@@ -130,17 +130,17 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   },
   'retry.budget': {
     ...wholeNumber(86_400),
-    meaning: 'seconds that all waits before retries may take together',
+    meaning: 'the most seconds to wait before retries, all together',
   },
-  'poll.interval': { ...seconds, meaning: 'seconds before the state of a task is asked for again, at first' },
-  'poll.max': { ...seconds, meaning: 'seconds before the state of a task is asked for again, at most' },
+  'poll.interval': { ...seconds, meaning: 'seconds between two checks of a task, at first' },
+  'poll.max': { ...seconds, meaning: 'seconds between two checks of a task, at most' },
   'price.search': {
     ...credits,
-    meaning: 'credits per lead of a search, at most, with all fields that you add',
+    meaning: 'the most credits that one lead of a search costs, with all fields that you add',
   },
   'price.task': {
     ...credits,
-    meaning: 'credits per lead of a task, at most, with web search and all fields that you add',
+    meaning: 'the most credits that one lead of a task costs, with web search and all fields that you add',
   },
   'price.contact.email': { ...credits, meaning: 'credits per email address that is looked up' },
   'price.contact.phone': { ...credits, meaning: 'credits per phone number that is looked up' },
@@ -225,15 +225,15 @@ export async function readJsonObject(path: string): Promise<Record<string, unkno
     const { code, message } = error as NodeJS.ErrnoException;
     // Under a home that is no directory, as of users that only run services, there are no settings.
     if (code === 'ENOENT' || code === 'ENOTDIR') return {};
-    throw new ConfigurationError(`cannot read ${path}: ${message}`, undefined, error);
+    throw new ConfigurationError(`can't read ${path}: ${message}`, undefined, error);
   }
-  const hint = 'Repair or remove it; leadpipe has changed nothing.';
+  const hint = 'Repair or remove it. leadpipe did not change it.';
   let source: string;
   try {
     source = decodeText(bytes, path);
   } catch {
     // What was found would be quoted, and a file of keys is read here too.
-    throw new ConfigurationError(`${path} is neither UTF-8 nor UTF-16 with a byte order mark`, hint);
+    throw new ConfigurationError(`${path} is not UTF-8 text`, hint);
   }
   let content: unknown;
   try {

@@ -87,7 +87,7 @@ function toFailure(error: unknown, options: LocalOptions, stateDir: string): unk
   }
   if (error instanceof SQLite3Error) {
     return new LocalIoError(`the stored state of the local service can't be used: ${error.message}`, {
-      hint: `To start again, with full credits and without the earlier tasks, remove ${stateDir}`,
+      hint: `To start anew (full credits, no earlier tasks), remove the folder ${stateDir}.`,
       cause: error,
     });
   }

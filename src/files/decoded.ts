@@ -55,8 +55,8 @@ function createDecoding(what: string) {
         lines - linesIn(before.toString()),
       );
       throw new UsageError(
-        `${what} is neither UTF-8 nor UTF-16 with a byte order mark: ${found}`,
-        'Save it as UTF-8 (in Excel: "CSV UTF-8"). Garbage would be sent, and paid for.',
+        `${what} is not UTF-8 text (${found})`,
+        'Save it as UTF-8 (in Excel: "CSV UTF-8"). Nothing was sent; as it is, you would pay for garbled text.',
       );
     }
     if (piece.length > 0) before = Buffer.from(piece.subarray(-4));
@@ -87,7 +87,7 @@ function decoderOf(first: Uint8Array, what: string): TextDecoder {
   const other = others.find(begins);
   if (other !== undefined) {
     throw new UsageError(
-      `${what} is no text: it is ${other.is}`,
+      `${what} is not a text file: it is ${other.is}`,
       'Save what is in it as a text file, such as "CSV UTF-8" in Excel, and give that one.',
     );
   }
@@ -106,13 +106,13 @@ function textOf(decoder: TextDecoder, piece: Uint8Array, isLast: boolean): strin
 
 /** What can't be read, in words. It is not quoted: it may be a key. */
 function foundIn(encoding: string, bytes: Buffer, linesBefore: number): string {
-  if (encoding !== 'utf-8') return 'it begins as UTF-16 does, and is broken further on';
+  if (encoding !== 'utf-8') return 'it begins as UTF-16, but part of it is damaged';
   const zero = bytes.indexOf(0);
   if (zero !== -1) {
     // Of Latin letters every other byte is a zero.
     return zero < 2 && bytes[zero + 2] === 0
       ? 'it looks like UTF-16 without the mark'
-      : 'it has a byte of zero, as no text has';
+      : "it contains a zero byte, which text files don't have";
   }
   // The piece may begin within a character.
   let start = 0;
@@ -122,7 +122,7 @@ function foundIn(encoding: string, bytes: Buffer, linesBefore: number): string {
   const good = at === -1 ? text : text.slice(0, at);
   const byte = bytes[start + Buffer.byteLength(good)] ?? bytes.at(-1) ?? 0;
   const line = linesBefore + linesIn(good) + 1;
-  return `line ${line} has the byte 0x${byte.toString(16).toUpperCase()}, as Latin-1 and Windows-1252 do`;
+  return `line ${line} has the byte 0x${byte.toString(16).toUpperCase()}; it looks like Latin-1 or Windows-1252`;
 }
 
 function linesIn(text: string): number {

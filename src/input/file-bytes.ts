@@ -20,8 +20,7 @@ export async function* bytesOf(path: string, name: string): AsyncGenerator<Uint8
     yield* createReadStream(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a directory' : message;
-    throw new UsageError(`${name}: cannot read ${path}: ${why}`);
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
+    throw new UsageError(`${name}: can't read ${path}: ${why}`);
   }
 }

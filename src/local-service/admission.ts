@@ -166,7 +166,7 @@ export function admit(
       throw new Refusal(
         402,
         'insufficient_credits',
-        `the request may cost ${credits} credits, but only ${available} are available`,
+        `the request may cost ${credits} ${credits === 1 ? 'credit' : 'credits'}, but only ${available} ${available === 1 ? 'is' : 'are'} available`,
       );
     rows.run(
       'UPDATE accounts SET reserved = reserved + ?, updated_at = ? WHERE account = ?',
@@ -195,7 +195,7 @@ export function alreadyExists(): Refusal {
   return new Refusal(
     409,
     'request_already_exists',
-    'a request with this Idempotency-Key was already admitted',
+    'a request with this Idempotency-Key was already accepted',
   );
 }
 

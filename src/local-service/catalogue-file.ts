@@ -41,6 +41,12 @@ export function fromEntity({ entity_type, entity, facts, contact }: CatalogueEnt
   };
 }
 
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+};
+
 /** Reads the user's own leads: .jsonl, .ndjson, or .csv with a header. Throws CatalogueError, UsageError. */
 export function readCatalogueFile(path: string): {
   content: Buffer;
@@ -50,7 +56,8 @@ export function readCatalogueFile(path: string): {
   try {
     content = readFileSync(path);
   } catch (error) {
-    throw new CatalogueError(`${path} can't be read: ${(error as NodeJS.ErrnoException).code ?? error}`);
+    const code = String((error as NodeJS.ErrnoException).code ?? error);
+    throw new CatalogueError(`can't read ${path}: ${unreadable[code] ?? code}`);
   }
   const kind = /\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase();
   if (kind !== 'jsonl' && kind !== 'ndjson' && kind !== 'csv')

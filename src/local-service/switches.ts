@@ -20,7 +20,7 @@ export const switchTable = {
     default: 'any' as 'any' | 'documented',
     values: ['any', 'documented'],
     meaning:
-      'which of the two API key headers an endpoint accepts: any, or only those that the interface shows for it',
+      'which of the two API key headers an endpoint accepts: any of them, or only those that the interface shows for it',
   },
   error_type_at: {
     default: 'error.type' as 'error.type' | 'error.code' | 'type' | 'none',
@@ -52,9 +52,9 @@ export const switchTable = {
   disabled: {
     default: '' as string,
     meaning:
-      'what is not enabled and answers 503, separated by commas: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types',
+      'what is switched off (answers 503), separated by commas: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types',
   },
-  batch_size: { default: 10, meaning: 'entities per stream event' },
+  batch_size: { default: 10, meaning: 'leads per stream event' },
   batch_pause_ms: { default: 40, max: longestWaitMs, meaning: 'milliseconds between two events of a stream' },
   unread_ms: {
     default: 60_000,
@@ -81,7 +81,7 @@ export const switchTable = {
     max: longestWaitMs,
     meaning: 'milliseconds between two steps of a running task',
   },
-  task_step: { default: 20, meaning: 'entities that become ready in each step' },
+  task_step: { default: 20, meaning: 'leads that become ready in each step' },
   extract_replay: {
     default: 'on' as 'off' | 'on',
     values: ['off', 'on'],
@@ -141,6 +141,8 @@ function checkedValue(name: string, value: unknown): string | number {
     return value as number;
   }
   if (typeof value !== 'string' || (row.values !== undefined && !row.values.includes(value)))
-    throw new SwitchError(`the switch ${name} must be ${row.values?.join(' or ') ?? 'a text'}`);
+    throw new SwitchError(
+      `the switch ${name} must be ${row.values === undefined ? 'a text' : `${row.values.slice(0, -1).join(', ')} or ${row.values.at(-1)}`}`,
+    );
   return value;
 }

@@ -11,7 +11,8 @@ export type Arguments = Readonly<Record<string, unknown>>;
  * for.
  */
 export function checkArguments({ name, inputSchema }: ToolDefinition, given: unknown): Arguments {
-  if (given !== undefined && !isObject(given)) throw new UsageError(`the arguments of ${name} are no object`);
+  if (given !== undefined && !isObject(given))
+    throw new UsageError(`the arguments of ${name} must be an object`);
   const { properties, required = [] } = inputSchema;
   const checked: Record<string, unknown> = {};
   for (const [argument, value] of Object.entries(given ?? {})) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server';
 import { LeadpipeError } from '../errors.ts';
-import type { WorstCase } from '../operations/spending.ts';
+import { creditsOf, type WorstCase } from '../operations/spending.ts';
 
 /** Asks the person before each purchase. */
 export interface Confirmation {
@@ -65,8 +65,9 @@ export function createConfirmation(cannotAsk: string): Confirmation {
 }
 
 function toCost(worst: WorstCase): string {
-  if (worst.credits === null) return `What it costs at most is not known: ${worst.setting} is not set.`;
-  return `It costs at most ${worst.credits} ${worst.credits === 1 ? 'credit' : 'credits'}.`;
+  if (worst.credits === null)
+    return `It is not known what it costs: the setting ${worst.setting} is not set.`;
+  return `It costs at most ${creditsOf(worst.credits)}.`;
 }
 
 function refused(message: string, type: string, hint: string): LeadpipeError {

@@ -153,7 +153,7 @@ async function toRawResponse(response: Response, raw: RawJson): Promise<Response
 function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? `port ${port} of 127.0.0.1 is in use` : cause.message;
+      const why = cause.code === 'EADDRINUSE' ? `port ${port} on 127.0.0.1 is already in use` : cause.message;
       reject(new LocalIoError(why, { cause, hint: 'Choose another port, or 0 for any free one.' }));
     });
     server.listen({ port, host: '127.0.0.1', exclusive: true }, () => resolve());

@@ -17,30 +17,31 @@ interface Telling {
   readonly advice: Advice;
 }
 
-const again = 'To buy it once more all the same, when the person wants that: the same call with again: true.';
+const again = 'If the person wants to buy it again anyway, repeat the call with again: true.';
 
 /** What to do, in the words of the tools; where there is no row, what the command line says holds here too. */
 const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, { is: Is }>) => string) } = {
   stream_refused_type: ({ entityType }) =>
     `Use task_create with entity_type ${entityType} and enable_web_search: true.`,
-  creation_in_doubt: `The same call sends the same request with the same key, so the task is bought only once. ${again}`,
-  in_doubt: `It may have been charged: look at balance. The same call sends the same request with the same key, which is never charged twice. ${again}`,
+  creation_in_doubt: `The same call repeats this request, so the task is bought only once. ${again}`,
+  in_doubt: `It may have been charged: check balance. The same call repeats this request and is never charged twice. ${again}`,
   key_used: `The service has had this request before, and its answer is lost. ${again}`,
   key_of_other_request: again,
-  no_credits: 'See balance. A smaller limit reserves less.',
+  no_credits: 'Use a smaller limit, or ask the person to get credits.',
   no_journal: 'Nothing was sent. Ask the person to make that folder writable, or to set LEADPIPE_STATE_DIR.',
-  no_result: `It may or may not have been charged: compare balance. ${again}`,
+  no_result: `It may or may not have been charged: check balance. ${again}`,
   answer_undelivered: ({ stored, operationId = '' }) =>
     stored ? `The answer is stored. To read it, for free: history_show ${operationId}` : again,
   search_cut: ({ rest }) =>
     rest > 0
-      ? 'What came is kept. The same call gets the rest, and buys nothing twice.'
+      ? 'What came is stored. The same call buys only the rest.'
       : 'All leads that were asked for have arrived.',
-  task_created: ({ leadsSearchId }) => `It goes on at the service: task_status ${leadsSearchId}`,
+  task_created: ({ leadsSearchId }) =>
+    `The task keeps running at the service. To see its state: task_status ${leadsSearchId}`,
   task_left: ({ leadsSearchId, pts }) =>
-    `Reading is free. To continue: task_fetch ${leadsSearchId} from position ${pts}`,
-  continued: ({ by }) => `See history_show ${by}.`,
-  damaged_leads: 'What can be read of it: history_show.',
+    `Reading is free. To resume: task_fetch ${leadsSearchId} from position ${pts}`,
+  continued: ({ by }) => `To read its leads: history_show ${by}`,
+  damaged_leads: 'To read what is left: history_show.',
 };
 
 /** Pure: what a client is told of an error. Nothing but leadpipe's own errors is expected; what else is thrown is a bug. */

@@ -111,14 +111,14 @@ export const tools: readonly ToolDefinition[] = [
   tool(
     'task_create',
     'Start a search task',
-    'The same search as a task at the service, which goes on without this machine. Costs as search, more with open web search. Then: task_status, task_fetch.',
+    'The same search as a task at the service, which keeps running without this machine. Costs the same as search, and more with open web search. Then: task_status, task_fetch.',
     paid,
     {
       entity_type: { type: 'string', enum: entityTypes },
       ...searched,
       enable_web_search: {
         type: 'boolean',
-        description: 'needed for xiaohongshu and wechat; dearer and slower',
+        description: 'needed for xiaohongshu and wechat; more expensive and slower',
       },
       again,
     },
@@ -128,7 +128,7 @@ export const tools: readonly ToolDefinition[] = [
   tool(
     'task_status',
     'Look at a task',
-    'How far a task is: status, ready_count. Free.',
+    'The state of a task: status, ready_count. Free.',
     free,
     { leads_search_id: string },
     ['leads_search_id'],
@@ -150,7 +150,7 @@ export const tools: readonly ToolDefinition[] = [
     paid,
     {
       contact_type: { type: 'string', enum: contactTypes },
-      objective: { type: 'string', description: 'whose, in words' },
+      objective: { type: 'string', description: 'who you look for, in words' },
       again,
     },
     ['contact_type', 'objective'],

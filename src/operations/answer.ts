@@ -106,8 +106,10 @@ async function deliver(
   await delivery.finish();
 }
 
+const toldNothing = 'the service finished without a result';
+
 function toNoResult(failure: string): LeadpipeError {
-  return new LeadpipeError('no_result', failure || 'the service finished without a result', {
+  return new LeadpipeError('no_result', failure === '' ? toldNothing : `${toldNothing}: "${failure}"`, {
     type: 'no_result',
     charged: 'maybe',
     retryable: false,
@@ -170,5 +172,5 @@ async function keepGarbled(stateDir: string, { operationId }: Journal, error: un
   const path = await storeGarbled(folderOf(stateDir, operationId), error.body).catch(() => undefined);
   return path === undefined
     ? error
-    : error.with({ hint: `The answer is kept in ${path}, as it came. Report the request ID.` });
+    : error.with({ hint: `The answer is stored in ${path}, as it came. Report the request ID.` });
 }

@@ -175,7 +175,7 @@ export function checkSameBuyer(
   }
   if (key_fingerprint !== connection.fingerprint(operationId)) {
     throw new ConfigurationError(
-      `this operation was started with another API key${made}, and only that key can continue it`,
+      `this operation was started with another API key${made}, and only that key can resume it`,
       'Set LEADPIPE_API_KEY to that key.',
     );
   }

@@ -119,19 +119,30 @@ export function createSpending(limit: number): Spending {
 /** Pure: why a purchase of unknown cost is refused under a limit. */
 export function toUnknownPrice(setting: PriceName): LeadpipeError {
   return refused(
-    `the most that this can cost is not known, because ${setting} is not set; nothing was bought`,
+    `nothing was bought: leadpipe can't tell what this costs, because the setting ${setting} is not set`,
     'price_unknown',
     { is: 'price_unknown', setting },
   );
 }
 
 /** Pure: why a purchase is refused that the limit does not cover. */
-export function toOverLimit(worst: number, { limit, spent, reserved }: Spending): LeadpipeError {
+export function toOverLimit(worst: number, spending: Spending): LeadpipeError {
+  const words = `this can cost ${creditsOf(worst)}, but ${leftOf(spending)}; nothing was bought`;
+  return refused(words, 'over_limit', { is: 'over_limit' });
+}
+
+/** Pure: why a list stops before a row: what it has bought stays. */
+export function toRowOverLimit(worst: number, spending: Spending): LeadpipeError {
+  const words = `the next row can cost ${creditsOf(worst)}, but ${leftOf(spending)}`;
+  return refused(words, 'over_limit', { is: 'over_limit' });
+}
+
+function leftOf({ limit, spent, reserved }: Spending): string {
   const left = exact(limit - spent - reserved);
-  const rest = left === limit ? `the limit is ${limit}` : `${areOf(left)} left of the limit of ${limit}`;
-  return refused(`this can cost ${creditsOf(worst)}, but ${rest}; nothing was bought`, 'over_limit', {
-    is: 'over_limit',
-  });
+  if (left === limit) return `the limit is ${limit}`;
+  return left === 0
+    ? `nothing is left of the limit of ${limit}`
+    : `only ${areOf(left)} left of the limit of ${limit}`;
 }
 
 /** Pure: why a purchase is refused that the balance does not cover. */
@@ -151,13 +162,19 @@ function refused(
   return new LeadpipeError('credits', message, { type, charged: 'no', retryable: false, facts });
 }
 
-function creditsOf(credits: number): string {
+/** Pure: `1 credit`, `2 credits`. */
+export function creditsOf(credits: number): string {
   return `${credits} ${credits === 1 ? 'credit' : 'credits'}`;
 }
 
 /** Pure: `1 is`, `2 are`. */
 export function areOf(credits: number): string {
   return `${credits} ${credits === 1 ? 'is' : 'are'}`;
+}
+
+/** Pure: `1 credit is`, `2 credits are`. */
+export function creditsAre(credits: number): string {
+  return `${creditsOf(credits)} ${credits === 1 ? 'is' : 'are'}`;
 }
 
 /** Pure: a sum without what binary fractions can't hold: prices have six decimals at most. */

@@ -128,7 +128,7 @@ export async function moveTornRow(
     const beside = await writeBeside(`${path}.torn`, await readAt(handle, start, size - start));
     await handle.truncate(start);
     await handle.sync();
-    warn(`the last row of ${path} was incomplete; its beginning is now in ${beside}`);
+    warn(`the last row of ${path} was incomplete. It was removed, and is now in ${beside}`);
     return true;
   } finally {
     await handle.close();
@@ -175,7 +175,7 @@ export async function readAt(handle: FileHandle, position: number, length: numbe
 }
 
 function torn(path: string, why: string): LocalIoError {
-  return new LocalIoError(`cannot append to ${path}: ${why}`, {
+  return new LocalIoError(`can't append to ${path}: ${why}`, {
     type: tornRow,
     hint: 'Repair or move the file, or write to another file.',
     charged: 'no',

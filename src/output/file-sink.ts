@@ -42,10 +42,10 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   const { append, aside, resumed, closing, make } = options;
   const existing = await statOrNothing(path);
   if (existing?.isDirectory()) {
-    throw new UsageError(`cannot write ${path}: it is a directory`, 'Give the name of a file.');
+    throw new UsageError(`can't write ${path}: it is a folder`, 'Give the name of a file.');
   }
   if (existing !== undefined && !existing.isFile() && make !== undefined) {
-    throw new UsageError(`cannot write ${path}: a workbook needs a regular file`, 'Give the name of a file.');
+    throw new UsageError(`can't write ${path}: a workbook needs a regular file`, 'Give the name of a file.');
   }
   if (existing?.isFIFO()) return await (await import('./fifo.ts')).openFifo(path, options.waiting);
   if (existing !== undefined && !existing.isFile()) return openDirectly(path);
@@ -163,8 +163,8 @@ async function openAgain(part: string, named: string, length: number | undefined
 
 function isThere(named: string, cause?: unknown): LocalIoError {
   return new LocalIoError(
-    `${named} exists: it holds the rows of an earlier run, or of one that is still running; nothing was overwritten`,
-    { hint: `Finish that run, or move or remove ${named}.`, charged: 'no', cause },
+    `${named} exists: it has the rows of another run, which may still be running; nothing was overwritten or bought`,
+    { hint: `Resume that run, or move ${named} away.`, charged: 'no', cause },
   );
 }
 
@@ -174,7 +174,7 @@ function checkLength(named: string, size: number, length: number): void {
 }
 
 function gone(named: string, error: unknown): never {
-  if (codeOf(error) === 'ELOOP') throw new LocalIoError(`cannot write ${named}: it is a symbolic link`);
+  if (codeOf(error) === 'ELOOP') throw new LocalIoError(`can't write ${named}: it is a symbolic link`);
   if (codeOf(error) !== 'ENOENT') return fail(named, error);
   throw changed(`${named} is gone: it held the rows of the earlier run`, error);
 }

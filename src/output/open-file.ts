@@ -214,14 +214,15 @@ export class OpenFile implements FileSink {
   async #makeWay(same: number): Promise<number> {
     const { append, path, part, resumed, closing = '' } = this.#options;
     if (part === undefined) {
-      const why = `${path} has other rows after those of the earlier run`;
-      if (resumed?.orBehind !== true || append === undefined) throw changed(`${why}; it was not changed`);
+      const why = `${path} was changed after the earlier run: it has more rows now`;
+      if (resumed?.orBehind !== true || append === undefined)
+        throw changed(`${why}. leadpipe did not change it`);
       const { length, before } = await checkAppend(this.#handle, path, append);
       this.#length = length;
       this.#end = length;
       if (before !== '') await this.#handle.write(before);
       this.#length += before.length;
-      resumed.warn(`${why}. The rest is added at its end; a few rows may be there twice`);
+      resumed.warn(`${why}. The rest is added at its end; a few rows may be in the file twice`);
       return 0;
     }
     const rest = await readAt(this.#handle, this.#length, this.#end - this.#length);
@@ -229,7 +230,7 @@ export class OpenFile implements FileSink {
     if (!isClosing) {
       const beside = await writeBeside(part.named, rest);
       resumed?.warn(
-        `${part.named} had ${rest.length} more bytes after the recorded rows; they are now in ${beside}`,
+        `${part.named} had text that leadpipe did not write (${rest.length} ${rest.length === 1 ? 'byte' : 'bytes'}); it is now in ${beside}`,
       );
     }
     const stays = isClosing ? same : 0;

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
 
@@ -9,9 +10,8 @@ const causes: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  ENOENT: 'its directory does not exist',
-  ENOTDIR: 'a part of its path is not a directory',
-  EISDIR: 'it is a directory',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder',
   ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many open files',
@@ -26,7 +26,11 @@ export function writeFailure(name: string, error: unknown): LeadpipeError {
   if (code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED') {
     return new LeadpipeError('reader_closed', 'the reader of the output has gone away', { cause: error });
   }
-  return new LocalIoError(`cannot write ${name}: ${reasonOf(error)}`, { cause: error });
+  if (code === 'ENOENT') {
+    const words = `can't write ${name}: the folder ${dirname(name)} does not exist`;
+    return new LocalIoError(words, { hint: 'Create it, or write to another file.', cause: error });
+  }
+  return new LocalIoError(`can't write ${name}: ${reasonOf(error)}`, { cause: error });
 }
 
 export function fail(name: string, error: unknown): never {
@@ -34,7 +38,7 @@ export function fail(name: string, error: unknown): never {
 }
 
 export function readFailure(name: string, error: unknown): LocalIoError {
-  return new LocalIoError(`cannot read ${name}: ${reasonOf(error)}`, { cause: error });
+  return new LocalIoError(`can't read ${name}: ${reasonOf(error)}`, { cause: error });
 }
 
 function reasonOf(error: unknown): string {

@@ -20,5 +20,5 @@ export function flawOfKey(key: string): string | undefined {
     return `contains white space, " or \\, or a character that can't be in an HTTP header`;
   }
   if (key.length >= shortestKey) return undefined;
-  return `has ${key.length} characters: it needs at least ${shortestKey}, so that leadpipe can hide it when it prints text`;
+  return `is too short: it has ${key.length} ${key.length === 1 ? 'character' : 'characters'} and needs at least ${shortestKey}`;
 }

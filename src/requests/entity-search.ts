@@ -78,7 +78,7 @@ export function checkBody(request: EntitySearchRequest | CreateTaskRequest, name
 /** Checks an entity type for a streaming search; the two that only tasks accept say where to go. Throws UsageError. */
 export function checkStreamEntityType(value: string): StreamEntityType {
   if (webSearchEntityTypes.some((one) => one === value)) {
-    throw new UsageError(`${value} can't be streamed: it needs open web search, which runs as a task`, {
+    throw new UsageError(`a search can't find ${value}: only a task can, with open web search`, {
       is: 'stream_refused_type',
       entityType: value,
     });

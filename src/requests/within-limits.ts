@@ -66,7 +66,7 @@ function rangeOf(range: Range): string {
   if (isOpen(range)) return `a whole number, at least ${min}`;
   return unit === 'number' || unit === 'position'
     ? `a whole number from ${min} to ${max}`
-    : `${min} to ${max} ${unit}`;
+    : `from ${min} to ${max} ${unit === 'entities' ? 'leads' : unit}`;
 }
 
 function isOpen({ max }: Range): boolean {

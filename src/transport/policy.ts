@@ -71,7 +71,8 @@ interface PolicyRow {
   readonly hint: string | Facts;
 }
 
-const notOurs = 'Check the address: the server there is not the service.';
+const notOurs =
+  'Check the address: the server there may not be the service. If it is, report the request ID.';
 const inDoubt: Facts = { is: 'in_doubt' };
 
 const never = again(0, 0, 0, 0, 0);
@@ -130,7 +131,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     never,
     'authentication',
     'no',
-    'The key is revoked, expired, or has no access to this operation.',
+    'The key is revoked, expired, or may not do this. Use another key, or ask whoever runs the service.',
   ),
   invalid: row(never, 'usage', 'no', 'Change the request as the message says.'),
   missing: row(

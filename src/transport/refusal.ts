@@ -33,7 +33,7 @@ export function toRefusal(
   const technical = `${nameOf(call)}: ${status}`;
   if (status >= 300 && status < 400) {
     const target = location === undefined ? '' : `: ${location}`;
-    const words = `the address of the service points to another address${target}`;
+    const words = `the service redirects to another address${target}`;
     return new RequestError('redirect', endpoint, words, { ...details, technical });
   }
   // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
@@ -71,7 +71,7 @@ const causes: Partial<Readonly<Record<Fault, string>>> = {
   forbidden: 'this API key is not allowed to do this',
   missing: 'the service has no such task for this API key',
   no_endpoint: 'there is no such service at this address',
-  already_exists: 'the service already has this request',
+  already_exists: 'this request was already sent with this idempotency key',
   conflict: 'this idempotency key was used for another request',
   invalid: 'the service refused the request',
   busy: 'too many requests are running',

@@ -65,9 +65,9 @@ const cases: readonly [
   [
     'an objective from no file',
     () => ['search', 'company', '@nowhere.txt'],
-    ['cannot read nowhere.txt', 'no such file'],
+    ["can't read nowhere.txt", 'no such file'],
   ],
-  ['an objective from a folder', () => ['search', 'company', `@${file('folder')}`], ['cannot read']],
+  ['an objective from a folder', () => ['search', 'company', `@${file('folder')}`], ["can't read"]],
   [
     'an unknown entity type',
     () => ['search', 'planet', 'x'],
@@ -85,11 +85,11 @@ const cases: readonly [
     ['leadpipe task run xiaohongshu', '--enable-web-search'],
   ],
   ['wechat', () => ['search', 'wechat', 'x'], ['leadpipe task run wechat', '--enable-web-search']],
-  ['limit 0', () => [...company, '--limit', '0'], ['--limit is 0', '1 to 1000 entities']],
-  ['limit 1001', () => [...company, '--limit', '1001'], ['--limit is 1001', '1 to 1000 entities']],
-  ['limit -5', () => [...company, '--limit', '-5'], ['--limit is -5', '1 to 1000 entities']],
-  ['limit 5.5', () => [...company, '--limit', '5.5'], ['1 to 1000 entities, not "5.5"']],
-  ['limit ten', () => [...company, '--limit', 'ten'], ['1 to 1000 entities, not "ten"']],
+  ['limit 0', () => [...company, '--limit', '0'], ['--limit is 0', 'from 1 to 1000 leads']],
+  ['limit 1001', () => [...company, '--limit', '1001'], ['--limit is 1001', 'from 1 to 1000 leads']],
+  ['limit -5', () => [...company, '--limit', '-5'], ['--limit is -5', 'from 1 to 1000 leads']],
+  ['limit 5.5', () => [...company, '--limit', '5.5'], ['from 1 to 1000 leads, not "5.5"']],
+  ['limit ten', () => [...company, '--limit', 'ten'], ['from 1 to 1000 leads, not "ten"']],
   ['limit 1e2', () => [...company, '--limit', '1e2'], ['not "1e2"']],
   ['limit empty', () => [...company, '--limit', ''], ['not ""']],
   [
@@ -115,7 +115,7 @@ const cases: readonly [
   [
     'names from no file',
     () => [...company, '--dedup-custom-leads', '@nowhere.csv'],
-    ['cannot read nowhere.csv'],
+    ["can't read nowhere.csv"],
   ],
   [
     'names from CSV without the column',
@@ -174,11 +174,7 @@ const cases: readonly [
     ],
     [`--catalog ${JSON.stringify(name)}`, () => ['serve', '--catalog', name], ['--catalog:', 'Name a file.']],
   ]),
-  [
-    'a folder of names',
-    () => [...company, '--dedup-custom-leads', `@${file('folder')}`],
-    ['it is a directory'],
-  ],
+  ['a folder of names', () => [...company, '--dedup-custom-leads', `@${file('folder')}`], ['it is a folder']],
   ['empty columns', () => [...company, '--columns', 'name,,links'], ['--columns']],
   ['timeout 0', () => [...company, '--timeout', '0'], ['--timeout must be a number of seconds']],
   ['timeout soon', () => [...company, '--timeout', 'soon'], ['--timeout must be a number of seconds']],
@@ -220,11 +216,11 @@ const ofOutputs: typeof cases = [
     () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
     ['--append works only with jsonl and csv'],
   ]),
-  ['-o a folder', () => [...company, '-o', file('folder')], ['it is a directory']],
+  ['-o a folder', () => [...company, '-o', file('folder')], ['it is a folder']],
   [
     '-o a folder, to append',
     () => [...company, '-o', file('folder'), '-f', 'csv', '--append'],
-    ['it is a directory'],
+    ['it is a folder'],
   ],
   ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a regular file']],
 ];
@@ -285,7 +281,7 @@ const addresses: readonly [
     'a key that is found in ordinary text',
     { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'company' },
     [],
-    'has 7 characters: it needs at least 8',
+    'is too short: it has 7 characters and needs at least 8',
   ],
   [
     'plain http',

@@ -96,7 +96,7 @@ describe('config', () => {
     [['set', 'timeout.idel', '60'], 2, 'timeout.idle'],
     [['get', 'api_key'], 2, 'base_url'],
     [['set', 'format', 'xml'], 2, 'table, jsonl, json, csv'],
-    [['set', 'timeout.idle', 'soon'], 2, 'seconds above 0 and up to 86400'],
+    [['set', 'timeout.idle', 'soon'], 2, 'seconds above 0 and at most 86400'],
     [['set', 'ca_file', 'nowhere.pem'], 2, 'there is no such file'],
     [['set', 'base_url', 'http://leads.example'], 78, 'https'],
     [['set', 'format', 'csv', '--profile', '../x'], 2, "can't be the name of a profile"],

@@ -26,7 +26,7 @@ describe('contact: bad input', () => {
     ['emails', ['emails', 'x'], ['did you mean email?']],
     ['mobile', ['mobile', 'x'], ['did you mean phone?']],
     ['a name of Object', ['constructor', 'x'], ['unknown contact type "constructor"']],
-    ['no file', ['email', '@nowhere.txt'], ['cannot read nowhere.txt']],
+    ['no file', ['email', '@nowhere.txt'], ["can't read nowhere.txt"]],
     ['an empty key', ['email', 'x', '--idempotency-key', ''], ['--idempotency-key is empty']],
     ['empty columns', ['email', 'x', '--columns', 'a,,b'], ['--columns']],
   ];

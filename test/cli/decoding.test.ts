@@ -68,8 +68,8 @@ describe('a text that is given', () => {
       writeFileSync(at, inLatin1(text));
       const refused = await runInProcess(args(at), { env, stdin: inLatin1(text) });
       expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('neither UTF-8 nor UTF-16 with a byte order mark: line ');
-      expect(refused.stderr).toContain('as Latin-1 and Windows-1252 do');
+      expect(refused.stderr).toContain('is not UTF-8 text (line ');
+      expect(refused.stderr).toContain('it looks like Latin-1 or Windows-1252');
     },
   );
 
@@ -116,18 +116,18 @@ describe('a text that is given', () => {
     const { code, stderr } = await runInProcess(['config', 'get', 'format'], { env: own });
     expect({ code, stderr }).toEqual({
       code: 78,
-      stderr: expect.stringContaining('neither UTF-8 nor UTF-16'),
+      stderr: expect.stringContaining('is not UTF-8 text'),
     });
   });
 
   it.each<[name: string, bytes: number[], says: string]>([
-    ['a workbook', [0x50, 0x4b, 3, 4, 0x14, 0, 6, 0], 'is no text: it is an Excel workbook (.xlsx)'],
+    ['a workbook', [0x50, 0x4b, 3, 4, 0x14, 0, 6, 0], 'is not a text file: it is an Excel workbook (.xlsx)'],
     ['an old workbook', [0xd0, 0xcf, 0x11, 0xe0, 0xa1], 'a workbook or document of an old Office'],
     ['a PDF', [...Buffer.from('%PDF-1.7')], 'it is a PDF file'],
     ['gzip', [0x1f, 0x8b, 8, 0, 0, 0], 'that gzip has compressed'],
     ['UTF-16 without its mark', [...Buffer.from('Ada', 'utf16le')], 'it looks like UTF-16 without the mark'],
-    ['a zero', [...Buffer.from('Ada\0')], 'it has a byte of zero'],
-    ['half of UTF-16', [0xff, 0xfe, 0x41], 'it begins as UTF-16 does, and is broken further on'],
+    ['a zero', [...Buffer.from('Ada\0')], 'it contains a zero byte'],
+    ['half of UTF-16', [0xff, 0xfe, 0x41], 'it begins as UTF-16, but part of it is damaged'],
     ['half of a character', [...Buffer.from('a\nb\nJos'), 0xc3], 'line 3 has the byte 0xC3'],
   ])('is refused with what was found: %s', (_, bytes, says) => {
     expect(() => decodeText(Uint8Array.from(bytes), 'x')).toThrow(says);

@@ -61,34 +61,34 @@ describe('doctor', () => {
     expect(rows.map(({ check }) => check)).toEqual([
       'node',
       'terminal',
-      'config directory',
+      'config folder',
       'settings',
-      'state directory',
+      'state folder',
       'keychain',
       'address',
       'proxy',
-      'name',
+      'host name',
       'connection',
       'clock',
       'key',
       'access',
-      'credit',
+      'credits',
     ]);
   });
 
   it('works against the local service, and as one JSON array', async () => {
     const { code, stdout } = await run(['doctor', '--local', '-f', 'json']);
     expect(code).toBe(0);
-    expect(JSON.parse(stdout).find(({ check }: Row) => check === 'credit')).toMatchObject({ result: 'ok' });
+    expect(JSON.parse(stdout).find(({ check }: Row) => check === 'credits')).toMatchObject({ result: 'ok' });
   });
 
   it.each<readonly [string, Service, string, number, fix: string]>([
     ['an unknown key', { balance: [401, refusal('authentication_error')] }, 'key', 4, 'leadpipe auth status'],
-    ['a key without access to searches', { status: 403 }, 'access', 4, 'no access to this operation'],
+    ['a key without access to searches', { status: 403 }, 'access', 4, 'or may not do this'],
     [
       'no credits',
       { balance: [200, { ...wellOff, available_credits: 0 }] },
-      'credit',
+      'credits',
       5,
       'Get credits for the account',
     ],
@@ -98,14 +98,14 @@ describe('doctor', () => {
     expect(resultsOf(result.rows)[check]).toBe('failure');
     expect(result.rows.find((row) => row.check === check)?.fix).toContain(fix);
     expect(result.code).toBe(code);
-    expect(result.stderr).toContain(`the next search would not work: ${check}`);
+    expect(result.stderr).toContain(`the next search would not work because of: ${check}`);
   });
 
   it('credits for less than a usual search are a failure that names the limit to take', async () => {
     const few = { balance: [200, { ...wellOff, available_credits: 7 }] } as const;
     const { code, rows, stderr } = await examine(pointedAt(await startService(few)));
     expect(code).toBe(5);
-    expect(resultsOf(rows).credit).toBe('failure');
+    expect(resultsOf(rows).credits).toBe('failure');
     expect(stderr).toContain('--limit 7');
   });
 
@@ -132,7 +132,7 @@ describe('doctor', () => {
     );
     const { code, rows, stderr } = await examine(env);
     expect(code).toBe(78);
-    expect(resultsOf(rows)).toMatchObject({ connection: 'failure', key: 'skipped', credit: 'skipped' });
+    expect(resultsOf(rows)).toMatchObject({ connection: 'failure', key: 'skipped', credits: 'skipped' });
     expect(stderr).toContain('config unset ca_file');
   });
 
@@ -152,13 +152,13 @@ describe('doctor', () => {
     await server?.close();
     const { code, rows } = await examine(pointedAt(url));
     expect(code).toBe(75);
-    expect(resultsOf(rows)).toMatchObject({ address: 'ok', connection: 'failure', credit: 'skipped' });
+    expect(resultsOf(rows)).toMatchObject({ address: 'ok', connection: 'failure', credits: 'skipped' });
   });
 
   it('a name that nobody has is 75', async () => {
     const { code, rows } = await examine(pointedAt('https://nowhere.invalid'));
     expect(code).toBe(75);
-    expect(resultsOf(rows)).toMatchObject({ name: 'failure' });
+    expect(resultsOf(rows)).toMatchObject({ 'host name': 'failure' });
   });
 
   it.each([
@@ -213,7 +213,7 @@ describe('doctor', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Row);
-    expect(resultsOf(rows)).toMatchObject({ keychain: 'failure', key: 'failure', credit: 'skipped' });
+    expect(resultsOf(rows)).toMatchObject({ keychain: 'failure', key: 'failure', credits: 'skipped' });
   });
 
   it('a state directory that can’t be is 74', async () => {
@@ -221,7 +221,7 @@ describe('doctor', () => {
     writeFileSync(env.LEADPIPE_STATE_DIR ?? '', 'a file');
     const { code, rows } = await examine(env);
     expect(code).toBe(74);
-    expect(rows.find(({ check }) => check === 'state directory')).toMatchObject({
+    expect(rows.find(({ check }) => check === 'state folder')).toMatchObject({
       result: 'failure',
       fix: expect.stringContaining('LEADPIPE_STATE_DIR'),
     });

@@ -38,7 +38,7 @@ describe('extract: bad input', () => {
       [...ada, '--instruction', 'x'.repeat(4001)],
       ['--instruction has 4001 characters', 'at most 4000 are allowed'],
     ],
-    ['an instruction from no file', [...ada, '--instruction', '@nowhere.txt'], ['cannot read nowhere.txt']],
+    ['an instruction from no file', [...ada, '--instruction', '@nowhere.txt'], ["can't read nowhere.txt"]],
     ['web2list without an instruction', page.slice(0, 2), ['web2list needs --instruction']],
     ['web2list with an empty one', [...page.slice(0, 3), ' '], ['web2list needs --instruction']],
     ['web2list with an empty one from stdin', [...page.slice(0, 3), '-'], ['needs --instruction'], '\n'],

@@ -93,15 +93,15 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     find: 'leadpipe search',
     upgrade: 'npm install --global leadpipe@latest',
   }).map(([typed, meant]): (typeof mistakes)[number] => [[typed, 'x'], [`did you mean ${meant}?`]]),
-  [['task', 'wait'], ['the leads search id is missing\n`leadpipe task list` lists them.\n']],
-  [['history', 'show'], ['the operation id is missing\n`leadpipe history` lists them.\n']],
+  [['task', 'wait'], ['the leads_search_id is missing\n`leadpipe task list` lists them.\n']],
+  [['history', 'show'], ['the operation ID is missing\n`leadpipe history` lists them.\n']],
   [
     ['search', 'company', 'x', '--api-key=sk_1'],
-    ["unknown option '--api-key'\n", 'leadpipe auth login', 'LEADPIPE_API_KEY'],
+    ['unknown option "--api-key"\n', 'leadpipe auth login', 'LEADPIPE_API_KEY'],
   ],
   [
     ['search', 'company', 'x', '--limt=3'],
-    ["unknown option '--limt'\n", '--limit'],
+    ['unknown option "--limt"\n', '--limit'],
   ],
   [
     ['auth', 'login', 'sk_1'],
@@ -116,7 +116,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   ...['history show', 'history resume', 'task resume', 'search --continue'].map(
     (command): (typeof mistakes)[number] => [
       [...command.split(' '), 'nope'],
-      ['there is no operation nope on this machine\n', 'No purchases are recorded on this machine yet.'],
+      ['there is no operation nope on this machine\n', 'No purchases recorded on this machine yet.'],
       6,
     ],
   ),
@@ -154,10 +154,10 @@ describe('the first mistakes of a newcomer', () => {
 describe('without credits', () => {
   const fewer = /ask for fewer/;
   it.each<[args: string[], says: RegExp, not: RegExp]>([
-    [['search', 'company', 'x'], /for example --limit 10/, /smaller/],
+    [['search', 'company', 'x'], /ask for fewer with --limit\./, /smaller/],
     [['search', 'company', 'x', '--limit', '50'], /a smaller --limit/, /such as/],
     [['contact', 'email', 'x'], /leadpipe balance/, fewer],
-    [['extract', 'x_followers', 'x'], /for example --limit 10/, /smaller/],
+    [['extract', 'x_followers', 'x'], /ask for fewer with --limit\./, /smaller/],
     [['extract', 'web2list', 'https://a.example', '--instruction', 'x'], /leadpipe balance/, fewer],
   ])('%j speaks of the options that it has', async (args, says, not) => {
     const server: FaultServer = await startFaultServer((socket) => {

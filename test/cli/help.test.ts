@@ -438,15 +438,15 @@ describe('what is mistyped', () => {
     [['planet'], ['unknown command "planet"\n', 'One of:']],
     [
       ['task', 'status', 'x', '--formta', 'csv'],
-      ["unknown option '--formta'", 'Did you mean --format?'],
+      ['unknown option "--formta"', 'Did you mean --format?'],
     ],
     [
       ['balance', '--limit', '5'],
-      ["unknown option '--limit'", 'It is an option of search, task run, task create,'],
+      ['unknown option "--limit"', 'It is an option of search, task run, task create,'],
     ],
     [
       ['--local', 'search', 'company', 'x'],
-      ["unknown option '--local'", 'It is an option of search,'],
+      ['unknown option "--local"', 'It is an option of search,'],
     ],
     [
       ['balance', '-f', 'cvs'],

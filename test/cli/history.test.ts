@@ -192,7 +192,7 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     const { code, stderr } = await runInProcess([...args, '--no-history'], { env: at.env });
     expect(code).toBe(0);
     expect(stderr).toContain(
-      "No record is kept on this machine: the result can't be shown again or continued.",
+      "Nothing is stored on this machine: the result can't be shown again or resumed.",
     );
     expect(stderr).not.toContain('operation op_');
     expect(existsSync(at.state)).toBe(false);
@@ -391,7 +391,7 @@ describe('retention', () => {
       env: { LEADPIPE_STATE_DIR: state },
     });
     expect(code).toBe(6);
-    expect(stderr).toContain('answers are kept for 7 days');
+    expect(stderr).toContain('answers are stored for 7 days');
   });
 
   it('by itself once a day', async () => {
@@ -411,7 +411,7 @@ describe('retention', () => {
     const { code, stdout, stderr } = await runInProcess(['history', 'prune'], { env });
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ operation_id: 'op_300', removed: 'operation' });
-    expect(stderr).toBe('removed: 0 answers, 1 operation\n');
+    expect(stderr).toBe('Removed: 0 stored answers, 1 record of a purchase.\n');
   });
 });
 

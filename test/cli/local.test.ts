@@ -102,7 +102,7 @@ describe('--local', () => {
     const { code, stderr } = await run(['balance', '--local'], { env });
     expect(code).toBe(74);
     expect(stderr).toContain(`the stored state of the local service can't be used: file is not a database`);
-    expect(stderr).toContain(`remove ${folder}`);
+    expect(stderr).toContain(`remove the folder ${folder}`);
   });
 
   it('leaves out what earlier searches and the user have', async () => {
@@ -236,7 +236,7 @@ describe('serve', () => {
     const { code, stdout, stderr } = await run(['balance', '--require', '51'], { env });
     expect(code).toBe(5);
     expect(JSON.parse(stdout)).toMatchObject({ object: 'credit_balance', available_credits: 50 });
-    expect(stderr).toContain('50 credits are available, and 51 are required');
+    expect(stderr).toContain('50 credits are available, and --require asks for 51');
   });
 
   it('serves the leads of a file, numbers and unknown fields as they are', async () => {

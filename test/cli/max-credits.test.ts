@@ -181,7 +181,7 @@ describe('the balance of --max-credits', () => {
       expect({ code, paths }).toEqual({ code: 5, paths: [] });
       expect(JSON.parse(stderr).error).toMatchObject({
         type: 'price_unknown',
-        message: `the most that this can cost is not known, because ${setting} is not set; nothing was bought`,
+        message: `nothing was bought: leadpipe can't tell what this costs, because the setting ${setting} is not set`,
         hint: `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>`,
       });
     },

@@ -101,7 +101,7 @@ interface Case {
 const goesOn = { limit: 7, dedup_service_leads: ['ls_test'] };
 const anew = { limit: 9 };
 const resuming =
-  /^Resuming op_\w+ \(the same request, unfinished since .*\): 2 leads kept\. Buying up to 7 more, for at most 7 credits\. You are not charged again for what arrived\.$[\s\S]*^1 lead added to /m;
+  /^Resuming op_\w+ \(the same search, unfinished since .*\): 2 leads stored\. Buying up to 7 more, for at most 7 credits\. You are not charged again for what arrived\.$[\s\S]*^1 lead added to /m;
 const wholeCsv = 'name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n';
 
 const cases: readonly Case[] = [
@@ -116,7 +116,7 @@ const cases: readonly Case[] = [
   {
     name: 'another format',
     again: ['-f', 'csv', '--columns', 'name,id'],
-    says: /leads\.jsonl\.part had \d+ more bytes .*; they are now in \S+leads\.jsonl\.part\.1/,
+    says: /leads\.jsonl\.part had text that leadpipe did not write \(\d+ bytes\); it is now in \S+leads\.jsonl\.part\.1/,
     asks: goesOn,
     file: wholeCsv,
     beside: { 'leads.jsonl.part.1': lines(...first) },
@@ -140,7 +140,7 @@ const cases: readonly Case[] = [
   {
     name: 'its leads pruned',
     meanwhile: (id) => rmSync(join(folderOf(id), 'leads.jsonl')),
-    says: /the leads of the search op_\w+ of .* are no longer stored\. A new search starts now/,
+    says: /the leads of op_\w+ \(.*\) are no longer stored\. A new search starts now, and all its leads are charged again/,
     asks: anew,
     file: lines(...rest),
     beside: { 'leads.jsonl.part.1': lines(...first) },
@@ -200,7 +200,7 @@ const cases: readonly Case[] = [
     left: ['--append'],
     meanwhile: () => appendFileSync(file, '{"name":"tor'),
     again: ['--append'],
-    says: /the last row of \S+ was incomplete; its beginning is now in \S+leads\.jsonl\.torn\.1/,
+    says: /the last row of \S+ was incomplete\. It was removed, and is now in \S+leads\.jsonl\.torn\.1/,
     asks: goesOn,
     file: lines('{"name":"old"}', ...first, ...rest),
     beside: { 'leads.jsonl.torn.1': '{"name":"tor' },
@@ -321,9 +321,9 @@ describe('a search that was killed', () => {
     const { code, stderr } = await into();
     expect({ code, stderr }).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`the search ${id} of`),
+      stderr: expect.stringContaining(`the search ${id} (`),
     });
-    expect(stderr).toContain('was stopped before any lead arrived. It may or may not have been charged');
+    expect(stderr).toContain('was stopped before any lead arrived. It may have been charged');
     expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
   });
 
@@ -333,8 +333,10 @@ describe('a search that was killed', () => {
       const id = await leave();
       const { code, stderr } = await run(group, 'resume');
       expect(code).toBe(0);
-      expect(stderr).toMatch(new RegExp(`^Resuming ${id}: search .*into ${file}`, 'm'));
-      expect(stderr).toMatch(/2 leads kept\. Buying up to 7 more, for at most 7 credits/);
+      expect(stderr).toMatch(
+        new RegExp(`^The latest unfinished operation is ${id}: search, started .*, into ${file}`, 'm'),
+      );
+      expect(stderr).toMatch(/2 leads stored\. Buying up to 7 more, for at most 7 credits/);
       expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
       expect(await run(group, 'resume')).toMatchObject({ code: 0, stderr: 'There is nothing to resume.\n' });
     }
@@ -381,7 +383,7 @@ describe('what went on with a search', () => {
     const cut = await run('search', '--continue', a, '-o', file);
     expect(cut).toMatchObject({ code: 3 });
     // First what is kept, once the output is open; then what it came to.
-    expect(cut.stderr).toMatch(/^Continuing op_\w+: 2 leads kept\. Buying up to 7 more/);
+    expect(cut.stderr).toMatch(/^Resuming op_\w+: 2 leads stored\. Buying up to 7 more/);
     const b = (await operations()).at(-1)?.operationId ?? '';
     expect((await run('history', 'show', a)).stderr).toContain(`leadpipe search --continue ${b}`);
     expect((await into()).stderr).toContain(`Resuming ${b} `);

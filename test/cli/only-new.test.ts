@@ -106,7 +106,7 @@ describe('a daily job', () => {
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(0, 32).join('\n')}\n`);
     expect(ends).toEqual([
       `5 leads added to ${file}`,
-      ...Array(9).fill(`3 leads added to ${file} · 2 left out, delivered before`),
+      ...Array(9).fill(`3 leads added to ${file} · 2 left out (delivered before)`),
     ]);
     const records = await history(env, 'list');
     expect(records.map(({ leads, excluded, list }) => [leads, excluded, list])).toEqual([
@@ -225,7 +225,7 @@ describe('a list', () => {
       const { code, stderr } = await runInProcess(['search', '--continue', 'op_1', ...more], { env });
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringContaining('--continue repeats the earlier search'),
+        stderr: expect.stringContaining('--continue resumes the earlier search'),
       });
     }
     expect(asked()).toEqual([]);
@@ -262,7 +262,7 @@ describe('a list', () => {
     writeFileSync(join(env.LEADPIPE_STATE_DIR as string, 'lists'), '');
     const { code, stderr } = await search(env);
     expect({ code, stderr }).toEqual({ code: 74, stderr: expect.stringContaining('charged: no') });
-    expect(stderr).toContain('cannot record the delivered leads in');
+    expect(stderr).toContain("can't store the delivered leads in");
     expect(stderr).toContain('Nothing was sent.');
     expect(asked()).toEqual([]);
     expect((await search(env, '--no-history')).code).toBe(0);
@@ -278,7 +278,7 @@ describe('a list', () => {
     writeFileSync(path, text);
     const { code, stderr } = await search(env, '--only-new');
     expect(code).toBe(0);
-    expect(stderr).toContain(`warning: line 1 of ${path} is damaged: its leads may come again`);
+    expect(stderr).toContain(`warning: line 1 of ${path} is damaged: some leads may be delivered again`);
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 });
@@ -308,7 +308,7 @@ describe('a task', () => {
     );
     expect(tasks.positions()).toEqual([0, 10, 20, 30, 40]);
     expect(stderr).toMatch(
-      /^41 leads · 4 left out, delivered before · limit reached · cost at most 45 credits$/m,
+      /^41 leads · 4 left out \(delivered before\) · limit reached · cost at most 45 credits$/m,
     );
     expect((await history(env, 'list')).at(-1)).toMatchObject({
       leads: 41,
@@ -337,14 +337,14 @@ describe('a task', () => {
     const first = await runInProcess([...args, '--only-new'], { env });
     expect(first.code).toBe(4);
     expect(first.stderr).toContain('19 leads were written');
-    expect(first.stderr).toContain('; 1 more left out, delivered before');
+    expect(first.stderr).toContain('; 1 left out (delivered before)');
     await search(before);
     await searches.close();
     isAway = false;
     const second = await runInProcess([...args, '--only-new'], { env });
     expect(second).toMatchObject({ code: 0, stderr: expect.stringContaining('You are not charged again') });
     // Its own leads are no reason to leave them out.
-    expect(second.stderr).toContain(`43 leads in ${file} · 2 left out, delivered before`);
+    expect(second.stderr).toContain(`43 leads in ${file} · 2 left out (delivered before)`);
     const rest = Array.from({ length: 45 }, (_, at) => String(at)).filter((at) => at !== '3' && at !== '30');
     expect(names(readFileSync(file, 'utf8'))).toEqual(rest);
     expect(tasks.count('create')).toBe(1);
@@ -368,7 +368,8 @@ describe('search --continue', () => {
     isSlow = false;
     const next = await search(env, '--only-new', '-f', 'jsonl');
     expect(names(next.stdout)).toEqual(['2']);
-    const operation = /warning: the run (op_\w+) of this list was killed/.exec(next.stderr)?.[1] ?? '';
+    const operation =
+      /warning: (op_\w+), an earlier run of this list, was killed/.exec(next.stderr)?.[1] ?? '';
     const all = join(temporaryFolder(), 'all.jsonl');
     const going = ['search', '--continue', operation, '--idempotency-key', 'going', '-o', all];
     expect((await runInProcess(going, { env })).code).toBe(0);
@@ -393,9 +394,7 @@ describe('search --continue', () => {
     const file = join(temporaryFolder(), 'leads.jsonl');
     const cut = await search(env, '--only-new', '--limit', '50', '-o', file);
     expect(cut.code).toBe(3);
-    expect(cut.stderr).toContain(
-      `9 leads arrived, and are in ${file}.part; 11 more left out, delivered before`,
-    );
+    expect(cut.stderr).toContain(`9 leads arrived, and are in ${file}.part; 11 left out (delivered before)`);
     expect(cut.stderr).toContain('charged: yes');
     const operation = /search --continue (\w+)/.exec(cut.stderr)?.[1] ?? '';
     const { code, stderr } = await runInProcess(
@@ -403,7 +402,7 @@ describe('search --continue', () => {
       { env },
     );
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stderr).toMatch(/^10 leads added to \S+ · 5 left out, delivered before · /m);
+    expect(stderr).toMatch(/^10 leads added to \S+, 19 in all · 5 left out \(delivered before\) · /m);
     expect(readFileSync(file, 'utf8')).toBe(`${leadsOf(101, 120).join('\n')}\n`);
     const { limit, dedup_service_leads: ids = [] } = asked().at(-1) ?? {};
     expect({ limit, first: ids[0], count: ids.length }).toEqual({ limit: 30, first: 'ls_101', count: 100 });

@@ -266,8 +266,8 @@ describe('-o', () => {
   });
 
   it.each([
-    ['a folder', 2, 'folder', 'it is a directory'],
-    ['a folder that does not exist', 74, 'nowhere/leads.csv', 'directory does not exist'],
+    ['a folder', 2, 'folder', 'it is a folder'],
+    ['a folder that does not exist', 74, 'nowhere/leads.csv', 'the folder nowhere does not exist'],
   ])('%s: %i, and nothing is sent', async (_, exit, target, says) => {
     const url = await serveWhole();
     const cwd = temporaryFolder();

@@ -268,7 +268,7 @@ describe.each(failing)('$name without a result', ({ args, answer, text }) => {
       const env = await serve(ok(answer));
       const { code, stdout, stderr } = await runInProcess([...args, '-f', format], { env });
       expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
-      expect(stderr).toContain(`error: ${text}\n`);
+      expect(stderr).toContain(`error: the service finished without a result: "${text}"\n`);
       expect(stderr).toMatch(/^request req_test · operation op_test_\d+ · charged: maybe$/m);
       await server?.close();
     }

@@ -21,7 +21,7 @@ describe('research: bad input', () => {
     ['4001 characters', ['x'.repeat(4001)], ['4001 characters: at most 4000 are allowed']],
     ['4001 astral characters', ['🦊'.repeat(4001)], ['4001 characters']],
     ['4001 characters from stdin', ['-'], ['4001 characters'], 'é'.repeat(4001)],
-    ['no file', ['@nowhere.txt'], ['cannot read nowhere.txt']],
+    ['no file', ['@nowhere.txt'], ["can't read nowhere.txt"]],
     ['two queries', ['x', 'y'], ['too many arguments']],
     ['an option it does not have', ['x', '--limit', '3'], ['--limit']],
   ];

@@ -90,7 +90,9 @@ describe('task resume', () => {
     expect(existsSync(file)).toBe(false);
     const { code, stdout, stderr } = await runInProcess(resume, { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toMatch(/^Resuming op_\S+: task run of .*, into \S+leads.csv\n/);
+    expect(stderr).toMatch(
+      /^The latest unfinished operation is op_\S+: task run, started .*, into \S+leads.csv\n/,
+    );
     expect(stderr).toMatch(/\n45 leads in \S+leads\.csv · limit of 45 reached\n/);
     if (format !== 'table')
       expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', format));
@@ -117,7 +119,7 @@ describe('task resume', () => {
     appendFileSync(lines, '{"name":"mine"}\n');
     const { code, stderr } = await runInProcess(resume, { env });
     expect(code).toBe(74);
-    expect(stderr).toContain('has other rows after those of the earlier run; it was not changed');
+    expect(stderr).toContain('was changed after the earlier run: it has more rows now');
     expect(stderr).toContain('leadpipe task wait ls_task --pts 20 -o <file>');
     expect(readFileSync(lines, 'utf8')).toBe(`${rows(20)}{"name":"mine"}\n`);
   });
@@ -127,7 +129,7 @@ describe('task resume', () => {
     appendFileSync(`${file}.part`, 'mine');
     const { code, stderr } = await runInProcess(resume, { env });
     expect(code).toBe(0);
-    expect(stderr).toContain(`warning: ${file}.part had 4 more bytes after the recorded rows`);
+    expect(stderr).toContain(`warning: ${file}.part had text that leadpipe did not write (4 bytes)`);
     expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
     expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
   });
@@ -166,7 +168,7 @@ describe('task resume', () => {
     expect(stdout).toBe(rows(20));
     const rest = await runInProcess(resume, { env });
     expect(rest).toMatchObject({ code: 0, stdout: rows(45, 15) });
-    expect(rest.stderr).toContain('Resuming from position 15. The last page is printed again');
+    expect(rest.stderr).toContain('Resuming from lead 16. The leads of the last page are printed again');
   });
 
   it('finishes a task wait, with the columns that its first page had', async () => {
@@ -308,7 +310,7 @@ describe('the same task run again, into the same file', () => {
     const again = await runInProcess([...taskRun, '-o', file], { env });
     expect(again).toMatchObject({ code: 0 });
     expect(again.stderr).toMatch(
-      /^Resuming op_\w+ \(the same request, unfinished since .*\)\. You are not charged again\.$/m,
+      /^Resuming op_\w+ \(the same task, unfinished since .*\)\. You are not charged again\.$/m,
     );
     expect(creations()).toHaveLength(1);
     expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });

@@ -89,7 +89,7 @@ describe('search --continue', () => {
     const refused = await runInProcess(['search', '--continue', once, '--idempotency-key', 'k3'], { env });
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`was already continued by ${twice}`),
+      stderr: expect.stringContaining(`was already resumed by ${twice}`),
     });
     expect(
       (await runInProcess(['search', '--continue', twice, '--idempotency-key', 'k4'], { env })).code,
@@ -191,7 +191,7 @@ describe('search --continue', () => {
     appendFileSync(`${file}.part`, 'mine');
     const { code, stderr } = await runInProcess(['search', '--continue', operationIn(cut.stderr)], { env });
     expect(code).toBe(0);
-    expect(stderr).toContain(`they are now in ${file}.part.1`);
+    expect(stderr).toContain(`it is now in ${file}.part.1`);
     expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
     expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
   });
@@ -213,8 +213,8 @@ describe('search --continue', () => {
     const cases: readonly [args: readonly string[], code: number, says: string][] = [
       [['search', '--continue', operation], 2, 'is complete'],
       [['search', '--continue', 'op_nothing'], 6, 'no operation op_nothing'],
-      [['search', 'company', 'x', '--continue', operation], 2, '--continue repeats the earlier search'],
-      [['search', '--continue', operation, '--limit', '5'], 2, '--continue repeats the earlier search'],
+      [['search', 'company', 'x', '--continue', operation], 2, '--continue resumes the earlier search'],
+      [['search', '--continue', operation, '--limit', '5'], 2, '--continue resumes the earlier search'],
       [['search'], 2, 'the entity type is missing'],
       [['search', 'company'], 2, 'the objective is missing'],
     ];

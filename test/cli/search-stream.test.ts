@@ -128,7 +128,8 @@ describe('a stream that is cut off', () => {
       const { url } = await serve([whole.subarray(0, at)], finish);
       const { stdout, stderr, code } = await runInProcess(search, { env: pointedAt(url) });
       expect({ at, code }).toEqual({ at, code: at === doneEnds ? 0 : stdout === '' ? 8 : 3 });
-      if (at === doneEnds) expect(stderr).toContain('warning: the stream ended without [DONE]');
+      if (at === doneEnds)
+        expect(stderr).toContain('warning: the service did not end its answer as it should');
     }
   }, 120_000);
 
@@ -145,7 +146,7 @@ describe('a stream that is cut off', () => {
 
   const [first = '', second = '', done = '', sentinel = ''] = frames;
   const cases: readonly [name: string, body: string, code: number, says: string][] = [
-    ['[DONE] without done', first + second + sentinel, 3, 'without its done event'],
+    ['[DONE] without done', first + second + sentinel, 3, 'the connection ended too early'],
     ['a count above what arrived', first + done + sentinel, 3, 'counted 3 leads, but 2 arrived'],
     [
       'a gap',
@@ -184,13 +185,13 @@ describe('a stream that is cut off', () => {
       (count): [string, string, string] => [
         `a done event that counts ${count}`,
         first + second + doneWith(`"cum_count":${count}`) + sentinel,
-        'without a usable `cum_count`',
+        'the service did not say how many leads it sent',
       ],
     ),
     [
       'a done event that does not count',
       first + second + doneWith('"x":3') + sentinel,
-      'without a usable `cum_count`',
+      'the service did not say how many leads it sent',
     ],
     [
       'a done event that says it is not finished',
@@ -210,12 +211,12 @@ describe('a stream that is cut off', () => {
     [
       'a batch that announces more than it brings',
       first.replace('"count":2', '"count":5') + second + done + sentinel,
-      'batch 1 announced 5 leads but brought 2',
+      'the service announced 5 leads in batch 1, but sent 2',
     ],
     [
       'a batch without its number',
       first + second.replace('"batch_index":2', '"batch_index":"2"') + done + sentinel,
-      'without a usable `batch_index`',
+      'a group of leads came without its number',
     ],
     [
       'leads that are none',
@@ -228,7 +229,7 @@ describe('a stream that is cut off', () => {
     [
       'a done event that counts less, and no [DONE]',
       first + second + doneWith('"cum_count":2'),
-      'ended without [DONE]: the service counted 2 leads, but 3 arrived',
+      'the connection ended too early: the service counted 2 leads, but 3 arrived',
     ],
   ];
   it.each(unproven)('not, but not proven whole by %s, is partial', async (_, body, says) => {
@@ -328,7 +329,7 @@ describe('batches', () => {
       'that bring more than they announced are taken whole',
       first.replace('"count":2', '"count":1') + second + done + sentinel,
       rows,
-      'announced 1 leads but brought 2',
+      'the service announced 1 lead in batch 1, but sent 2',
     ],
     [
       'that bring what they announced when they come again are whole',
@@ -352,7 +353,7 @@ describe('batches', () => {
         done.replace('"stop_reason":"limit"', `"stop_reason":${'['.repeat(20_000)}${']'.repeat(20_000)}`) +
         sentinel,
       rows,
-      'batch 2 announced no usable number of leads but brought 1',
+      'the service did not say how many leads are in batch 2; it sent 1',
     ],
     [
       'beyond the count of the done event',
@@ -377,7 +378,9 @@ describe('a service without measure', () => {
     const { url } = await serve([...batches, ...searchFrames([], 'x'.repeat(100_000))], finish);
     const { code, stderr } = await runInProcess(search, { env: pointedAt(url) });
     expect(code).toBe(0);
-    expect(stderr.split('\n').filter((line) => line.startsWith('warning: batch'))).toHaveLength(10);
+    expect(
+      stderr.split('\n').filter((line) => line.startsWith('warning: the service did not say how')),
+    ).toHaveLength(10);
     expect(stderr).toContain('warning: and 4990 more warnings\n');
     expect(stderr.length).toBeLessThan(2000);
   });

@@ -344,7 +344,7 @@ describe('task run, when a request goes wrong', () => {
     });
     const { code, stdout, stderr } = await runInProcess(taskRun, { env: pointedAt(task.url) });
     expect({ code, stdout }).toEqual({ code: 0, stdout: rows(40) });
-    expect(stderr.match(/warning: .*fell from 40 to 20/g)).toHaveLength(1);
+    expect(stderr.match(/warning: .*40 leads were ready, now 20/g)).toHaveLength(1);
     expect(stderr.match(/warning/g)).toHaveLength(1);
   });
 
@@ -384,7 +384,7 @@ describe('task run', () => {
     expect(task.positions()).toEqual([0, 20, 40]);
     expect(task.count('status')).toBe(5);
     expect(stderr).toMatch(
-      /^45 leads · limit reached · cost at most 45 credits\nsearch ls_task · request req_create · operation op_\S+\n$/,
+      /^45 leads · limit reached · cost at most 45 credits\ntask ls_task · request req_create · operation op_\S+\n$/,
     );
   });
 
@@ -435,7 +435,7 @@ describe('task run', () => {
     });
     expect(code).toBe(75);
     expect(stderr).toContain(`20 leads were written, and are in ${file}.part`);
-    expect(stderr).toContain('To continue: leadpipe task resume op_');
+    expect(stderr).toContain('To resume: leadpipe task resume op_');
     expect(existsSync(file)).toBe(false);
     expect(readFileSync(`${file}.part`, 'utf8').split('\r\n')).toHaveLength(22);
   });

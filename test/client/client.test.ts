@@ -115,17 +115,17 @@ describe('requests', () => {
     [
       'a limit over it',
       (one) => one.search({ ...search, limit: 1001 }),
-      'limit is 1001: it must be 1 to 1000',
+      'limit is 1001: it must be from 1 to 1000',
     ],
     [
       'a limit that is no number',
       (one) => one.search({ ...search, limit: {} as never }),
-      'limit must be 1 to 1000',
+      'limit must be from 1 to 1000',
     ],
     [
       'half a lead',
       (one) => one.search({ ...search, limit: 1.5 }),
-      'limit must be 1 to 1000 entities, not "1.5"',
+      'limit must be from 1 to 1000 leads, not "1.5"',
     ],
     [
       'a list that is none',
@@ -151,7 +151,7 @@ describe('requests', () => {
     [
       'a page of nothing',
       (one) => one.fetch({ leads_search_id: 'ls_1', num: 0 }),
-      'num is 0: it must be 1 to 500',
+      'num is 0: it must be from 1 to 500',
     ],
     ['no task', (one) => one.status({ leads_search_id: '' }), 'leads_search_id is empty'],
     [
@@ -189,7 +189,7 @@ describe('requests', () => {
     ['plain http elsewhere', { baseUrl: 'http://leads.example' }, "the address from baseUrl can't be used"],
     ['user-info', { baseUrl: 'https://me:secret@leads.example' }, 'user name or password'],
     ['no key', { apiKey: undefined }, 'the API key from apiKey is empty'],
-    ['a short key', { apiKey: 'short' }, 'has 5 characters'],
+    ['a short key', { apiKey: 'brief' }, 'it has 5 characters'],
     ['an unknown option', { timeout: 3 }, 'unknown option "timeout": did you mean timeouts?'],
     ['an unknown time limit', { timeouts: { header: 1 } }, 'unknown timeout "header": did you mean headers?'],
     ['no time at all', { timeouts: { idle: 0 } }, 'timeouts.idle must be a number from'],
@@ -199,7 +199,7 @@ describe('requests', () => {
     const make = () => createClient({ baseUrl: 'https://leads.example', apiKey, ...options } as Options);
     expect(make).toThrow(LeadpipeError);
     expect(make).toThrow(says);
-    expect(make).not.toThrow(/secret|short/);
+    expect(make).not.toThrow(/secret|brief/);
   });
 });
 
@@ -295,7 +295,7 @@ describe('answers that do not come', () => {
     [
       'a redirect',
       wholeAnswer('302 x', 'text/html', '', ['Location: https://evil.example']),
-      'points to another address: https://evil.example (POST /v1/contact-search: 302)',
+      'redirects to another address: https://evil.example (POST /v1/contact-search: 302)',
     ],
     ['no result', wholeAnswer('200 OK', 'application/json', '{}'), 'without `result`'],
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', 'is not the service'],

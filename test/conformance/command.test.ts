@@ -102,7 +102,7 @@ describe('leadpipe conformance', () => {
     const env = pointedAt('http://127.0.0.1:9', key);
     const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env });
     expect(result.code).toBe(76);
-    expect(result.stderr).toMatch(/^warning: this spends credits: about \d+ requests/);
+    expect(result.stderr).toMatch(/^warning: this costs credits: about \d+ requests/);
     expect(result.stderr).toContain('contact/type-missing');
     expect(result.stderr).toMatch(/\n22 rows: \d+ passed, \d+ failed, 0 skipped\n/);
     expect(result.stdout + result.stderr).not.toContain(key);

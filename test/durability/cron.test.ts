@@ -61,7 +61,7 @@ const jobs: readonly Job[] = [
     file: 'daily.csv',
     faults: stall,
     rows: 'daily.csv.part',
-    says: /Resuming op_\w+ \(the same request, unfinished since .*Buying up to 10 more, for at most 10 credits/,
+    says: /Resuming op_\w+ \(the same search, unfinished since .*Buying up to 10 more, for at most 10 credits/,
   },
   {
     name: 'search --append --only-new',
@@ -69,7 +69,7 @@ const jobs: readonly Job[] = [
     file: 'all.jsonl',
     faults: stall,
     rows: 'all.jsonl',
-    says: /Resuming op_\w+ \(the same request, .*Buying up to 10 more/,
+    says: /Resuming op_\w+ \(the same search, .*Buying up to 10 more/,
   },
   {
     name: 'task run -o',
@@ -78,7 +78,7 @@ const jobs: readonly Job[] = [
     // Its second page never comes.
     faults: [{ operation: 'fetch', skip: 3, count: 1, fault: 'stall' }],
     rows: 'daily.jsonl.part',
-    says: /Resuming op_\w+ \(the same request, .*You are not charged again/,
+    says: /Resuming op_\w+ \(the same task, .*You are not charged again/,
   },
 ];
 

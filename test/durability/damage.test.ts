@@ -195,7 +195,7 @@ describe('history show', () => {
     injure(path);
     const { code, stdout, stderr } = await inProcess('history', 'show', idOf(folder), '-f', 'jsonl');
     expect({ code, stdout }).toEqual({ code: 3, stdout: rest.map((at) => `${leads[at]}\n`).join('') });
-    expect(stderr).toContain(`${rest.length} of 3 leads could be read: ${path} is damaged`);
+    expect(stderr).toContain(`${path} is damaged: only ${rest.length} of 3 leads could be read`);
     const into = join(home, 'shown.jsonl');
     expect((await inProcess('history', 'show', idOf(folder), '-o', into)).code).toBe(3);
     // There will never be more: the file is in place.
@@ -323,7 +323,7 @@ describe.runIf(canBeOther)('for a user who may not write it', () => {
       'operation_id',
     );
     expect({ code, stdout }).toEqual({ code: 74, stdout: `operation_id\r\n${idOf(old[1] ?? '')}\r\n` });
-    expect(stderr).toContain(`cannot remove old operations in ${old[0]}`);
+    expect(stderr).toContain(`can't remove old operations in ${old[0]}`);
   });
 });
 

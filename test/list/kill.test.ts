@@ -127,7 +127,7 @@ it('history resume finishes the latest list, in its file and its format', async 
   const { lost } = rowsOf(readFileSync(join(machine.cwd, 'out.csv'), 'utf8'));
   expect({ code, stderr }).toMatchObject({
     code: lost === 0 ? 0 : 3,
-    stderr: expect.stringContaining('contact list of'),
+    stderr: expect.stringContaining('contact --input, started'),
   });
   expectChargedOnce();
   expect(await run(['history', 'resume'], elsewhere)).toMatchObject({

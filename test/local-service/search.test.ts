@@ -227,7 +227,9 @@ describe("the user's own catalogue", () => {
   });
 
   it('a file that is not there is refused', async () => {
-    await expect(running({ catalogFile: '/nowhere/leads.csv' })).rejects.toThrow('/nowhere/leads.csv can');
+    await expect(running({ catalogFile: '/nowhere/leads.csv' })).rejects.toThrow(
+      "can't read /nowhere/leads.csv: there is no such file",
+    );
   });
 });
 

@@ -195,11 +195,11 @@ const cutStream: readonly Row[] = (
 /** Pages that can not be. */
 const pageRows: readonly Row[] = (
   [
-    ['count is not the length', { count: 2 }, 'announced 2 leads', 4],
+    ['count is not the length', { count: 2 }, 'announced 2 leads, but sent', 4],
     ['pts is another', { pts: 7 }, 'position 7', 4],
-    ['num is another', { num: 7 }, 'came back for 7 leads', 4],
+    ['num is another', { num: 7 }, 'it is a page of 7', 4],
     ['it is of another task', { leads_search_id: 'ls_other' }, 'another task', 4],
-    ['it is empty and more is ready', { count: 0, entities: [] }, 'came without leads', 6],
+    ['it is empty and more is ready', { count: 0, entities: [] }, 'sent a page without leads', 6],
   ] as const
 ).flatMap(([fault, changes, says, requests]) => {
   const page = body(

@@ -10,7 +10,7 @@ const redirects: readonly Row[] = [301, 302, 303, 307, 308].map((code) => ({
     G: { exit: 76, charged: 'no', type: 'redirect' },
     ...paid({ exit: 76, charged: 'maybe', type: 'redirect' }),
   },
-  says: /the address of the service points to another address: https:\/\/elsewhere\.example\/.* \(\w+ \/v1\/\S+: 30\d\)$/,
+  says: /the service redirects to another address: https:\/\/elsewhere\.example\/.* \(\w+ \/v1\/\S+: 30\d\)$/,
 }));
 
 /** Statuses that a proxy gives, without the error envelope. */
@@ -137,7 +137,7 @@ const conflictRows: readonly Row[] = [
       P: exists,
       S: exists,
     },
-    says: /^the service already has this request.* \(\w+ \/v1\/\S+: 409 request_already_exists/,
+    says: /^this request was already sent with this idempotency key.* \(\w+ \/v1\/\S+: 409 request_already_exists/,
   },
   {
     fault: '409 whose type nobody can read',

@@ -122,7 +122,7 @@ describe('limits', () => {
     expect(structuredContent.error).toMatchObject({
       exit: 5,
       charged: 'no',
-      message: 'this can cost 19 credits, but 5 are left of the limit of 25; nothing was bought',
+      message: 'this can cost 19 credits, but only 5 are left of the limit of 25; nothing was bought',
     });
     const unknown = await agent.call('research', { query: 'What is Kontora?' });
     expect(unknown.structuredContent.error).toMatchObject({

@@ -83,7 +83,10 @@ describe('the skill', () => {
     expect(readdirSync(join(target, 'a', 'skills'))).toEqual(['leadpipe']);
     writeFileSync(join(installed, 'SKILL.md'), 'of somebody else');
     const refused = await install();
-    expect(refused).toMatchObject({ code: 74, stderr: expect.stringContaining('nothing was changed') });
+    expect(refused).toMatchObject({
+      code: 74,
+      stderr: expect.stringContaining('leadpipe did not change it'),
+    });
     expect(readFileSync(join(installed, 'SKILL.md'), 'utf8')).toBe('of somebody else');
   });
 });

@@ -160,7 +160,7 @@ describe('a refusal', () => {
     [
       toUnknownPrice('price.extract'),
       'price_unknown',
-      'the most that this can cost is not known, because price.extract is not set; nothing was bought',
+      "nothing was bought: leadpipe can't tell what this costs, because the setting price.extract is not set",
     ],
     [
       toOverLimit(20, spending),
@@ -170,7 +170,7 @@ describe('a refusal', () => {
     [
       toOverLimit(1.5, partly),
       'over_limit',
-      'this can cost 1.5 credits, but 1 is left of the limit of 10; nothing was bought',
+      'this can cost 1.5 credits, but only 1 is left of the limit of 10; nothing was bought',
     ],
     [
       toNotCovered(20, 1),

@@ -82,7 +82,7 @@ describe('a new file', () => {
       if (each.status === 'rejected') {
         expect(each.reason).toMatchObject({ outcome: 'local_io', details: { charged: 'no' } });
         expect(each.reason.message).toContain('leads.csv.part exists');
-        expect(each.reason.details.hint).toContain('move or remove');
+        expect(each.reason.details.hint).toMatch(/^Resume that run, or move .*leads\.csv\.part away\.$/);
       } else {
         await each.value.abandon();
       }
@@ -115,8 +115,8 @@ describe('a new file', () => {
 
 describe('what can not be written', () => {
   it.each([
-    ['no directory', () => join(folder, 'no', 'leads.csv'), /: its directory does not exist/],
-    ['below a file', () => join(folder, 'a', 'leads.csv'), /: a part of its path is not a directory/],
+    ['no directory', () => join(folder, 'no', 'leads.csv'), /: the folder \S+no does not exist/],
+    ['below a file', () => join(folder, 'a', 'leads.csv'), /: a part of its path is not a folder/],
     ['too long a name', () => join(folder, 'x'.repeat(300)), /: the name is too long/],
     ['links in a circle', () => join(folder, 'loop'), /: its symbolic links form a loop/],
   ])('%s', async (_name, path, message) => {
@@ -133,7 +133,7 @@ describe('what can not be written', () => {
   it('a directory is a usage error', async () => {
     await expect(createFileSink(folder)).rejects.toMatchObject({
       outcome: 'usage',
-      message: `cannot write ${folder}: it is a directory`,
+      message: `can't write ${folder}: it is a folder`,
     });
   });
 
@@ -141,7 +141,7 @@ describe('what can not be written', () => {
     const sink = await createFileSink('/dev/full');
     await expect(sink.write('x')).rejects.toMatchObject({
       outcome: 'local_io',
-      message: 'cannot write /dev/full: no space left on the device',
+      message: "can't write /dev/full: no space left on the device",
     });
     await sink.abandon();
   });
@@ -184,7 +184,7 @@ describe('what can not be written', () => {
     });
     const before = way === 'append' ? '{"old":1}\n' : '';
     expect(JSON.parse(out)).toEqual({
-      message: `cannot write ${file}: the file would be too large`,
+      message: `can't write ${file}: the file would be too large`,
       length: before.length + 10,
     });
     expect(read(way === 'append' ? file : `${file}.part`)).toBe(`${before}{"new":1}\n`);
@@ -206,7 +206,7 @@ describe('what is not a regular file is written directly', () => {
     execFileSync('mkfifo', [fifo]);
     // Without patience nobody is waited for.
     await expect(createFileSink(fifo)).rejects.toMatchObject({
-      message: `cannot write ${fifo}: no program reads from it`,
+      message: `can't write ${fifo}: no program reads from it`,
     });
     const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
     const sink = await createFileSink(fifo, { waiting: { clock, signal: new AbortController().signal } });
@@ -320,7 +320,7 @@ describe('a resumed file', () => {
     expect(read()).toBe(rows + next);
     expect(read(`${file}.part.2`)).toBe(others);
     expect(warnings).toEqual([
-      `${file}.part had ${others.length} more bytes after the recorded rows; they are now in ${file}.part.2`,
+      `${file}.part had text that leadpipe did not write (${others.length} bytes); it is now in ${file}.part.2`,
     ]);
   });
 
@@ -355,7 +355,7 @@ describe('a resumed file', () => {
     symlinkSync('precious', `${file}.part`);
     for (const length of [0, 4, undefined]) {
       await expect(createFileSink(file, resumed(length))).rejects.toMatchObject({
-        message: `cannot write ${file}.part: it is a symbolic link`,
+        message: `can't write ${file}.part: it is a symbolic link`,
       });
     }
     expect(read(join(folder, 'precious'))).toBe('precious');
@@ -411,16 +411,16 @@ describe('appending', () => {
       'a,b\r\n1,"2\r\n',
       'csv',
       'local_io',
-      /cannot append to .*leads\.csv: a quote in its last row/,
+      /can't append to .*leads\.csv: a quote in its last row/,
     ],
     [
       'half a line',
       '{"a":1}\n{"a"',
       'jsonl',
       'local_io',
-      /cannot append to .*leads\.csv: its last line is incomplete/,
+      /can't append to .*leads\.csv: its last line is incomplete/,
     ],
-    ['CSV, as JSONL', 'a,b', 'jsonl', 'local_io', /cannot append/],
+    ['CSV, as JSONL', 'a,b', 'jsonl', 'local_io', /can't append/],
   ])('is refused for %s, and changes nothing', async (_name, before, format, outcome, message) => {
     writeFileSync(file, before);
     await expect(createFileSink(file, { append: { format, header } })).rejects.toMatchObject({

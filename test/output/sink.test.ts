@@ -65,8 +65,8 @@ describe('a stream', () => {
   });
 
   it.each([
-    ['EIO', 'local_io', 'cannot write standard output: input/output error'],
-    ['ENOSPC', 'local_io', 'cannot write standard output: no space left on the device'],
+    ['EIO', 'local_io', "can't write standard output: input/output error"],
+    ['ENOSPC', 'local_io', "can't write standard output: no space left on the device"],
     ['EPIPE', 'reader_closed', 'the reader of the output has gone away'],
     ['ECONNRESET', 'reader_closed', 'the reader of the output has gone away'],
   ])('that fails with %s is %s', async (code, outcome, message) => {

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { creditsAre } from '../../operations/spending.ts';
 import { balanceLayout } from '../../output/columns.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { withConnection } from '../connect.ts';
@@ -58,7 +59,7 @@ async function runBalance(context: Context, options: BalanceOptions): Promise<vo
   if (options.require === undefined || available >= options.require) return;
   throw new LeadpipeError(
     'credits',
-    `${available} credits are available, and ${options.require} are required`,
+    `${creditsAre(available)} available, and --require asks for ${options.require}`,
     {
       type: 'insufficient_credits',
       charged: 'no',

@@ -69,9 +69,9 @@ export function createConformanceCommand(context: Context): Command {
     .addOption(
       new Option('--keys <file>', 'JSON file with more API keys: {"other":"…","revoked":"…"}; see below'),
     )
-    .addOption(new Option('--free', 'check only rows that cost nothing'))
+    .addOption(new Option('--free', 'check only rules that cost nothing'))
     .addOption(
-      new Option('--only <rows>', 'check only one section, or the rows whose names begin with this'),
+      new Option('--only <rows>', 'check only one section, or the rules whose names begin with this'),
     );
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
     (baseUrl: string | undefined, options: ConformanceOptions) => runConformance(context, baseUrl, options),
@@ -121,7 +121,7 @@ async function runConformance(
     const paid = rows.filter(({ costs }) => costs).length;
     if (!options.local && !options.free && paid > 0) {
       notes.warn(
-        `this spends credits: about ${paid} requests are charged, most of them for one lead each (--free leaves them out)`,
+        `this costs credits: about ${paid} ${paid === 1 ? 'request is' : 'requests are'} charged, most of them for one lead each. To leave them out: --free`,
       );
     }
     const kind = { shape: 'list', layout, settings } as const;

@@ -125,7 +125,7 @@ function report(context: Context, options: DoctorOptions, findings: readonly Fin
   }
   throw new LeadpipeError(
     first.outcome ?? 'configuration',
-    `the next search would not work: ${failures.map(({ check }) => check).join(', ')}`,
+    `the next search would not work because of: ${failures.map(({ check }) => check).join(', ')}`,
     { type: 'unhealthy', ...(first.fix ? { hint: first.fix } : {}) },
   );
 }

@@ -50,7 +50,7 @@ export function createEnrichCommand(context: Context): Command {
     .addArgument(
       new Argument(
         '[entity-context]',
-        'what you know: name, website, handles, description (@file reads a file; without it, stdin is read)',
+        'what you know: name, website, handles, description (@file reads a file; if you leave the argument out, stdin is read)',
       ),
     );
   const options = [

@@ -12,7 +12,7 @@ import { createTaskResumeCommand } from './task/resume.ts';
 const help: CommandHelp = {
   examples: ['leadpipe history', 'leadpipe history list --since 7d -f csv -o purchases.csv'],
   remarks: [
-    `Answers and leads are kept for ${keptDays.answers} days, and the record of a purchase for ${keptDays.operations} days. The history stays on this machine.`,
+    `Answers and leads are stored for ${keptDays.answers} days, and the record of a purchase for ${keptDays.operations} days. The history stays on this machine.`,
   ],
 };
 

@@ -34,11 +34,15 @@ export function createMcpCommand(context: Context): Command {
     'Serves agents: a Model Context Protocol server on standard input and output, or over HTTP on 127.0.0.1.',
   );
   const options = [
-    new Option('--http <port>', 'Streamable HTTP on this port of 127.0.0.1; 0 means any free port').argParser(
-      (value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--http', value),
-    ),
+    new Option(
+      '--http <port>',
+      'serve over HTTP on this port of 127.0.0.1 instead of standard input; 0 means any free port',
+    ).argParser((value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--http', value)),
     createMaxCreditsOption('the most that the whole session may cost; prices are settings (price.*)'),
-    new Option('--confirm', "ask the person before each purchase; a client that can't ask is refused"),
+    new Option(
+      '--confirm',
+      'ask the person before each purchase; without a client that can ask, nothing is bought',
+    ),
   ];
   for (const option of options) command.addOption(option.helpGroup('What agents may do:'));
   return addHelp(addConnectionOptions(command), help).action((given: McpCommandOptions) =>

@@ -4,6 +4,7 @@ import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { buySearch, type SearchListener } from '../../operations/search/buy.ts';
+import type { RestOfSearch } from '../../operations/search/continue.ts';
 import { type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { withConnection } from '../connect.ts';
@@ -103,7 +104,7 @@ export function createSearchListener(
   options: SearchOptions,
   request: EntitySearchRequest,
   prices: Prices,
-  isRest = false,
+  rest?: Pick<RestOfSearch, 'arrived' | 'brought'>,
 ): SearchListener {
   const { limit = limits.entityLimit.default } = request;
   return {
@@ -117,10 +118,10 @@ export function createSearchListener(
       const again = operationId === undefined ? undefined : `leadpipe history show ${operationId}`;
       close(context, options, {
         leads,
-        isRest,
+        before: rest && { arrived: rest.arrived, delivered: rest.brought.length },
         excluded,
         stopReason,
-        limit,
+        limit: limit + (rest?.arrived ?? 0),
         costAtMost: toCostAtMost('search', request, credits, ended),
         ids: end,
         next: toSaving(context, options, leads, again),
@@ -135,7 +136,7 @@ function checkAlone(entityType: string | undefined, options: SearchOptions): voi
   const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
   if (more.some((one) => one !== undefined)) {
     throw new UsageError(
-      '--continue repeats the earlier search: leave out the arguments and the options of "What to find"',
+      '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
     );
   }
 }

@@ -30,7 +30,10 @@ const help: CommandHelp = {
   lists: [
     {
       heading: 'Switches and their defaults',
-      rows: Object.entries(switchTable).map(([name, row]) => [`${name}=${row.default}`, row.meaning]),
+      rows: Object.entries(switchTable).map(([name, row]) => [
+        `${name}=${row.default}`,
+        'values' in row ? `${row.meaning} (${row.values.join(', ')})` : row.meaning,
+      ]),
     },
     {
       heading: 'API keys that it accepts or refuses',

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
+import { codeOf } from '../../files/error-code.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import { checkFileName } from '../options/inputs.ts';
@@ -26,8 +27,8 @@ export function createSkillCommand(context: Context): Command {
     .description('Prints the skill for agents: when to use which command, and what to do after an error.')
     .addOption(
       new Option(
-        '--install <directory>',
-        'write it into the folder leadpipe of this directory instead',
+        '--install <folder>',
+        'write it into the subfolder leadpipe of this folder instead',
       ).argParser((directory) => checkFileName('--install', directory)),
     );
   return addHelp(addReportOptions(command), help).action((options: SkillOptions) =>
@@ -46,7 +47,10 @@ async function runSkill(context: Context, options: SkillOptions): Promise<void> 
     await install(source, target);
   } catch (error) {
     if (error instanceof LocalIoError) throw error;
-    throw new LocalIoError(`cannot install the skill in ${target}: ${(error as Error).message}`, {
+    const isBelowFile = ['EEXIST', 'ENOTDIR'].includes(codeOf(error) ?? '');
+    const why = isBelowFile ? 'a part of this path is not a folder' : (error as Error).message;
+    throw new LocalIoError(`can't install the skill in ${target}: ${why}`, {
+      ...(isBelowFile ? { hint: 'Name a folder.' } : {}),
       cause: error,
     });
   }
@@ -66,8 +70,8 @@ async function findSkill(): Promise<string> {
 async function install(source: string, target: string): Promise<void> {
   const isThere = await exists(target);
   if (isThere && !(await isOurs(target))) {
-    throw new LocalIoError(`${target} is already there, and is not this skill; nothing was changed`, {
-      hint: 'Move it, or name another directory.',
+    throw new LocalIoError(`${target} is already there, and is not this skill; leadpipe did not change it`, {
+      hint: 'Move it, or name another folder.',
     });
   }
   await mkdir(dirname(target), { recursive: true });

@@ -36,19 +36,19 @@ export async function checkSettings(
 }
 
 export function checkConfigDirectory({ directories }: Context): Promise<Finding> {
-  return checkMode('config directory', directories.config, '700');
+  return checkMode('config folder', directories.config, '700');
 }
 
 /** Whether purchases can be recorded here: without that nothing is bought. */
 export async function checkStateDirectory({ directories: { state } }: Context): Promise<Finding> {
-  const check = 'state directory';
+  const check = 'state folder';
   try {
     const existing = await nearestFolder(state);
     if (existing === state) await rm(await mkdtemp(join(state, 'doctor-')), { recursive: true });
     else await access(existing, constants.W_OK);
     const { bavail, bsize } = await statfs(existing);
     if (bavail * bsize < fewBytes) {
-      const found = `${state}: only ${Math.floor((bavail * bsize) / 1024 / 1024)} MiB of disk space are free`;
+      const found = `${state}: only ${Math.floor((bavail * bsize) / 1024 / 1024)} MiB of disk space is free`;
       return warning(check, found, 'Free some space, or set LEADPIPE_STATE_DIR to another folder.');
     }
   } catch (error) {
@@ -62,7 +62,7 @@ export async function checkStateDirectory({ directories: { state } }: Context): 
 export async function checkKeychain(context: KeyContext, profile: Profile | undefined): Promise<Finding> {
   const check = 'keychain';
   if (context.env.LEADPIPE_API_KEY) return skipped(check, 'not needed: LEADPIPE_API_KEY is set');
-  if (profile === undefined) return skipped(check, "not checked: the settings can't be read");
+  if (profile === undefined) return skipped(check, "the settings can't be read");
   let record: KeyRecord | undefined;
   try {
     record = await readKeyRecord(context.directories.config, profile.name);

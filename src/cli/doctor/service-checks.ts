@@ -13,6 +13,7 @@ import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { creditsOf } from '../../operations/spending.ts';
 import { toAddressText } from '../../requests/address.ts';
 import { StoppedError } from '../../transport/errors.ts';
 import { proxyFor } from '../../transport/proxy.ts';
@@ -21,7 +22,7 @@ import { toMaskedKey } from '../messages/masked-key.ts';
 import type { ConnectionOptions } from '../options/options.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
-const answered = ['connection', 'clock', 'key', 'access', 'credit'] as const;
+const answered = ['connection', 'clock', 'key', 'access', 'credits'] as const;
 
 const noProxy = 'none';
 
@@ -46,8 +47,7 @@ export async function* checkService(
     if (baseUrl === undefined) throw noTarget;
   } catch (error) {
     yield failureOf('address', error);
-    for (const check of ['proxy', 'name', ...answered])
-      yield skipped(check, 'not checked: there is no address');
+    for (const check of ['proxy', 'host name', ...answered]) yield skipped(check, 'there is no address');
     return;
   }
   yield ok('address', toAddressText(baseUrl));
@@ -59,8 +59,7 @@ export async function* checkService(
     ({ apiKey } = await findKey(keys, profile, baseUrl));
   } catch (error) {
     yield failureOf('key', error);
-    for (const check of answered)
-      if (check !== 'key') yield skipped(check, 'not checked: there is no API key');
+    for (const check of answered) if (check !== 'key') yield skipped(check, 'there is no API key');
     return;
   }
   // What is wrong is to be seen, and at once.
@@ -79,14 +78,14 @@ function checkProxy({ env }: Context, baseUrl: URL): Finding {
 
 async function checkName({ hostname }: URL, proxy: Finding): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0) return skipped('name', 'not needed (IP address)');
-  if (proxy.found !== noProxy) return skipped('name', 'not needed: the proxy looks it up');
+  if (isIP(host) !== 0) return skipped('host name', 'not needed (IP address)');
+  if (proxy.found !== noProxy) return skipped('host name', 'not needed: the proxy looks it up');
   try {
     const addresses = await lookup(host, { all: true });
-    return ok('name', `${host} is at ${addresses.map(({ address }) => address).join(', ')}`);
+    return ok('host name', `${host} is at ${addresses.map(({ address }) => address).join(', ')}`);
   } catch (error) {
     const fix = 'Check the address (leadpipe config get base_url), and that this machine is online.';
-    return failure('name', 'temporary', `${host}: ${(error as Error).message}`, fix);
+    return failure('host name', 'temporary', `${host}: ${(error as Error).message}`, fix);
   }
 }
 
@@ -102,8 +101,7 @@ async function* askService(
     // A proxy or a file of authorities that is of no use.
     if (error instanceof StoppedError) throw error;
     yield failureOf('connection', error);
-    for (const check of answered)
-      if (check !== 'connection') yield skipped(check, 'not checked: there is no connection');
+    for (const check of answered) if (check !== 'connection') yield skipped(check, 'there is no connection');
   }
 }
 
@@ -125,13 +123,13 @@ async function ask(
   } catch (error) {
     if (error instanceof StoppedError || !(error instanceof LeadpipeError)) throw error;
     const isRefusal = error.details.status !== undefined;
-    const later = (check: string): Finding => skipped(check, 'not checked: the balance could not be read');
+    const later = (check: string): Finding => skipped(check, 'the balance could not be read');
     return [
       isRefusal ? ok('connection', 'connected') : failureOf('connection', error),
       later('clock'),
       isRefusal ? failureOf('key', error) : later('key'),
       later('access'),
-      later('credit'),
+      later('credits'),
     ];
   }
 }
@@ -144,12 +142,12 @@ async function checkAccess(context: Context, client: Connection['client']): Prom
     if (error instanceof StoppedError || !(error instanceof LeadpipeError)) throw error;
     if (error.details.status !== 404) return failureOf('access', error);
   }
-  return ok('access', 'searches are allowed; only a purchase can show whether other requests are');
+  return ok('access', "searches are allowed; other commands can't be checked without paying");
 }
 
 function toSkew(here: Date, serverTime: string | undefined): Finding {
   const there = Date.parse(serverTime ?? '');
-  if (Number.isNaN(there)) return skipped('clock', 'not checked: the service sends no time');
+  if (Number.isNaN(there)) return skipped('clock', 'the service sends no time');
   const seconds = Math.round((here.getTime() - there) / 1000);
   if (Math.abs(seconds) <= mostSkew) return ok('clock', 'in step with the service');
   const found = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the service`;
@@ -158,9 +156,9 @@ function toSkew(here: Date, serverTime: string | undefined): Finding {
 
 function toCredit(credits: number): Finding {
   const usual = limits.entityLimit.default;
-  const found = `${credits} credits`;
-  if (credits === 0) return failure('credit', 'credits', found, 'Get credits for the account of this key.');
-  if (credits >= usual) return ok('credit', found);
-  const fix = `A search for ${usual} leads, the default, needs ${usual} credits. Search for fewer: --limit ${credits}`;
-  return failure('credit', 'credits', found, fix);
+  const found = creditsOf(credits);
+  if (credits === 0) return failure('credits', 'credits', found, 'Get credits for the account of this key.');
+  if (credits >= usual) return ok('credits', found);
+  const fix = `A search asks for ${usual} leads by default, and may cost ${usual} credits. Add --limit ${credits}.`;
+  return failure('credits', 'credits', found, fix);
 }

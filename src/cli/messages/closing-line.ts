@@ -1,6 +1,8 @@
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { countOf } from '../../operations/delivery.ts';
+import { creditsOf } from '../../operations/spending.ts';
+import { toStopWords } from '../../operations/stop-words.ts';
 import type { RecordOptions, ReportOptions } from '../options/options.ts';
 import { createNotes } from './notes.ts';
 import { shellWord } from './shell-word.ts';
@@ -12,8 +14,8 @@ export interface Closing {
   /** What else is to be said of it. */
   readonly also?: string | undefined;
   readonly leads?: number;
-  /** Whether the file holds leads that an earlier run has brought, too. */
-  readonly isRest?: boolean;
+  /** What earlier runs of the same search brought: how many leads arrived, and how many of them were delivered. */
+  readonly before?: { readonly arrived: number; readonly delivered: number } | undefined;
   /** Leads beside these that arrived, and had been delivered before. */
   readonly excluded?: number;
   /** Of a task. */
@@ -24,6 +26,8 @@ export interface Closing {
   /** Credits; null where nobody can say. */
   readonly costAtMost?: number | null;
   readonly ids: {
+    /** What the ID of the search is of. */
+    readonly of?: 'task';
     readonly leadsSearchId?: string | undefined;
     readonly requestId?: string | undefined;
     readonly operationId?: string | undefined;
@@ -41,7 +45,7 @@ export function close(
 ): void {
   const { append, output } = options;
   const notes = createNotes(context, options);
-  const place = append || closing.isRest ? 'added to' : 'in';
+  const place = append || closing.before?.delivered ? 'added to' : 'in';
   const line = toClosingLine(closing, output === '-' ? undefined : output, place);
   if (line !== '') notes.say(line);
   if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
@@ -52,12 +56,16 @@ export function close(
 /** Pure. */
 export function toClosingLine(closing: Closing, file?: string, place = 'in'): string {
   const { what, also, leads, excluded = 0, state, stopReason, limit, costAtMost = null } = closing;
-  const isFull = limit !== undefined && (leads ?? 0) + excluded >= limit;
+  const { arrived, delivered } = closing.before ?? { arrived: 0, delivered: 0 };
+  const isFull = limit !== undefined && (leads ?? 0) + excluded + arrived >= limit;
   const found = what ?? (leads === undefined ? undefined : countOf(leads));
+  const inAll = delivered === 0 ? '' : `, ${delivered + (leads ?? 0)} in all`;
   const parts = [
-    found !== undefined && file !== undefined && leads !== 0 ? `${found} ${place} ${shellWord(file)}` : found,
+    found !== undefined && file !== undefined && leads !== 0
+      ? `${found} ${place} ${shellWord(file)}${inAll}`
+      : found && `${found}${inAll}`,
     also,
-    excluded === 0 ? undefined : `${excluded} left out, delivered before`,
+    excluded === 0 ? undefined : `${excluded} left out (delivered before)`,
     state === undefined || state === 'done' ? undefined : `task ${state}`,
     stopReason === undefined ? undefined : toStopWords(stopReason, isFull ? limit : undefined),
     costAtMost === null ? undefined : toCost(costAtMost),
@@ -65,27 +73,15 @@ export function toClosingLine(closing: Closing, file?: string, place = 'in'): st
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
-const stopWords: Readonly<Record<string, string>> = {
-  source_finished: 'no more matches',
-  no_data_timeout: 'the search found nothing new for a long time',
-  rejected_streak: 'too many results in a row did not match',
-};
-
-/** Pure: why a search came to its end. A reason that is not known stands as it came. */
-export function toStopWords(reason: string, limit?: number): string {
-  if (reason === 'limit') return limit === undefined ? 'limit reached' : `limit of ${limit} reached`;
-  return Object.hasOwn(stopWords, reason) ? (stopWords[reason] as string) : `stopped: ${reason}`;
-}
-
 function toCost(credits: number): string {
   if (credits === 0) return 'cost nothing';
-  return `cost at most ${credits} ${credits === 1 ? 'credit' : 'credits'}`;
+  return `cost at most ${creditsOf(credits)}`;
 }
 
 function toIds({ ids }: Closing, withKey: boolean): string {
   const { leadsSearchId, requestId, operationId, idempotencyKey } = ids;
   const parts = [
-    leadsSearchId === undefined ? undefined : `search ${leadsSearchId}`,
+    leadsSearchId === undefined ? undefined : `${ids.of ?? 'search'} ${leadsSearchId}`,
     requestId === undefined ? undefined : `request ${requestId}`,
     operationId === undefined ? undefined : `operation ${operationId}`,
     idempotencyKey === undefined || !withKey ? undefined : `idempotency key ${idempotencyKey}`,

@@ -100,8 +100,13 @@ function likelyType({ argChoices = [] }: Argument, text: string): string {
   return spoken[0] ?? argChoices.find((choice) => choice === usual) ?? argChoices[0] ?? '';
 }
 
+/** As the output and the documents write it. */
+function spokenName(name: string): string {
+  return name === 'leads-search-id' ? 'leads_search_id' : name.replaceAll('-', ' ').replace(/\bid$/, 'ID');
+}
+
 function nameOf(argument: Argument): string {
-  return `the ${argument.name().replaceAll('-', ' ')}`;
+  return `the ${spokenName(argument.name())}`;
 }
 
 /** As people write it, where every shell takes it so. */

@@ -16,7 +16,7 @@ export interface Ran {
 
 type Hints = { readonly [Is in Facts['is']]: (facts: Extract<Facts, { is: Is }>, ran: Ran) => string };
 
-const newKey = 'a new purchase needs a new --idempotency-key.';
+const newKey = 'To buy again, leave out --idempotency-key or give a new one.';
 
 const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
@@ -41,11 +41,11 @@ const hints: Hints = {
   key_of_other_origin: ({ profile, origin }) =>
     `Store the key of that address (leadpipe auth login${flagOf(profile)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
   no_profile: ({ name, known }) =>
-    `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} Create it: leadpipe auth login --profile ${name}`,
+    `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} To create "${name}": leadpipe auth login --profile ${name}`,
   bad_setting: ({ setting }) =>
     `Set it again (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
   no_keychain: () =>
-    'Set LEADPIPE_API_KEY, or keep the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
+    'Set LEADPIPE_API_KEY, or store the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
   keys_damaged: () =>
     'Repair or remove the file, then run `leadpipe auth login`. leadpipe did not change the file.',
   key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
@@ -54,17 +54,17 @@ const hints: Hints = {
   bad_switch: () => '`leadpipe serve --help` lists the switches.',
   port_in_use: () => 'Choose another port with --port, or any free one with --port 0.',
   in_doubt: () => inDoubt,
-  key_used: () => `This key was used before; ${newKey}`,
-  key_of_other_request: () => `This key belongs to another request; ${newKey}`,
-  no_credits: (_, ran) => ['See `leadpipe balance`.', ...toFewer(ran)].join(' '),
-  over_limit: (_, ran) => ['Raise --max-credits.', ...toFewer(ran)].join(' '),
+  key_used: () => `This idempotency key was used before. ${newKey}`,
+  key_of_other_request: () => `This idempotency key belongs to another request. ${newKey}`,
+  no_credits: (_, ran) => `Get more credits${toFewer(ran)}. \`leadpipe balance\` shows how many you have.`,
+  over_limit: (_, ran) => `Raise --max-credits${toFewer(ran)}.`,
   price_unknown: ({ setting }, { options: { profile } }) =>
     `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
   unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
   private_authority: () =>
     'If the certificate is from your own authority: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
   no_journal: () =>
-    'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or keep no record: --no-history.',
+    'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
   no_local_state: () =>
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
   no_result: () => 'It may or may not have been charged; check `leadpipe balance`.',
@@ -98,17 +98,17 @@ const hints: Hints = {
       ? 'Nothing is stored, because of --no-history.'
       : `What arrived is stored. To write it to a file, for free: ${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
   no_operation({ operationId, known }) {
-    if (known.length === 0) return 'No purchases are recorded on this machine yet.';
+    if (known.length === 0) return 'No purchases recorded on this machine yet.';
     const near = nearOperation(operationId, known);
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
   not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
-  continued: ({ by }) => `Continue that one: leadpipe search --continue ${by}`,
+  continued: ({ by }) => `Resume that one: leadpipe search --continue ${by}`,
   search_complete: ({ operationId }) => `To print it again: leadpipe history show ${operationId}`,
   search_completed: ({ operationIds }) =>
     `To print all of it again: ${operationIds.map((id) => `leadpipe history show ${id}`).join('; ')}`,
   continue_elsewhere: ({ operationId }) =>
-    `Nothing was sent. To continue in another file, with all leads: leadpipe search --continue ${operationId} -o <file>`,
+    `Nothing was sent. To resume in another file, with all leads: leadpipe search --continue ${operationId} -o <file>`,
   damaged_leads: () =>
     'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
   other_columns: () => 'Choose the columns with --columns, or write to another file.',
@@ -118,10 +118,10 @@ const hints: Hints = {
   task_created: ({ leadsSearchId }) =>
     `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
   creation_in_doubt: () =>
-    'Run the same command again: it uses the same key, so the task is bought only once.',
+    'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
   task_unbegun: ({ operationId }, { options }) =>
     `To resume it, without buying it twice: ${toResumption(operationId, options)}`,
-  task_left: (task, { options }) => `To continue: ${toContinuation(task, options)}`,
+  task_left: (task, { options }) => `To resume: ${toContinuation(task, options)}`,
   read_elsewhere({ leadsSearchId, pts }, { options }) {
     const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
     return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
@@ -133,23 +133,19 @@ const hints: Hints = {
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
   list_left: ({ isOverLimit }) =>
-    `To continue, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`,
+    `To resume, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`,
   rows_failed: ({ unknown }) =>
     unknown === 0
-      ? 'To try the failed rows again, run the same command again. The other rows are not bought again.'
-      : 'To try the failed rows again, run the same command again. To also buy the rows again that may have been charged, add --retry-unknown.',
+      ? 'To try the failed rows again, correct what is wrong in the file, if anything is, and run the same command again. The other rows are not bought again.'
+      : 'To try the failed rows again, run the same command again. To also buy again the rows that may have been charged, add --retry-unknown.',
   output_unfinished: ({ operationId }, { options }) =>
     `To finish that run: ${toResumption(operationId, options)}; or write to another file.`,
 };
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
-function toFewer({ args, has, options }: Ran): string[] {
-  if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list') return [];
-  return [
-    options.limit === undefined
-      ? 'Or ask for fewer, for example --limit 10.'
-      : 'Or ask for fewer with a smaller --limit.',
-  ];
+function toFewer({ args, has, options }: Ran): string {
+  if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list') return '';
+  return `, or ask for fewer with ${options.limit === undefined ? '--limit' : 'a smaller --limit'}`;
 }
 
 const noCommand: Ran = { options: {}, args: [], has: () => false };

@@ -74,7 +74,9 @@ function toText(
   // What is wrong with the command line or the settings is found before anything could have been sent.
   const isSent = !(error instanceof UsageError || error instanceof ConfigurationError);
   const ids = [
-    facts === undefined || !('leadsSearchId' in facts) ? undefined : `search ${facts.leadsSearchId}`,
+    facts === undefined || !('leadsSearchId' in facts)
+      ? undefined
+      : `${facts.is === 'search_cut' ? 'search' : 'task'} ${facts.leadsSearchId}`,
     details.requestId === undefined ? undefined : `request ${details.requestId}`,
     details.operationId === undefined ? undefined : `operation ${details.operationId}`,
     details.charged === undefined || !isSent ? undefined : `charged: ${details.charged}`,

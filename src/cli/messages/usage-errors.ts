@@ -30,13 +30,14 @@ export async function toUsageError(
   const unknown = error.code === 'commander.unknownOption' ? /'([^'=]+)/.exec(message)?.[1] : undefined;
   if (unknown !== undefined) {
     // What was typed after the = may be a key.
-    const said = `unknown option '${unknown}'`;
+    const said = `unknown option "${unknown}"`;
     const owners = ownersOf(unknown, await programOf());
     if (owners.length > 0) return new UsageError(said, `It is an option of ${toList(owners)}.`);
     if (/key|token|secret/.test(unknown)) return new UsageError(said, keyHint);
     return new UsageError(said, suggestion?.replace(/^\((.*)\)$/, '$1'));
   }
-  return new UsageError(message, suggestion?.replace(/^\((.*)\)$/, '$1'));
+  // As in every other message.
+  return new UsageError(message.replace(/'([^'\n]*)'/g, '"$1"'), suggestion?.replace(/^\((.*)\)$/, '$1'));
 }
 
 const keyHint =

@@ -71,9 +71,10 @@ export function addEntitySearchOptions(
 export function addListOptions(command: Command): Command {
   const options = [
     new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
-    new Option('--list <list>', 'count the leads for this list (default: the entity type)').argParser(
-      checkListName,
-    ),
+    new Option(
+      '--list <list>',
+      'the name of the list that --only-new uses; all searches count (default: the entity type)',
+    ).argParser(checkListName),
   ];
   for (const option of options) command.addOption(option.helpGroup(searchFor));
   return command.hook('preAction', (_, action) => checkKept(action.opts()));

@@ -83,14 +83,14 @@ function fieldOf(line: string, field: string): string | undefined {
 
 const readFailures: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  EISDIR: 'it is a directory',
+  EISDIR: 'it is a folder',
 };
 
 /** Pure: the name of a file, as the user gave it. Throws UsageError for one that no file has. */
 export function checkFileName(what: string, name: string, hint = 'Name a file.'): string {
   if (name.trim() === '') throw new UsageError(`${what}: the name of the file is empty`, hint);
   if (/(?:^|\/)\.{0,2}$/.test(name) || name.endsWith(sep)) {
-    throw new UsageError(`${what}: ${name} is a directory`, hint);
+    throw new UsageError(`${what}: ${name} is a folder`, hint);
   }
   return name;
 }
@@ -100,7 +100,7 @@ export async function readNamedFile(path: string, what: string, hint?: string): 
   checkFileName(what, path, hint);
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     const why = readFailures[error.code ?? ''] ?? error.message;
-    throw new UsageError(`${what}: cannot read ${path}: ${why}`, hint);
+    throw new UsageError(`${what}: can't read ${path}: ${why}`, hint);
   });
   return decodeText(bytes, `${what}: ${path}`);
 }

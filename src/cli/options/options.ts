@@ -104,13 +104,13 @@ export function addPaidOptions(command: Command): Command {
   return add(command, groups.connection, [
     new Option(
       '--idempotency-key <key>',
-      'the key of this purchase (default: a new one each time); the service charges a key only once',
+      'the idempotency key of this purchase (default: a new one each time); the service charges it only once',
     ).argParser((key) => checkIdempotencyKey(key, inputNames)),
     createMaxCreditsOption(
       'refuse (exit code 5) what can cost more than this, or more than your balance; see leadpipe help money',
     ),
     new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
-    new Option('--no-history', "store nothing on this machine; the result can't be shown again or continued"),
+    new Option('--no-history', "store nothing on this machine; the result can't be shown again or resumed"),
   ]);
 }
 
@@ -161,7 +161,7 @@ export function secondsOf(option: string): (value: string) => number {
     const seconds = Number(value);
     if (!/^\d+(?:\.\d+)?$/.test(value.trim()) || seconds <= 0 || seconds > 86_400) {
       throw new UsageError(
-        `${option} must be a number of seconds, above 0 and at most 86400, not "${value.slice(0, 40)}"`,
+        `${option} must be a number of seconds above 0 and at most 86400, not "${value.slice(0, 40)}"`,
       );
     }
     return seconds;

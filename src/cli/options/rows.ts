@@ -61,9 +61,10 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
     ...(into === undefined
       ? []
       : [
-          new Option('--into <name>', `the name of the answer in the output (default ${into})`).argParser(
-            checkInto,
-          ),
+          new Option(
+            '--into <name>',
+            `the name of the columns for the answer in the output (default ${into})`,
+          ).argParser(checkInto),
         ]),
     new Option(
       '--concurrency <n>',
@@ -80,14 +81,14 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
       '--errors <file>',
       'write failed rows here, with the reason, request ID and charge (.csv or .jsonl)',
     ).argParser(checkErrorsName),
-    new Option('--retry-unknown', 'buy the rows again whose answer was lost; some may be charged twice'),
+    new Option('--retry-unknown', 'buy again the rows whose answer was lost; some may be charged twice'),
     new Option(
       '--run <name>',
       'a name for this run: each row is bought only once, on all machines together',
     ).argParser(checkRun),
     new Option(
       '--shard <i/n>',
-      'only one part of the rows: 0/4, 1/4, 2/4 and 3/4 on four machines; auto in a job array',
+      'only one part of the rows: 0/4, 1/4, 2/4 and 3/4 on four machines; auto takes i and n from a job of Kubernetes or Slurm',
     ),
   ];
   for (const option of options) command.addOption(option.helpGroup(listGroup));
@@ -140,5 +141,5 @@ function checkInto(name: string): string {
 
 function checkRun(name: string): string {
   if (/^[\w.:@/-]{1,100}$/.test(name)) return name;
-  throw new UsageError('--run must be a name of at most 100 letters, digits, and . : @ / _ -');
+  throw new UsageError('--run must be a name of at most 100 letters, digits, and the characters . : @ / _ -');
 }

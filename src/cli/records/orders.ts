@@ -43,7 +43,7 @@ export function toOrder<Kind extends PaidKind>(
   if (!dryRun) checkOutputOpen(context, options);
   if (!history && !dryRun) {
     createNotes(context, options).say(
-      "No record is kept on this machine: the result can't be shown again or continued.",
+      "Nothing is stored on this machine: the result can't be shown again or resumed.",
     );
   }
   return {

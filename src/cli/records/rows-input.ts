@@ -20,11 +20,13 @@ export function sourceOf(
     if (argument !== undefined) return { argument };
     throw new UsageError(
       `the ${name.replaceAll('-', ' ')} is missing`,
-      'Give it, or a list of them with --input.',
+      'Write it in quotes after the command, or name a file with many: --input <file>.',
     );
   }
   if (argument === undefined) return { input };
-  throw new UsageError(`--input has the ${name.replaceAll('-', ' ')} of each row: leave out the argument`);
+  throw new UsageError(
+    `with --input, the ${name.replaceAll('-', ' ')} of each row comes from the file: leave out the argument`,
+  );
 }
 
 export async function readInput(

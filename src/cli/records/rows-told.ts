@@ -47,7 +47,12 @@ export async function tellFailed(
 ): Promise<void> {
   const charged = result.state === 'flawed' ? 'no' : result.charged;
   const requestId = result.state === 'flawed' ? undefined : result.requestId;
-  if (errors === undefined) warn(`row ${number} (line ${line}): ${result.message} · charged: ${charged}`);
+  if (errors === undefined) {
+    const { message } = result;
+    // What is wrong with a row says the line itself.
+    const what = message.startsWith(`line ${line}`) ? `, ${message}` : ` (line ${line}): ${message}`;
+    warn(`row ${number}${what} · charged: ${charged}`);
+  }
   const members = Object.entries({ line, error: result.message, request_id: requestId ?? null, charged });
   await errors?.write([
     withLast(
@@ -97,7 +102,7 @@ export function toSummary({ counts, operationId }: FinishedList, price: number |
   const { done, reused } = counts;
   return {
     what: `${done} ${done === 1 ? 'row' : 'rows'}`,
-    also: reused === 0 ? undefined : `${reused} not bought again`,
+    also: reused === 0 ? undefined : `${reused} already bought, not charged again`,
     costAtMost: price === null ? null : exact(price * (done - reused)),
     ids: { operationId },
   };

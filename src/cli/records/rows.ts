@@ -185,7 +185,7 @@ function checkTogether({ idempotencyKey, history }: Options): void {
   }
   if (!history) {
     throw new UsageError(
-      "--no-history can't be used with --input: a list that is not recorded could be paid for twice",
+      "--no-history can't be used with --input: without the history, rows could be paid for twice after a crash",
     );
   }
 }
@@ -263,7 +263,7 @@ async function preview<Kind extends AnswerKind>(
     printPreview(context, request, { worst: all, available });
   }
   notes.say(
-    `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent (the first request is above), ${flawed} can't be sent. Nothing was sent.`,
+    `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,
   );
   checkCovered(shop, all, available);
 }

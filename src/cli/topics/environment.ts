@@ -2,7 +2,7 @@ import type { Topic } from './topics.ts';
 
 export const environmentTopic: Topic = {
   parts: [
-    'An option comes first, then the variable, then the setting of the profile, then the built-in default. `leadpipe config list` shows which value is used, and where it comes from. Nothing is read from the folder that you are in.',
+    'If a value is given in several places, leadpipe uses the option; else the variable; else the setting of the profile; else the built-in default. `leadpipe config list` shows which value is used, and where it comes from. Nothing is read from the folder that you are in.',
     {
       heading: 'Variables of leadpipe',
       rows: [
@@ -23,7 +23,7 @@ export const environmentTopic: Topic = {
         ['TZ', 'the time zone of the times that are shown, such as Europe/Berlin'],
         [
           'HTTPS_PROXY, ALL_PROXY, HTTP_PROXY',
-          'the proxy: the first of these that is set (small letters work too)',
+          'the proxy: the first of these that is set (lower case works too)',
         ],
         ['NO_PROXY', 'hosts that are reached without the proxy'],
         ['NODE_EXTRA_CA_CERTS', 'a PEM file with certificates of your own authority'],
@@ -31,14 +31,14 @@ export const environmentTopic: Topic = {
       ],
     },
     {
-      heading: 'Files, on Linux (elsewhere: leadpipe config path)',
+      heading: 'Files, on Linux (elsewhere: see leadpipe doctor)',
       rows: [
         ['~/.config/leadpipe/config.json', 'settings of each profile; no keys'],
         [
           '~/.config/leadpipe/credentials.json',
           'where each key is stored, and the keys if there is no keychain',
         ],
-        ['~/.local/state/leadpipe/', 'the history; answers and leads are kept there'],
+        ['~/.local/state/leadpipe/', 'the history; answers and leads are stored there'],
       ],
     },
     'Only you can read these files and folders (0600 and 0700).',

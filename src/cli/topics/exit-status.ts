@@ -8,6 +8,6 @@ export const exitStatusTopic: Topic = {
       heading: 'Exit codes',
       rows: Object.values(exitCodes).map(({ code, meaning }) => [String(code).padStart(3), meaning]),
     },
-    'In a script: 0 is done. 75 can simply be run again later. After 3, run the command that the message names: it continues with the rest. After 8, look at `leadpipe history list` and `leadpipe balance` first. All others need a person.',
+    'In a script: 0 is done. 75: run the command that the message names, or, if it names none, the same command later. After 3, run the command that the message names: it gets the rest. 7 means that nothing was found. After 8, look at `leadpipe history list` and `leadpipe balance` first. The others need a person to look.',
   ],
 };

@@ -16,7 +16,7 @@ interface TopicRow {
 export const topicRows: readonly TopicRow[] = [
   {
     name: 'environment',
-    summary: 'variables and files that leadpipe reads, and what comes first',
+    summary: 'variables and files that leadpipe reads, and which one is used',
     load: async () => (await import('./environment.ts')).environmentTopic,
   },
   {

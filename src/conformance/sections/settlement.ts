@@ -15,13 +15,23 @@ function spent(before: Answer | undefined, after: Answer): number {
 function unchangedSince(step: number): Expectation {
   return accepted('an unchanged balance', (after, earlier) => {
     const cost = spent(earlier[step], after);
-    return cost === 0 ? [] : [`${cost} credits were charged`];
+    return cost === 0 ? [] : [`${cost} ${cost === 1 ? 'credit was' : 'credits were'} charged`];
   });
 }
 
+function creditText(count: number): string {
+  return `${count} ${count === 1 ? 'credit' : 'credits'}`;
+}
+
+function leadsOf(count: number): string {
+  return `${count} ${count === 1 ? 'lead' : 'leads'}`;
+}
+
 function withinLimit(leads: number, limit: number, cost: number): string[] {
-  if (leads === 0) return cost === 0 ? [] : [`${cost} credits for no leads`];
-  return cost >= 0 && cost <= limit ? [] : [`${cost} credits for ${leads} leads with a limit of ${limit}`];
+  if (leads === 0) return cost === 0 ? [] : [`${creditText(cost)} for no leads`];
+  return cost >= 0 && cost <= limit
+    ? []
+    : [`${creditText(cost)} for ${leadsOf(leads)} with a limit of ${limit}`];
 }
 
 const manyLeads = 10;
@@ -47,7 +57,7 @@ function unused(
         form === 'search' ? eventsOf(last as Answer).entities.length : statusOf(last as Answer)?.ready;
       if (leads === undefined || !(leads < manyLeads)) throw new NotJudged('all leads up to the limit came');
       const cost = spent(before, after);
-      return cost >= 0 && cost <= leads ? [] : [`${cost} credits for ${leads} leads`];
+      return cost >= 0 && cost <= leads ? [] : [`${creditText(cost)} for ${leadsOf(leads)}`];
     }),
   };
 }
@@ -114,7 +124,7 @@ export const settlementRows: readonly Row[] = [
       const [cheap, dear] = [spent(first, second), spent(second, after)];
       return cheap * many === dear * few
         ? []
-        : [`${cheap} credits for ${few} leads, but ${dear} credits for ${many} leads`];
+        : [`${creditText(cheap)} for ${leadsOf(few)}, but ${creditText(dear)} for ${leadsOf(many)}`];
     }),
   },
   duplicate('search'),
@@ -165,7 +175,7 @@ export const settlementRows: readonly Row[] = [
     request: steady,
     expect: accepted('no more credits than before', (after, [before]) => {
       const cost = spent(before, after);
-      return cost >= 0 ? [] : [`${-cost} credits were added`];
+      return cost >= 0 ? [] : [`${-cost} ${cost === -1 ? 'credit was' : 'credits were'} added`];
     }),
   },
   {

@@ -57,8 +57,7 @@ async function run({ catalogue }: Service, { type, target, instruction, limit }:
       : catalogue.fictional
         ? extractMembers(catalogue, type, target, limit)
         : {
-            failure:
-              'this local service answers with your own leads, which have no followers; only the demonstration invents followers',
+            failure: 'your own leads have no followers: only the fictional leads can be extracted',
           };
   const metadata: ExtractResponse['metadata'] = { type, target, instruction, limit };
   if ('failure' in found) {

@@ -26,7 +26,7 @@ async function store(path: string, text: string): Promise<void> {
   try {
     await writeWhole(path, text);
   } catch (error) {
-    throw new LocalIoError(`cannot store the answer in ${path}: ${(error as Error).message}`, {
+    throw new LocalIoError(`can't store the answer in ${path}: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -37,13 +37,13 @@ export async function readAnswer(folder: string): Promise<JsonText | undefined> 
   const path = join(folder, answerFile);
   const stored = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    throw new LocalIoError(`cannot read ${path}: ${error.message}`, { cause: error });
+    throw new LocalIoError(`can't read ${path}: ${error.message}`, { cause: error });
   });
   if (stored === undefined) return undefined;
   const found = stored.endsWith('\n') ? fromCheckedLine(stored.slice(0, -1)) : undefined;
   if (found?.member === 'answer') return found.text;
   throw new ConfigurationError(
     `the answer in ${path} is damaged`,
-    "It can't be shown any more; leadpipe has changed nothing.",
+    "It can't be shown any more. leadpipe did not change it.",
   );
 }

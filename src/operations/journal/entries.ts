@@ -151,6 +151,6 @@ export function toEntries(text: string, path: string): JournalEntry[] {
 export function damaged(line: number, path: string): ConfigurationError {
   return new ConfigurationError(
     `line ${line} of ${path} is damaged`,
-    'To go on without this operation, move its folder to another place; leadpipe has changed nothing.',
+    'To continue without this operation, move its folder elsewhere. leadpipe did not change it.',
   );
 }

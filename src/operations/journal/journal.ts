@@ -218,7 +218,7 @@ export async function readOrNothing<T>(read: () => Promise<T>, path: string): Pr
     const code = codeOf(error);
     // A file among the folders is not ours.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new LocalIoError(`cannot read ${path}: ${(error as Error).message}`, {
+    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, {
       cause: error,
       ...(code === 'EACCES' ? { hint: toOwnHint(dirname(path)) } : {}),
     });
@@ -263,7 +263,7 @@ export function toOwnHint(folder: string): string {
 function notKept(path: string, error: unknown): LeadpipeError {
   if (error instanceof LeadpipeError) return error;
   const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : messageOf(error);
-  return new LocalIoError(`cannot keep a record of this operation in ${path}: ${why}`, { cause: error });
+  return new LocalIoError(`can't store this operation in ${path}: ${why}`, { cause: error });
 }
 
 function messageOf(error: unknown): string {

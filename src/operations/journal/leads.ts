@@ -29,7 +29,7 @@ export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   const path = join(folder, leadsFile);
   const blockOf = createBlock();
   const fail = (error: unknown): never => {
-    throw new LocalIoError(`cannot store leads in ${path}: ${(error as Error).message}`, { cause: error });
+    throw new LocalIoError(`can't store leads in ${path}: ${(error as Error).message}`, { cause: error });
   };
   const handle = await open(path, 'ax', 0o600).catch(fail);
   await handle.chmod(0o600).catch(fail);
@@ -110,7 +110,7 @@ async function* piecesOf(path: string): AsyncGenerator<string> {
   try {
     yield* createReadStream(path, 'utf8');
   } catch (error) {
-    throw new LocalIoError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
+    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, { cause: error });
   }
 }
 

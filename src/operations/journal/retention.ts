@@ -40,7 +40,7 @@ export async function prune(
       // Another process has removed it.
       if (code === 'ENOENT') continue;
       failed(
-        new LocalIoError(`cannot remove old operations in ${folder}: ${message}`, {
+        new LocalIoError(`can't remove old operations in ${folder}: ${message}`, {
           cause: error,
           ...(code === 'EACCES' ? { hint: toOwnHint(folder) } : {}),
         }),

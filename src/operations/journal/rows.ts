@@ -62,7 +62,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   const path = join(folder, rowsFile);
   const fail = (error: unknown): never => {
     if (error instanceof LocalIoError) throw error;
-    throw new LocalIoError(`cannot store rows in ${path}: ${(error as Error).message}`, { cause: error });
+    throw new LocalIoError(`can't store rows in ${path}: ${(error as Error).message}`, { cause: error });
   };
   const noFollow = constants.O_NOFOLLOW ?? 0;
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow;
@@ -277,6 +277,6 @@ async function restOf(handle: FileHandle, from: number): Promise<string> {
 function damaged(line: number | undefined, path: string): ConfigurationError {
   return new ConfigurationError(
     `${line === undefined ? 'the last line' : `line ${line}`} of ${path} is damaged`,
-    'To go on without this list, move its folder to another place; leadpipe has changed nothing.',
+    'To continue without this list, move its folder elsewhere. leadpipe did not change it.',
   );
 }

@@ -147,8 +147,7 @@ async function work<Kind extends AnswerKind>(
   const charged = leads > 0 ? 'yes' : 'no';
   await journal.append({ type: 'terminal', outcome, state: null, ready_count: null, charged, leads });
   if (counts.failed === 0) return { counts, operationId };
-  const unknown = counts.unknown === 0 ? '' : `, and ${counts.unknown} of them may have been charged`;
-  throw new LeadpipeError('partial', `${counts.failed} of ${counts.done} rows have no answer${unknown}`, {
+  throw new LeadpipeError('partial', toUnanswered(counts), {
     type: 'rows_failed',
     charged: leads > 0 ? 'yes' : counts.unknown > 0 ? 'maybe' : 'no',
     retryable: false,
@@ -169,6 +168,15 @@ async function checkLimit<Kind extends AnswerKind>(
   spending.settle(all, spent);
   const { value } = await connection.client.balance(context.signal);
   if (all - spent > value.available_credits) throw toNotCovered(all - spent, value.available_credits);
+}
+
+/** Pure: how many rows have no answer, and what that may have cost. */
+function toUnanswered({ done, failed, unknown }: ListCounts): string {
+  const rows = `${failed} of ${done} ${done === 1 ? 'row' : 'rows'} ${failed === 1 ? 'has' : 'have'} no answer`;
+  if (unknown === 0) return rows;
+  return failed === 1
+    ? `${rows}; it may have been charged`
+    : `${rows}; ${unknown} of them may have been charged`;
 }
 
 /** What is written stays, and what is bought is here. */

@@ -8,7 +8,7 @@ import { digestOf } from '../journal/digests.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
 import type { AnswerKind, BodyOf } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
-import { toOverLimit, type WorstCase } from '../spending.ts';
+import { toRowOverLimit, type WorstCase } from '../spending.ts';
 import { bodyOf, createRowPurchases, type RowToBuy } from './row-purchase.ts';
 
 /** What becomes of a row: how its request ended, or why it was never sent. */
@@ -151,9 +151,7 @@ export async function workThrough<Kind extends AnswerKind>(
 
   function tellChanged(number: number, line: number): void {
     if (++changed <= mostTold) {
-      listener.warn(
-        `row ${number} (line ${line}) has changed since the earlier run: it is bought as it is now`,
-      );
+      listener.warn(`row ${number} (line ${line}) has changed since the earlier run: the new text is bought`);
     } else if (changed === mostTold + 1) {
       listener.warn('more rows have changed since the earlier run');
     }
@@ -180,7 +178,7 @@ export async function workThrough<Kind extends AnswerKind>(
     while (spending !== undefined && !spending.reserve(credits)) {
       if (stop !== undefined) throw stop;
       if (spending.reserved === 0) {
-        stopWith(toOverLimit(credits, spending));
+        stopWith(toRowOverLimit(credits, spending));
         throw stop;
       }
       await new Promise<void>((resolve) => {

@@ -75,7 +75,7 @@ export async function openRunFile({ context }: Shop, folder: string, operationId
   const unkept = (error: unknown, details?: ErrorDetails): LeadpipeError => {
     if (error instanceof LeadpipeError) return error;
     const why = (error as Error).message;
-    return new LocalIoError(`cannot record the delivered leads in ${path}: ${why}`, {
+    return new LocalIoError(`can't store the delivered leads in ${path}: ${why}`, {
       cause: error,
       ...details,
     });

@@ -37,7 +37,7 @@ export async function toListed<Kind extends 'search' | 'task run'>(
   const { connection, context } = shop;
   for (const operationId of await unfinishedRuns(context.directories.state, lines)) {
     warn(
-      `the run ${operationId} of this list was killed: its leads are left out here, but some of them may be missing from its output. Continue that run to get them`,
+      `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. Resume it to get them`,
     );
   }
   const isOurs = ({ origin, key_fingerprint, operation_id }: Delivered): boolean =>
@@ -74,7 +74,7 @@ async function readLines(
   damaged: Damaged,
 ): Promise<Delivered[]> {
   return await readList(folderOfList(context.directories.state, name, connection.origin), (what) =>
-    damaged(`${what}: its leads may come again`),
+    damaged(`${what}: some leads may be delivered again`),
   );
 }
 

@@ -1,3 +1,5 @@
+import { countOf } from '../delivery.ts';
+
 export interface BatchLog {
   /**
    * Which of `came` entities of a batch have not been seen under its index before, by their digests: their numbers in the
@@ -88,7 +90,7 @@ export function createBatchLog(): BatchLog {
       if (index === undefined) {
         isUnnumbered = true;
         remember(came, some);
-        return { fresh: undefined, warning: 'a batch came without a usable `batch_index`' };
+        return { fresh: undefined, warning: 'a group of leads came without its number' };
       }
       const before = broughtBy(index);
       let fresh: Set<number> | undefined;
@@ -117,10 +119,11 @@ export function createBatchLog(): BatchLog {
     size: () => size,
     flaw() {
       if (isUnnumbered)
-        return 'a batch came without a usable `batch_index`: a batch may be missing or may have come twice';
+        return 'a group of leads came without its number: some leads may be missing or come twice';
       for (const [index, count] of announced) {
         const arrived = broughtBy(index)?.count ?? 0;
-        if (count > arrived) return `batch ${index} announced ${count} leads but brought ${arrived}`;
+        if (count > arrived)
+          return `the service announced ${countOf(count)} in batch ${index}, but sent ${arrived}`;
       }
       for (let index = inOrder.length / 2 + 1; index < highest; index++) {
         if (!others.has(index)) return `batch ${index} never arrived`;

@@ -54,7 +54,7 @@ async function streamInto(
   const { operationId } = journal;
   const kept = await createKeeping(shop, journal, delivery, sieve, (why) =>
     listener.warn(
-      `${why}; the leads from here on can't be shown again, and later searches may bring them again`,
+      `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
     ),
   );
   try {

@@ -40,7 +40,7 @@ export function toCutError(
   const place = isDelivered
     ? placeOf(fresh, kept)
     : `, but not all of them could be written${kept === undefined ? '' : ` to ${kept}`}`;
-  const dropped = excluded === 0 ? '' : `; ${excluded} more left out, delivered before`;
+  const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
   const arrived = leads === 0 ? 'No leads arrived' : `${countOf(fresh)} arrived${place}${dropped}`;
   const rest = (request.limit ?? limits.entityLimit.default) - leads;
   const technical = cause instanceof RequestError ? cause.details.technical : undefined;

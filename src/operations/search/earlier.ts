@@ -46,7 +46,7 @@ export function checkLeft(operation: StoredOperation, chain: readonly StoredOper
     });
   }
   const next = chain[1]?.operationId ?? '';
-  throw new UsageError(`${operationId} was already continued by ${next}`, {
+  throw new UsageError(`${operationId} was already resumed by ${next}`, {
     is: 'continued',
     by: last.operationId,
   });

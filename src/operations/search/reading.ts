@@ -1,6 +1,7 @@
 import type { SearchEvent } from '../../client.ts';
 import type { Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
+import { countOf as leadsOf } from '../delivery.ts';
 import { createBatchLog } from './batch-log.ts';
 import { countOf, digestsOfEntities, type Entities, gathered, leadsIn, picked } from './entities.ts';
 import { createWarnings } from './warnings.ts';
@@ -67,7 +68,11 @@ export function createSearchReading(): SearchReading {
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
     if (leads < countOf(brought)) oddities.add(`${name} brought something that is not a lead`);
     if (count !== came) {
-      oddities.add(`${name} announced ${count ?? 'no usable number of'} leads but brought ${came}`);
+      oddities.add(
+        count === undefined
+          ? `the service did not say how many leads are in ${name}; it sent ${came}`
+          : `the service announced ${leadsOf(count)} in ${name}, but sent ${came}`,
+      );
     }
     leadsSearchId ??= batch.leads_search_id;
     counted = Math.max(counted, cum_count ?? 0);
@@ -81,8 +86,8 @@ export function createSearchReading(): SearchReading {
 
   function takeDone({ done, finished }: Done): void {
     isDone = true;
-    if (!finished) doubt ??= 'the done event does not say that the search is finished';
-    if (done.cum_count === undefined) doubt ??= 'the done event came without a usable `cum_count`';
+    if (!finished) doubt ??= 'the service did not say that the search is finished';
+    if (done.cum_count === undefined) doubt ??= 'the service did not say how many leads it sent';
     leadsSearchId ??= done.leads_search_id;
     stopReason ??= done.stop_reason;
     countedByDone = Math.max(countedByDone, done.cum_count ?? 0);
@@ -109,14 +114,15 @@ export function createSearchReading(): SearchReading {
     counted: () => counted,
     verdict() {
       if (end !== undefined) return end;
-      if (!isDone) return 'the stream ended without its done event';
+      if (!isDone) return 'the connection ended too early';
       if (counted > received) return `the service counted ${counted} leads, but ${received} arrived`;
       const flaw = doubt ?? batches.flaw();
       if (flaw !== undefined) return flaw;
       const counts = `the service counted ${countedByDone} leads, but ${received} arrived`;
-      if (countedByDone < received && !hasSentinel) return `the stream ended without [DONE]: ${counts}`;
+      if (countedByDone < received && !hasSentinel) return `the connection ended too early: ${counts}`;
       if (countedByDone < received) remarks.push(counts);
-      if (!hasSentinel) remarks.push('the stream ended without [DONE], but no lead is missing');
+      if (!hasSentinel)
+        remarks.push('the service did not end its answer as it should, but no lead is missing');
       return undefined;
     },
     remark: (line) => remarks.push(line),

@@ -83,7 +83,7 @@ export async function searchEntities(
     }
   }
   const limit = request.limit ?? limits.entityLimit.default;
-  if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; all of them are kept`);
+  if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; all of them are stored`);
   return {
     ...reading.told(),
     stopReason,

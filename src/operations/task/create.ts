@@ -88,7 +88,7 @@ export async function createTask(
     await journal.append({ type: 'created', leads_search_id, request_id: answer.requestId ?? null });
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new LocalIoError(`${why}; the task ${leads_search_id} was created`, {
+    throw new LocalIoError(`${why}. The task ${leads_search_id} was created and is charged as usual`, {
       charged: 'maybe',
       idempotencyKey,
       ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),

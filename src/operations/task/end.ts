@@ -2,6 +2,7 @@ import { terminalTaskStates } from '../../contract/types.ts';
 import { isStop, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { countOf } from '../delivery.ts';
+import { toStopWords } from '../stop-words.ts';
 import type { TaskSummary } from './follow.ts';
 
 /** How a task was read. */
@@ -38,7 +39,7 @@ export function toLeftError(
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
   const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
-  const dropped = excluded === 0 ? '' : `; ${excluded} more left out, delivered before`;
+  const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
   const written =
     leads + excluded === 0
       ? ''
@@ -77,14 +78,16 @@ export function isRefused(failure: LeadpipeError, { bought, leads }: TaskReading
 /** Pure: the error of a task that ended in `error`, once everything it will ever have is written. */
 export function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
   const { position, stopReason } = summary;
-  const why = stopReason === undefined ? '' : ` (${stopReason})`;
+  const why = stopReason === undefined ? '' : ` (${toStopWords(stopReason)})`;
   const rest =
-    position === 0 ? 'it has no leads' : `all of its ${countOf(position)} can be read, but no more will come`;
-  return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}; ${rest}`, {
+    position === 0
+      ? 'It has no leads'
+      : `Its ${countOf(position)} ${position === 1 ? 'was' : 'were'} read, and there will be no more`;
+  return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {
     type: 'task_error',
     charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',
     retryable: false,
-    hint: 'Its leads cost the same as any others. A new run is a new purchase.',
+    hint: 'You pay for the leads that it found. To search again is a new purchase.',
     ...(requestId === undefined ? {} : { requestId }),
   });
 }

@@ -145,7 +145,7 @@ function createReading(
   function noteReady(ready: number): void {
     if (ready < readyCount && warnings.length === 0) {
       warnings.push(
-        `the service's ready_count fell from ${readyCount} to ${ready}; nothing is written twice`,
+        `the service first said that ${readyCount} leads were ready, now ${ready}. No lead is written twice`,
       );
     }
     readyCount = ready;

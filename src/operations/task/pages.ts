@@ -1,5 +1,6 @@
 import type { Page } from '../../client.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { countOf } from '../delivery.ts';
 
 /** A page that can't be: it is never printed, and asked for again. */
 export class PageError extends LeadpipeError {
@@ -21,20 +22,22 @@ export class PageError extends LeadpipeError {
 export function checkPage(page: Page, leadsSearchId: string, pts: number, num: number): Page {
   const { value, entities, requestId } = page;
   const refuse = (what: string): never => {
-    throw new PageError(`the page at position ${pts} ${what}`, false, requestId);
+    throw new PageError(`the service sent a wrong page (from position ${pts}): ${what}`, false, requestId);
   };
   if (value.count !== entities.length) {
-    refuse(`announced ${value.count} leads but brought ${entities.length}`);
+    refuse(`it announced ${countOf(value.count)}, but sent ${entities.length}`);
   }
-  if (value.pts !== pts) refuse(`came back as the one at position ${value.pts}`);
-  if (value.num !== num) refuse(`came back for ${value.num} leads, but ${num} were asked for`);
-  if (value.count > num) refuse(`brought ${value.count} leads, but ${num} were asked for`);
+  if (value.pts !== pts) refuse(`it is the page from position ${value.pts}`);
+  if (value.num !== num)
+    refuse(`it is a page of ${value.num}, but ${countOf(num)} ${num === 1 ? 'was' : 'were'} asked for`);
+  if (value.count > num)
+    refuse(`it has ${countOf(value.count)}, but ${num} ${num === 1 ? 'was' : 'were'} asked for`);
   if (value.leads_search_id !== undefined && value.leads_search_id !== leadsSearchId) {
-    refuse(`belongs to another task, ${value.leads_search_id.slice(0, 100)}`);
+    refuse(`it belongs to another task, ${value.leads_search_id.slice(0, 100)}`);
   }
   if (value.count === 0 && pts < value.ready_count) {
     throw new PageError(
-      `the page at position ${pts} came without leads, although ${value.ready_count} are ready`,
+      `the service sent a page without leads (from position ${pts}), although it says that ${countOf(value.ready_count)} ${value.ready_count === 1 ? 'is' : 'are'} ready`,
       true,
       requestId,
     );

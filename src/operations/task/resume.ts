@@ -50,7 +50,7 @@ export async function finishWritten(
   }
   const { operationId } = operation;
   if (outcome === 'partial') {
-    throw new LeadpipeError(outcome, `operation ${operationId} is finished: its task ended in error${at}`, {
+    throw new LeadpipeError(outcome, `${operationId} is finished: its task ended in error${at}`, {
       type: 'task_error',
       charged,
       retryable: false,
@@ -176,7 +176,7 @@ function toUnopened(error: unknown, progress: TaskProgress): unknown {
 function tooOld(operationId: string): LeadpipeError {
   return new LeadpipeError(
     'unknown',
-    'the answer to the creation of this task was lost more than 24 hours ago, and the service may no longer know its idempotency key',
+    'leadpipe never got the ID of this task, more than 24 hours ago, and the service may have forgotten the request',
     {
       type: 'replay_too_old',
       charged: 'maybe',

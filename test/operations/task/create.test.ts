@@ -57,7 +57,7 @@ describe('creating a task', () => {
   it('tells the id of a task that could not be written down', async () => {
     await expect(create(createMemory(1), answered)).rejects.toMatchObject({
       outcome: 'local_io',
-      message: 'disk full; the task ls_1 was created',
+      message: 'disk full. The task ls_1 was created and is charged as usual',
       details: { charged: 'maybe', idempotencyKey: 'key', requestId: 'req_1' },
     });
   });

@@ -14,6 +14,7 @@ import {
 import { findAddress } from '../../../connection/address-and-key.ts';
 import type { Context } from '../../../context.ts';
 import { ConfigurationError, LeadpipeError, UsageError } from '../../../errors.ts';
+import { creditsAre } from '../../../operations/spending.ts';
 import { toAddressText, toBaseUrl } from '../../../requests/address.ts';
 import { checkKey } from '../../../requests/api-key.ts';
 import { addressOf, withConnection } from '../../connect.ts';
@@ -70,6 +71,10 @@ async function runAuthLogin(context: Context, options: LoginOptions): Promise<vo
   const known = { baseUrl, apiKey: key, profile };
   const balance = await withConnection(context, options, ({ client }) => client.balance(context.signal), {
     known,
+  }).catch((error: unknown) => {
+    if (!(error instanceof LeadpipeError) || error.details.facts?.is !== 'unauthenticated') throw error;
+    const hint = 'Check the key and the address, and run `leadpipe auth login` again. Nothing was stored.';
+    throw error.with({ hint });
   });
   const leftover = await storeKey(context, profile.name, { origin, store, key });
   const address = toAddressText(baseUrl);
@@ -78,7 +83,7 @@ async function runAuthLogin(context: Context, options: LoginOptions): Promise<vo
     notes.warn(`the old key could not be removed from the keychain: ${leftover.message}`);
   const place = store === 'file' ? join(context.directories.config, credentialsFile) : 'the keychain';
   notes.say(`Stored the key ${toMaskedKey(key)} for ${origin} in ${place}, profile "${profile.name}".`);
-  notes.say(`${balance.value.available_credits} credits are available.`);
+  notes.say(`${creditsAre(balance.value.available_credits)} available.`);
   const inUse = await readProfile(context, undefined, 'may be new');
   if (inUse.name !== profile.name) {
     notes.say(

@@ -55,7 +55,7 @@ export function createAuthStatusCommand(context: Context): Command {
   const command = new Command('status')
     .summary('show which key is used and whether it is valid')
     .description(
-      'Prints the profile, its address, where the key comes from, the masked key, and whether the service accepts it.',
+      'Prints the profile, its address, where the key comes from, the last characters of the key, and whether the service accepts it.',
     );
   return addHelp(addServiceOptions(addRecordOptions(command)), help).action((options: StatusOptions) =>
     runAuthStatus(context, options),

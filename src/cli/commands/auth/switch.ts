@@ -32,7 +32,7 @@ async function runAuthSwitch(context: Context, profile: string, options: ReportO
   if (profile !== defaultProfile && !known.includes(profile)) {
     throw new UsageError(
       `there is no profile "${profile}"`,
-      `${known.length === 0 ? '' : `The profiles are ${known.join(', ')}. `}Create it: leadpipe auth login --profile ${profile}`,
+      `${known.length === 0 ? '' : `The profiles are ${known.join(', ')}. `}To create "${profile}": leadpipe auth login --profile ${profile}`,
     );
   }
   await switchProfile(context, profile);

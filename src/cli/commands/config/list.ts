@@ -89,7 +89,7 @@ async function runConfigList(context: Context, options: ListOptions): Promise<vo
   await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
   const path = join(context.directories.config, settingsFile);
   createNotes(context, options).say(
-    `The profile is "${profile}". Its settings are in ${path}. To see what each setting does: leadpipe config --help`,
+    `The profile is "${profile}". Its settings are in ${path}. To see which values are allowed: leadpipe config --help`,
   );
 }
 

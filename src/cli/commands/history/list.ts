@@ -88,7 +88,7 @@ const help: CommandHelp = {
     'list:  the list that the leads count for',
     'excluded: leads that --only-new left out after they had arrived',
     'subject: the objective, query, context, target or input file, shortened',
-    'credits_at_most: the most that it can have cost; null if no price is known',
+    'credits_at_most: the most that it may have cost; null if no price is known',
   ],
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [
@@ -222,7 +222,7 @@ async function checkList(stateDir: string, list: string | undefined): Promise<vo
 
 /** Pure: `task run` too, and what stands behind the name in the history. Throws UsageError. */
 function checkCommand(given: string): string {
-  checkOneOf('command of a purchase', firstWord(given), paidCommands);
+  checkOneOf('--command', firstWord(given), paidCommands);
   return given;
 }
 
@@ -233,7 +233,7 @@ function firstWord(words: string): string {
 function toEarlierLine({ shown, earlier, isCounted }: Page, { since, command, list }: HistoryListOptions) {
   const same = Object.entries({ '--since': since, '--command': command, '--list': list });
   const words = same.flatMap(([flag, value]) => (value === undefined ? [] : [flag, shellWord(value)]));
-  const count = isCounted ? String(earlier) : `at least ${earlier}`;
+  const count = `${isCounted ? '' : 'at least '}${shown + earlier}`;
   const all = ['leadpipe history list', ...words, '--limit', allOfThem].join(' ');
-  return `The newest ${shown} are shown, ${count} earlier ones are not. To see all of them: ${all}`;
+  return `The newest ${shown} of ${count} are shown. To see all: ${all}`;
 }

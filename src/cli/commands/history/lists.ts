@@ -76,7 +76,7 @@ const help: CommandHelp = {
 
 export function createHistoryListsCommand(context: Context): Command {
   const command = new Command('lists')
-    .summary('the lists of --only-new, or the leads of one of them')
+    .summary('the lists of leads that --only-new leaves out')
     .description(
       'Shows the lists of this machine, or the leads of one list. These are the leads that --only-new leaves out.',
     )

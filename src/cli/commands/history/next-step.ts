@@ -18,7 +18,7 @@ export function toNothingKept(record: HistoryRecord, kind: string, hadAnswer: bo
   }
   if (hadAnswer) {
     return notFound(
-      `the answer of ${operation_id} is no longer on this machine: answers are kept for ${keptDays.answers} days`,
+      `the answer of ${operation_id} is no longer on this machine: answers are stored for ${keptDays.answers} days`,
       'pruned',
       output === null ? 'To see what it was about: leadpipe history list' : `Its output was ${output}.`,
     );
@@ -56,7 +56,7 @@ export function toContinued({ state }: HistoryRecord, continued: readonly Stored
   if (state === 'complete') {
     return `The rest was bought by ${ids.join(', ')}. To print it: ${ids.map((id) => `leadpipe history show ${id}`).join('; ')}`;
   }
-  return `It was continued by ${ids.join(', ')}, and is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
+  return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
 }
 
 function notFound(message: string, type: string, hint: string): LeadpipeError {

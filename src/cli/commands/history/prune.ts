@@ -43,7 +43,7 @@ export function createHistoryPruneCommand(context: Context): Command {
   const command = new Command('prune')
     .summary('remove old purchases and answers')
     .description(
-      `Removes stored answers and leads that are older than ${keptDays.answers} days, and records of purchases that are older than ${keptDays.operations}. Paid commands do this automatically once a day.`,
+      `Removes stored answers and leads that are older than ${keptDays.answers} days, and records of purchases that are older than ${keptDays.operations} days. Paid commands do this automatically once a day.`,
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryPruneOptions) =>
     runHistoryPrune(context, options),
@@ -64,11 +64,10 @@ async function runHistoryPrune(context: Context, options: HistoryPruneOptions): 
     return removed;
   });
   const operations = pruned.filter(({ removed }) => removed === 'operation').length;
-  const removed = [counted(pruned.length - operations, 'answer'), counted(operations, 'operation')];
-  notes.say(`removed: ${removed.join(', ')}`);
+  const removed = [
+    `${pruned.length - operations} stored ${pruned.length - operations === 1 ? 'answer' : 'answers'}`,
+    `${operations} ${operations === 1 ? 'record of a purchase' : 'records of purchases'}`,
+  ];
+  notes.say(`Removed: ${removed.join(', ')}.`);
   if (failure !== undefined) throw failure;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

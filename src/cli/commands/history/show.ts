@@ -58,7 +58,7 @@ export function createHistoryShowCommand(context: Context): Command {
     .addArgument(
       new Argument(
         '<operation-id>',
-        'the ID of the purchase; `history list` and the last line of each purchase show it',
+        'the operation ID; `history list` and the last line of each purchase show it',
       ),
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action(
@@ -128,12 +128,16 @@ async function runHistoryShow(
 /** What could be read has been printed, and there will never be more. */
 function toDamagedLeads({ leads, request_id }: HistoryRecord, shown: number, folder: string): LeadpipeError {
   const path = join(folder, leadsFile);
-  return new LeadpipeError('partial', `${shown} of ${leads} leads could be read: ${path} is damaged`, {
-    type: 'damaged',
-    retryable: false,
-    hint: 'These are printed. leadpipe did not change the file.',
-    ...(request_id === null ? {} : { requestId: request_id }),
-  });
+  return new LeadpipeError(
+    'partial',
+    `${path} is damaged: only ${shown} of ${countOf(leads ?? 0)} could be read`,
+    {
+      type: 'damaged',
+      retryable: false,
+      hint: 'The leads that could be read are printed. leadpipe did not change the file.',
+      ...(request_id === null ? {} : { requestId: request_id }),
+    },
+  );
 }
 
 /** The answers that a list has bought, in the order in which they came. */
@@ -152,6 +156,6 @@ async function showAnswers(
     }
   });
   createNotes(context, options).say(
-    `${record.state} · ${record.leads} answers, without the rows of the input · operation ${record.operation_id}`,
+    `${record.state} · ${record.leads} ${record.leads === 1 ? 'answer' : 'answers'} (the columns of the input are not stored) · operation ${record.operation_id}`,
   );
 }

@@ -44,7 +44,7 @@ async function searchOn(
   rest: RestOfSearch,
 ): Promise<SearchEnd | undefined> {
   const { operationId } = rest.operation;
-  const beginning = `Resuming ${operationId} (the same request, unfinished since ${timeOf(context, rest.operation)})`;
+  const beginning = `Resuming ${operationId} (the same search, unfinished since ${timeOf(context, rest.operation)})`;
   return await withOperation(context, operationId, async (journal) => {
     const go = (standing: Standing) => goOn(context, options, shop, rest, journal, { standing, beginning });
     const standing = toStanding(rest, options);
@@ -58,7 +58,7 @@ async function searchOn(
       await mendEnd(context, options, options.output ?? '');
       if (type === tornRow) return await go(standing);
       createNotes(context, options).warn(
-        `${error.message}. The rest is added at the end of ${options.output}; a few rows may be there twice`,
+        `${error.message}. The rest is added at the end of ${options.output}; a few rows may be in the file twice`,
       );
       return await go('lost');
     }
@@ -75,11 +75,11 @@ async function createListener(context: Context, options: SearchOptions) {
     damaged: (damage: LeadpipeError) => warn(toDamageLine(damage)),
     lost: (one: StoredOperation) =>
       warn(
-        `the search ${one.operationId} of ${timeOf(context, one)} was stopped before any lead arrived. It may or may not have been charged; check \`leadpipe balance\`. A new search starts now`,
+        `the search ${one.operationId} (${timeOf(context, one)}) was stopped before any lead arrived. It may have been charged; check \`leadpipe balance\`. A new search starts now; it is a new purchase`,
       ),
     unkept: (one: StoredOperation, damage: LeadpipeError | undefined) =>
       warn(
-        `the leads of the search ${one.operationId} of ${timeOf(context, one)} ${damage === undefined ? 'are no longer stored' : `can't be read: ${damage.message}`}. A new search starts now`,
+        `the leads of ${one.operationId} (${timeOf(context, one)}) ${damage === undefined ? 'are no longer stored' : `can't be read: ${damage.message}`}. A new search starts now, and all its leads are charged again`,
       ),
   };
 }

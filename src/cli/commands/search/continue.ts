@@ -16,7 +16,7 @@ import {
   type Standing,
 } from '../../../operations/search/continue.ts';
 import type { SearchEnd } from '../../../operations/search/cut.ts';
-import { toWorstCase } from '../../../operations/spending.ts';
+import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
 import { withConnection } from '../../connect.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
@@ -46,7 +46,7 @@ export async function continueSearch(
         checkSameBuyer(shop, operation);
         await goOn(context, options, shop, rest, earlierJournal, {
           standing: intoSame ? toStanding(rest, options) : 'elsewhere',
-          beginning: `Continuing ${operationId}`,
+          beginning: `Resuming ${operationId}`,
         });
       });
     });
@@ -85,17 +85,19 @@ export async function goOn(
     open: openRest(context, options, connection, rest, standing),
   };
   const cost = toWorstCase('search', request, connection.settings);
-  const price = cost.credits === null ? '' : `, for at most ${cost.credits} credits`;
+  const price = cost.credits === null ? '' : `, for at most ${creditsOf(cost.credits)}`;
   return await buyRest(
     shop,
     rest,
     journal,
     { ...order, idempotencyKey: isUsed(rest, order) ? undefined : order.idempotencyKey, standing },
     {
-      ...createSearchListener(context, options, request, connection.settings, brought.length > 0),
+      ...createSearchListener(context, options, request, connection.settings, rest),
       goingOn: () =>
         say(
-          `${beginning}: ${countOf(brought.length)} kept. Buying up to ${request.limit} more${price}. You are not charged again for what arrived.`,
+          brought.length === 0
+            ? `${beginning}: no leads had arrived, but the first search may have been charged; check \`leadpipe balance\`. Buying up to ${countOf(request.limit ?? 0)}${price}.`
+            : `${beginning}: ${countOf(brought.length)} stored. Buying up to ${request.limit} more${price}. You are not charged again for what arrived.`,
         ),
     },
   );

@@ -52,7 +52,7 @@ async function runTaskCreate(
       ({ leadsSearchId, requestId, operationId }) =>
         close(context, options, {
           what: 'task created',
-          ids: { leadsSearchId, requestId, operationId },
+          ids: { of: 'task', leadsSearchId, requestId, operationId },
           next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
         }),
     );

@@ -69,7 +69,7 @@ export function addWaitingOptions(command: Command): Command {
   return add(command, [
     new Option(
       '--poll-interval <seconds>',
-      `check the task again after this time (default ${defaults['poll.interval']}); while nothing happens, after up to ${defaults['poll.max']} seconds`,
+      `seconds between two checks of the task (default ${defaults['poll.interval']}); up to ${defaults['poll.max']} while nothing changes`,
     ).argParser(secondsOf('--poll-interval')),
     new Option(
       '--wait-timeout <seconds>',
@@ -133,7 +133,7 @@ export function createTaskListener(
         stopReason,
         limit: most,
         ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
-        ids: { ...reading, idempotencyKey: reading.bought },
+        ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
         next: isOver ? toSaving(context, options, leads, again) : undefined,
       });
     },

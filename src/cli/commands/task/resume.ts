@@ -70,7 +70,7 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
   const command = new Command('resume')
     .summary('finish an interrupted task, list or search')
     .description(
-      'Resumes an interrupted `task run`, `task wait`, list (--input) or search, into the same file. Nothing is bought twice. For a search, the rest is bought.',
+      'Resumes an interrupted `task run`, `task wait`, list (--input) or search, into the same file. Nothing is bought twice. The rest of a search or a list is bought.',
     )
     .addArgument(
       new Argument(
@@ -135,12 +135,13 @@ export async function goOnInstead(
   const { operationId } = earlier;
   const { say, warn } = createNotes(context, options);
   const { intent, leadsSearchId } = toTaskProgress(earlier);
+  const mayBuyAgain = leadsSearchId === undefined && !mayReplay(intent, context.clock.now());
   say(
-    `Resuming ${operationId} (the same request, unfinished since ${toMinutes(new Date(intent.time), context.zone)}). You are not charged again.`,
+    `Resuming ${operationId} (the same task, unfinished since ${toMinutes(new Date(intent.time), context.zone)}).${mayBuyAgain ? '' : ' You are not charged again.'}`,
   );
-  if (leadsSearchId === undefined && !mayReplay(intent, context.clock.now())) {
+  if (mayBuyAgain) {
     warn(
-      'the answer to its creation was lost more than 24 hours ago. The request is sent again with the same key. If the service has forgotten this key, it is a new purchase',
+      'leadpipe never got the ID of this task, more than 24 hours ago. It sends the same request again; if the service no longer knows it, you pay for a new task',
     );
   }
   return await withOperation(context, operationId, async (journal, operation) => {
@@ -155,14 +156,14 @@ export async function goOnInstead(
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       if (error.outcome === 'not_found') {
-        warn(`${error.message}. A new task is created`);
+        warn(`${error.words}. A new task is created, and charged`);
         await journal.append({ type: 'terminal', outcome: 'not_found', state: null, ready_count: null });
         return false;
       }
       if (error.details.type !== outputChanged || isOtherForm) throw error;
       warn(
         options.append
-          ? `${error.message}. The rest is added at the end of ${options.output}; a few rows may be there twice`
+          ? `${error.message}. The rest is added at the end of ${options.output}; a few rows may be in the file twice`
           : `${error.message}. All leads of the task are read again, for free`,
       );
       if (options.append) await mendEnd(context, options, options.output ?? '');
@@ -228,7 +229,7 @@ async function goOn(
       ...createTaskListener(context, read, purchaseOf(intent)),
       goingOn: (from) =>
         say(
-          `Resuming from position ${from}. The last page is printed again, because it may not have been read.`,
+          `Resuming from lead ${from + 1}. The leads of the last page are printed again: it is not known whether you got them.`,
         ),
     },
   );
@@ -259,7 +260,9 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<str
   }
   const { command, time, output } = latest.entries[0];
   const place = output === null ? '' : `, into ${output}`;
-  say(`Resuming ${latest.operationId}: ${command} of ${toMinutes(new Date(time), context.zone)}${place}`);
+  say(
+    `The latest unfinished operation is ${latest.operationId}: ${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), context.zone)}${place}`,
+  );
   return latest.operationId;
 }
 
@@ -278,9 +281,9 @@ function checkResumable({ operationId, entries: [intent] }: StoredOperation): vo
   if (isResumable(intent)) return;
   const key = intent.idempotency_key;
   throw new UsageError(
-    `the operation ${operationId} (\`${intent.command}\`) can't be resumed`,
+    `${operationId} (\`${intent.command}\`) can't be resumed: only searches, tasks and runs with --input can`,
     kindOf(intent.command)?.goesOn === 'repeat' && key !== undefined
       ? `To get its task without buying another one, run the same command with --idempotency-key ${key}.`
-      : undefined,
+      : `To see what happened, and whether it was charged: leadpipe history show ${operationId}`,
   );
 }

@@ -32,8 +32,8 @@ const help: CommandHelp = {
 
 export function createTaskStatusCommand(context: Context): Command {
   const command = new Command('status')
-    .summary('how far a task is')
-    .description('Shows how far a task is: its state, and how many leads can be read. It costs nothing.');
+    .summary('the state of a task')
+    .description('Shows the state of a task, and how many leads can be read. It costs nothing.');
   return addHelp(addConnectionOptions(addRecordOptions(addTaskArgument(command))), help).action(
     (id: string, options: TaskStatusOptions) => runTaskStatus(context, id, options),
   );

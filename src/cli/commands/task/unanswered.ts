@@ -15,7 +15,7 @@ export async function withUnansweredKey<Kind extends 'task create' | 'task run'>
   if (earlier === undefined) return order;
   const [{ idempotency_key: idempotencyKey }] = earlier.entries;
   createNotes(context, options).say(
-    `Asking for the task of ${earlier.operationId} again, with the same key: its answer was lost. You are not charged twice.`,
+    `Asking for the task of ${earlier.operationId} again, with the same idempotency key: its answer was lost. You are not charged twice.`,
   );
   return { ...order, idempotencyKey };
 }

@@ -48,7 +48,7 @@ export function createTaskWaitCommand(context: Context): Command {
   const command = new Command('wait')
     .summary('write the leads of a task until it ends')
     .description(
-      'Waits for a task of your API key, and writes its leads as they become ready, until it ends. It costs nothing.',
+      'Waits for a task that your API key created, and writes its leads as they become ready, until it ends. It costs nothing.',
     );
   addFollowOptions(addPositionOption(addTaskArgument(command)));
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
