@@ -223,7 +223,7 @@ it('a search --append that was killed in the middle of a row, and again while it
   await inParallel(states, async (killed) => {
     const { machine, searches, where } = killed;
     let { code, stderr } = await goOn(machine, searches[0]?.id ?? '', 'third', []);
-    const next = /(?:already continued by|is complete:) (op_\w+)/.exec(stderr)?.[1];
+    const next = /(?:already resumed by|is complete:) (op_\w+)/.exec(stderr)?.[1];
     // One for which nothing was sent is as none.
     expect({ where, next }).toEqual({ where, next: searches[1]?.isSent ? searches[1].id : undefined });
     if (next !== undefined) ({ code, stderr } = await goOn(machine, next, 'third', []));
