@@ -28,10 +28,10 @@ export function behindDelimiters(text: string, disarm: (start: string) => string
 /** Pure: the text that stands behind the apostrophes with which leadpipe writes what would be a formula. */
 export function unguarded(cell: string): string {
   if (!cell.includes("'")) return cell;
-  const text = cell.startsWith("'") && isFormula(cell.slice(1)) ? cell.slice(1) : cell;
-  return replacedBehind(text, (start, at) =>
-    start === "'" && formula.test(text.slice(at + 1, at + 2)) ? '' : undefined,
+  const text = replacedBehind(cell, (start, at) =>
+    start === "'" && formula.test(cell.charAt(at + 1)) ? '' : undefined,
   );
+  return text.startsWith("'") && isFormula(text.slice(1)) ? text.slice(1) : text;
 }
 
 /** Asks what each text behind a delimiter is to begin with; undefined leaves it. */

@@ -62,7 +62,8 @@ export function checkUsable(
   { field, takesEntities }: { readonly field: string; readonly takesEntities: boolean },
   toText: (record: JsonText) => string,
 ): void {
-  if (columns !== undefined && nameIn(columns, field) !== undefined) return;
+  const enough = takesEntities ? [field, 'name'] : [field];
+  if (columns !== undefined && enough.some((one) => nameIn(columns, one) !== undefined)) return;
   if (columns === undefined && record === undefined) return;
   if (toText(record ?? '{}') !== '') return;
   const what = name === '-' ? 'standard input' : name;
