@@ -14,7 +14,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   turns: ['errors'],
   context: ['clock'],
   requests: ['contract', 'json', 'errors'],
-  input: ['json', 'errors'],
+  input: ['files', 'json', 'errors'],
   files: ['clock', 'errors', 'context'],
   transport: ['contract', 'json', 'clock', 'errors', 'context'],
   received: ['transport', 'contract', 'json'],

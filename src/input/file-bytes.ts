@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, promises } from 'node:fs';
 import { UsageError } from '../errors.ts';
 
 /** About how many rows a file has: its lines. Undefined where that can't be told beforehand. */
@@ -12,6 +12,14 @@ export async function countLines(path: string): Promise<number | undefined> {
     return undefined;
   }
   return lines;
+}
+
+/** Whether it can be read twice: a pipe brings its bytes once. */
+export async function isRegularFile(path: string): Promise<boolean> {
+  return await promises.stat(path).then(
+    (stats) => stats.isFile(),
+    () => false,
+  );
 }
 
 /** The bytes of a file. Throws UsageError, which says what it is for: `name`. */

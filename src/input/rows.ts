@@ -1,4 +1,7 @@
+import { extname } from 'node:path';
 import { UsageError } from '../errors.ts';
+import { type CsvRow, createCsvReader, delimiterOf, headerCells } from '../files/csv.ts';
+import { unguarded } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, objectOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
 
@@ -34,9 +37,15 @@ interface InputOptions {
   readonly what: string;
 }
 
-const delimiters = [',', ';', '\t', '|'];
-/** Characters: a quote that is never closed must not swallow a file of any size. */
+/** Characters: a quote that is never closed must not fill the memory. */
 const longestRow = 4 * 1024 * 1024;
+
+/** Pure: the format that the name of a file says. A .txt can hold any of them. */
+export function formatOfName(name: string): InputFormat | undefined {
+  const extension = extname(name).toLowerCase();
+  if (['.csv', '.tsv'].includes(extension)) return 'csv';
+  return ['.jsonl', '.ndjson'].includes(extension) ? 'jsonl' : undefined;
+}
 
 /** Reads as much as tells what the input is. Throws UsageError for one that has an unusable header. */
 export async function openInput(text: AsyncIterable<string>, options: InputOptions): Promise<Input> {
@@ -55,34 +64,29 @@ export async function openInput(text: AsyncIterable<string>, options: InputOptio
     yield* { [Symbol.asyncIterator]: () => pieces };
   })();
   const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
-  if (firstLine.startsWith('[') && options.format === undefined) {
+  const array = options.format === undefined ? /^\s*\[\s*([{"[\]]|$)/.exec(head) : null;
+  if (array !== null) {
+    const [is, jq] = array[1] === '"' ? ['a text', 'jq -r'] : ['a JSON object', 'jq -c'];
     throw new UsageError(
-      `${options.what} is a JSON array, but a JSON object on each line is needed`,
-      'To convert a file: jq -c ".[]" <file>',
+      `${options.what} is a JSON array, but ${is} on each line is needed`,
+      `To convert a file: ${jq} ".[]" <file>`,
     );
   }
-  const format = options.format ?? formatOf(firstLine, options.wanted);
-  if (format === 'csv') return await openCsv(whole, firstLine, options.what);
+  const isWanted = (cell: string): boolean => isOneOf(cell, options.wanted);
+  const delimiter = delimiterOf(firstLine, isWanted);
+  const isHeader = headerCells(firstLine, delimiter).some(isWanted);
+  const format = options.format ?? (firstLine.startsWith('{') ? 'jsonl' : isHeader ? 'csv' : 'text');
+  if (format === 'csv') return await openCsv(whole, delimiter, options.what);
   const toRow = format === 'jsonl' ? toJsonRow : toTextRow(options.field);
   return { format, columns: undefined, rows: lineRows(whole, toRow) };
 }
 
 async function* noRows(): AsyncGenerator<InputRow> {}
 
-function formatOf(firstLine: string, wanted: readonly string[]): InputFormat {
-  if (firstLine.startsWith('{')) return 'jsonl';
-  const cells = firstLine.split(delimiterOf(firstLine)).map(toName);
-  return cells.some((cell) => wanted.includes(cell)) ? 'csv' : 'text';
-}
-
-/** The one that stands in it most often. */
-function delimiterOf(firstLine: string): string {
-  const counts = delimiters.map((one) => firstLine.split(one).length);
-  return delimiters[counts.indexOf(Math.max(...counts))] as string;
-}
-
-function toName(cell: string): string {
-  return cell.trim().replace(/^"(.*)"$/, '$1');
+/** Whether a column is what one of these paths is in. */
+function isOneOf(cell: string, paths: readonly string[]): boolean {
+  const name = cell.toLowerCase();
+  return paths.some((path) => path.toLowerCase() === name || path.toLowerCase().startsWith(`${name}.`));
 }
 
 type ToRow = (line: string) => { readonly record: JsonText } | { readonly flaw: string };
@@ -125,57 +129,30 @@ async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-async function openCsv(text: AsyncIterable<string>, firstLine: string, what: string): Promise<Input> {
-  const [{ parse }, { Readable }] = await Promise.all([import('csv-parse'), import('node:stream')]);
-  const skipped: { line: number; flaw: string }[] = [];
-  const parser = parse({
-    delimiter: delimiterOf(firstLine),
-    info: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: longestRow,
-    skip_records_with_error: true,
-    on_skip: (error) => {
-      const { lines = 0 } = (error ?? {}) as { lines?: number };
-      skipped.push({ line: lines, flaw: `is not valid CSV: ${error?.message ?? 'unreadable'}` });
-      return undefined;
-    },
-  });
-  const source = Readable.from(text);
-  source.on('error', (error) => parser.destroy(error));
-  source.pipe(parser);
-  const parsed = parser[Symbol.asyncIterator]() as AsyncIterator<Parsed>;
+async function openCsv(text: AsyncIterable<string>, delimiter: string, what: string): Promise<Input> {
+  const parsed = csvRows(text, delimiter);
   const first = await parsed.next();
-  const header = first.done ? [] : first.value.record.map((cell) => cell.trim());
-  if (header.length === 0 || skipped.length > 0) throw new UsageError(`the header of ${what} can't be read`);
-  const columns = header.map((name, at) => distinct(name || `column ${at + 1}`, header.slice(0, at)));
-  let number = 0;
+  const { cells: header = [], line = 1, flaw = undefined } = first.done ? {} : first.value;
+  if (flaw !== undefined) throw new UsageError(`the header of ${what} can't be read: line ${line} ${flaw}`);
+  const names = header.map((cell) => unguarded(cell.trim()));
+  const columns = names.map((name, at) => distinct(name || `column ${at + 1}`, names.slice(0, at)));
   async function* rows(): AsyncGenerator<InputRow> {
-    let lineBefore = first.value.info.lines;
-    for (let next = await parsed.next(); ; next = await parsed.next()) {
-      const end = next.done ? Number.POSITIVE_INFINITY : next.value.info.lines;
-      while (skipped[0] !== undefined && skipped[0].line <= end) {
-        yield { number: ++number, record: undefined, ...(skipped.shift() as { line: number; flaw: string }) };
-      }
-      if (next.done) return;
-      const { record } = next.value;
-      const row = { number: ++number, line: lineBefore + 1 };
-      lineBefore = end;
-      if (record.length > columns.length) {
-        const flaw = `has ${record.length} cells, but the header has ${columns.length}`;
-        yield { ...row, record: undefined, flaw };
-      } else {
-        const cells = columns.map((name, at) => [name, JSON.stringify(record[at] ?? '')] as const);
-        yield { ...row, record: objectOf(cells) };
-      }
+    let number = 0;
+    for await (const { cells, ...row } of parsed) {
+      const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
+      const why = row.flaw ?? (cells.length > columns.length ? tooMany : undefined);
+      const members = columns.map((name, at) => [name, JSON.stringify(unguarded(cells[at] ?? ''))] as const);
+      const content = why === undefined ? { record: objectOf(members) } : { record: undefined, flaw: why };
+      yield { number: ++number, line: row.line, ...content };
     }
   }
   return { format: 'csv', columns, rows: rows() };
 }
 
-interface Parsed {
-  readonly record: readonly string[];
-  readonly info: { readonly lines: number };
+async function* csvRows(text: AsyncIterable<string>, delimiter: string): AsyncGenerator<CsvRow, void> {
+  const reader = createCsvReader(delimiter, longestRow);
+  for await (const piece of text) yield* reader.take(piece);
+  yield* reader.end();
 }
 
 /** In an object, a second column of the same name would replace the first. */

@@ -1,10 +1,13 @@
 import { UsageError } from '../errors.ts';
 import { type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
+import { isJson } from '../json/valid.ts';
 
 /** Makes a text of a record. */
 export interface Template {
   /** The members of a record that it uses, by dot path. */
   readonly paths: readonly string[];
+  /** Those of them that no record had that was filled in so far. */
+  unfound(): string[];
   /** Empty where the record has none of them. */
   fill(record: JsonText): string;
 }
@@ -25,15 +28,20 @@ export function toTemplate(source: string, name: string): Template {
   });
   if (paths.length === 0)
     throw new UsageError(`${name} uses no column or field`, 'For example: "{name}, {links.website}".');
+  const unfound = new Set(paths);
   return {
     paths,
+    unfound: () => [...unfound],
     fill(record) {
       const view = new JsonView(record);
       let found = false;
       const text = pieces.map((piece) => {
         if (piece.path === undefined) return piece.text;
         const value = textAt(view, piece.path);
-        found ||= value !== '';
+        if (value !== '') {
+          found = true;
+          unfound.delete(piece.path);
+        }
         return value;
       });
       return found ? text.join('') : '';
@@ -43,19 +51,54 @@ export function toTemplate(source: string, name: string): Template {
 
 /** Pure: the member of a record, as a text. */
 export function textAt(view: JsonView, path: string): string {
-  const value = view.member(path) ?? view.at(path);
+  const value = memberOf(view, path) ?? view.at(path) ?? withinText(view, path);
   if (value === undefined || kindOf(value) === 'null') return '';
   return (stringOf(value) ?? value).trim();
 }
 
+/** Pure: the name that is meant: as it is written, else in capitals or small letters. */
+export function nameIn(names: Iterable<string>, wanted: string): string | undefined {
+  const all = [...names];
+  if (all.includes(wanted)) return wanted;
+  const lower = wanted.toLowerCase();
+  return all.find((name) => name.toLowerCase() === lower);
+}
+
+/** Pure: the member of a record whose name is meant. */
+export function memberIn(record: JsonText, name: string): JsonText | undefined {
+  return memberOf(new JsonView(record), name);
+}
+
+function memberOf(view: JsonView, name: string): JsonText | undefined {
+  const value = view.member(name);
+  if (value !== undefined) return value;
+  const meant = nameIn(view.names(), name);
+  return meant === undefined ? undefined : view.member(meant);
+}
+
+/** A cell of CSV holds objects and arrays as the text of their JSON. */
+function withinText(view: JsonView, path: string): JsonText | undefined {
+  for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1)) {
+    const json = containerIn(stringOf(memberOf(view, path.slice(0, dot))));
+    const found = json && new JsonView(json).at(path.slice(dot + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Pure: a text that is the JSON of an object or an array. */
+export function containerIn(text: string | undefined): JsonText | undefined {
+  return text !== undefined && /^\s*[{[]/.test(text) && isJson(text) ? text : undefined;
+}
+
 const entityParts = ['links.website', 'website', 'links.linkedin_url', 'linkedin_url'];
 
-/** Pure: who or what a record is, in one line, where it looks like an entity of the service; else empty. */
+/** Pure: who or what a record is, in one line, where it has the name that an entity of the service has; else empty. */
 export function entityText(record: JsonText): string {
   const view = new JsonView(record);
   const name = textAt(view, 'name');
   const link = entityParts.map((path) => textAt(view, path)).find((text) => text !== '');
   const description = textAt(view, 'description');
-  if (name === '' || (link === undefined && description === '')) return '';
+  if (name === '') return '';
   return [name, link, link === undefined ? description : undefined].filter(Boolean).join(', ');
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'csv-parse/sync';
 import { type EntityType, entityTypes } from '../contract/types.ts';
+import { createCsvReader, delimiterOf } from '../files/csv.ts';
+import { unguarded } from '../files/csv-guard.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers, objectOf } from '../json/text.ts';
@@ -149,29 +150,22 @@ function addFact(facts: Map<string, string>, name: string, raw: string): void {
 }
 
 function* fromCsv(path: string, text: string): Generator<CatalogueRecord> {
-  let rows: { record: string[]; info: { lines: number } }[];
-  try {
-    rows = parse(text, {
-      bom: true,
-      info: true,
-      relax_column_count_less: true,
-      skip_empty_lines: true,
-    }) as unknown as typeof rows;
-  } catch (error) {
-    const { message, lines } = error as Error & { lines?: number };
-    throw new CatalogueError(`${path}:${lines ?? 1}: ${message}`);
-  }
-  const columns = (rows[0]?.record ?? []).map((column) => unguarded(column.trim()));
+  const reader = createCsvReader(delimiterOf(firstLineOf(text), (cell) => cell === 'name'));
+  const rows = [...reader.take(text), ...reader.end()];
+  const columns = (rows[0]?.cells ?? []).map((column) => unguarded(column.trim()));
   const enriched = enrichedColumns(columns);
-  for (const { record, info } of rows.slice(1)) {
-    const row = new Map(columns.map((column, index) => [column, unguarded(record[index] ?? '')]));
-    yield fromCsvRow(row, enriched, `${path}:${info.lines}`);
+  for (const [number, { cells, line, flaw }] of rows.entries()) {
+    const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
+    const why = flaw ?? (cells.length > columns.length ? tooMany : undefined);
+    if (why !== undefined) throw new CatalogueError(`${path}:${line}: the line ${why}`);
+    if (number === 0) continue;
+    const row = new Map(columns.map((column, index) => [column, unguarded(cells[index] ?? '')]));
+    yield fromCsvRow(row, enriched, `${path}:${line}`);
   }
 }
 
-/** What leadpipe writes in front of a cell that a spreadsheet would run as a formula is not part of it. */
-function unguarded(cell: string): string {
-  return /^'(?:[\t\r\n]|[\s\p{C}\p{M}]*[=+\-@|＝＋－＠｜﹢﹣﹦﹫−])/u.test(cell) ? cell.slice(1) : cell;
+function firstLineOf(text: string): string {
+  return /^\s*([^\n\r]*)/.exec(text)?.[1] ?? '';
 }
 
 interface EnrichedColumn {

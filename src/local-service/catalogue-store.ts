@@ -9,7 +9,7 @@ import { buildDatabase, openFinished } from './database.ts';
 import { demonstrationVersion } from './demonstration/version.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
-const form = 6;
+const form = 7;
 /** Indexes of catalogues that were used lately are kept. */
 const indexesKept = 4;
 

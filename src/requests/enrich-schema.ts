@@ -3,6 +3,7 @@ import type { EnrichRequest } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { sizeOfSchema } from '../json/schema-size.ts';
+import { clip } from './closed-list.ts';
 
 /** What Enrich takes as `enrich_fields`: a JSON Schema whose root is an object with properties. */
 export type EnrichSchema = EnrichRequest['enrich_fields'];
@@ -42,13 +43,35 @@ function toProperty(field: string, given: string): [name: string, property: Enri
   return [name, description === '' ? shape : { ...shape, description }];
 }
 
-/** Pure: the schema in a file, checked only for being JSON; `source` names the file. Throws UsageError. */
+/** Pure: the schema in a file, checked only for being JSON that can be sent as it is; `source` names the file. Throws UsageError. */
 export function parseSchema(text: string, source: string): unknown {
+  let schema: unknown;
   try {
-    return JSON.parse(text);
+    schema = JSON.parse(text);
   } catch (error) {
     throw new UsageError(`${source} is not valid JSON: ${(error as Error).message}`);
   }
+  for (const [number] of text.matchAll(stringOrNumber)) {
+    if (number.startsWith('"') || decimalOf(number) === decimalOf(String(Number(number)))) continue;
+    throw new UsageError(
+      `${source} has the number ${clip(number)}, which leadpipe can't send without rounding it`,
+      'A number in a schema can have 15 digits. Write a longer one as a text, or leave it out.',
+    );
+  }
+  return schema;
+}
+
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+/** The same for 1.10 and 11e-1; undefined for what is no finite number. */
+function decimalOf(number: string): string | undefined {
+  const parts = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(number);
+  if (parts === null) return undefined;
+  const [, sign, whole, fraction = '', exponent = 0] = parts;
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
 /** Checks a schema against the limits of the interface. Throws UsageError. */

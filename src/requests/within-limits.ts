@@ -30,10 +30,16 @@ export function checkText(limit: Limit, name: string, text: string): string {
 /** Checks a whole number; from a command line it comes as a text, such as `50`. */
 export function checkNumber(limit: Range, name: string, given: string | number): number {
   const text = typeof given === 'object' ? 'an object' : String(given);
-  const value = /^-?\d{1,17}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  const value = /^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (Number.isNaN(value)) throw new UsageError(`${name} must be ${rangeOf(limit)}, not "${clip(text)}"`);
   if (value < limit.min || value > limit.max) {
-    throw new UsageError(`${name} is ${value}: it must be ${rangeOf(limit)}`);
+    // As it was typed: a large number would be rounded.
+    const found = clip(text.trim());
+    throw new UsageError(
+      isOpen(limit) && value > limit.max
+        ? `${name} is ${found}: that is too large, at most ${limit.max} is possible`
+        : `${name} is ${found}: it must be ${rangeOf(limit)}`,
+    );
   }
   return value;
 }

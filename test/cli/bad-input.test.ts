@@ -15,6 +15,7 @@ beforeAll(async () => {
   writeFileSync(file('empty.txt'), '  \n');
   writeFileSync(file('names.csv'), 'company,city\nAcme,Berlin\n');
   writeFileSync(file('bad.csv'), 'name\n"unclosed\n');
+  writeFileSync(file('array.json'), '[\n"Acme",\n"Beta"\n]\n');
   writeFileSync(file('bad.jsonl'), '{"name":"a"}\n{"title":"b"}\n');
   writeFileSync(file('many.txt'), Array.from({ length: 1001 }, (_, at) => `name ${at}`).join('\n'));
   writeFileSync(
@@ -125,8 +126,67 @@ const cases: readonly [
   [
     'names from broken CSV',
     () => [...company, '--dedup-custom-leads', `@${file('bad.csv')}`],
-    ['not valid CSV'],
+    ['line 2 of', 'has a quote that is never closed'],
   ],
+  [
+    'names in a JSON array',
+    () => [...company, '--dedup-custom-leads', `@${file('array.json')}`],
+    ['is a JSON array', 'jq -r'],
+  ],
+  ...['@/dev/stdin', '@/dev/fd/0', '@/proc/self/fd/0', '@-', '-'].map((twice): (typeof cases)[number] => [
+    `stdin twice, as - and ${twice}`,
+    () => ['search', 'company', '-', '--dedup-custom-leads', twice],
+    ['standard input can be read only once, but the objective and --dedup-custom-leads'],
+    'Acme\nBeta\n',
+  ]),
+  [
+    'stdin twice, for a list',
+    () => ['extract', 'web2list', '--input', '/dev/stdin', '--instruction', '-'],
+    ['standard input can be read only once'],
+    'https://a.example\n',
+  ],
+  ['two inputs', () => ['contact', 'email', '--input', 'a', '--input', 'b'], ['--input is given twice']],
+  ['two outputs', () => [...company, '-o', 'a.csv', '--output', 'b.csv'], ['-o is given twice']],
+  ...['--concurrency=3', '--on-error=stop', '--template={a}', '--retry-unknown'].map(
+    (option): (typeof cases)[number] => [
+      `${option} without --input`,
+      () => ['contact', 'email', 'x', option],
+      [`${option.split('=')[0]} works only with --input`],
+    ],
+  ),
+  ...['12345678901234567891', '9007199254740993', '1e400', '0.12345678901234567891'].map(
+    (number, at): (typeof cases)[number] => [
+      `a schema with ${number}`,
+      () => {
+        const property = `{"type":"number","title":"1e999","multipleOf":1.10,"maximum":${number}}`;
+        writeFileSync(file(`${at}.json`), `{"type":"object","properties":{"a":${property}}}`);
+        return ['enrich', 'x', '--schema', file(`${at}.json`)];
+      },
+      [`has the number ${number}`, 'without rounding it'],
+    ],
+  ),
+  ...[
+    ['search', 'company', 'x', '--max-credits'],
+    ['search', 'company', 'x', '--limit'],
+    ['balance', '--require'],
+    ['task', 'fetch', 'x', '--pts'],
+  ].map((args): (typeof cases)[number] => [
+    `${args.at(-1)} 9007199254740993`,
+    () => [...args, '9007199254740993'],
+    [`${args.at(-1)} is 9007199254740993: `],
+  ]),
+  [
+    'credits that are too large',
+    () => [...company, '--max-credits', '99999999999999999999'],
+    ['is 99999999999999999999: that is too large, at most 9007199254740991 is possible'],
+  ],
+  ['columns from no file', () => [...company, '--columns', '@nowhere'], ['cannot read nowhere']],
+  [
+    'columns from an empty file',
+    () => [...company, '--columns', `@${file('empty.txt')}`],
+    ['it needs a path on each line'],
+  ],
+  ['columns from stdin', () => [...company, '--columns', '@-'], ["can't be read from standard input"]],
   [
     'names from JSONL without the field',
     () => [...company, '--dedup-custom-leads', `@${file('bad.jsonl')}`],

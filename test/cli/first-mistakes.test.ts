@@ -42,6 +42,11 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     [quotes, 'a list without spaces'],
   ],
   [
+    ['search', 'company', '-5 employees', '--limit', '5'],
+    ["unknown option '-5 employees'", 'leadpipe search company --limit 5 -- "-5 employees"'],
+  ],
+  [['search', 'company', 'x', '--no-color=1'], ['--no-color takes no value']],
+  [
     ['task', 'run', 'founders in Lisbon'],
     ['the entity type is missing', 'leadpipe task run company "founders'],
   ],

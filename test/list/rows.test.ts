@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
@@ -36,6 +38,7 @@ describe('an input', () => {
   it.each([
     ['csv', 'list.csv', 'objective,id\nAda,1\n"Bo, Berlin",2\n', []],
     ['csv with semicolons', 'list.csv', 'id;objective\n1;Ada\n2;Bo, Berlin\n', []],
+    ['csv with another case of letters', 'list.txt', 'ID;Objective\n1;Ada\n2;Bo, Berlin\n', []],
     ['csv with tabs, by its extension', 'list.tsv', 'id\tobjective\n1\tAda\n2\tBo, Berlin\n', []],
     ['csv by its content', 'list', 'id|objective\n1|Ada\n2|Bo, Berlin\n', []],
     [
@@ -53,10 +56,7 @@ describe('an input', () => {
     const { code, stdout } = await contacts('--input', name, ...more);
     expect(code).toBe(0);
     expect(asked()).toEqual(['Ada', 'Bo, Berlin']);
-    expect(jsonLines(stdout)).toMatchObject([
-      { objective: 'Ada', email: found('Ada') },
-      { objective: 'Bo, Berlin', email: found('Bo, Berlin') },
-    ]);
+    expect(jsonLines(stdout)).toMatchObject([{ email: found('Ada') }, { email: found('Bo, Berlin') }]);
   });
 
   it.each(['utf16le', 'utf16be'])('is %s with its mark', async (encoding) => {
@@ -112,6 +112,47 @@ describe('an input', () => {
     write('list.csv', 'who,site\nAda,a.example\n');
     await contacts('--input', 'list.csv', '--template', '{who} at {site} {{x}}');
     expect(asked()).toEqual(['Ada at a.example {x}']);
+  });
+
+  it("of leadpipe's own CSV is read as it was found, with the JSON in its cells", async () => {
+    const links = JSON.stringify({ website: 'https://nord.example', more: ['a', 'b'] }).replaceAll('"', '""');
+    write('list.csv', `name,description,links\n'@nord,'=x,"${links}"\n'-ost,"a;'+b",\nC,,{}\n`);
+    const template = ['--template', '{Name}: {description} {links.website} {links.more.1}{links.mroe}'];
+    const dry = await contacts('--input', 'list.csv', ...template, '--dry-run');
+    expect(JSON.parse(dry.stdout).body.objective).toBe('@nord: =x https://nord.example b');
+    expect(dry.stderr).toContain('"links.mroe" is empty in every row');
+    expect(dry.stderr).not.toContain('"links.website"');
+    await contacts('--input', 'list.csv');
+    // A name alone is better than nothing.
+    expect(asked()).toEqual(['-ost, a;+b', '@nord, https://nord.example', 'C']);
+  });
+
+  it('loses no row to one that is not well formed or too long', async () => {
+    const long = 'x'.repeat(5_000_000);
+    write('list.csv', `id,objective\n1,12" pipes\n2,"a" b\n3,${long}\n4,"${long}"\n5,Bo\n6,"Cy\n7,Dee\n`);
+    const { code, stdout, stderr } = await contacts('--input', 'list.csv', '-f', 'csv');
+    expect(code).toBe(3);
+    expect(asked()).toEqual(['12" pipes', 'Bo']);
+    const rows = stdout.trimEnd().split('\r\n').slice(1);
+    expect(rows.map((row) => /line \d+ has \S+ \S+/.exec(row)?.[0] ?? row.split(',')[0])).toEqual([
+      '1',
+      'line 3 has text after',
+      'line 4 has 5000002 characters:',
+      'line 5 has 5000002 characters:',
+      '5',
+      'line 7 has a quote',
+    ]);
+    expect(stderr).toContain('row 2, line 3 has text after a closing quote');
+  });
+
+  it('that is a pipe is not read twice', async () => {
+    const fifo = join(cwd, 'list.fifo');
+    execFileSync('mkfifo', [fifo]);
+    await run(['config', 'set', 'price.contact.email', '2'], { env, cwd });
+    const ended = contacts('--input', 'list.fifo', '--max-credits', '10');
+    await writeFile(fifo, 'Ada\nBo\n');
+    expect(await ended).toMatchObject({ code: 0 });
+    expect(asked()).toEqual(['Ada', 'Bo']);
   });
 });
 
@@ -343,6 +384,9 @@ it.each([
   [['--input', 'list.csv', '--errors', './list.csv'], 'the same file'],
   [['--input', 'array.json'], 'is a JSON array'],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
+  [['--input', 'list.csv', '--template', '{links.website}'], 'no column "links.website"'],
+  [['--input', 'list.csv', '--template', '{site.a}'], 'the column "site" holds plain text'],
+  [['--input', 'list.txt', '--template', '{nam}'], '--template: there is no field "nam"'],
   [['--input', 'x', 'Ada'], 'leave out the argument'],
   [[], 'the objective is missing'],
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],

@@ -107,7 +107,7 @@ describe("a search's own output as a catalogue", () => {
   it.each([
     [
       'neutralised cells',
-      `name,description,twitter\n'@ada,'=fintech,'-\n`,
+      `name;description;twitter\n'@ada;'=fintech;'-\n`,
       { name: '@ada', description: '=fintech' },
     ],
     [

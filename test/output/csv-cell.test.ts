@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { unguarded } from '../../src/files/csv-guard.ts';
 import { memberLayout } from '../../src/output/columns.ts';
 import { csvCell, csvHeader } from '../../src/output/csv-cell.ts';
 import { createWriter } from '../../src/output/writer.ts';
@@ -144,6 +145,20 @@ it('no string of any kind begins a formula', () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+it('what is written is read back as it was', () => {
+  const text = fc.string({
+    unit: fc.constantFrom(...'aé1=+-@| \t;\n\r",\u200b\u0301１＝'),
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(text, (one) => {
+      expect(unguarded(cell(one))).toBe(one);
+    }),
+    { numRuns: 2000 },
+  );
+  expect(unguarded("it's 'so'; 'x")).toBe("it's 'so'; 'x");
 });
 
 /** As a spreadsheet reads it: a quote counts where a field begins, and what comes after its end belongs to it too. */

@@ -9,7 +9,7 @@ import type { EnrichSchema } from '../../requests/enrich-schema.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { readNamedFile, readTextOrInput } from '../options/inputs.ts';
+import { readTextFile, readTextOrInput } from '../options/inputs.ts';
 import {
   addConnectionOptions,
   addPaidOptions,
@@ -75,7 +75,7 @@ async function runEnrich(
   entityContext: string | undefined,
   options: EnrichOptions,
 ): Promise<void> {
-  const schema = checkSchemaLimits(await readSchema(options));
+  const schema = checkSchemaLimits(await readSchema(context, options));
   const { checkJsonSchema } = await import('../../requests/json-schema.ts');
   const check = await checkJsonSchema(schema);
   if (options.input !== undefined) {
@@ -95,11 +95,11 @@ async function runEnrich(
   bought.close(`${filled} of ${fields.length} fields filled`);
 }
 
-async function readSchema({ schema, field }: EnrichOptions): Promise<unknown> {
+async function readSchema(context: Context, { schema, field }: EnrichOptions): Promise<unknown> {
   if (schema !== undefined) {
     // With the @ that every other file has, too.
     const file = schema.replace(/^@/, '');
-    return parseSchema(await readNamedFile(file, '--schema'), `--schema: ${file}`);
+    return parseSchema(await readTextFile(context, file, '--schema'), `--schema: ${file}`);
   }
   if (field !== undefined) return toFieldSchema(field, '--field');
   throw new UsageError(

@@ -40,6 +40,19 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
   return missing === undefined ? undefined : toMissing(command, missing);
 }
 
+/** Pure: the command line with `--` before a text that begins like an option. Undefined where no text can stand. */
+export function toDashed(command: Command, argv: readonly string[], text: string): string | undefined {
+  const [head = ''] = text.split(/\s/);
+  const isOption = command.options.some(({ long, short }) => head === long || head === short);
+  if (isOption || argv.includes('--') || !texts.includes(command.registeredArguments.at(-1)?.name() ?? '')) {
+    return undefined;
+  }
+  const { path, operands, options } = toParts(command, argv, text);
+  const at = operands.indexOf(text);
+  const words = [...path, ...operands.slice(0, at).map(quoted), ...options.map(shellWord), '--'];
+  return `leadpipe ${[...words, ...operands.slice(at).map(quoted)].join(' ')}`;
+}
+
 /** Names that nobody knows by heart, and the command that lists them. */
 const listedBy: Readonly<Record<string, string>> = {
   'operation-id': 'leadpipe history',
@@ -58,8 +71,8 @@ export function toMissing(command: Command, argument: Argument): UsageError {
   );
 }
 
-/** The words of a command line, apart. */
-function toParts(command: Command, argv: readonly string[]) {
+/** The words of a command line, apart; `text` is an argument, whatever it begins with. */
+function toParts(command: Command, argv: readonly string[], text?: string) {
   const path: string[] = [];
   for (let at: Command | null = command; at?.parent; at = at.parent) path.unshift(at.name());
   const operands: string[] = [];
@@ -68,7 +81,7 @@ function toParts(command: Command, argv: readonly string[]) {
   const words = argv.slice(path.length);
   for (let at = 0; at < words.length; at++) {
     const word = words[at] as string;
-    if (word.length > 1 && word.startsWith('-')) {
+    if (word.length > 1 && word.startsWith('-') && word !== text) {
       options.push(word);
       const option = command.options.find(({ long, short }) => word === long || word === short);
       if (option?.required && at + 1 < words.length) options.push(words[++at] as string);

@@ -1,6 +1,6 @@
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../errors.ts';
-import { toCorrection, toMissing } from './corrected.ts';
+import { toCorrection, toDashed, toMissing } from './corrected.ts';
 
 /**
  * What commander found wrong, said as every other error is. An option that stands in the wrong place names the
@@ -27,10 +27,25 @@ export async function toUsageError(
     }
   }
   const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
-  const unknown = error.code === 'commander.unknownOption' ? /'([^'=]+)/.exec(message)?.[1] : undefined;
-  if (unknown !== undefined) {
+  const typed = error.code === 'commander.unknownOption' ? /'(.+)'/s.exec(message)?.[1] : undefined;
+  const unknown = typed?.split('=')[0];
+  if (typed !== undefined && unknown !== undefined) {
     // What was typed after the = may be a key.
     const said = `unknown option "${unknown}"`;
+    const command = namedIn(await programOf(argv), argv);
+    if (typed !== unknown && command.options.some(({ long }) => long === unknown)) {
+      return new UsageError(`${unknown} takes no value`, `Write it alone: ${unknown}`);
+    }
+    const text = argv.find((word) => word.startsWith('-') && word.endsWith(typed.slice(1)));
+    const isText =
+      typed === unknown && /\s/.test(typed) && !/key|token|secret/.test(typed.split(/\s/)[0] ?? '');
+    const line = isText && text !== undefined ? toDashed(command, argv, text) : undefined;
+    if (line !== undefined) {
+      return new UsageError(
+        said,
+        `A text that begins with - needs -- before it. You probably meant: ${line}`,
+      );
+    }
     const owners = ownersOf(unknown, await programOf());
     if (owners.length > 0) return new UsageError(said, `It is an option of ${toList(owners)}.`);
     if (/key|token|secret/.test(unknown)) return new UsageError(said, keyHint);

@@ -116,12 +116,18 @@ export async function readEntitySearchInput(
   return {
     objective: await readTextArgument(context, inputNames.objective, objective),
     limit: options.limit,
-    enrich_fields: await readList(inputNames.enrich_fields, 'name', options.enrichFields ?? []),
+    enrich_fields: await readList(context, inputNames.enrich_fields, 'name', options.enrichFields ?? []),
     dedup_service_leads: await readList(
+      context,
       inputNames.dedup_service_leads,
       'leads_search_id',
       options.dedupServiceLeads ?? [],
     ),
-    dedup_custom_leads: await readList(inputNames.dedup_custom_leads, 'name', options.dedupCustomLeads ?? []),
+    dedup_custom_leads: await readList(
+      context,
+      inputNames.dedup_custom_leads,
+      'name',
+      options.dedupCustomLeads ?? [],
+    ),
   };
 }

@@ -1,14 +1,42 @@
 import { readFile } from 'node:fs/promises';
-import { extname, sep } from 'node:path';
-import type { Context, InputStream } from '../../context.ts';
+import { sep } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { decodeText } from '../../files/decoded.ts';
 
+/** Names under which a program finds its own standard input. */
+const inputFiles = ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'];
+
+/** Pure: whether a name that was given for a file stands for standard input. */
+export function isInput(name: string): boolean {
+  return inputFiles.includes(name);
+}
+
+/** Who reads standard input: what it brings is gone then. */
+const readers = new WeakMap<Readable, string>();
+
+/** Standard input, for `name` alone. Throws UsageError where something else reads it too: that would find nothing. */
+export function takeInput({ stdin: { stream } }: Context, name: string): Readable {
+  const other = readers.get(stream);
+  if (other !== undefined) {
+    throw new UsageError(
+      other === name
+        ? `standard input can be read only once, but ${name} names it twice`
+        : `standard input can be read only once, but ${other} and ${name} both need it`,
+      'Put one of them in a file.',
+    );
+  }
+  readers.set(stream, name);
+  return stream;
+}
+
 /** An argument that is a text, `-` for standard input, or `@file`. */
 export async function readTextArgument(context: Context, name: string, argument: string): Promise<string> {
-  if (argument === '-') return await readInput(context.stdin);
+  if (argument === '-') return await readInput(context, name);
   if (!argument.startsWith('@')) return argument;
-  return await readNamedFile(
+  return await readTextFile(
+    context,
     argument.slice(1),
     name,
     'To send a text that begins with @, pipe it in and give - instead.',
@@ -28,57 +56,24 @@ export async function readTextOrInput(
 }
 
 /**
- * The items of a list option: commas, repetition, or `@file`. A file is text with an item per line, CSV with a
- * column of the given name, or JSONL with a field of that name. White space around items, empty items and repetitions
- * are dropped.
+ * The items of a list option: commas, repetition, `@file`, or `-` for standard input. A file is text with an item per line, CSV
+ * with a column of the given name, or JSONL with a field of that name. White space around items, empty items and repetitions
+ * are dropped. Throws UsageError.
  */
-export async function readList(option: string, column: string, values: readonly string[]): Promise<string[]> {
+export async function readList(
+  context: Context,
+  option: string,
+  column: string,
+  values: readonly string[],
+): Promise<string[]> {
   const items: string[] = [];
   for (const value of values) {
-    if (value.startsWith('@')) items.push(...(await readListFile(value.slice(1), option, column)));
-    else items.push(...value.split(','));
+    if (value === '-' || value.startsWith('@')) {
+      const { readListFile } = await import('./list-file.ts');
+      items.push(...(await readListFile(context, value.replace(/^@/, ''), option, column)));
+    } else items.push(...value.split(','));
   }
   return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ''))];
-}
-
-async function readListFile(path: string, option: string, column: string): Promise<string[]> {
-  const text = await readNamedFile(path, option);
-  const extension = extname(path).toLowerCase();
-  if (extension === '.csv') return await readCsvColumn(path, text, option, column);
-  const lines = text.split(/\r\n|\n|\r/).filter((line) => line.trim() !== '');
-  const isJsonl = ['.jsonl', '.ndjson'].includes(extension) || lines[0]?.trimStart().startsWith('{') === true;
-  if (!isJsonl) return lines;
-  return lines.map((line, index) => {
-    const value = fieldOf(line, column);
-    if (value === undefined) {
-      throw new UsageError(
-        `${option}: line ${index + 1} of ${path} is not a JSON object with a text "${column}"`,
-      );
-    }
-    return value;
-  });
-}
-
-async function readCsvColumn(path: string, text: string, option: string, column: string): Promise<string[]> {
-  const { parse } = await import('csv-parse/sync');
-  let rows: string[][];
-  try {
-    rows = parse(text, { relax_column_count: true, skip_empty_lines: true });
-  } catch (error) {
-    throw new UsageError(`${option}: ${path} is not valid CSV: ${(error as Error).message}`);
-  }
-  const at = rows[0]?.findIndex((header) => header.trim().toLowerCase() === column) ?? -1;
-  if (at === -1) throw new UsageError(`${option}: ${path} has no column "${column}"`);
-  return rows.slice(1).map((row) => row[at] ?? '');
-}
-
-function fieldOf(line: string, field: string): string | undefined {
-  try {
-    const value = (JSON.parse(line) as Record<string, unknown> | null)?.[field];
-    return typeof value === 'string' ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const readFailures: Readonly<Record<string, string>> = {
@@ -95,6 +90,16 @@ export function checkFileName(what: string, name: string, hint = 'Name a file.')
   return name;
 }
 
+/** The text of a file that the user has named, or of standard input by one of its names. Throws UsageError. */
+export async function readTextFile(
+  context: Context,
+  path: string,
+  what: string,
+  hint?: string,
+): Promise<string> {
+  return isInput(path) ? await readInput(context, what) : await readNamedFile(path, what, hint);
+}
+
 /** The text of a file that the user has named. Throws UsageError. */
 export async function readNamedFile(path: string, what: string, hint?: string): Promise<string> {
   checkFileName(what, path, hint);
@@ -106,8 +111,8 @@ export async function readNamedFile(path: string, what: string, hint?: string): 
 }
 
 /** Everything that standard input brings, as text. Throws UsageError for what is none. */
-export async function readInput({ stream }: InputStream): Promise<string> {
+export async function readInput(context: Context, name: string): Promise<string> {
   const pieces: Buffer[] = [];
-  for await (const piece of stream) pieces.push(Buffer.from(piece as Buffer));
+  for await (const piece of takeInput(context, name)) pieces.push(Buffer.from(piece as Buffer));
   return decodeText(Buffer.concat(pieces), 'standard input');
 }

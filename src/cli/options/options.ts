@@ -5,7 +5,7 @@ import { checkOneOf } from '../../requests/closed-list.ts';
 import type { InputNames } from '../../requests/input-names.ts';
 import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.ts';
 import { checkRecordOptions } from '../records/record-output.ts';
-import { checkFileName } from './inputs.ts';
+import { checkFileName, isInput, readNamedFile } from './inputs.ts';
 
 /** Options of every command: what it says on stderr. */
 export interface ReportOptions {
@@ -131,11 +131,33 @@ export function addRecordOptions(command: Command): Command {
     new Option(
       '-o, --output <file>',
       'write to this file; it is created or replaced only when everything is there',
-    ).argParser((name) => checkFileName('-o', name)),
+    ).argParser(once('-o', (name) => checkFileName('-o', name))),
     new Option('--append', 'add rows at the end of the file of -o'),
     new Option('--columns <dot.paths>', 'only these columns, such as name,links.website').argParser(collect),
     new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
-  ]).hook('preAction', (_, action) => checkRecordOptions(action.opts()));
+  ]).hook('preAction', async (_, action) => {
+    const { columns } = action.opts<RecordOptions>();
+    if (columns !== undefined) action.setOptionValue('columns', await readColumns(columns));
+    checkRecordOptions(action.opts());
+  });
+}
+
+/** The same with what the files have, a path per line. Throws UsageError. */
+async function readColumns(columns: readonly string[]): Promise<string[]> {
+  const read: string[] = [];
+  for (const one of columns) {
+    const file = one.startsWith('@') ? one.slice(1) : undefined;
+    if (file === undefined) read.push(one);
+    else {
+      if (isInput(file)) throw new UsageError("--columns can't be read from standard input", 'Name a file.');
+      const lines = (await readNamedFile(file, '--columns')).split(/\r\n|\n|\r/);
+      const paths = lines.filter((line) => line.trim() !== '');
+      if (paths.length === 0)
+        throw new UsageError(`--columns: ${file} is empty: it needs a path on each line`);
+      read.push(...paths);
+    }
+  }
+  return read;
 }
 
 /**
@@ -148,6 +170,14 @@ export function argumentOf(
   description = values.join(', '),
 ): Argument {
   return new Argument(flags, description).choices(values).argParser((value: string) => value);
+}
+
+/** A parser of an option that means one thing: of two, the first would be ignored. */
+export function once<Value>(option: string, parse: (value: string) => Value) {
+  return (value: string, before: Value | undefined): Value => {
+    if (before === undefined) return parse(value);
+    throw new UsageError(`${option} is given twice`, 'Give it once.');
+  };
 }
 
 /** Gathers a repeated option. */

@@ -4,7 +4,8 @@ import { UsageError } from '../../errors.ts';
 import { type InputFormat, inputFormats } from '../../input/rows.ts';
 import { checkOneOf, clip } from '../../requests/closed-list.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
-import { checkFileName } from './inputs.ts';
+import { checkFileName, isInput } from './inputs.ts';
+import { once } from './options.ts';
 
 /** Options of a command that can work through a list. */
 export interface RowsOptions {
@@ -53,7 +54,7 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
     new Option(
       '--input <file>',
       'one request for each row of this file: CSV, JSONL or plain lines (- reads stdin)',
-    ).argParser((name) => (name === '-' ? name : checkFileName('--input', name))),
+    ).argParser(once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name)))),
     new Option('--input-format <format>', 'the format of the input (default: found from its name or content)')
       .choices(inputFormats)
       .argParser((value) => checkOneOf('input format', value, inputFormats)),
@@ -92,7 +93,18 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
     ),
   ];
   for (const option of options) command.addOption(option.helpGroup(listGroup));
-  return command;
+  return command.hook('preAction', (_, action) => checkWithRows(action, options));
+}
+
+/** Throws UsageError for what goes with rows alone: one purchase would not do what it says. */
+function checkWithRows(command: Command, options: readonly Option[]): void {
+  if (command.getOptionValue('input') !== undefined) return;
+  const given = options.find((one) => command.getOptionValueSource(one.attributeName()) === 'cli');
+  if (given === undefined) return;
+  throw new UsageError(
+    `${given.long} works only with --input`,
+    'Give the list: --input <file>, or - for standard input.',
+  );
 }
 
 /** The rows whose number is `index` modulo `of`. */

@@ -42,7 +42,8 @@ export function toChosen({ columns }: RecordOptions): Chosen | undefined {
     },
     unfound() {
       if (first === undefined) return [];
-      const known = [...pathsOf(first, deepest)];
+      // A comma would make two paths of it.
+      const known = [...pathsOf(first, deepest)].filter((path) => !path.includes(','));
       return [...unfound].map(({ header }) => {
         const near = nearPath(header, known);
         return `--columns: no record has "${header}"${near === undefined ? '' : `; did you mean ${near}?`}`;

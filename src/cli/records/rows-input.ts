@@ -1,11 +1,12 @@
-import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { decoded } from '../../files/decoded.ts';
 import { bytesOf } from '../../input/file-bytes.ts';
-import { type Input, type InputRow, openInput } from '../../input/rows.ts';
-import type { JsonText } from '../../json/text.ts';
+import { formatOfName, type Input, type InputRow, openInput } from '../../input/rows.ts';
+import { containerIn, nameIn, type Template, textAt } from '../../input/template.ts';
+import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
 import { createDigests, digestOf } from '../../operations/journal/digests.ts';
+import { takeInput } from '../options/inputs.ts';
 import type { RowsOptions, Shard } from '../options/rows.ts';
 
 /** Pure: whether the rows of a list are meant, or the one argument. Throws UsageError for both, or none. */
@@ -16,7 +17,6 @@ export function sourceOf(
 ): { readonly input: string } | { readonly argument: string } {
   const { input } = options;
   if (input === undefined) {
-    checkWithoutRows(options);
     if (argument !== undefined) return { argument };
     throw new UsageError(
       `the ${name.replaceAll('-', ' ')} is missing`,
@@ -36,9 +36,9 @@ export async function readInput(
   wanted: readonly string[],
 ): Promise<{ readonly input: Input; readonly first: InputRow | undefined }> {
   const what = name === '-' ? 'standard input' : name;
-  const bytes = name === '-' ? context.stdin.stream : bytesOf(name, '--input');
+  const bytes = name === '-' ? takeInput(context, '--input') : bytesOf(name, '--input');
   const input = await openInput(decoded(bytes, what), {
-    format: inputFormat ?? formatOf(name),
+    format: inputFormat ?? formatOfName(name),
     field,
     wanted,
     what,
@@ -54,13 +54,6 @@ export async function readInput(
   return { input: { ...input, rows: all }, first: first.value };
 }
 
-function formatOf(name: string): Input['format'] | undefined {
-  const extension = extname(name).toLowerCase();
-  if (['.csv', '.tsv'].includes(extension)) return 'csv';
-  if (['.jsonl', '.ndjson'].includes(extension)) return 'jsonl';
-  return extension === '.txt' ? 'text' : undefined;
-}
-
 /** Throws UsageError, before anything is sent, where no row can say what to send. */
 export function checkUsable(
   name: string,
@@ -69,18 +62,56 @@ export function checkUsable(
   { field, takesEntities }: { readonly field: string; readonly takesEntities: boolean },
   toText: (record: JsonText) => string,
 ): void {
+  const enough = takesEntities ? [field, 'name'] : [field];
+  if (columns !== undefined && enough.some((one) => nameIn(columns, one) !== undefined)) return;
+  if (columns === undefined && record === undefined) return;
+  if (toText(record ?? '{}') !== '') return;
   const what = name === '-' ? 'standard input' : name;
-  if (
-    format === 'csv'
-      ? toText(record ?? '{}') !== '' || columns?.includes(field)
-      : record === undefined || toText(record) !== ''
-  )
-    return;
   const entities = takesEntities ? ', and its rows do not look like leads' : '';
   throw new UsageError(
     `${what} has no ${format === 'csv' ? 'column' : 'field'} "${field}"${entities}: leadpipe does not know what to send for a row`,
     'Name it with --template, for example: --template "{name}, {website}"',
   );
+}
+
+/** Throws UsageError for a template that takes what no row has: it would be sent without it. */
+export function checkTemplate(
+  { columns, format }: Input,
+  first: JsonText | undefined,
+  { paths, fill }: Template,
+): void {
+  if (columns === undefined && first === undefined) return;
+  const names = columns ?? [...objectMembers(first ?? '{}').keys()];
+  const [of, all] = format === 'csv' ? ['column', 'columns'] : ['field', 'fields'];
+  const known = `The ${all} are ${names.join(', ').slice(0, 300)}.`;
+  // Another record of JSON can have other fields.
+  const isFixed = format !== 'jsonl';
+  const unknown = paths.find(
+    (path) =>
+      nameIn(names, path) === undefined && !headsOf(path).some((head) => nameIn(names, head) !== undefined),
+  );
+  if (unknown !== undefined && (isFixed || fill(first ?? '{}') === '')) {
+    throw new UsageError(
+      `--template: there is no ${of} "${unknown}"`,
+      format === 'text' ? `The input has plain lines: {${names[0]}} is the line.` : known,
+    );
+  }
+  const view = new JsonView(first ?? '{}');
+  for (const path of isFixed ? paths : []) {
+    const plain = headsOf(path).find((head) => textAt(view, head) !== '');
+    if (plain === undefined || nameIn(names, path) !== undefined) continue;
+    if (containerIn(textAt(view, plain)) !== undefined) continue;
+    throw new UsageError(
+      `--template: there is no "${path}": the ${of} "${plain}" holds plain text`,
+      `Write {${plain}} for the whole text.`,
+    );
+  }
+}
+
+/** `a.b` and `a` of `a.b.c`. */
+function headsOf(path: string): string[] {
+  const parts = path.split('.');
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
 }
 
 /** How many different requests the rows make; `flawed` is told of those that make none. */
@@ -106,25 +137,4 @@ export async function countRows<Body extends object>(
     }
   }
   return count;
-}
-
-/** Throws UsageError for what goes with rows alone: one purchase would not do what it says. */
-function checkWithoutRows(options: RowsOptions): void {
-  const names = [
-    'inputFormat',
-    'template',
-    'into',
-    'unordered',
-    'errors',
-    'retryUnknown',
-    'run',
-    'shard',
-  ] as const;
-  const given = names.find((name) => options[name] !== undefined);
-  if (given === undefined) return;
-  const flag = given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  throw new UsageError(
-    `--${flag} works only with --input`,
-    'Give the list: --input <file>, or - for standard input.',
-  );
 }

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { requests } from '../../client.ts';
 import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
-import { UsageError } from '../../errors.ts';
-import { countLines } from '../../input/file-bytes.ts';
+import { LeadpipeError, UsageError } from '../../errors.ts';
+import { countLines, isRegularFile } from '../../input/file-bytes.ts';
 import type { InputRow } from '../../input/rows.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
@@ -23,7 +23,7 @@ import { type RowsOptions, type Shard, toShard } from '../options/rows.ts';
 import { columnsOf, type Join, layoutOf } from './joined.ts';
 import { checkOutputOpen, openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
 import { fileOf, toFormat } from './record-output.ts';
-import { checkUsable, countRows, readInput } from './rows-input.ts';
+import { checkTemplate, checkUsable, countRows, readInput } from './rows-input.ts';
 import { openErrors, tellFailed, toProgress, toSummary } from './rows-told.ts';
 import { withProgress } from './spinner.ts';
 
@@ -71,8 +71,8 @@ export async function buyList<Kind extends AnswerKind>(
     const text = textAt(new JsonView(record), list.field);
     return text === '' && list.takesEntities ? entityText(record) : text;
   };
-  checkTemplate(input.columns, template?.paths);
-  if (first !== undefined) checkUsable(options.input, input, first, list, toText);
+  if (template !== undefined) checkTemplate(input, first?.record, template);
+  else if (first !== undefined) checkUsable(options.input, input, first, list, toText);
   const toBody = (record: JsonText): BodyOf<Kind> => list.toBody(toText(record));
   const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
   const into = options.into ?? list.into;
@@ -91,9 +91,18 @@ export async function buyList<Kind extends AnswerKind>(
     const { settings } = connection;
     const shop = toShop(context, options, connection);
     const worst = toWorstCase(list.kind, list.sample, settings);
-    if (options.dryRun) return await preview(context, options, shop, list, worst, input.rows, toBody, shard);
+    const tellUnfound = (): void => {
+      const unfound = first === undefined ? [] : (template?.unfound() ?? []);
+      for (const path of unfound) notes.warn(`--template: "${path}" is empty in every row`);
+    };
+    if (options.dryRun) {
+      await preview(context, options, shop, list, worst, input.rows, toBody, shard);
+      return tellUnfound();
+    }
+    // What comes through a pipe can be read only once.
+    const isFile = options.input !== '-' && (await isRegularFile(options.input));
     const rowsInAll =
-      shop.spending === undefined || options.input === '-'
+      shop.spending === undefined || !isFile
         ? undefined
         : await countRows((await readInput(context, options, list.field, wanted)).input.rows, toBody, shard);
     const format = toFormat(options, context.stdout.isTerminal, settings.format);
@@ -113,8 +122,7 @@ export async function buyList<Kind extends AnswerKind>(
       options.errors,
       base.length === 0 ? columnsOf(input.columns, first?.record) : base,
     );
-    const counted =
-      context.stderr.isTerminal && options.input !== '-' ? await countLines(options.input) : undefined;
+    const counted = context.stderr.isTerminal && isFile ? await countLines(options.input) : undefined;
     // A header is no row.
     const lines = counted && counted - Number(input.format === 'csv');
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
@@ -166,7 +174,9 @@ export async function buyList<Kind extends AnswerKind>(
         ),
       );
       await errors?.finish();
+      tellUnfound();
     } catch (error) {
+      if (error instanceof LeadpipeError && error.details.facts?.is === 'rows_failed') tellUnfound();
       // Without failed rows there is nothing to put in the place of an earlier file.
       await (failed ? errors?.finish() : errors?.cut());
       throw error;
@@ -188,17 +198,6 @@ function checkTogether({ idempotencyKey, history }: Options): void {
       "--no-history can't be used with --input: without the history, rows could be paid for twice after a crash",
     );
   }
-}
-
-/** Throws UsageError for a template that takes what no row has: it would be sent without it. */
-function checkTemplate(columns: readonly string[] | undefined, paths: readonly string[] | undefined): void {
-  const unknown =
-    columns && paths?.find((path) => !columns.includes(path) && !columns.includes(path.split('.')[0] ?? ''));
-  if (unknown === undefined) return;
-  throw new UsageError(
-    `--template: there is no column "${unknown}"`,
-    `The columns are ${columns?.join(', ').slice(0, 300)}.`,
-  );
 }
 
 /** The output of the same run, or what of it stands in another file. */

@@ -150,7 +150,7 @@ async function readKey(context: Context, origin: string): Promise<string> {
   const { isTerminal } = context.stdin;
   const given = isTerminal
     ? await ask(context, `API key for ${origin} (not shown):`, 'hidden')
-    : await readInput(context.stdin);
+    : await readInput(context, 'the API key');
   const key = given.trim();
   if (key === '') {
     const hint = isTerminal

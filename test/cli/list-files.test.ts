@@ -1,0 +1,42 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
+
+const folder = temporaryFolder();
+const env = bareEnvironment(folder);
+const file = (name: string): string => join(folder, name);
+
+const both = ['Acme, Inc.', 'Beta'];
+
+it.each([
+  ['names.txt', 'Acme, Inc.\nBeta\n', both],
+  ['names.csv', '\ufeffname,city\r\n"Acme, Inc.",Bern\r\n\r\nBeta\r\n,x\r\n', both],
+  ['names.csv', 'City;Name\nBern;Acme, Inc.\nBasel;Beta\n', both],
+  ['names.csv', 'NAME,name\nx,"Acme, Inc."\ny,Beta\n', both],
+  ['names.tsv', 'name\tcity\nAcme, Inc.\tBern\nBeta\tBasel\n', both],
+  ['names.txt', 'id|name\n1|Acme, Inc.\n2|Beta\n', both],
+  ['names', 'name,description\n"Acme, Inc.","a, b"\nBeta,\n', both],
+  ['names', 'name\nAcme, Inc.\n', ['2 cells']],
+  ['names.json', '{"name":"Acme, Inc."}\n{"name":"Beta"}\n', both],
+  ["leadpipe's own.csv", `name,score\r\n'@nord,1\r\n'=x;'-y,\r\n`, ['@nord', '=x;-y']],
+  ['-', 'Acme, Inc.\nBeta\n', both],
+  ['-', 'name\tcity\nAcme, Inc.\t\nBeta\t\n', both],
+  ['@/dev/stdin', 'Acme, Inc.\nBeta\n', both],
+])('names to leave out in %s: %j', async (name, text, names) => {
+  const isPiped = /^(?:-|@.*stdin)$/.test(name);
+  if (!isPiped) writeFileSync(file(name), text);
+  const given = isPiped ? name : `@${file(name)}`;
+  const args = ['search', 'company', 'x', '--dedup-custom-leads', given, '--local', '--dry-run'];
+  const { code, stdout, stderr } = await runInProcess(args, { env, stdin: isPiped ? text : '' });
+  if (code === 2) return expect(stderr).toContain(names[0]);
+  expect(JSON.parse(stdout).body.dedup_custom_leads).toEqual(names);
+});
+
+it('columns in a file', async () => {
+  writeFileSync(file('columns'), 'name\r\nlinks.website, score.score\n\nscor,e\n');
+  const search = ['search', 'company', 'fintech', '--limit', '1', '--local', '-f', 'csv'];
+  const { stdout } = await runInProcess([...search, '--columns', `@${file('columns')}`], { env });
+  expect(stdout).toMatch(/^name,links\.website,score\.score,scor,e\r\n\S/);
+});
