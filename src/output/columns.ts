@@ -20,6 +20,8 @@ export interface Layout {
   sheet?(record: JsonView): readonly Column[];
   /** Shown to people as running text with its sources. */
   readonly prose?: true;
+  /** Is shown the first records before they are written. Throws when `signal` aborts. */
+  learn?(records: readonly JsonText[], signal?: AbortSignal): Promise<void>;
 }
 
 /** A layout that only the answer can tell: made from the first records that are written. Throws when `signal` aborts. */

@@ -30,6 +30,8 @@ export interface TableColumn {
   readonly role?: 'title' | 'aside' | 'link' | 'body';
   /** Left out of a table in which the others would not fit: the lowest number first, and of equals (true is 1) the first. */
   readonly yields?: boolean | number;
+  /** Left out, too, where the others would not be whole. */
+  readonly extra?: true;
   /** Its header may be cut where the cells of others need the room. */
   readonly shrinks?: true;
 }
@@ -110,10 +112,14 @@ export function listTable(own: readonly TableColumn[], bought: readonly Column[]
   // Running text is wide, and stands last.
   rest.sort((a, b) => Number(a.role === 'body') - Number(b.role === 'body'));
   return [
-    ...(title === undefined ? [] : [{ ...title, role: 'title' as const, min: Math.max(12, title.min) }]),
+    ...(title === undefined ? [] : [titleOf(title)]),
     ...plainTable(bought),
-    ...rest.map((column, at) => ({ ...column, yields: rest.length - at })),
+    ...rest.map((column, at) => ({ ...column, yields: rest.length - at, extra: true as const })),
   ];
+}
+
+function titleOf({ shrinks: _, ...column }: TableColumn): TableColumn {
+  return { ...column, role: 'title', min: 18, max: 32 };
 }
 
 /** As many as a card has room for, each whole: it is there to be followed. */

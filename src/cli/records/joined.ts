@@ -75,7 +75,14 @@ export function itemsOf(type: string): Join & { layout(records: readonly JsonTex
       const [first, second, last] = aboutItem.map(toColumn) as [Column, Column, Column];
       // The header is fixed by the first rows: what later ones have besides is not lost.
       const other = restColumn(free(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
-      return { columns: [first, second, ...[...names].map(toColumn), other, last], chosen: false };
+      const items = [...names].map(toColumn);
+      // On a screen the type is the same in each row, and what failed is said below.
+      const table = plainTable([first, second, ...items, last]).map((column) =>
+        column.header === 'type' || column.header === 'extract_error'
+          ? { ...column, extra: true as const, yields: true }
+          : column,
+      );
+      return { columns: [first, second, ...items, other, last], chosen: false, table };
     },
   };
 }
