@@ -66,11 +66,10 @@ const mostOfValue = 48;
 
 /** Extra columns are there where all others are whole. */
 function withoutExtras(wanted: readonly Wanted[], width: number): readonly Wanted[] {
-  const needs = wanted.map(({ column, cells, holds }) =>
-    column.extra
-      ? column.min
-      : Math.min(Math.max(cells, fewest), holds === 'text' ? mostOfText : mostOfValue),
-  );
+  const needs = wanted.map((one) => {
+    const most = one.holds === 'text' ? mostOfText : mostOfValue;
+    return one.column.extra ? one.column.min : Math.max(leastOf(one), Math.min(one.cells, most));
+  });
   let left = needs.reduce((rest, need) => rest - need - gap, width + gap);
   const dropped = new Set<Wanted>();
   const extras = wanted.filter(({ column }) => column.extra);
@@ -91,11 +90,13 @@ interface Wanted extends Seen {
   readonly most: number;
 }
 
+function leastOf({ column: { min, shrinks }, cells }: Wanted): number {
+  return shrinks ? Math.min(min, Math.max(fewest, cells)) : min;
+}
+
 /** Everyone gets the least, and what is left goes to whoever needs it most: of equals to the one that has least. */
 function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
-  const widths = wanted.map(({ column: { min, shrinks }, cells }) =>
-    shrinks ? Math.min(min, Math.max(fewest, cells)) : min,
-  );
+  const widths = wanted.map(leastOf);
   let left = widths.reduce((rest, taken) => rest - taken - gap, width + gap);
   for (; left > 0; left--) {
     let poorest = -1;
