@@ -121,10 +121,25 @@ export type Facts =
   | { readonly is: 'read_again'; readonly leadsSearchId: string; readonly output: string }
   | { readonly is: 'replay_too_old'; readonly operationId: string }
   | { readonly is: 'output_unfinished'; readonly operationId: string }
-  /** The same command goes on with it. */
-  | { readonly is: 'list_left'; readonly operationId: string; readonly isOverLimit: boolean }
-  /** `unknown` of them may have been charged. */
-  | { readonly is: 'rows_failed'; readonly unknown: number };
+  /** The same command goes on with it, once the lines `toCorrect` are corrected. */
+  | {
+      readonly is: 'list_left';
+      readonly operationId: string;
+      readonly isOverLimit: boolean;
+      readonly toCorrect: readonly number[];
+    }
+  /** How many rows have no result, and why; none of these where the service has answered all of them. */
+  | {
+      readonly is: 'rows_failed';
+      readonly failed: number;
+      /** Of these the answer was lost, and may have been charged. */
+      readonly unknown: number;
+      /** These can't be sent; the first of their lines. */
+      readonly flawed: number;
+      readonly flawedLines: readonly number[];
+      /** Whether nothing was left to send. */
+      readonly isIdle: boolean;
+    };
 
 export interface ErrorDetails {
   /** What to do about it, one line; where that needs the name of an option or a command, the facts stand instead. */

@@ -12,15 +12,16 @@ import { createNotes } from './messages/notes.ts';
 import { createWayLine } from './messages/way-line.ts';
 import type { ConnectionOptions } from './options/options.ts';
 
-/** As in connection/connection.ts, by the options of a command. */
+/** As in connection/connection.ts, by the options of a command. `say` is told what is good to know, where that can't be said at once. */
 export function withConnection<T>(
   context: Context,
   options: ConnectionOptions,
   work: (connection: Connection) => Promise<T>,
   start?: RouteStart,
+  say = createNotes(context, options).say,
 ): Promise<T> {
   const way = createWayLine(context, options);
-  const listener = { ...toListener(context, options), waits: way.waits, connecting: way.connecting };
+  const listener = { ...toListener(context, options), say, waits: way.waits, connecting: way.connecting };
   return connect(context, toRoute(options), listener, work, start).finally(way.stop);
 }
 

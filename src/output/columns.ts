@@ -20,6 +20,8 @@ export interface Layout {
   sheet?(record: JsonView): readonly Column[];
   /** Shown to people as running text with its sources. */
   readonly prose?: true;
+  /** Is shown the first records before they are written. Throws when `signal` aborts. */
+  learn?(records: readonly JsonText[], signal?: AbortSignal): Promise<void>;
 }
 
 /** A layout that only the answer can tell: made from the first records that are written. Throws when `signal` aborts. */
@@ -167,10 +169,35 @@ function entityColumns(enrichFields: readonly string[]): Column[] {
   return columns;
 }
 
+/**
+ * What a record has besides these members, as JSON: columns are fixed before it is known what later records hold. Of leads
+ * also what they have besides these enrich fields.
+ */
+export function restColumn(
+  header: string,
+  members: readonly string[],
+  enrichFields?: readonly string[],
+): Column {
+  const known = new Set(members);
+  return {
+    header,
+    value({ text }) {
+      const rest: [string, JsonText][] = [];
+      for (const [name, value] of objectMembers(text)) {
+        if (!known.has(name)) rest.push([name, value]);
+        if (name !== 'enrich_fields' || enrichFields === undefined) continue;
+        const fields = [...objectMembers(value)].filter(([field]) => !enrichFields.includes(field));
+        if (fields.length > 0) rest.push([name, objectOf(fields)]);
+      }
+      return rest.length === 0 ? undefined : objectOf(rest);
+    },
+  };
+}
+
 /** The header, or with the name of its object in front when another column has it already. */
-function free(taken: Set<string>, wanted: string, owner = 'enrich_fields'): string {
+export function free(taken: Set<string>, wanted: string, owner = 'enrich_fields', between = '.'): string {
   let header = wanted;
-  while (taken.has(header)) header = `${owner}.${header}`;
+  while (taken.has(header)) header = `${owner}${between}${header}`;
   taken.add(header);
   return header;
 }

@@ -83,6 +83,7 @@ export async function openRecords(
       return isInLine;
     },
     async write(records: Records): Promise<void> {
+      if (!written && typeof layout !== 'function') await layout.learn?.([...records], context.signal);
       written = true;
       await (await writerFor(records)).write(records);
       length = fileSink?.length;

@@ -30,6 +30,10 @@ export interface TableColumn {
   readonly role?: 'title' | 'aside' | 'link' | 'body';
   /** Left out of a table in which the others would not fit: the lowest number first, and of equals (true is 1) the first. */
   readonly yields?: boolean | number;
+  /** Left out, too, where the others would not be whole. */
+  readonly extra?: true;
+  /** Its header may be cut where the cells of others need the room. */
+  readonly shrinks?: true;
 }
 
 export function entityTable(enrichFields: readonly string[]): TableColumn[] {
@@ -83,16 +87,39 @@ export function memberColumn(
 
 /** Columns that nothing is known about. */
 export function plainTable(columns: readonly Column[]): TableColumn[] {
-  return columns.map((column) => ({
+  return columns.map(plainColumn);
+}
+
+function plainColumn(column: Column): TableColumn {
+  return {
     header: column.header,
     min: Math.max(6, Math.min(column.header.length, 16)),
     max: 80,
+    shrinks: true,
     text: (record) => {
-      const value = column.value(record);
-      return value === undefined ? '' : shortLinks(readable(value));
+      const text = readable(column.value(record));
+      // A text that is JSON is shown as it came.
+      return /^[[{]/.test(text) ? text : shortLinks(text);
     },
     value: (record) => column.value(record),
-  }));
+  };
+}
+
+/** Rows of a list: what a row is called, what was bought for it, then as much else as there is room for. */
+export function listTable(own: readonly TableColumn[], bought: readonly Column[]): TableColumn[] {
+  const title = own.find(({ header }) => header === 'name') ?? own[0];
+  const rest = own.filter((column) => column !== title);
+  // Running text is wide, and stands last.
+  rest.sort((a, b) => Number(a.role === 'body') - Number(b.role === 'body'));
+  return [
+    ...(title === undefined ? [] : [titleOf(title)]),
+    ...plainTable(bought),
+    ...rest.map((column, at) => ({ ...column, yields: rest.length - at, extra: true as const })),
+  ];
+}
+
+function titleOf({ shrinks: _, ...column }: TableColumn): TableColumn {
+  return { ...column, role: 'title', min: 18, max: 32 };
 }
 
 /** As many as a card has room for, each whole: it is there to be followed. */

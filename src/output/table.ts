@@ -4,7 +4,7 @@ import { cardLines } from './cards.ts';
 import { toTerminalText } from './clean.ts';
 import { addressIn, linked } from './hyperlink.ts';
 import { plainTable, type TableColumn } from './table-columns.ts';
-import { defaultWidth, fittingColumns, gap, type PlannedColumn, planTable } from './table-plan.ts';
+import { defaultWidth, fittingColumns, gap, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
 import { cutTo, padFront, padTo, textWidth, wrapTo } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
@@ -77,19 +77,32 @@ export function createTableForm(options: WriterOptions): WriterForm {
   /** Writes nothing, but may take a while: others have their turn between two records. */
   function* planFrom(fitting: readonly TableColumn[], records: readonly JsonText[]) {
     const widthOf = (text: string): number => textWidth(cutTo(text, width));
-    const numbers = new Map<TableColumn, number>();
-    let seen = fitting.map(({ header: name }) => widthOf(toTerminalText(name)));
+    const all = fitting.map((column) => ({
+      column,
+      cells: 0,
+      header: widthOf(toTerminalText(column.header)),
+      numbers: 0,
+      digits: 0,
+      addresses: 0,
+    }));
     for (const record of records) {
       const view = new JsonView(record);
-      seen = fitting.map((column, at) => Math.max(seen[at] as number, widthOf(column.text(view))));
-      for (const column of fitting) {
-        const kind = kindOf(column.value?.(view) ?? 'null');
-        const vote = kind === 'number' ? 1 : kind === 'null' ? 0 : -1;
-        numbers.set(column, (numbers.get(column) ?? 0) + vote);
+      for (const one of all) {
+        const text = one.column.text(view);
+        one.cells = Math.max(one.cells, widthOf(text));
+        const value = one.column.value?.(view);
+        const kind = kindOf(value ?? 'null');
+        one.numbers += kind === 'number' ? 1 : kind === 'null' ? 0 : -1;
+        if (text === '') continue;
+        one.digits += /^[+\d][\d .,:-]*$/.test(text) ? 1 : -1;
+        one.addresses += addressIn(value) !== undefined || /^\S+@\S+$/.test(text) ? 1 : -1;
       }
       yield '';
     }
-    for (const [column, votes] of numbers) if (votes > 0) numeric.add(column);
+    for (const { column, numbers } of all) if (numbers > 0) numeric.add(column);
+    const seen = all.map(({ cells, header, digits, addresses }): Seen => {
+      return { cells, header, holds: digits > 0 ? 'numbers' : addresses > 0 ? 'addresses' : 'text' };
+    });
     return planTable(fitting, width, seen, records.length);
   }
 

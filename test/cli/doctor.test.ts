@@ -244,10 +244,13 @@ describe('doctor', () => {
   });
 
   it('shows a table on a terminal, every fix whole below it', async () => {
-    const { transcript, code } = await inTerminal(['doctor'], { columns: 80, env: { NO_COLOR: '1' } }).ended;
+    const options = { columns: 80, env: { NO_COLOR: '1' } };
+    const { transcript, code } = await inTerminal(['doctor'], options).ended;
     expect(code).toBe(78);
     expect(transcript).toMatch(/check +result +found/);
     expect(transcript).toMatch(/node +ok +\d+\.\d+\.\d+/);
     expect(transcript).toContain('LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login');
+    const local = await inTerminal(['doctor', '--local'], options).ended;
+    expect(local.transcript).toMatch(/\ncredit +ok .*\r\nThe local service answers with fictional leads\./);
   });
 });

@@ -110,9 +110,9 @@ describe('--columns', () => {
     [['name,nope'], ['no record has "nope"\n']],
     [['name,websit'], ['no record has "websit"; did you mean links.website?']],
     [['nam,score.scor'], ['"nam"; did you mean name?', '"score.scor"; did you mean score.score?']],
-    [['name,website'], ['no record has "website"; did you mean links.website?']],
+    [['name,website,linkedin_url'], []],
     [['name,links.website'], []],
-  ])('%j that no record has is named at the end', async ([paths = ''], says) => {
+  ])('%j: what no record has is named at the end', async ([paths = ''], says) => {
     for (const format of ['csv', 'jsonl', 'table']) {
       const { code, stderr } = await leadpipe([...search, '--columns', paths, '-f', format]);
       expect(code).toBe(0);
@@ -120,6 +120,57 @@ describe('--columns', () => {
       for (const words of says) expect(stderr).toContain(words);
     }
     expect((await leadpipe([...search, '--columns', paths, '--json-errors'])).stderr).toBe('');
+  });
+});
+
+describe('--columns takes the headers of CSV, which hold the same cells:', () => {
+  const inputs = temporaryFolder();
+  const rows = join(inputs, 'rows.jsonl');
+  writeFileSync(rows, '{"objective":"CTO of Nordlicht Pay","k":1}\n{"objective":"nobody","more":2}\n');
+  writeFileSync(join(inputs, 'questions.txt'), 'fintech in Berlin\n');
+  writeFileSync(join(inputs, 'targets.txt'), 'acme/rocket\n');
+  const field = ['--field', 'headcount:integer'];
+  it.each([
+    ['search', [...search, '--enrich-fields', 'funding_stage'], []],
+    ['contact', ['contact', 'email', 'CTO of Nordlicht Pay', '--local'], ['created_at']],
+    ['research', ['research', 'fintech in Berlin', '--local'], []],
+    ['enrich', ['enrich', 'Nordlicht Pay', ...field, '--local'], []],
+    ['extract', ['extract', 'x_followers', 'zzz', '--limit', '2', '--local'], []],
+    ['a list of contacts', ['contact', 'email', '--input', rows, '--local'], []],
+    ['a list of questions', ['research', '--input', join(inputs, 'questions.txt'), '--local'], []],
+    ['a list to enrich', ['enrich', '--template', '{objective}', '--input', rows, ...field, '--local'], []],
+    [
+      'a list of targets',
+      [
+        'extract',
+        'github_repo_stargazers',
+        '--limit',
+        '2',
+        '--input',
+        join(inputs, 'targets.txt'),
+        '--local',
+      ],
+      [],
+    ],
+  ])('%s', async (_, args, changing: readonly string[]) => {
+    const { parse } = await import('csv-parse/sync');
+    const [header, ...usual] = parse(
+      (await leadpipe([...args, '-f', 'csv', '--csv-raw'])).stdout,
+    ) as string[][];
+    const names = header?.filter((name) => !changing.includes(name)).toReversed() ?? [];
+    const chosen = ['--columns', names.join(','), '--csv-raw'];
+    const { stdout, stderr } = await leadpipe([...args, ...chosen, '-f', 'csv']);
+    expect(stderr).not.toContain('--columns');
+    const cells = usual.map((row) => names.map((name) => row[header?.indexOf(name) ?? 0]));
+    expect(parse(stdout)).toEqual([names, ...cells]);
+    const [first] = (await leadpipe([...args, ...chosen, '-f', 'jsonl'])).stdout.split('\n');
+    const flat = JSON.parse(first ?? '', (_key, value, context?: { source?: string }) =>
+      typeof value === 'number' ? (context?.source ?? value) : value,
+    );
+    expect(Object.keys(flat)).toEqual(names);
+    for (const [at, value] of Object.values(flat).entries()) {
+      if (typeof value === 'string') expect(value).toBe(cells[0]?.[at]);
+    }
   });
 });
 

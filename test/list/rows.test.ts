@@ -208,7 +208,7 @@ describe('money', () => {
     const { stdout, stderr } = await contacts('--input', 'list.txt', '--concurrency', '4');
     expect(service.requests()).toBe(2);
     expect(jsonLines(stdout)).toHaveLength(4);
-    expect(stderr).toContain('2 already bought, not charged again');
+    expect(stderr).toContain('4 found · 2 duplicate rows, bought once');
   });
 
   it('is not spent again by the same command after rows have failed', async () => {

@@ -9,6 +9,7 @@ import {
   pathLayout,
   researchLayout,
 } from '../../src/output/columns.ts';
+import { listTable, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, padTo, textWidth, wrapTo, wrapWords } from '../../src/output/text-width.ts';
 import { createWriter } from '../../src/output/writer.ts';
 import { gatheringSink } from './gathering-sink.ts';
@@ -169,6 +170,46 @@ describe('a table', () => {
       { layout: memberLayout(['login', 'id', 'bio']) },
     );
     expect(text).toContain('user1   1234567890123456781  long long');
+  });
+
+  it('has room for numbers first, then for addresses, and last for headers', async () => {
+    const items = [1, 2, 3, 4, 5, 6].map((at) => ({
+      id: `107244886092643060${at}`,
+      username: 'the_honest_offside_weekly',
+      name: 'The Honest Offside Weekly',
+      url: `https://x.example/honestoffsi${at}`,
+      followers_count: 120_000 + at,
+    }));
+    const names = Object.keys(items[0] as object);
+    const [header, , first] = (await shown(items, { layout: memberLayout(names), width: 80 })).split('\n');
+    expect(first).toMatch(/^1072448860926430601 +the_hon\S*… +The Hon.*… +x\.example\/honestoffsi1 +120001$/);
+    expect(header).toMatch(/^id +username +name +url +follo…$/);
+    const wide = (await shown(items, { layout: memberLayout(names), width: 140 })).split('\n');
+    expect(wide[0]).toMatch(/followers_count$/);
+  });
+
+  it('leaves a text that is JSON as it is', async () => {
+    const links = '{"website":"https://www.a.example"}';
+    expect(await shown([{ name: 'A', links }], { layout: memberLayout(['name', 'links']) })).toContain(links);
+  });
+
+  it('of a list has what was bought behind the name, and the rest where there is room for it', async () => {
+    const own = memberLayout(['id', 'name', 'note', 'links']).columns;
+    const bought = memberLayout(['email', 'email_error']).columns;
+    const layout = { columns: [...own, ...bought], chosen: false, table: listTable(plainTable(own), bought) };
+    const record = {
+      id: '7',
+      name: 'Ada Lovelace',
+      note: 'n'.repeat(40),
+      links: '{"website":"https://www.ada.example"}',
+      email: 'ada.lovelace.of.london@analytical-engines.example',
+    };
+    const at = async (width: number) => (await shown([record], { layout, width })).split('\n');
+    expect((await at(80))[0]).toMatch(/^name +email +email_\S+$/);
+    expect((await at(95))[0]).toMatch(/^name +email +email\S+ +id +note$/);
+    expect((await at(200))[0]).toMatch(/^name +email +email\S+ +id +note +links$/);
+    for (const width of [80, 95, 200]) expect((await at(width))[2]).toContain(` ${record.email}`);
+    expect((await at(60)).slice(0, 3)).toEqual(['Ada Lovelace', `email: ${record.email}`, 'id: 7']);
   });
 
   it('takes its widths from the first rows, and no more than that', async () => {

@@ -82,7 +82,7 @@ async function buyContacts(
   options: ContactOptions & { readonly input: string },
   type: ContactType,
 ): Promise<void> {
-  await buyList(context, options, {
+  const bought = await buyList(context, options, {
     kind: 'contact',
     field: 'objective',
     takesEntities: true,
@@ -109,4 +109,7 @@ async function buyContacts(
     keepsRecord: true,
     terms: { contact_type: type },
   });
+  if (options.exitStatus && bought?.found === 0) {
+    throw toNothingFound({ operationId: bought.operationId }, options, `no ${type} was found`);
+  }
 }

@@ -16,7 +16,7 @@ import {
 import { checkService } from '../doctor/service-checks.ts';
 import { freeOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../messages/notes.ts';
+import { createNotes, type Notes } from '../messages/notes.ts';
 import {
   addConnectionOptions,
   addRecordOptions,
@@ -63,21 +63,29 @@ export function createDoctorCommand(context: Context): Command {
 
 async function runDoctor(context: Context, options: DoctorOptions): Promise<void> {
   const findings: Finding[] = [];
+  const notes = createNotes(context, options);
+  /** What would stand between two rows of the table. */
+  const held: string[] = [];
   await withOutput(
     context,
     options,
     { shape: 'list', layout: doctorLayout, settings: {} },
     async (output) => {
-      for await (const finding of check(context, options)) {
+      for await (const finding of check(context, options, (line) => held.push(line))) {
         findings.push(finding);
         await write(output, finding);
       }
     },
   );
-  report(context, options, findings);
+  for (const line of held) notes.say(line);
+  report(notes, findings);
 }
 
-async function* check(context: Context, options: DoctorOptions): AsyncGenerator<Finding> {
+async function* check(
+  context: Context,
+  options: DoctorOptions,
+  say: (line: string) => void,
+): AsyncGenerator<Finding> {
   yield checkNode(context);
   yield checkTerminal(context);
   yield await checkConfigDirectory(context);
@@ -87,7 +95,7 @@ async function* check(context: Context, options: DoctorOptions): AsyncGenerator<
   const { env, directories, keychain } = context;
   const keys = { env, directories, keychain: askedOnce(keychain) };
   if (!options.local) yield await checkKeychain(keys, profile);
-  if (profile !== undefined) yield* checkService(context, keys, options, profile);
+  if (profile !== undefined) yield* checkService(context, keys, options, profile, say);
 }
 
 /** One that says nothing takes seconds to say it. */
@@ -108,8 +116,7 @@ async function write(output: Delivery, { check, result, found, fix }: Finding): 
 }
 
 /** What is wrong and how to mend it, in full, and how the next search would end. Throws the first failure. */
-function report(context: Context, options: DoctorOptions, findings: readonly Finding[]): void {
-  const notes = createNotes(context, options);
+function report(notes: Notes, findings: readonly Finding[]): void {
   const failures = findings.filter(({ result }) => result === 'failure');
   const [first] = failures;
   for (const finding of findings) {

@@ -29,16 +29,20 @@ const noProxy = 'none';
 /** How far the clocks may be apart, in seconds: certificates and `Retry-After` dates are read by ours. */
 const mostSkew = 60;
 
-/** From the address to the credits, with one request that costs nothing, and a second one for what the key may do. */
+/**
+ * From the address to the credits, with one request that costs nothing, and a second one for what the key may do. `say` is told
+ * what is good to know of the service.
+ */
 export async function* checkService(
   context: Context,
   keys: KeyContext,
   options: ConnectionOptions,
   profile: Profile,
+  say: (line: string) => void,
 ): AsyncGenerator<Finding> {
   if (options.local) {
     yield ok('address', 'the local service (--local)');
-    yield* askService(context, options, undefined);
+    yield* askService(context, options, undefined, say);
     return;
   }
   let baseUrl: URL | undefined;
@@ -64,7 +68,7 @@ export async function* checkService(
   }
   // What is wrong is to be seen, and at once.
   const settings = { ...profile.settings, 'retry.attempts': 0 };
-  yield* askService(context, options, { baseUrl, apiKey, profile: { ...profile, settings } });
+  yield* askService(context, options, { baseUrl, apiKey, profile: { ...profile, settings } }, say);
 }
 
 function checkProxy({ env }: Context, baseUrl: URL): Finding {
@@ -93,10 +97,17 @@ async function* askService(
   context: Context,
   options: ConnectionOptions,
   known: (Target & { readonly profile: Profile }) | undefined,
+  say: (line: string) => void,
 ): AsyncGenerator<Finding> {
   try {
     const start = known === undefined ? {} : { known };
-    yield* await withConnection(context, options, (connection) => ask(context, connection, known), start);
+    yield* await withConnection(
+      context,
+      options,
+      (connection) => ask(context, connection, known),
+      start,
+      say,
+    );
   } catch (error) {
     // A proxy or a file of authorities that is of no use.
     if (error instanceof StoppedError) throw error;

@@ -132,15 +132,45 @@ const hints: Hints = {
   },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
-  list_left: ({ isOverLimit }) =>
-    `To resume, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`,
-  rows_failed: ({ unknown }) =>
-    unknown === 0
-      ? 'To try the failed rows again, correct what is wrong in the file, if anything is, and run the same command again. The other rows are not bought again.'
-      : 'To try the failed rows again, run the same command again. To also buy again the rows that may have been charged, add --retry-unknown.',
+  list_left({ isOverLimit, toCorrect }) {
+    if (toCorrect.length > 0) {
+      return `To resume, correct ${toLines(toCorrect, toCorrect.length)} of the input, and run the same command again. Rows that are already bought are not bought again.`;
+    }
+    return `To resume, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`;
+  },
+  rows_failed({ failed, unknown, flawed, flawedLines, isIdle }) {
+    const correct = `correct ${toLines(flawedLines, flawed)} of the input, and run the same command again`;
+    const again = 'To try the failed rows again, run the same command again.';
+    const unsent = failed + unknown + flawed;
+    return [
+      ...(failed > 0 ? [flawed > 0 ? `${again} But first ${correct.split(',')[0]}.` : again] : []),
+      ...(failed === 0 && flawed > 0 ? [`To buy the missing rows, ${correct}.`] : []),
+      ...(failed + flawed > 0 ? ['The other rows are not bought again.'] : []),
+      ...(unknown > 0
+        ? [
+            'To also buy again the rows that may have been charged, run the same command with --retry-unknown.',
+          ]
+        : []),
+      ...(unsent > 0 ? [] : ['The list is finished.']),
+      ...(unsent > 0 || isIdle
+        ? []
+        : ['The same command buys all rows again, unless the run has a name (--run).']),
+      ...(isIdle ? [listAnew] : []),
+    ].join(' ');
+  },
   output_unfinished: ({ operationId }, { options }) =>
     `To finish that run: ${toResumption(operationId, options)}; or write to another file.`,
 };
+
+/** What to do about a list of which nothing is left to send. */
+export const listAnew = 'To buy the whole list again, give the run a new name: --run <name>.';
+
+/** Pure: `line 3`, `lines 3, 5 and 8`, `lines 3, 5, 8, 9, 12 and 7 more`. */
+function toLines(lines: readonly number[], count: number): string {
+  const all = [...lines.map(String), ...(count > lines.length ? [`${count - lines.length} more`] : [])];
+  const last = all.pop();
+  return all.length === 0 ? `line ${last}` : `lines ${all.join(', ')} and ${last}`;
+}
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
 function toFewer({ args, has, options }: Ran): string {

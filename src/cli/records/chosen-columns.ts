@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts';
 import { type JsonText, kindOf, objectMembers } from '../../json/text.ts';
-import { type Layout, pathLayout } from '../../output/columns.ts';
+import { type Column, type Layout, type LayoutOf, pathLayout } from '../../output/columns.ts';
 import { nearest } from '../../requests/closed-list.ts';
 import type { RecordOptions } from '../options/options.ts';
 
@@ -14,8 +14,11 @@ export interface Chosen {
 /** How deep the paths are that can be meant instead of one that nothing has. */
 const deepest = 2;
 
-/** Of --columns. Throws UsageError. */
-export function toChosen({ columns }: RecordOptions): Chosen | undefined {
+/**
+ * Of --columns: the columns of `usual`, which is printed without it, by their headers, and all others by their paths. Throws
+ * UsageError.
+ */
+export function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf): Chosen | undefined {
   if (columns === undefined) return undefined;
   const paths = columns.flatMap((one) => one.split(',')).map((path) => path.trim());
   if (paths.includes('')) {
@@ -27,15 +30,20 @@ export function toChosen({ columns }: RecordOptions): Chosen | undefined {
   const layout = pathLayout(paths);
   const unfound = new Set(layout.columns);
   let first: JsonText | undefined;
+  let known = typeof usual === 'object' ? byHeader(usual) : new Map<string, Column>();
   return {
     layout: {
       ...layout,
+      async learn(records, signal) {
+        if (typeof usual === 'function') known = byHeader(await usual(records, signal));
+      },
       columns: layout.columns.map((column) => ({
         ...column,
         value(record) {
           first ??= record.text;
-          const value = column.value(record);
-          if (value !== undefined) unfound.delete(column);
+          const own = known.get(column.header);
+          const value = own?.value(record) ?? column.value(record);
+          if (own !== undefined || value !== undefined) unfound.delete(column);
           return value;
         },
       })),
@@ -43,13 +51,17 @@ export function toChosen({ columns }: RecordOptions): Chosen | undefined {
     unfound() {
       if (first === undefined) return [];
       // A comma would make two paths of it.
-      const known = [...pathsOf(first, deepest)].filter((path) => !path.includes(','));
+      const paths = [...pathsOf(first, deepest)].filter((path) => !path.includes(','));
       return [...unfound].map(({ header }) => {
-        const near = nearPath(header, known);
+        const near = nearPath(header, paths);
         return `--columns: no record has "${header}"${near === undefined ? '' : `; did you mean ${near}?`}`;
       });
     },
   };
+}
+
+function byHeader({ columns }: Layout): Map<string, Column> {
+  return new Map(columns.map((column) => [column.header, column]));
 }
 
 /** Also one that is named by its last part alone, as it is in the CSV of leads. */

@@ -1,4 +1,4 @@
-import type { InputRow } from '../../input/rows.ts';
+import type { Input, InputRow } from '../../input/rows.ts';
 import {
   arrayItems,
   type JsonText,
@@ -10,12 +10,15 @@ import {
 } from '../../json/text.ts';
 import { failureOf } from '../../operations/kinds.ts';
 import type { RowResult } from '../../operations/list/run.ts';
-import { type Column, entityLayout, type Layout } from '../../output/columns.ts';
+import { type Column, entityLayout, free, type Layout, restColumn } from '../../output/columns.ts';
+import { listTable, plainTable, type TableColumn } from '../../output/table-columns.ts';
 
 /** How the answer of a row joins its record. */
 export interface Join {
   /** The columns that the answer adds to those of the record. */
   readonly columns: readonly Column[];
+  /** The members that it adds to the record itself. */
+  readonly members: readonly string[];
   /** `sent` is the text that the row stands for. */
   toRecords(row: InputRow, result: RowResult, sent: string): readonly JsonText[];
 }
@@ -30,6 +33,7 @@ export function joinInto(
   const error = `${into}_error`;
   return {
     columns: [...columns, { header: error, value: (record) => record.member(error) }],
+    members: [into, error],
     toRecords({ record = '{}' }, result) {
       const reason = result.state === 'answered' ? reasonOf(result.answer) : result.message;
       const found =
@@ -41,9 +45,11 @@ export function joinInto(
   };
 }
 
+/** What stands beside an item, or in its place. */
+const aboutItem = ['type', 'target', 'extract_error'];
+
 /** Pure: items, a line each, with what they are of in front. */
 export function itemsOf(type: string): Join & { layout(records: readonly JsonText[]): Layout } {
-  const own = ['type', 'target', 'extract_error'];
   const about = (target: string) =>
     [
       ['type', JSON.stringify(type)],
@@ -51,6 +57,7 @@ export function itemsOf(type: string): Join & { layout(records: readonly JsonTex
     ] as const;
   return {
     columns: [],
+    members: aboutItem,
     toRecords(_, result, sent) {
       const reason = result.state === 'answered' ? failureOf('extract', result.answer) : result.message;
       if (result.state !== 'answered' || reason !== undefined) {
@@ -58,25 +65,39 @@ export function itemsOf(type: string): Join & { layout(records: readonly JsonTex
       }
       return arrayItems(objectMembers(result.answer).get('data') ?? '[]').map((item) =>
         kindOf(item) === 'object'
-          ? withMembers(about(sent), item)
+          ? withMembers(about(sent), withoutAbout(item))
           : objectOf([...about(sent), ['item', item]]),
       );
     },
     layout(records) {
       const names = new Set(records.flatMap((record) => [...objectMembers(record).keys()]));
-      for (const name of own) names.delete(name);
+      for (const name of aboutItem) names.delete(name);
+      const [first, second, last] = aboutItem.map(toColumn) as [Column, Column, Column];
       // The header is fixed by the first rows: what later ones have besides is not lost.
-      const other: Column = {
-        header: 'other',
-        value({ text }) {
-          const rest = [...objectMembers(text)].filter(([name]) => !names.has(name) && !own.includes(name));
-          return rest.length === 0 ? undefined : objectOf(rest);
-        },
-      };
-      const [first, second, last] = own.map(toColumn) as [Column, Column, Column];
-      return { columns: [first, second, ...[...names].map(toColumn), other, last], chosen: false };
+      const other = restColumn(free(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
+      const items = [...names].map(toColumn);
+      // On a screen the type is the same in each row, and what failed is said below.
+      const table = plainTable([first, second, ...items, last]).map((column) =>
+        column.header === 'type' || column.header === 'extract_error'
+          ? { ...column, extra: true as const, yields: true }
+          : column,
+      );
+      return { columns: [first, second, ...items, other, last], chosen: false, table };
     },
   };
+}
+
+/** An item in which what is called as the columns beside it has another name. */
+function withoutAbout(item: JsonText): JsonText {
+  const members = objectMembers(item);
+  if (!aboutItem.some((name) => members.has(name))) return item;
+  const taken = new Set(members.keys());
+  return objectOf(
+    [...members].map(([name, value]) => [
+      aboutItem.includes(name) ? free(taken, name, 'item', '_') : name,
+      value,
+    ]),
+  );
 }
 
 /** Pure: the record with these members at its end, in place of any of the same names. */
@@ -91,30 +112,65 @@ export function withLast(record: JsonText, members: readonly (readonly [string, 
   return own.size === 0 ? `${body}${added}` : `${body},${added}`;
 }
 
-/** Pure: the columns of the records of an input: its own, those of a lead, or those of its first record. */
-export function columnsOf(
-  columns: readonly string[] | undefined,
-  first: JsonText | undefined,
-): readonly Column[] {
-  if (columns !== undefined) return columns.map(toColumn);
-  const members = objectMembers(first ?? '{}');
-  if (members.has('name') && members.has('links')) {
-    return entityLayout([...objectMembers(members.get('enrich_fields') ?? '{}').keys()]).columns;
-  }
-  return [...members.keys()].map(toColumn);
+/** How the records of an input are shown. */
+export interface RecordColumns {
+  readonly columns: readonly Column[];
+  /** The same for people. */
+  readonly table: readonly TableColumn[];
+  /** The members that these columns show; undefined where no record has others. */
+  readonly members: readonly string[] | undefined;
+  /** Of leads: the fields of `enrich_fields` that they show. */
+  readonly enrichFields?: readonly string[];
 }
 
-/** Pure: columns side by side; a name that is taken has its owner in front. */
-export function layoutOf(record: readonly Column[], answer: readonly Column[], owner: string): Layout {
-  const taken = new Set(record.map(({ header }) => header));
-  const added = answer.map((column) => ({
-    ...column,
-    header: taken.has(column.header) ? `${owner}.${column.header}` : column.header,
-  }));
+const leadMembers = ['name', 'description', 'score', 'links', 'enrich_fields'];
+
+/**
+ * Pure: the columns of the records of an input: those of CSV, or all that its first record has; a lead has the columns of a
+ * search, and whatever else it has behind them.
+ */
+export function columnsOf(
+  { columns, format }: Pick<Input, 'columns' | 'format'>,
+  first: JsonText | undefined,
+): RecordColumns {
+  const members = objectMembers(first ?? '{}');
+  const names = columns ?? [...members.keys()];
+  if (columns !== undefined || !members.has('name') || !members.has('links')) {
+    const own = names.map(toColumn);
+    return { columns: own, table: plainTable(own), members: format === 'jsonl' ? names : undefined };
+  }
+  const enrichFields = [...objectMembers(members.get('enrich_fields') ?? '{}').keys()];
+  const leads = entityLayout(enrichFields);
+  const taken = new Set(leads.columns.map(({ header }) => header));
+  const more = names
+    .filter((name) => !leadMembers.includes(name))
+    .map((name) => ({ ...toColumn(name), header: free(taken, name, 'lead') }));
   return {
-    columns: [...record.filter(({ header }) => !added.some((one) => one.header === header)), ...added],
-    chosen: false,
+    columns: [...leads.columns, ...more],
+    table: [...(leads.table ?? []), ...plainTable(more)],
+    members: [...leadMembers, ...names],
+    enrichFields,
   };
+}
+
+/**
+ * Pure: the columns of a record, then those of its answer; a name that is taken has its owner in front. What later records
+ * have besides stands in the last column. `members` are those that the answer adds to the record.
+ */
+export function layoutOf(
+  record: RecordColumns,
+  answer: readonly Column[],
+  members: readonly string[],
+  owner: string,
+): Layout {
+  const taken = new Set(record.columns.map(({ header }) => header));
+  const added = answer.map((column) => ({ ...column, header: free(taken, column.header, owner) }));
+  const columns = [...record.columns, ...added];
+  if (record.members !== undefined) {
+    const header = free(taken, 'other', owner);
+    columns.push(restColumn(header, [...record.members, ...members], record.enrichFields));
+  }
+  return { columns, chosen: false, table: listTable(record.table, added) };
 }
 
 function toColumn(name: string): Column {

@@ -114,7 +114,7 @@ async function withOpened<T>(
     throw new UsageError('--append works only with jsonl and csv', 'Add -f jsonl or -f csv.');
   }
   const { warn } = createNotes(context, options);
-  const chosen = toChosen(options);
+  const chosen = toChosen(options, layout);
   const onTerminal = file === undefined && context.stdout.isTerminal;
   // JSON is data: where no terminal shows it, FORCE_COLOR must not spoil it.
   const color =

@@ -1,32 +1,65 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import type { InputRow } from '../../input/rows.ts';
-import type { JsonView } from '../../json/text.ts';
+import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
+import type { AnswerKind } from '../../operations/kinds.ts';
+import { failureOf } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
-import type { ListCounts, RowResult } from '../../operations/list/run.ts';
+import type { ListCounts, RowFailure, RowResult } from '../../operations/list/run.ts';
 import { exact } from '../../operations/spending.ts';
+import { isContactFound } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Closing } from '../messages/closing-line.ts';
+import { shellWord } from '../messages/shell-word.ts';
 import { waitedFor } from '../messages/status-line.ts';
-import { type columnsOf, layoutOf, withLast } from './joined.ts';
+import { layoutOf, type RecordColumns, withLast } from './joined.ts';
+
+/** What stands beside a failed row. */
+const aboutFailure = ['line', 'error', 'request_id', 'charged'];
+/** Warnings that wait for the rows to be out. */
+const mostHeld = 20;
+
+/** Warnings of rows; where the rows go to the same terminal, no warning stands between two of them. */
+export interface RowWarnings {
+  warn(line: string): void;
+  /** The rows are out. */
+  release(): void;
+}
+
+export function createRowWarnings(isHeld: boolean, warn: (line: string) => void): RowWarnings {
+  if (!isHeld) return { warn, release: () => {} };
+  const held: string[] = [];
+  let more = 0;
+  return {
+    warn(line) {
+      if (held.length < mostHeld) held.push(line);
+      else more++;
+    },
+    release() {
+      for (const line of held.splice(0)) warn(line);
+      if (more > 0) warn(`and ${more} more ${more === 1 ? 'warning' : 'warnings'}`);
+      more = 0;
+    },
+  };
+}
 
 /** Opens the file of `--errors`, for the rows that fail. Throws as `openRecords`. */
 export async function openErrors(
   context: Context,
   file: string | undefined,
-  base: ReturnType<typeof columnsOf>,
+  base: RecordColumns,
 ): Promise<Delivery | undefined> {
   if (file === undefined) return undefined;
   const { hasPart } = await import('../../output/file-sink.ts');
-  const added = ['line', 'error', 'request_id', 'charged'].map((name) => ({
+  const added = aboutFailure.map((name) => ({
     header: name,
     value: (record: JsonView) => record.member(name),
   }));
   return await openRecords(context, {
     format: extname(file).toLowerCase() === '.csv' ? 'csv' : 'jsonl',
     shape: 'list',
-    layout: layoutOf(base, added, 'row'),
+    layout: layoutOf(base, added, aboutFailure, 'row'),
     file,
     append: false,
     // What a killed run had begun is written anew.
@@ -38,22 +71,18 @@ export async function openErrors(
   });
 }
 
-/** Says that a row has no answer, and why: in the file of `--errors`, or on stderr. */
+/** Says that a row has no result, and why: in the file of `--errors`, or on stderr. */
 export async function tellFailed(
   { number, line, record = '{}' }: InputRow,
-  result: Exclude<RowResult, { state: 'answered' }>,
+  { message, requestId, charged }: RowFailure,
   warn: (line: string) => void,
   errors: Delivery | undefined,
 ): Promise<void> {
-  const charged = result.state === 'flawed' ? 'no' : result.charged;
-  const requestId = result.state === 'flawed' ? undefined : result.requestId;
   if (errors === undefined) {
-    const { message } = result;
-    // What is wrong with a row says the line itself.
-    const what = message.startsWith(`line ${line}`) ? `, ${message}` : ` (line ${line}): ${message}`;
-    warn(`row ${number}${what} · charged: ${charged}`);
+    const place = message.startsWith(`line ${line}`) ? `row ${number}, ` : `row ${number} (line ${line}): `;
+    warn(`${place}${message}${charged === 'no' ? '' : ` · charged: ${charged}`}`);
   }
-  const members = Object.entries({ line, error: result.message, request_id: requestId ?? null, charged });
+  const members = Object.entries({ line, error: message, request_id: requestId ?? null, charged });
   await errors?.write([
     withLast(
       record,
@@ -67,7 +96,7 @@ export async function tellFailed(
  * what matters least is left out, so that the time left is never what is cut.
  */
 export function toProgress(
-  { done, failed }: ListCounts,
+  { done, failed }: Pick<ListCounts, 'done' | 'failed'>,
   { used }: { used: number },
   total: number | undefined,
   seconds: number,
@@ -97,13 +126,71 @@ function toBar(part: number, width: number): string {
   return width === 0 ? '' : `[${'#'.repeat(filled)}${'-'.repeat(width - filled)}] `;
 }
 
+/** What the answers of a list have brought. */
+export interface Brought {
+  found: number;
+  /** Of an extraction: items of all rows. */
+  records: number;
+}
+
+/** Adds what the answer of a row has brought. */
+export function addTo(
+  brought: Brought,
+  kind: AnswerKind,
+  result: RowResult,
+  records: readonly JsonText[],
+): void {
+  if (result.state !== 'answered' || failureOf(kind, result.answer) !== undefined) return;
+  brought.records += records.length;
+  if (kind !== 'contact' || isContactFound(new JsonView(result.answer))) brought.found++;
+}
+
 /** Pure: what a list came to; `price` is what a row costs at most, null where nobody can say. */
-export function toSummary({ counts, operationId }: FinishedList, price: number | null): Closing {
-  const { done, reused } = counts;
+export function toSummary(
+  kind: AnswerKind,
+  { counts, cost, isIdle, missing, operationId }: FinishedList,
+  brought: Brought,
+  price: number | null,
+  errors: string | undefined,
+): Closing {
+  const { duplicates, earlier, failed, resultless } = counts;
+  const also = [
+    ...(duplicates === 0 ? [] : [`${countOf(duplicates, 'duplicate row')}, bought once`]),
+    ...(earlier === 0 ? [] : [`${earlier} already bought, not charged again`]),
+    ...(isIdle ? ['nothing was left to send'] : []),
+    ...(errors === undefined || failed + resultless === 0 ? [] : [`failed rows in ${shellWord(errors)}`]),
+  ];
   return {
-    what: `${done} ${done === 1 ? 'row' : 'rows'}`,
-    also: reused === 0 ? undefined : `${reused} already bought, not charged again`,
-    costAtMost: price === null ? null : exact(price * (done - reused)),
-    ids: { operationId },
+    what: toCame(kind, counts, brought),
+    also: also.length === 0 ? undefined : also.join(' · '),
+    costAtMost: cost.bought === 0 && counts.done > 0 ? 0 : price === null ? null : exact(price * cost.bought),
+    // An error says it, too.
+    ids: missing === undefined ? { operationId } : {},
   };
+}
+
+/** Pure: `2 found, 1 not found, 1 failed`. */
+function toCame(
+  kind: AnswerKind,
+  { done, failed, resultless }: ListCounts,
+  { found, records }: Brought,
+): string {
+  if (done === 0) return '0 rows';
+  const answers = done - failed - resultless;
+  const came =
+    kind === 'extract'
+      ? `${countOf(records, 'item')} of ${countOf(answers, 'target')}`
+      : kind === 'contact'
+        ? `${found} found`
+        : countOf(answers, 'answer');
+  return [
+    ...(answers === 0 || (kind === 'contact' && found === 0) ? [] : [came]),
+    ...(kind === 'contact' && answers > found ? [`${answers - found} not found`] : []),
+    ...(resultless === 0 ? [] : [`${resultless} without a result`]),
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+  ].join(', ');
+}
+
+function countOf(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }

@@ -1,30 +1,27 @@
 import { resolve } from 'node:path';
-import { requests } from '../../client.ts';
-import { toMinutes } from '../../clock.ts';
+import { toMinutes, type Zone } from '../../clock.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { countLines, isRegularFile } from '../../input/file-bytes.ts';
-import type { InputRow } from '../../input/rows.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
-import { checkCovered, glanceAtBalance } from '../../operations/covered.ts';
 import type { Resumed } from '../../operations/delivery.ts';
-import { type AnswerKind, type BodyOf, kinds } from '../../operations/kinds.ts';
+import type { StoredOperation } from '../../operations/journal/journal.ts';
+import type { AnswerKind, BodyOf } from '../../operations/kinds.ts';
 import { type FinishedList, runList } from '../../operations/list/list.ts';
-import type { Shop } from '../../operations/purchase.ts';
-import { exact, toWorstCase, type WorstCase } from '../../operations/spending.ts';
+import { toWorstCase } from '../../operations/spending.ts';
 import type { LayoutOf } from '../../output/columns.ts';
-import type { Request } from '../../transport/request.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
+import { listAnew } from '../messages/hints.ts';
 import { createNotes } from '../messages/notes.ts';
-import { printPreview } from '../messages/preview.ts';
-import { type RowsOptions, type Shard, toShard } from '../options/rows.ts';
+import { type RowsOptions, toShard } from '../options/rows.ts';
 import { columnsOf, type Join, layoutOf } from './joined.ts';
 import { checkOutputOpen, openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
 import { fileOf, toFormat } from './record-output.ts';
 import { checkTemplate, checkUsable, countRows, readInput } from './rows-input.ts';
-import { openErrors, tellFailed, toProgress, toSummary } from './rows-told.ts';
+import { previewList } from './rows-preview.ts';
+import { addTo, createRowWarnings, openErrors, tellFailed, toProgress, toSummary } from './rows-told.ts';
 import { withProgress } from './spinner.ts';
 
 /** What a command buys for each row. */
@@ -54,12 +51,14 @@ type Options = PurchaseOptions & RowsOptions;
 /** The member of a record that a lead is known by. */
 const entityColumns = ['name', 'website', 'linkedin_url'];
 
-/** Buys an answer for each row of `--input` and prints them, joined to the rows. Throws as `runList`, and UsageError. */
+/**
+ * Buys an answer for each row of `--input` and prints them, joined to the rows. Returns what came, undefined after `--dry-run`. Throws as `runList`; `partial` when rows have no result, with every row in place; UsageError.
+ */
 export async function buyList<Kind extends AnswerKind>(
   context: Context,
   options: Options & { readonly input: string },
   list: ListOf<Kind>,
-): Promise<void> {
+): Promise<{ readonly found: number; readonly operationId: string } | undefined> {
   checkTogether(options);
   checkOutputOpen(context, options);
   await checkFiles(options);
@@ -83,11 +82,11 @@ export async function buyList<Kind extends AnswerKind>(
       'Choose another name for the answers: --into <name>.',
     );
   }
-  const base = list.keepsRecord ? columnsOf(input.columns, first?.record) : [];
+  const base = columnsOf(input, first?.record);
   const join = list.join(into);
-  const layout = list.layout ?? layoutOf(base, join.columns, list.kind);
+  const layout = list.layout ?? layoutOf(base, join.columns, join.members, list.kind);
   const notes = createNotes(context, options);
-  await withConnection(context, options, async (connection) => {
+  return await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const shop = toShop(context, options, connection);
     const worst = toWorstCase(list.kind, list.sample, settings);
@@ -96,8 +95,9 @@ export async function buyList<Kind extends AnswerKind>(
       for (const path of unfound) notes.warn(`--template: "${path}" is empty in every row`);
     };
     if (options.dryRun) {
-      await preview(context, options, shop, list, worst, input.rows, toBody, shard);
-      return tellUnfound();
+      await previewList(context, options, shop, list, worst, input.rows, toBody, shard);
+      tellUnfound();
+      return undefined;
     }
     // What comes through a pipe can be read only once.
     const isFile = options.input !== '-' && (await isRegularFile(options.input));
@@ -117,11 +117,7 @@ export async function buyList<Kind extends AnswerKind>(
       run,
       shard: part,
     };
-    const errors = await openErrors(
-      context,
-      options.errors,
-      base.length === 0 ? columnsOf(input.columns, first?.record) : base,
-    );
+    const errors = await openErrors(context, options.errors, base);
     const counted = context.stderr.isTerminal && isFile ? await countLines(options.input) : undefined;
     // A header is no row.
     const lines = counted && counted - Number(input.format === 'csv');
@@ -130,6 +126,9 @@ export async function buyList<Kind extends AnswerKind>(
     const file = fileOf(options);
     // Rows of this list that another run has put there are written anew over them.
     const partAt = file !== undefined && !options.append && (await hasPart(file)) ? 0 : undefined;
+    const isOneTerminal = file === undefined && context.stdout.isTerminal && context.stderr.isTerminal;
+    const warnings = createRowWarnings(isOneTerminal, notes.warn);
+    const brought = { found: 0, records: 0 };
     let failed = false;
     let finished: FinishedList;
     try {
@@ -142,7 +141,11 @@ export async function buyList<Kind extends AnswerKind>(
             kind: list.kind,
             rows: input.rows,
             toBody,
-            toRecords: (row, result) => join.toRecords(row, result, toText(row.record ?? '{}')),
+            toRecords(row, result) {
+              const records = join.toRecords(row, result, toText(row.record ?? '{}'));
+              addTo(brought, list.kind, result, records);
+              return records;
+            },
             shard,
             concurrency: options.concurrency,
             order: unordered ? 'arrival' : 'input',
@@ -159,16 +162,13 @@ export async function buyList<Kind extends AnswerKind>(
               }),
           },
           {
-            warn: notes.warn,
-            goingOn: ({ operationId, entries: [intent] }) =>
-              notes.say(
-                `Resuming ${operationId} (the same list, unfinished since ${toMinutes(new Date(intent.time), context.zone)}). Rows that are already bought are not bought again.`,
-              ),
+            warn: warnings.warn,
+            goingOn: (operation) => notes.say(toResumingLine(operation, context.zone)),
             progress: (counts, slots) =>
               show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),
-            failed(row, result) {
+            failed(row, failure) {
               failed = true;
-              return tellFailed(row, result, notes.warn, errors);
+              return tellFailed(row, failure, warnings.warn, errors);
             },
           },
         ),
@@ -180,9 +180,23 @@ export async function buyList<Kind extends AnswerKind>(
       // Without failed rows there is nothing to put in the place of an earlier file.
       await (failed ? errors?.finish() : errors?.cut());
       throw error;
+    } finally {
+      warnings.release();
     }
-    close(context, options, toSummary(finished, worst.credits));
+    close(context, options, toSummary(list.kind, finished, brought, worst.credits, options.errors));
+    if (finished.missing !== undefined) throw finished.missing;
+    if (finished.isIdle) notes.say(listAnew);
+    return { found: brought.found, operationId: finished.operationId };
   });
+}
+
+/** Pure: which list is gone on with. */
+function toResumingLine({ operationId, entries: [intent, ...rest] }: StoredOperation, zone: Zone): string {
+  const isOver = rest.some((entry) => entry.type === 'terminal' && entry.outcome === 'complete');
+  const { command, output, time } = intent;
+  const begun = `${command} of ${toMinutes(new Date(time), zone)}${isOver ? '' : ', unfinished'}`;
+  const place = output === null ? '' : `, into ${output}`;
+  return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.`;
 }
 
 /** Throws UsageError for options that a list has no use for. */
@@ -226,45 +240,6 @@ async function checkFiles({
       'Name another file for one of them.',
     );
   }
-}
-
-/** Prints the first request, and what all of them can cost; says what can't be sent. */
-async function preview<Kind extends AnswerKind>(
-  context: Context,
-  options: Options,
-  shop: Shop,
-  { kind }: ListOf<Kind>,
-  worst: WorstCase,
-  rows: AsyncIterable<InputRow>,
-  toBody: (record: JsonText) => BodyOf<Kind>,
-  shard: Shard | undefined,
-): Promise<void> {
-  const notes = createNotes(context, options);
-  let first: BodyOf<Kind> | undefined;
-  let flawed = 0;
-  const sent = await countRows(
-    rows,
-    (record) => {
-      const body = toBody(record);
-      first ??= body;
-      return body;
-    },
-    shard,
-    (line, why) => {
-      if (flawed++ < 10) notes.warn(`line ${line}: ${why}`);
-    },
-  );
-  const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
-  const available = await glanceAtBalance(shop);
-  if (first !== undefined) {
-    const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
-    const request = shop.connection.preview(toRequest(first, 'a different key for each row'));
-    printPreview(context, request, { worst: all, available });
-  }
-  notes.say(
-    `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,
-  );
-  checkCovered(shop, all, available);
 }
 
 function nameOf(input: string): string {

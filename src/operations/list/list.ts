@@ -15,7 +15,14 @@ import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
 import { checkSameBuyer, goOnWith, type OutputTerms, type Shop, toIntent, withIntent } from '../purchase.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
-import { type ListCounts, type ListEnd, type ListListener, type ListWork, workThrough } from './run.ts';
+import {
+  type ListCost,
+  type ListCounts,
+  type ListEnd,
+  type ListListener,
+  type ListWork,
+  workThrough,
+} from './run.ts';
 import { isUnfinished } from './unfinished.ts';
 
 export interface ListOrder<Kind extends AnswerKind>
@@ -35,13 +42,17 @@ export interface ListRunListener extends ListListener {
 
 export interface FinishedList {
   readonly counts: ListCounts;
-  readonly operationId: string | undefined;
+  readonly cost: ListCost;
+  readonly operationId: string;
+  /** Every row was answered before this run, or can't be sent. */
+  readonly isIdle: boolean;
+  /** What to throw when all is said: some rows have no result, though every row is in place. */
+  readonly missing: LeadpipeError | undefined;
 }
 
 /**
  * Buys an answer for each row of a list. An unfinished run of the same list, into the same output, is gone on with: what it
- * has bought is not bought again. Throws `partial` when rows have failed, with every row in place, and whatever made it
- * leave the list earlier; LocalIoError, ConfigurationError.
+ * has bought is not bought again. Throws whatever made it leave the list before its end; LocalIoError, ConfigurationError.
  */
 export async function runList<Kind extends AnswerKind>(
   shop: Shop,
@@ -121,7 +132,6 @@ async function work<Kind extends AnswerKind>(
   const operationId = journal.operationId ?? '';
   const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
   let end: ListEnd;
-  let bought: Charged | undefined;
   try {
     if (written !== undefined) await checkLimit(shop, order, stored.bought());
     const writtenBefore = Math.min(written ?? 0, stored.length);
@@ -136,22 +146,52 @@ async function work<Kind extends AnswerKind>(
       listener,
     );
   } finally {
-    bought = stored.answered() > 0 ? 'yes' : stored.bought() > 0 ? 'maybe' : undefined;
     await stored.close();
   }
-  const { counts, stop } = end;
-  if (stop !== undefined) throw toLeft(stop, counts, bought, await delivery.cut(), operationId);
-  await delivery.finish();
-  const outcome = counts.failed > 0 ? 'partial' : 'complete';
+  const { counts, cost, stop } = end;
   const leads = counts.done - counts.failed;
-  const charged = leads > 0 ? 'yes' : 'no';
-  await journal.append({ type: 'terminal', outcome, state: null, ready_count: null, charged, leads });
-  if (counts.failed === 0) return { counts, operationId };
-  throw new LeadpipeError('partial', toUnanswered(counts), {
+  const terminal = { type: 'terminal', state: null, ready_count: null, leads } as const;
+  if (stop !== undefined) {
+    const kept = await delivery.cut();
+    // Until its row is corrected, nothing can go on with it. A file that rows are added to may lack some that are bought.
+    if (end.isAtFlaw && order.terms.options.append !== true)
+      await journal.append({ ...terminal, outcome: 'partial', charged: chargedIn(counts) });
+    throw toLeft(stop, end, kept, operationId);
+  }
+  await delivery.finish();
+  // What the service answered without a result is answered: the next run of the list buys it again.
+  const outcome = counts.failed > 0 ? 'partial' : 'complete';
+  await journal.append({ ...terminal, outcome, charged: chargedIn(counts) });
+  const isIdle = written !== undefined && cost.sent === 0;
+  return { counts, cost, operationId, isIdle, missing: toMissing(end, isIdle, operationId) };
+}
+
+/** What all runs of the list have come to. */
+function chargedIn({ done, failed, resultless, unknown }: ListCounts): Charged {
+  if (done > failed + resultless) return 'yes';
+  return resultless + unknown > 0 ? 'maybe' : 'no';
+}
+
+/** Pure: the error of a list in which rows have no result; undefined where all have one. */
+function toMissing(
+  { counts, cost, flawedLines }: ListEnd,
+  isIdle: boolean,
+  operationId: string,
+): LeadpipeError | undefined {
+  const { done, failed, flawed, resultless, unknown } = counts;
+  if (failed + resultless === 0) return undefined;
+  const words = [
+    ...(failed === 0 ? [] : [toUnanswered(counts)]),
+    ...(resultless === 0
+      ? []
+      : [`the service found no result for ${resultless} of ${done} rows, and may have charged them`]),
+  ].join('; ');
+  return new LeadpipeError('partial', words, {
     type: 'rows_failed',
-    charged: leads > 0 ? 'yes' : counts.unknown > 0 ? 'maybe' : 'no',
+    operationId,
+    charged: cost.charged,
     retryable: false,
-    facts: { is: 'rows_failed', unknown: counts.unknown },
+    facts: { is: 'rows_failed', failed: failed - unknown - flawed, unknown, flawed, flawedLines, isIdle },
   });
 }
 
@@ -182,17 +222,17 @@ function toUnanswered({ done, failed, unknown }: ListCounts): string {
 /** What is written stays, and what is bought is here. */
 function toLeft(
   stop: LeadpipeError,
-  { done }: ListCounts,
-  bought: Charged | undefined,
+  { counts: { done }, cost, flawedLines, isAtFlaw }: ListEnd,
   kept: string | undefined,
   operationId: string,
 ): LeadpipeError {
   const place = kept === undefined ? '' : `; they are in ${kept}`;
   const { hint: _, facts: __, ...details } = stop.details;
+  const isOverLimit = stop.details.facts?.is === 'over_limit';
   const known: ErrorDetails = {
     ...details,
-    charged: bought ?? details.charged ?? 'no',
-    facts: { is: 'list_left', operationId, isOverLimit: stop.details.facts?.is === 'over_limit' },
+    charged: cost.charged,
+    facts: { is: 'list_left', operationId, isOverLimit, toCorrect: isAtFlaw ? flawedLines : [] },
     cause: stop,
   };
   const rows = `${done} ${done === 1 ? 'row was' : 'rows were'} written${place}`;

@@ -1,18 +1,25 @@
 import { setMaxListeners } from 'node:events';
-import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
+import { type Charged, LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
 import { StoppedError } from '../../transport/errors.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
-import type { AnswerKind, BodyOf } from '../kinds.ts';
+import { type AnswerKind, type BodyOf, failureOf } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
 import { toRowOverLimit, type WorstCase } from '../spending.ts';
 import { bodyOf, createRowPurchases, type RowToBuy } from './row-purchase.ts';
 
 /** What becomes of a row: how its request ended, or why it was never sent. */
 export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
+
+/** Why a row has no result. */
+export interface RowFailure {
+  readonly message: string;
+  readonly requestId?: string | undefined;
+  readonly charged: Charged;
+}
 
 export interface ListWork<Kind extends AnswerKind = AnswerKind> {
   readonly kind: Kind;
@@ -40,23 +47,46 @@ export interface ListWork<Kind extends AnswerKind = AnswerKind> {
 export interface ListCounts {
   /** Rows that are written. */
   readonly done: number;
+  /** Among them: without an answer. */
   readonly failed: number;
   /** Among the failed: those that may have been charged. */
   readonly unknown: number;
-  /** Rows whose answer was here already, or was bought for another row. */
-  readonly reused: number;
+  /** Among the failed: those that can't be sent. */
+  readonly flawed: number;
+  /** Rows that the service answered without a result. */
+  readonly resultless: number;
+  /** Rows whose answer was here before this run. */
+  readonly earlier: number;
+  /** Rows that ask for the same as another one of this run. */
+  readonly duplicates: number;
+}
+
+/** What this run has sent, whatever earlier ones have. */
+export interface ListCost {
+  readonly sent: number;
+  /** Of the requests that were sent: how many may have been charged. */
+  readonly bought: number;
+  readonly charged: Charged;
 }
 
 export interface ListListener {
-  progress(counts: ListCounts, slots: { readonly used: number; readonly allowed: number }): void;
-  failed(row: InputRow, result: Exclude<RowResult, { state: 'answered' }>): Promise<void>;
+  progress(
+    counts: Pick<ListCounts, 'done' | 'failed'>,
+    slots: { readonly used: number; readonly allowed: number },
+  ): void;
+  failed(row: InputRow, failure: RowFailure): Promise<void>;
   warn(line: string): void;
 }
 
 export interface ListEnd {
   readonly counts: ListCounts;
+  readonly cost: ListCost;
+  /** The lines of the first rows that can't be sent. */
+  readonly flawedLines: readonly number[];
   /** Why it was left before its end. */
   readonly stop: LeadpipeError | undefined;
+  /** Whether it was left because of a row that has to be corrected first. */
+  readonly isAtFlaw: boolean;
 }
 
 interface Item {
@@ -67,6 +97,8 @@ interface Item {
 
 /** Rows that have changed, a line each. */
 const mostTold = 20;
+/** Lines that can be named in a sentence. */
+const mostLines = 5;
 /** Requests under way when the run is stopped have this long to bring their answers. */
 const graceMs = 600;
 
@@ -82,7 +114,14 @@ export async function workThrough<Kind extends AnswerKind>(
   listener: ListListener,
 ): Promise<ListEnd> {
   const { clock, signal } = context;
-  const counts = { done: 0, failed: 0, unknown: 0, reused: 0 };
+  const counts = { done: 0, failed: 0, unknown: 0, flawed: 0, resultless: 0, earlier: 0, duplicates: 0 };
+  const flawedLines: number[] = [];
+  /** What is stored behind this is of this run. */
+  const begun = stored.length;
+  let sent = 0;
+  let bought = 0;
+  let charged: Charged = 'no';
+  let isAtFlaw = false;
   const window = Math.max(256, 16 * work.concurrency);
   const items: Item[] = [];
   const underWay = new Map<bigint, Promise<RowEnd>>();
@@ -132,7 +171,8 @@ export async function workThrough<Kind extends AnswerKind>(
     const known = stored.stateOf(digest);
     const sameNow = underWay.get(digest);
     if (sameNow !== undefined || known === 'answered' || (known === 'unknown' && !work.retryUnknown)) {
-      counts.reused++;
+      if (sameNow === undefined && stored.isBefore(digest, begun)) counts.earlier++;
+      else counts.duplicates++;
       if (sameNow === undefined && stored.isBefore(digest, work.writtenBefore)) item.isWritten = true;
       return await (sameNow ?? stored.endOf(digest));
     }
@@ -159,18 +199,29 @@ export async function workThrough<Kind extends AnswerKind>(
 
   async function buyReserved(row: RowToBuy<Kind>): Promise<RowEnd> {
     await reserve();
-    let cost: number | undefined = 0;
+    let isFree = false;
     try {
+      sent++;
       const end = await buy(row);
-      cost = end.state === 'failed' ? 0 : undefined;
+      isFree = end.state === 'failed';
+      count(
+        end.state === 'answered' && failureOf(work.kind, end.answer) === undefined ? 'yes' : chargeOf(end),
+      );
       return end;
     } catch (error) {
-      cost = error instanceof LeadpipeError && error.details.charged === 'no' ? 0 : undefined;
+      isFree = error instanceof LeadpipeError && error.details.charged === 'no';
+      count(isFree ? 'no' : 'maybe');
       throw error;
     } finally {
-      spending?.settle(credits, cost);
+      spending?.settle(credits, isFree ? 0 : undefined);
       for (const next of short.splice(0)) next();
     }
+  }
+
+  function count(cost: Charged): void {
+    if (cost === 'no') return;
+    bought++;
+    if (charged !== 'yes') charged = cost;
   }
 
   /** Waits for what is under way, where the limit covers this row only if that costs less than it may. */
@@ -209,17 +260,23 @@ export async function workThrough<Kind extends AnswerKind>(
   }
 
   async function write(some: readonly Item[]): Promise<void> {
-    const records = some.flatMap(({ row, result, isWritten }) =>
-      isWritten ? [] : work.toRecords(row, result as RowResult),
-    );
+    const records = some.flatMap(({ row, result, isWritten }) => {
+      const made = work.toRecords(row, result as RowResult);
+      return isWritten ? [] : made;
+    });
     if (records.length > 0) await delivery.write(records);
     for (const { row, result } of some) {
       counts.done++;
-      if (result === undefined || result.state === 'answered') continue;
-      counts.failed++;
+      const failure = result && toFailure(work.kind, result);
+      if (result === undefined || failure === undefined) continue;
+      if (result.state === 'answered') counts.resultless++;
+      else counts.failed++;
       if (result.state === 'unknown') counts.unknown++;
-      await listener.failed(row, result);
-      if (work.onError === 'stop') {
+      if (result.state === 'flawed' && ++counts.flawed <= mostLines) flawedLines.push(row.line);
+      await listener.failed(row, failure);
+      // One without a result stays as it is: whoever goes on would stop there each time.
+      if (work.onError === 'stop' && result.state !== 'answered' && stop === undefined) {
+        isAtFlaw = result.state === 'flawed';
         stopWith(
           new LeadpipeError('partial', `row ${row.number}: ${result.message}`, { type: 'row_failed' }),
         );
@@ -247,7 +304,7 @@ export async function workThrough<Kind extends AnswerKind>(
           stopWith(error);
         });
       } else if (stop === undefined ? isRead && items.length === 0 : underWay.size === 0) {
-        return { counts, stop };
+        return { counts, cost: { sent, bought, charged }, flawedLines, stop, isAtFlaw };
       } else {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -257,6 +314,20 @@ export async function workThrough<Kind extends AnswerKind>(
   } finally {
     signal.removeEventListener('abort', stopped);
   }
+}
+
+/** Pure: why a row has no result; undefined for one that has. */
+function toFailure(kind: AnswerKind, result: RowResult): RowFailure | undefined {
+  if (result.state === 'flawed') return { message: result.message, charged: 'no' };
+  const { requestId } = result;
+  if (result.state !== 'answered') return { message: result.message, requestId, charged: result.charged };
+  const message = failureOf(kind, result.answer);
+  return message === undefined ? undefined : { message, requestId, charged: chargeOf(result) };
+}
+
+/** Whether an answer without a result is charged, the service does not say. */
+function chargeOf(end: RowEnd): Charged {
+  return end.state === 'answered' ? 'maybe' : end.charged;
 }
 
 /** Those that can be written now: from the first on, as far as they are done; or all that are. */

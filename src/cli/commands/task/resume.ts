@@ -259,6 +259,8 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<str
     return undefined;
   }
   const { command, time, output } = latest.entries[0];
+  // A list says it itself.
+  if (rowsOf(command) !== undefined) return latest.operationId;
   const place = output === null ? '' : `, into ${output}`;
   say(
     `The latest unfinished operation is ${latest.operationId}: ${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), context.zone)}${place}`,

@@ -1,0 +1,237 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
+import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { needs } from '../helpers/parts.ts';
+import { inTerminal } from '../helpers/pty.ts';
+import { bareEnvironment, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
+import { screenOf } from '../helpers/screen.ts';
+
+let service: FaultServer;
+let folder: string;
+let env: Record<string, string>;
+/** Items of an extraction. */
+let items: string;
+
+/** Finds nothing about "nobody", has no result for "nothing", and stumbles over "broken" until it is mended. */
+let isMended: boolean;
+
+beforeEach(async () => {
+  items = '[]';
+  isMended = false;
+  service = await startFaultServer((socket, { path, body }) => {
+    if (body.includes('broken') && !isMended) {
+      const refusal = '{"error":{"type":"invalid_request","message":"no such thing"}}';
+      return void socket.write(wholeAnswer('422 X', 'application/json', refusal));
+    }
+    const success = !body.includes('nothing');
+    const said = { answer: 'No result generated' };
+    const answers: Record<string, string> = {
+      '/v1/contact-search': `{"request":${body},"result":{"content":${body.includes('nobody') ? null : '"a@b.example"'},"reference":null}}`,
+      '/v1/deep-search': JSON.stringify({
+        success,
+        answer: success ? { Result: 'Yes.', Citations: [] } : said,
+      }),
+      '/v1/enrich': JSON.stringify({ success, answer: success ? { city: 'Berlin' } : said }),
+      '/v1/extract': success ? `{"success":true,"data":${items}}` : '{"success":false,"data":"No result"}',
+    };
+    socket.write(wholeAnswer('200 OK', 'application/json', answers[path] ?? '{}'));
+  });
+  folder = temporaryFolder();
+  env = { ...bareEnvironment(folder), ...pointedAt(service.url) };
+});
+afterEach(() => service.close());
+
+const file = (name: string): string => join(folder, name);
+const read = (name: string): string => readFileSync(file(name), 'utf8');
+const leadpipe = (...args: string[]): Promise<Result> => runInProcess(args, { env });
+
+/** Runs a command on these rows. */
+function withRows(command: string, rows: readonly (object | string)[], ...more: string[]): Promise<Result> {
+  const isText = typeof rows[0] === 'string';
+  const name = isText ? 'rows.txt' : 'rows.jsonl';
+  writeFileSync(file(name), rows.map((row) => (isText ? row : JSON.stringify(row))).join('\n'));
+  return leadpipe(...command.split(' '), '--input', file(name), ...more);
+}
+
+const lead = { name: 'A', links: { website: 'https://www.a.example' } };
+const leadHeader = 'name,description,score,score_reason,website,linkedin_url,links';
+
+describe('every column of a row is in the output', () => {
+  it.each([
+    ['of a lead', [{ ...lead, crm_id: '0042' }], `${leadHeader},crm_id`, '0042,a@b.example,,,'],
+    [
+      'of a lead that was enriched',
+      [{ ...lead, enrich_fields: { f: 1 }, enrich: { headcount: 7 } }],
+      `${leadHeader},f,f_reference,enrich`,
+      '"{""headcount"":7}",a@b.example,,,',
+    ],
+    [
+      'of a later lead',
+      [lead, { ...lead, name: 'B', crm_id: 12345678901234567890n, enrich_fields: { f: 1 } }],
+      leadHeader,
+      'a@b.example,,,"{""crm_id"":12345678901234567890,""enrich_fields"":{""f"":1}}"',
+    ],
+    [
+      'of a later record',
+      [
+        { objective: 'A', k: 1 },
+        { objective: 'B', k: 2, extra: 'x' },
+      ],
+      'objective,k',
+      'B,2,a@b.example,,,"{""extra"":""x""}"',
+    ],
+    [
+      'that is called as the last one',
+      [
+        { objective: 'A', other: 1 },
+        { objective: 'B', more: 2 },
+      ],
+      'objective,other',
+      'B,,a@b.example,,,"{""more"":2}"',
+    ],
+  ])('%s', async (_, rows, header, end) => {
+    const texts = rows.map((row) =>
+      JSON.stringify(row, (_key, value) => (typeof value === 'bigint' ? `<${value}>` : value)),
+    );
+    writeFileSync(file('rows.jsonl'), texts.join('\n').replace(/"<(\d+)>"/g, '$1'));
+    const { code, stdout } = await leadpipe('contact', 'email', '--input', file('rows.jsonl'), '-f', 'csv');
+    const last = header.includes('other') ? 'contact.other' : 'other';
+    const lines = stdout.trimEnd().split('\r\n');
+    expect({ code, header: lines[0] }).toEqual({
+      code: 0,
+      header: `${header},email,email_reference,email_error,${last}`,
+    });
+    expect(lines.at(-1)).toContain(end);
+    for (const format of ['md', 'xlsx']) {
+      const out = file(`out.${format}`);
+      const more = await leadpipe('contact', 'email', '--input', file('rows.jsonl'), '-o', out);
+      expect(more.code).toBe(0);
+    }
+    expect(read('out.md').split('\n')[0]).toContain(last);
+  });
+
+  it('of lines and CSV, which have no others', async () => {
+    expect((await withRows('contact email', ['A'], '-f', 'csv')).stdout).toMatch(
+      /^objective,email,email_reference,email_error\r\n/,
+    );
+  });
+});
+
+describe('rows without a result', () => {
+  it.each([
+    ['research', ['x', 'nothing', 'y'], '2 answers, 1 without a result'],
+    ['enrich', [{ entity_context: 'x' }, { entity_context: 'nothing' }], '1 answer, 1 without a result'],
+    ['extract x_followers', ['someone', 'nothing'], '0 items of 1 target, 1 without a result'],
+  ])('of %s are partial, and bought again only by the next run', async (command, rows, came) => {
+    const fields = command === 'enrich' ? ['--field', 'city'] : [];
+    const args = ['-o', file('out.jsonl'), '--errors', file('failed.csv'), ...fields];
+    const { code, stderr } = await withRows(command, rows, ...args);
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(
+        `${came} in ${file('out.jsonl')} · failed rows in ${file('failed.csv')}`,
+      ),
+    });
+    expect(stderr).toContain('and may have charged them');
+    expect(stderr).toContain('The same command buys all rows again');
+    expect(read('failed.csv')).toMatch(/nothing,2,No result[^,]*,,maybe/);
+    const before = service.requests.length;
+    expect((await withRows(command, rows, ...args)).code).toBe(3);
+    expect(service.requests.length).toBe(2 * before);
+  });
+
+  it('are not asked again while the list goes on, and do not stop it', async () => {
+    const args = ['--on-error', 'stop', '-o', file('out.jsonl')];
+    expect((await withRows('research', ['nothing', 'broken'], ...args)).code).toBe(3);
+    isMended = true;
+    const { code, stderr } = await withRows('research', ['nothing', 'broken'], ...args);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('1 not bought again') });
+    expect(service.requests.filter(({ body }) => body.includes('nothing'))).toHaveLength(1);
+  });
+
+  it.each([
+    [['Ada', 'nobody', 'nobody'], 0, '1 found, 2 not found · 1 duplicate row, bought once'],
+    [['nobody', 'nobody2'], 7, '2 not found\n'],
+    [['nobody', 'broken'], 3, '1 not found, 1 failed\n'],
+  ])('of a contact were not found: %j', async (rows, code, came) => {
+    const result = await withRows('contact email', rows, '--exit-status');
+    expect(result).toMatchObject({ code, stderr: expect.stringContaining(came) });
+  });
+});
+
+describe('a row that can not be sent', () => {
+  const rows = [{ objective: 'A' }, { objective: '' }, { objective: 'B' }];
+  const corrected = [{ objective: 'A' }, { objective: 'C' }, { objective: 'B' }];
+
+  it.each([
+    [[], '2 found, 1 failed'],
+    [['--on-error', 'stop'], undefined],
+  ])('is to be corrected, and nothing else is bought again (%j)', async (more, came) => {
+    const args = ['-o', file('out.jsonl'), '--concurrency', '1', ...more];
+    const first = await withRows('contact email', rows, ...args);
+    expect(first.code).toBe(3);
+    expect(first.stderr).toContain('correct line 2 of the input, and run the same command again');
+    if (came !== undefined) expect(first.stderr).toContain(`${came} in ${file('out.jsonl')}`);
+    // Nothing goes on with it until then.
+    expect(await leadpipe('history', 'resume')).toMatchObject({ stderr: 'There is nothing to resume.\n' });
+    const bought = service.requests.length;
+    const again = await withRows('contact email', rows, ...args);
+    expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('charged: no') });
+    expect(service.requests.length).toBe(bought);
+    if (came !== undefined) {
+      expect(again.stderr).toContain('nothing was left to send');
+      expect(again.stderr).toContain('--run <name>');
+    }
+    const last = await withRows('contact email', corrected, ...args);
+    expect(last).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Resuming op_/) });
+    expect(last.stderr.match(/Resuming/g)).toHaveLength(1);
+    expect(service.requests.length).toBe(3);
+    // As the hint says.
+    const anew = await withRows('contact email', corrected, ...args, '--run', 'anew');
+    expect({ ...anew, sent: service.requests.length }).toMatchObject({ code: 0, sent: 6 });
+    const named = await withRows('contact email', corrected, ...args, '--run', 'anew');
+    expect(named.stderr).toContain('3 not bought again · nothing was left to send · cost nothing');
+    expect(service.requests.length).toBe(6);
+  });
+
+  it('is one of many: the first of them are named', async () => {
+    const { stderr } = await withRows('contact email', [
+      { objective: 'A' },
+      ...Array(7).fill({ objective: '' }),
+    ]);
+    expect(stderr).toContain('correct lines 2, 3, 4, 5, 6 and 2 more of the input');
+    expect(stderr).not.toContain('· charged: no\nwarning');
+  });
+});
+
+it('items have the type and the target of their row in front, and their own beside', async () => {
+  items = '[{"id":12345678901234567890,"type":"clash","item_type":1,"target":"q1"},{"id":2}]';
+  const [first, second] = (await withRows('extract x_followers', ['ada'])).stdout.split('\n');
+  expect(first).toBe(
+    '{"type":"x_followers","target":"ada","id":12345678901234567890,"item_item_type":"clash","item_type":1,"item_target":"q1"}',
+  );
+  expect(second).toBe('{"type":"x_followers","target":"ada","id":2}');
+  expect((await withRows('extract x_followers', ['ada'], '-f', 'csv')).stdout).toContain(
+    'type,target,id,item_item_type,item_type,item_target,other,extract_error\r\nx_followers,ada,',
+  );
+});
+
+it.skipIf(!needs('script', 'stty'))('on a terminal no warning stands between two rows', async () => {
+  const rows = ['Ada', ...Array.from({ length: 25 }, (_, at) => `broken ${at}`), 'Zoe'];
+  writeFileSync(file('rows.txt'), rows.join('\n'));
+  const args = ['contact', 'email', '--input', file('rows.txt'), '--concurrency', '1'];
+  const { transcript } = await inTerminal(args, { env, columns: 110, rows: 80 }).ended;
+  const { text } = await screenOf(transcript, 110);
+  const lines = text.split('\n').map((line) => line.trimEnd());
+  const [from, to] = [
+    lines.findIndex((line) => line.startsWith('Ada')),
+    lines.findIndex((line) => line.startsWith('Zoe')),
+  ];
+  expect(lines[from - 2]).toMatch(/^objective +email/);
+  expect(to - from).toBe(26);
+  expect(lines.slice(to + 1).filter((line) => line.startsWith('warning: row '))).toHaveLength(20);
+  expect(text).toContain('warning: and 5 more warnings');
+  expect(text).not.toMatch(/^charged: no$/m);
+});
