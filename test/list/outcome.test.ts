@@ -147,7 +147,10 @@ describe('rows without a result', () => {
     expect((await withRows('research', ['nothing', 'broken'], ...args)).code).toBe(3);
     isMended = true;
     const { code, stderr } = await withRows('research', ['nothing', 'broken'], ...args);
-    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('1 not bought again') });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining('1 already bought, not charged again'),
+    });
     expect(service.requests.filter(({ body }) => body.includes('nothing'))).toHaveLength(1);
   });
 
@@ -192,7 +195,9 @@ describe('a row that can not be sent', () => {
     const anew = await withRows('contact email', corrected, ...args, '--run', 'anew');
     expect({ ...anew, sent: service.requests.length }).toMatchObject({ code: 0, sent: 6 });
     const named = await withRows('contact email', corrected, ...args, '--run', 'anew');
-    expect(named.stderr).toContain('3 not bought again · nothing was left to send · cost nothing');
+    expect(named.stderr).toContain(
+      '3 already bought, not charged again · nothing was left to send · cost nothing',
+    );
     expect(service.requests.length).toBe(6);
   });
 

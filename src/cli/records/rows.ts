@@ -194,7 +194,7 @@ export async function buyList<Kind extends AnswerKind>(
 function toResumingLine({ operationId, entries: [intent, ...rest] }: StoredOperation, zone: Zone): string {
   const isOver = rest.some((entry) => entry.type === 'terminal' && entry.outcome === 'complete');
   const { command, output, time } = intent;
-  const begun = `${command} of ${toMinutes(new Date(time), zone)}${isOver ? '' : ', unfinished'}`;
+  const begun = `${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), zone)}${isOver ? '' : ', unfinished'}`;
   const place = output === null ? '' : `, into ${output}`;
   return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.`;
 }

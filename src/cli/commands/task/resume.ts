@@ -263,7 +263,7 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<str
   if (rowsOf(command) !== undefined) return latest.operationId;
   const place = output === null ? '' : `, into ${output}`;
   say(
-    `The latest unfinished operation is ${latest.operationId}: ${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), context.zone)}${place}`,
+    `The latest unfinished operation is ${latest.operationId}: ${command}, started ${toMinutes(new Date(time), context.zone)}${place}`,
   );
   return latest.operationId;
 }
