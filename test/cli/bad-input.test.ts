@@ -180,7 +180,7 @@ const cases: readonly [
     () => [...company, '--max-credits', '99999999999999999999'],
     ['is 99999999999999999999: that is too large, at most 9007199254740991 is possible'],
   ],
-  ['columns from no file', () => [...company, '--columns', '@nowhere'], ['cannot read nowhere']],
+  ['columns from no file', () => [...company, '--columns', '@nowhere'], ["can't read nowhere"]],
   [
     'columns from an empty file',
     () => [...company, '--columns', `@${file('empty.txt')}`],
