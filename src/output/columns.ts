@@ -6,6 +6,8 @@ import { entityTable, type TableColumn } from './table-columns.ts';
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
   readonly header: string;
+  /** In --columns, its header means this column, although a record has a member of that name. */
+  readonly overPath?: true;
   value(record: JsonView): JsonText | undefined;
 }
 

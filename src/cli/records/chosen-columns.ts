@@ -15,7 +15,7 @@ export interface Chosen {
 const deepest = 2;
 
 /**
- * Of --columns: the columns of `usual`, which is printed without it, by their headers, and all others by their paths. Throws
+ * Of --columns: paths, and, where a record has no such path, the headers of `usual`, which is printed without it. Throws
  * UsageError.
  */
 export function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf): Chosen | undefined {
@@ -42,7 +42,8 @@ export function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf):
         value(record) {
           first ??= record.text;
           const own = known.get(column.header);
-          const value = own?.value(record) ?? column.value(record);
+          const [one, other] = own?.overPath ? [own, column] : [column, own];
+          const value = one.value(record) ?? other?.value(record);
           if (own !== undefined || value !== undefined) unfound.delete(column);
           return value;
         },

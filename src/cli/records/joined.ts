@@ -32,7 +32,10 @@ export function joinInto(
 ): Join {
   const error = `${into}_error`;
   return {
-    columns: [...columns, { header: error, value: (record) => record.member(error) }],
+    columns: [
+      ...columns.map((column) => ({ ...column, overPath: true as const })),
+      { header: error, value: (record) => record.member(error) },
+    ],
     members: [into, error],
     toRecords({ record = '{}' }, result) {
       const reason = result.state === 'answered' ? reasonOf(result.answer) : result.message;
