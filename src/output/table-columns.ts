@@ -13,6 +13,8 @@ export interface TableColumn {
   readonly header: string;
   /** What stands in a cell: one clean line of any length. */
   text(record: JsonView): string;
+  /** The same where a cell has no room for all of it. */
+  short?(record: JsonView): string;
   /** The same where there is room for more: on a card. */
   long?(record: JsonView): string;
   /** The JSON that a cell is of, where it is of one value: numbers stand on the right, addresses can be followed. */
@@ -24,6 +26,8 @@ export interface TableColumn {
   /** How few columns of the terminal still make sense, and how many would be a waste. */
   readonly min: number;
   readonly max: number;
+  /** How many it has before a column that yields may stand beside it, where that is more than the fewest. */
+  readonly usual?: number;
   /** In the last column: what does not fit goes on below. */
   readonly wraps?: true;
   /** On a card the title and what stands beside it come first, links and body without a label. */

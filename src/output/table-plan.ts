@@ -25,7 +25,8 @@ export function fittingColumns(
 ): readonly TableColumn[] | undefined {
   if (width < narrow && columns.length > 2) return undefined;
   for (let left = columns; ; ) {
-    if (roomLeft(left, width) >= 0) return left;
+    const isFull = left.some(({ yields }) => yields);
+    if (roomLeft(left, width, isFull) >= 0) return left;
     const [first] = left.filter(({ yields }) => yields).sort((a, b) => Number(a.yields) - Number(b.yields));
     if (first === undefined) return undefined;
     left = left.filter((column) => column !== first);
@@ -81,8 +82,9 @@ function withoutExtras(wanted: readonly Wanted[], width: number): readonly Wante
   return wanted.filter((one) => !dropped.has(one));
 }
 
-function roomLeft(columns: readonly TableColumn[], width: number): number {
-  return columns.reduce((left, { min }) => left - min - gap, width + gap);
+function roomLeft(columns: readonly TableColumn[], width: number, isFull = false): number {
+  const least = ({ min, usual = min }: TableColumn): number => (isFull ? usual : min);
+  return columns.reduce((left, column) => left - least(column) - gap, width + gap);
 }
 
 interface Wanted extends Seen {

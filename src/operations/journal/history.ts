@@ -52,6 +52,8 @@ export interface HistoryRecord {
   readonly subject: string | null;
   /** The credits that it has cost at most; null where no price was known. */
   readonly credits_at_most: number | null;
+  /** Where it was bought: the address, or `local`, which costs nothing. */
+  readonly service: string | null;
 }
 
 /** A purchase whose journal can be read. Its cost is its own, also where another has brought the rest. */
@@ -200,7 +202,7 @@ function toHistoryRecord(
     excluded: intent.asked === undefined ? null : excluded,
     subject: toSubject(intent),
   };
-  return { ...record, credits_at_most: costOf(record, intent) };
+  return { ...record, credits_at_most: costOf(record, intent), service: intent.origin };
 }
 
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {
@@ -296,5 +298,6 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     excluded: null,
     subject: null,
     credits_at_most: null,
+    service: null,
   };
 }
