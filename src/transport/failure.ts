@@ -33,9 +33,10 @@ export function toFailure(
 ): Error {
   const requestId = head?.requestId;
   if (call.signal.aborted) {
+    const isFree = call.endpoint.method === 'GET' || !sent;
     return new StoppedError(stoppedBy(call.signal), 'stopped', {
       ...known(call, requestId),
-      charged: call.endpoint.method === 'GET' || !sent ? 'no' : 'maybe',
+      ...(isFree ? { charged: 'no' } : { charged: 'maybe', facts: { is: 'in_doubt' } }),
     });
   }
   // Bytes that came and are no HTTP: they are not masked, and a program may print all that its error holds.

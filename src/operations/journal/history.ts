@@ -229,8 +229,10 @@ function toState(entries: StoredOperation['entries'], brought: number): Purchase
 function toCharged(entries: StoredOperation['entries'], brought: number): Charged | null {
   const [{ command }] = entries;
   const terminal = lastOf(entries, 'terminal');
-  if (isTask(command))
-    return terminal !== undefined && lastOf(entries, 'created') === undefined ? 'no' : null;
+  if (isTask(command)) {
+    if (lastOf(entries, 'created') !== undefined) return null;
+    return terminal !== undefined || lastOf(entries, 'sent') === undefined ? 'no' : 'maybe';
+  }
   if (brought > 0) return 'yes';
   return lastOf(entries, 'sent') === undefined ? 'no' : 'maybe';
 }

@@ -27,7 +27,7 @@ export async function buyTask(
     const { signal } = shop.context;
     const { value, requestId } = await createTask(client, order.body, idempotencyKey, journal, signal).catch(
       (error: unknown) => {
-        const isInDoubt = error instanceof RequestError && error.details.charged === 'maybe';
+        const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
         throw isInDoubt && journal.operationId !== undefined
           ? error.with({ facts: { is: 'creation_in_doubt' } })
           : error;
