@@ -173,9 +173,7 @@ describe('on a terminal', () => {
     const rows = plain(stdout).trimEnd().split('\n').slice(2);
     expect(rows).toHaveLength(20);
     const local = toMinutes(timeOf(1), { minutesFromUtc: () => -480 });
-    expect(rows.at(-1)).toMatch(
-      new RegExp(`^${local}  search: dental clinics in Austin .*${idOf(1)}`),
-    );
+    expect(rows.at(-1)).toMatch(new RegExp(`^${local}  search: dental clinics in Austin .*${idOf(1)}`));
     // With all of them on the screen, nothing is left to say.
     expect((await shown(['history', '--limit', 'all'], 120)).stderr).toBe('');
   });
