@@ -1,5 +1,5 @@
 import { stoppedBy, toAdvice } from '../errors.ts';
-import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
+import { ConnectFailure, messageOf, notTls, ProxyRefusal } from './connect-failure.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
 import type { Call } from './request.ts';
@@ -42,7 +42,11 @@ export function toFailure(
   // Bytes that came and are no HTTP: they are not masked, and a program may print all that its error holds.
   if (error instanceof Error && 'data' in error) error.data = undefined;
   const fault = head === undefined ? faultOf(error, sent) : 'lost';
-  const what = error instanceof Error ? error.message : String(error);
+  const what = !(error instanceof Error)
+    ? String(error)
+    : error instanceof ConnectFailure
+      ? error.message
+      : messageOf(error);
   const words = error instanceof SilenceError ? what : `${causes[fault] ?? causes.lost}: ${what}`;
   return new RequestError(fault, call.endpoint, words, {
     ...known(call, requestId),

@@ -20,8 +20,6 @@ it.each<[Omit<Closing, 'ids'>, string | undefined, string]>([
     'a.csv',
     '0 leads · no more matches · cost nothing',
   ],
-  // The rest of a search, of which the user knows how many they asked for.
-  [{ leads: 6, stopReason: 'limit', limit: 6, limitInAll: 9 }, undefined, '6 leads · limit of 9 reached'],
   // Of an enriched search nobody knows the price.
   [{ leads: 3, stopReason: 'limit', limit: 20, costAtMost: null }, undefined, '3 leads · limit reached'],
   [
