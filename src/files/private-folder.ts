@@ -10,12 +10,11 @@ export function makePrivateFolder(folder: string): Promise<void> {
 /** Makes a folder and those above it. Where none can be made, as in /proc, the `recursive` of Node never ends. */
 export async function makeFolder(
   folder: string,
-  make: (folder: string) => Promise<void> = (one) => mkdir(one),
+  make: (folder: string) => Promise<void> = makeShared,
 ): Promise<void> {
   try {
     await make(folder);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return;
     if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
     await makeFolder(dirname(folder), make);
     // Once: some file systems say the same of a folder whose parent is there.
@@ -31,6 +30,19 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 async function makeOne(folder: string): Promise<void> {
-  await mkdir(folder, 0o700);
-  await chmod(folder, 0o700);
+  try {
+    await mkdir(folder, 0o700);
+    await chmod(folder, 0o700);
+  } catch (error) {
+    // Another may make it at the same time.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+async function makeShared(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
 }

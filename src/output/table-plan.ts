@@ -58,7 +58,14 @@ export function planTable(
     const own = seen[index] ?? { cells: 0, header: 0, holds: 'text' };
     return { ...own, column, most: Math.min(column.max, Math.max(usual, own.cells, own.header)) };
   });
-  return share(withoutExtras(wanted, width), width);
+  const fitting = withoutExtras(wanted, width);
+  const isCut = ({ column, width: has }: PlannedColumn, at: number): boolean =>
+    column.steps === true && has < Math.min(column.max, fitting[at]?.cells ?? 0);
+  const cut = share(fitting, width).map(isCut);
+  return share(
+    fitting.map((each, at) => (cut[at] ? { ...each, most: each.column.min } : each)),
+    width,
+  );
 }
 
 /** What a cell of running text, and any other, may ask for at most before others are left out for it. */

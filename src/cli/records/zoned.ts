@@ -26,7 +26,12 @@ export function timeColumn(header: string, rest: Pick<TableColumn, 'role' | 'yie
 
 /** Pure: the same of what is never kept for a year: without the year where there is little room. */
 export function recentColumn(header: string, rest: Pick<TableColumn, 'role' | 'yields'> = {}): TableColumn {
-  return { ...timeColumn(header, rest), min: 11, short: (record) => minutesOf(record, header).slice(5) };
+  return {
+    ...timeColumn(header, rest),
+    min: 11,
+    steps: true,
+    short: (record) => minutesOf(record, header).slice(5),
+  };
 }
 
 function minutesOf(record: JsonView, header: string): string {

@@ -26,7 +26,7 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
     return await new Promise<string>((resolve, reject) => {
       const stop = (outcome: Outcome): void => {
         isStopped = true;
-        reject(new LeadpipeError(outcome, 'nothing was stored'));
+        reject(new LeadpipeError(outcome, 'Nothing was stored'));
       };
       lines.once('line', resolve);
       lines.once('SIGINT', () => stop('interrupted'));

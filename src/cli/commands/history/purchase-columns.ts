@@ -21,6 +21,7 @@ const historyTable: readonly TableColumn[] = [
     header: 'credits',
     min: 7,
     max: 14,
+    steps: true,
     text: creditsOf,
     short: (record) => (isFree(record) ? 'free' : creditsOf(record)),
     value: (record) => record.member('credits_at_most'),
