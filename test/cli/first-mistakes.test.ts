@@ -43,7 +43,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   ],
   [
     ['search', 'company', '-5 employees', '--limit', '5'],
-    ["unknown option '-5 employees'", 'leadpipe search company --limit 5 -- "-5 employees"'],
+    ['unknown option "-5 employees"', 'leadpipe search company --limit 5 -- "-5 employees"'],
   ],
   [['search', 'company', 'x', '--no-color=1'], ['--no-color takes no value']],
   [

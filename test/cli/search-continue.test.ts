@@ -217,7 +217,7 @@ describe('search --continue', () => {
       const show = (id: string): string => `leadpipe history show ${id}`;
       const shown = last.length === 0 ? [show(once)] : [show(once), show(twice)];
       if (last.length > 0) {
-        expect(again.stderr).toContain('1 lead · limit of 3 reached');
+        expect(again.stderr).toContain('1 lead, 3 in all · limit of 3 reached');
         expect(again.stderr).toContain(
           `To save them, for free: ${shown[0]} -o leads.csv; ${shown[1]} -o leads.csv --append\n`,
         );
