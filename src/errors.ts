@@ -64,8 +64,9 @@ export type Facts =
   | { readonly is: 'in_doubt' }
   | { readonly is: 'key_used' }
   | { readonly is: 'key_of_other_request' }
-  | { readonly is: 'no_credits' }
-  | { readonly is: 'over_limit' }
+  /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
+  | { readonly is: 'no_credits'; readonly worst?: number | undefined; readonly left?: number | undefined }
+  | { readonly is: 'over_limit'; readonly worst: number; readonly left: number }
   | { readonly is: 'price_unknown'; readonly setting: string }
   | { readonly is: 'unauthenticated' }
   | { readonly is: 'private_authority' }

@@ -204,7 +204,8 @@ export function toExtraction(members: Members): Success | Lack {
 export function toBalance(members: Members): Pick<CreditBalance, 'available_credits'> | Lack {
   const available_credits = countOf(members.get('available_credits'));
   if (stringOf(members.get('object')) !== 'credit_balance' || available_credits === undefined) {
-    return new Lack('`available_credits`');
+    const isTooLarge = Number(members.get('available_credits')) > Number.MAX_SAFE_INTEGER;
+    return new Lack(`\`available_credits\`${isTooLarge ? ` of at most ${Number.MAX_SAFE_INTEGER}` : ''}`);
   }
   return { available_credits };
 }

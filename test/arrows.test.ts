@@ -168,6 +168,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'output/fifo.ts',
     'output/file-sink.ts',
     'output/workbook-rows.ts',
+    'output/write-failure.ts',
   ],
   'fs/promises': [
     'cli/commands/skill.ts',

@@ -1,12 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import type { Context } from '../context.ts';
-import type { Outcome } from '../errors.ts';
+import { type Outcome, UsageError } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { addHelp, type CommandHelp, fewestToWrap, toTopicText, usualWidth } from './help.ts';
 import { toCorrection } from './messages/corrected.ts';
 import type { Ran } from './messages/hints.ts';
-import { nearCommands } from './messages/near-commands.ts';
+import { meantIn } from './messages/near-commands.ts';
 import { reportError } from './messages/report.ts';
 import { toUsageError } from './messages/usage-errors.ts';
 import { topicRows } from './topics/topics.ts';
@@ -164,7 +164,8 @@ export function reportThrown(context: Context, error: unknown, argv: readonly st
     ran,
     color: !argv.includes('--no-color'),
     jsonErrors: argv.includes('--json-errors'),
-    verbose: argv.includes('--verbose') || argv.includes('-v'),
+    // A mistyped command line has no stack that says anything.
+    verbose: !(error instanceof UsageError) && (argv.includes('--verbose') || argv.includes('-v')),
   });
 }
 
@@ -227,7 +228,7 @@ function toCommandLine(command: Command, words: readonly string[], isHelp = fals
   const name =
     isHelp && command.parent === null
       ? checkHelped(first, names)
-      : checkOneOf('command', first, names, {}, command.parent === null ? nearCommands : {});
+      : checkOneOf('command', first, names, {}, meantIn(command, words));
   return [name, ...toCommandLine(command.commands[names.indexOf(name)] as Command, rest)];
 }
 

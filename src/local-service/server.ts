@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
+import { makePrivateFolder } from '../files/private-folder.ts';
 import { endOrphans } from './admission.ts';
 import { openCatalogueOf } from './catalogue-store.ts';
 import { createListener } from './listener.ts';
@@ -58,6 +59,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const { stateDir, clock, pid } = options;
   const switches = createSwitches(options.switches);
   const scenario = readScenario(options.scenarioFile);
+  await makePrivateFolder(stateDir);
   const store = openStore({ stateDir, pid, monotonic: () => clock.monotonic() });
   const open: { close(): void }[] = [store];
   const closeAll = () => {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase, type Rows } from './database.ts';
 import { createLock, type ProcessLock } from './lock.ts';
@@ -62,7 +62,6 @@ export interface StoreOptions {
 }
 
 export function openStore({ stateDir, pid, monotonic }: StoreOptions): Store {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   chmodSync(stateDir, 0o700);
   const lock = createLock({ folder: stateDir, pid, monotonic });
   const database = openDatabase(join(stateDir, 'state.db'), lock);

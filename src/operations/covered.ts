@@ -68,7 +68,9 @@ export async function withNumbers(
     ...(credits === null ? [] : [`this ${what} may cost ${credits}`]),
     ...(left === undefined ? [] : [`${areOf(left)} left`]),
   ];
-  return known.length === 0 ? error : error.with({}, `${error.words}: ${known.join(', and ')}`);
+  if (known.length === 0) return error;
+  const facts = { is: 'no_credits', worst: credits ?? undefined, left } as const;
+  return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
 }
 
 /** Throws as `withCovered` would, for these credits. */

@@ -128,13 +128,17 @@ export function toUnknownPrice(setting: PriceName): LeadpipeError {
 /** Pure: why a purchase is refused that the limit does not cover. */
 export function toOverLimit(worst: number, spending: Spending): LeadpipeError {
   const words = `this can cost ${creditsOf(worst)}, but ${leftOf(spending)}; nothing was bought`;
-  return refused(words, 'over_limit', { is: 'over_limit' });
+  return refused(words, 'over_limit', toFacts(worst, spending));
 }
 
 /** Pure: why a list stops before a row: what it has bought stays. */
 export function toRowOverLimit(worst: number, spending: Spending): LeadpipeError {
   const words = `the next row can cost ${creditsOf(worst)}, but ${leftOf(spending)}`;
-  return refused(words, 'over_limit', { is: 'over_limit' });
+  return refused(words, 'over_limit', toFacts(worst, spending));
+}
+
+function toFacts(worst: number, { limit, spent, reserved }: Spending) {
+  return { is: 'over_limit', worst, left: exact(limit - spent - reserved) } as const;
 }
 
 function leftOf({ limit, spent, reserved }: Spending): string {
@@ -150,7 +154,7 @@ export function toNotCovered(worst: number, available: number): LeadpipeError {
   return refused(
     `this can cost ${creditsOf(worst)}, but ${areOf(available)} available; nothing was bought`,
     'insufficient_credits',
-    { is: 'no_credits' },
+    { is: 'no_credits', worst, left: available },
   );
 }
 

@@ -13,6 +13,10 @@ export interface TableColumn {
   readonly header: string;
   /** What stands in a cell: one clean line of any length. */
   text(record: JsonView): string;
+  /** The same where a cell has no room for all of it. */
+  short?(record: JsonView): string;
+  /** What is `short` has the fewest columns: between that and the whole, room would be wasted. */
+  readonly steps?: true;
   /** The same where there is room for more: on a card. */
   long?(record: JsonView): string;
   /** The JSON that a cell is of, where it is of one value: numbers stand on the right, addresses can be followed. */
@@ -24,6 +28,8 @@ export interface TableColumn {
   /** How few columns of the terminal still make sense, and how many would be a waste. */
   readonly min: number;
   readonly max: number;
+  /** How many it has before a column that yields may stand beside it, where that is more than the fewest. */
+  readonly usual?: number;
   /** In the last column: what does not fit goes on below. */
   readonly wraps?: true;
   /** On a card the title and what stands beside it come first, links and body without a label. */
@@ -101,7 +107,8 @@ function plainColumn(column: Column): TableColumn {
       // A text that is JSON is shown as it came.
       return /^[[{]/.test(text) ? text : shortLinks(text);
     },
-    value: (record) => column.value(record),
+    // Here, too, a score may be a text.
+    value: (record) => (column.header === 'score' ? decimalIn(column.value(record)) : column.value(record)),
   };
 }
 
@@ -160,7 +167,10 @@ function toLink(value: JsonText | undefined): Link {
 
 /** Services write scores as text, too. */
 function numberIn(record: JsonView): JsonText | undefined {
-  const score = scoreOf(record);
+  return decimalIn(scoreOf(record));
+}
+
+function decimalIn(score: JsonText | undefined): JsonText | undefined {
   const text = stringOf(score)?.trim() ?? '';
   return /^-?\d+(?:\.\d+)?$/.test(text) ? text : score;
 }

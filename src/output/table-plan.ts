@@ -25,7 +25,8 @@ export function fittingColumns(
 ): readonly TableColumn[] | undefined {
   if (width < narrow && columns.length > 2) return undefined;
   for (let left = columns; ; ) {
-    if (roomLeft(left, width) >= 0) return left;
+    const isFull = left.some(({ yields }) => yields);
+    if (roomLeft(left, width, isFull) >= 0) return left;
     const [first] = left.filter(({ yields }) => yields).sort((a, b) => Number(a.yields) - Number(b.yields));
     if (first === undefined) return undefined;
     left = left.filter((column) => column !== first);
@@ -57,7 +58,14 @@ export function planTable(
     const own = seen[index] ?? { cells: 0, header: 0, holds: 'text' };
     return { ...own, column, most: Math.min(column.max, Math.max(usual, own.cells, own.header)) };
   });
-  return share(withoutExtras(wanted, width), width);
+  const fitting = withoutExtras(wanted, width);
+  const isCut = ({ column, width: has }: PlannedColumn, at: number): boolean =>
+    column.steps === true && has < Math.min(column.max, fitting[at]?.cells ?? 0);
+  const cut = share(fitting, width).map(isCut);
+  return share(
+    fitting.map((each, at) => (cut[at] ? { ...each, most: each.column.min } : each)),
+    width,
+  );
 }
 
 /** What a cell of running text, and any other, may ask for at most before others are left out for it. */
@@ -81,8 +89,9 @@ function withoutExtras(wanted: readonly Wanted[], width: number): readonly Wante
   return wanted.filter((one) => !dropped.has(one));
 }
 
-function roomLeft(columns: readonly TableColumn[], width: number): number {
-  return columns.reduce((left, { min }) => left - min - gap, width + gap);
+function roomLeft(columns: readonly TableColumn[], width: number, isFull = false): number {
+  const least = ({ min, usual = min }: TableColumn): number => (isFull ? usual : min);
+  return columns.reduce((left, column) => left - least(column) - gap, width + gap);
 }
 
 interface Wanted extends Seen {

@@ -118,9 +118,11 @@ function firstOf(records: Iterable<JsonText>): JsonText[] {
 }
 
 /** All that a row has room for. */
-function firstLine({ text, wraps }: TableColumn, record: JsonView, width: number): string {
-  const [first = ''] = wraps ? wrapTo(text(record), width, wholeLines) : [cutTo(text(record), width)];
-  return first;
+function firstLine({ short, text, wraps }: TableColumn, record: JsonView, width: number): string {
+  const whole = text(record);
+  if (wraps) return wrapTo(whole, width, wholeLines).next().value ?? '';
+  const cut = cutTo(whole, width);
+  return short === undefined || cut === whole ? cut : cutTo(short(record), width);
 }
 
 function lineOf(cells: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
@@ -26,6 +27,9 @@ export function writeFailure(name: string, error: unknown): LeadpipeError {
   if (code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED') {
     return new LeadpipeError('reader_closed', 'the reader of the output has gone away', { cause: error });
   }
+  if (code === 'ENOENT' && isRefused(error)) {
+    return new LocalIoError(`can't write ${name}: no file can be made there`, { cause: error });
+  }
   if (code === 'ENOENT') {
     const words = `can't write ${name}: the folder ${dirname(name)} does not exist`;
     return new LocalIoError(words, { hint: 'Create it, or write to another file.', cause: error });
@@ -47,4 +51,10 @@ function reasonOf(error: unknown): string {
     (code === undefined ? undefined : causes[code]) ??
     (error instanceof Error ? error.message : String(error))
   );
+}
+
+/** Some file systems, such as /proc, say of every new file that it does not exist. */
+function isRefused(error: unknown): boolean {
+  const path = error instanceof Error && 'path' in error ? error.path : undefined;
+  return typeof path === 'string' && existsSync(dirname(path));
 }

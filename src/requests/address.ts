@@ -10,6 +10,11 @@ export function isLoopback(hostname: string): boolean {
  * ConfigurationError, wherever the address came from.
  */
 export function toBaseUrl(address: string, source: string): URL {
+  const bare = withScheme(address.trim());
+  if (bare !== undefined) {
+    const [scheme] = bare.split('//');
+    throw refused(source, `${scheme}// is missing`, `Write it with ${scheme}//: ${bare}`);
+  }
   let url: URL;
   try {
     url = new URL(address.trim());
@@ -31,6 +36,13 @@ export function toBaseUrl(address: string, source: string): URL {
     );
   }
   return url;
+}
+
+/** Pure: a host without what has to stand before it, with that; undefined for anything else, which may be a secret. */
+function withScheme(text: string): string | undefined {
+  const [, host = ''] = /^([\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?\/?$/i.exec(text) ?? [];
+  const isHost = isLoopback(host) || /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,20}$/i.test(host);
+  return isHost && text.length <= 100 ? `${isLoopback(host) ? 'http' : 'https'}://${text}` : undefined;
 }
 
 /** Pure: an address as it is shown and stored. */

@@ -11,11 +11,33 @@ export class ConnectFailure extends Error {
   }
 }
 
-/** Connection errors of several addresses at once have no message of their own. */
+/** In plain words, where there are some. Connection errors of several addresses at once have no message of their own. */
 export function messageOf(cause: Error): string {
-  return cause instanceof AggregateError && cause.message === ''
-    ? cause.errors.map((one: Error) => one.message).join(', ')
-    : cause.message;
+  if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(messageOf).join(', ');
+  const { code = '', address, port, hostname } = cause as Failure;
+  switch (code) {
+    case 'ENOTFOUND':
+      return hostname === undefined ? cause.message : `there is no host ${hostname}`;
+    case 'EAI_AGAIN':
+      return hostname === undefined
+        ? cause.message
+        : `the address of ${hostname} could not be looked up (DNS did not answer)`;
+    case 'ECONNREFUSED':
+      return address === undefined
+        ? cause.message
+        : `nothing answers at ${address.includes(':') ? `[${address}]` : address}:${port} (ECONNREFUSED)`;
+    case 'ECONNRESET':
+      return `the other end closed the connection (${cause.message})`;
+    default:
+      return cause.message;
+  }
+}
+
+/** What Node adds to an error of the network. */
+interface Failure extends NodeJS.ErrnoException {
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
 }
 
 /** A proxy that answers and does not let us through: nothing of the request left this machine. */

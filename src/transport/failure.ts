@@ -1,5 +1,5 @@
 import { stoppedBy, toAdvice } from '../errors.ts';
-import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
+import { ConnectFailure, messageOf, notTls, ProxyRefusal } from './connect-failure.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
 import type { Call } from './request.ts';
@@ -33,15 +33,20 @@ export function toFailure(
 ): Error {
   const requestId = head?.requestId;
   if (call.signal.aborted) {
+    const isFree = call.endpoint.method === 'GET' || !sent;
     return new StoppedError(stoppedBy(call.signal), 'stopped', {
       ...known(call, requestId),
-      charged: call.endpoint.method === 'GET' || !sent ? 'no' : 'maybe',
+      ...(isFree ? { charged: 'no' } : { charged: 'maybe', facts: { is: 'in_doubt' } }),
     });
   }
   // Bytes that came and are no HTTP: they are not masked, and a program may print all that its error holds.
   if (error instanceof Error && 'data' in error) error.data = undefined;
   const fault = head === undefined ? faultOf(error, sent) : 'lost';
-  const what = error instanceof Error ? error.message : String(error);
+  const what = !(error instanceof Error)
+    ? String(error)
+    : error instanceof ConnectFailure
+      ? error.message
+      : messageOf(error);
   const words = error instanceof SilenceError ? what : `${causes[fault] ?? causes.lost}: ${what}`;
   return new RequestError(fault, call.endpoint, words, {
     ...known(call, requestId),

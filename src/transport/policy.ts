@@ -185,7 +185,13 @@ export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
   const group = groupOf(endpoint);
   const { read, create, paid, charged, hint } = policy[fault];
   if (group === 'read') return { outcome: read, charged: 'no', hint: readHint(fault, policy[fault]) };
-  return { outcome: group === 'create' ? create : paid, charged, hint };
+  if (group !== 'create') return { outcome: paid, charged, hint };
+  // Whatever came, the service gives the task again: whether it was made is not known from this.
+  return {
+    outcome: create,
+    charged: charged === 'yes' ? 'maybe' : charged,
+    hint: fault === 'garbled' ? inDoubt : hint,
+  };
 }
 
 /** Reading is free and can be repeated, so its hints differ. */

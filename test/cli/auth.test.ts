@@ -146,7 +146,9 @@ describe('auth login', () => {
     const terminal = inTerminal(['auth', 'login', '--base-url', service.url], { env });
     await terminal.waitFor(/\[y\/N\] \S*$/);
     terminal.type(keys);
-    expect((await terminal.ended).code).toBe(code);
+    const { transcript, code: exit } = await terminal.ended;
+    expect(exit).toBe(code);
+    if (code === 130) expect(transcript).toMatch(/\] \S*\r\n[^\n]*nothing was stored\.?\r\n$/i);
     expect(() => filesOf(env)).toThrow('ENOENT');
   });
 });

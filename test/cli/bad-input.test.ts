@@ -274,7 +274,7 @@ const ofOutputs: typeof cases = [
   ...['json', 'table', 'md', 'xlsx'].map((format): (typeof cases)[number] => [
     `append to ${format}`,
     () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
-    ['--append works only with jsonl and csv'],
+    ["can't be appended to", 'Name a .csv or .jsonl file'],
   ]),
   ['-o a folder', () => [...company, '-o', file('folder')], ['it is a folder']],
   [
@@ -379,7 +379,7 @@ const addresses: readonly [
     [],
     'more text after a ? or #',
   ],
-  ['no URL', { LEADPIPE_BASE_URL: 'a.example', LEADPIPE_API_KEY: 'k' }, [], 'not a URL'],
+  ['no URL', { LEADPIPE_BASE_URL: 'a.example', LEADPIPE_API_KEY: 'k' }, [], 'https:// is missing'],
   ['an unknown profile', { LEADPIPE_API_KEY: 'k' }, ['--profile', 'work'], 'there is no profile "work"'],
   [
     'an unknown profile by environment',

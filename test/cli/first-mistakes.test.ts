@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { errorAnswer, type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt } from '../helpers/run.ts';
 
 const types = 'It must be one of: person, company, twitter_creator';
@@ -112,6 +112,31 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     ['auth', 'login', 'sk_1'],
     ['login takes no arguments\n', 'leadpipe auth login < key.txt'],
   ],
+  [['-v'], ['unknown option "-v"\nIt is an option of search, task run']],
+  [
+    ['search', 'company', 'x', '-n', '5'],
+    ['unknown option "-n"\n', 'Did you mean --limit?'],
+  ],
+  [['search', 'company', 'x', '-o'], ['the value of -o, --output <file> is missing\n']],
+  [
+    ['config', 'set', 'format'],
+    ['the value is missing\n', 'For example: leadpipe config set format table\n'],
+  ],
+  [['config', 'format', 'csv'], ['did you mean leadpipe config set format csv?']],
+  [['status'], ['did you mean leadpipe task status?']],
+  ...[['leads.xlsx'], ['leads.xlsx', '-f', 'csv']].map((file): (typeof mistakes)[number] => [
+    ['search', 'company', 'x', '--append', '-o', ...file],
+    ["Excel files can't be appended to\nName a .csv or .jsonl file"],
+  ]),
+  ...Object.entries({
+    '127.0.0.1:4601': 'http://127.0.0.1:4601',
+    'localhost:4601': 'http://localhost:4601',
+    'leads.example.com': 'https://leads.example.com',
+  }).map(([typed, meant]): (typeof mistakes)[number] => [
+    ['balance', '--base-url', typed],
+    [`Write it with ${meant.split('//')[0]}//: ${meant}\n`],
+    78,
+  ]),
   [['frobnicate'], ['unknown command "frobnicate"\n']],
   [['task', 'fetch', 'ls_1', '--pts', '-1'], ['--pts is -1: it must be a whole number, at least 0\n']],
   [['serve', '--port', '70000'], ['--port is 70000: it must be a whole number from 0 to 65535\n']],
@@ -134,6 +159,7 @@ describe('the first mistakes of a newcomer', () => {
     });
     expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
     for (const words of says) expect(stderr).toContain(words);
+    expect(stderr).not.toContain('\n    at ');
   });
 
   it('name the operation that is near, and no other', async () => {
@@ -158,17 +184,26 @@ describe('the first mistakes of a newcomer', () => {
 
 describe('without credits', () => {
   const fewer = /ask for fewer/;
-  it.each<[args: string[], says: RegExp, not: RegExp]>([
+  it.each<[args: string[], says: RegExp, not: RegExp, left?: number]>([
     [['search', 'company', 'x'], /ask for fewer with --limit\./, /smaller/],
     [['search', 'company', 'x', '--limit', '50'], /a smaller --limit/, /such as/],
     [['contact', 'email', 'x'], /leadpipe balance/, fewer],
     [['extract', 'x_followers', 'x'], /ask for fewer with --limit\./, /smaller/],
     [['extract', 'web2list', 'https://a.example', '--instruction', 'x'], /leadpipe balance/, fewer],
-  ])('%j speaks of the options that it has', async (args, says, not) => {
-    const server: FaultServer = await startFaultServer((socket) => {
-      socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no credits'));
+    // With what is left, a number that it covers.
+    [['search', 'company', 'x'], /0 are left/, fewer, 0],
+    [['search', 'company', 'x', '--limit', '50'], /ask for\s+fewer\s+with\s+--limit 7\./, /smaller/, 7],
+  ])('%j speaks of the options that it has', async (args, says, not, left) => {
+    const server: FaultServer = await startFaultServer((socket, { method }) => {
+      const balance = JSON.stringify({ object: 'credit_balance', available_credits: left });
+      socket.end(
+        method === 'GET' && left !== undefined
+          ? wholeAnswer('200 OK', 'application/json', balance)
+          : errorAnswer('402 Payment Required', 'insufficient_credits', 'no credits'),
+      );
     });
-    const { code, stderr } = await runInProcess(args, { env: pointedAt(server.url) });
+    const screen = left === undefined ? {} : { stderrIsTerminal: true, columns: 40 };
+    const { code, stderr } = await runInProcess(args, { env: pointedAt(server.url), ...screen });
     server.close();
     expect(code).toBe(5);
     expect(stderr).toMatch(says);

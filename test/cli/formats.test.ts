@@ -61,7 +61,7 @@ describe('a workbook', () => {
     const refused = await leadpipe([...search, '-o', file('leads.xlsx'), '--append']);
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--append works only with jsonl and csv'),
+      stderr: expect.stringContaining("Excel files can't be appended to"),
     });
     const catalogue = file('long.jsonl');
     writeFileSync(

@@ -39,7 +39,7 @@ describe('history totals', () => {
     expect(rows).toEqual([
       { command: 'search company', ...none, purchases: 2, leads: 10, charged: 2, credits_at_most: 10 },
       { command: 'contact email', ...none, purchases: 2, charged: 1, credits_at_most: 5 },
-      { command: 'research', ...none, purchases: 1, charged: 1, unpriced: 1 },
+      { command: 'research', ...none, purchases: 1, charged: 1, credits_at_most: null, unpriced: 1 },
     ]);
     expect(service.spent()).toBe(10 + 5 + 20);
   });
@@ -71,6 +71,7 @@ describe('history totals', () => {
     const { stdout } = await runInProcess(['history', 'totals', '--by', 'command'], {
       env,
       stdoutIsTerminal: true,
+      columns: 120,
     });
     const bars = stdout
       .trimEnd()
@@ -78,12 +79,17 @@ describe('history totals', () => {
       .slice(2)
       .map((line) => line.replace(/[^█]/g, '').length);
     expect(bars).toEqual([12, 6, 0]);
+    expect(stdout).toMatch(/^research .* unknown/m);
   });
 
   it('is of purchases where no price is known', async () => {
     const bare = { ...bareEnvironment(temporaryFolder()), ...pointedAt(service.url, ledgerKey) };
     for (let each = 0; each < 2; each++) await run(['research', 'fintech in Berlin'], { env: bare });
-    const { stdout } = await runInProcess(['history', 'totals'], { env: bare, stdoutIsTerminal: true });
+    const { stdout } = await runInProcess(['history', 'totals'], {
+      env: bare,
+      stdoutIsTerminal: true,
+      columns: 120,
+    });
     expect(stdout).toContain('█'.repeat(12));
   });
 
@@ -100,21 +106,43 @@ describe('history totals', () => {
   });
 });
 
-describe('history list', () => {
+describe('what was bought with --local', () => {
+  const env = bareEnvironment(temporaryFolder());
+  const plain = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '');
+  const shown = (args: readonly string[], columns: number) =>
+    runInProcess(args, { env, stdoutIsTerminal: true, columns });
+  const local = '1 purchase with --local is left out: it costs nothing';
+  beforeAll(async () => {
+    await run(['search', 'company', 'fintech', '--limit', '3', '--local', '-q'], { env });
+  });
+
+  it('is free in the history of a terminal, at any width', async () => {
+    const piped = await run(['history'], { env });
+    expect(JSON.parse(piped.stdout)).toMatchObject({ service: 'local', charged: 'yes', credits_at_most: 3 });
+    expect(Object.keys(JSON.parse(piped.stdout)).at(-1)).toBe('service');
+    for (const columns of [60, 120]) {
+      const { stdout } = await shown(['history'], columns);
+      expect(plain(stdout)).toContain('free (--local)');
+      expect(plain(stdout)).not.toContain('≤');
+    }
+    const narrow = plain((await shown(['history'], 79)).stdout);
+    expect(narrow).toMatch(/^\d\d-\d\d \d\d:\d\d {2}search: fint.* complete +free /m);
+  });
+
+  it('is in the totals only where it is asked for', async () => {
+    const spent = await run(['history', 'totals'], { env });
+    expect([spent.code, spent.stdout]).toEqual([0, '']);
+    expect(spent.stderr).toBe(`${local}. To add them up: leadpipe history totals --by day --local\n`);
+    const { stdout, stderr } = await run(['history', 'totals', '--local', '--by', 'command'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ purchases: 1, leads: 3, credits_at_most: 3 });
+    expect(stderr).toBe('');
+  });
+
   it('shows people the balance where it was asked for', async () => {
-    const env = bareEnvironment(temporaryFolder());
-    const shown = async (): Promise<string> => {
-      const { stdout, stderr } = await runInProcess(['history'], {
-        env,
-        stdoutIsTerminal: true,
-        columns: 120,
-      });
-      return stdout + stderr;
-    };
-    const search = ['search', 'company', 'fintech', '--limit', '3', '--local', '-q'];
-    await run(search, { env });
-    expect(await shown()).not.toContain('balance');
-    await run([...search, '--max-credits', '3'], { env });
-    expect(await shown()).toContain('99997 → 99994');
+    expect((await shown(['history'], 120)).stdout).not.toContain('balance');
+    await run(['search', 'company', 'fintech', '--limit', '3', '--local', '-q', '--max-credits', '3'], {
+      env,
+    });
+    expect((await shown(['history'], 120)).stdout).toContain('99997 → 99994');
   });
 });

@@ -140,26 +140,37 @@ describe('signals', () => {
     expect(stderr).toContain('2 leads arrived');
   });
 
-  it('Ctrl-C before any answer leaves no file and says that it may have cost something', async () => {
+  it('Ctrl-C before any answer leaves no file and says that it may have cost something, twice', async () => {
     let asked = false;
-    server = await startFaultServer(() => {
+    server = await startFaultServer((socket) => {
+      if (asked) {
+        socket.write(
+          Buffer.concat([Buffer.from(streamHead), chunk(frames.join('')), Buffer.from(lastChunk)]),
+        );
+      }
       asked = true;
     });
     const cwd = temporaryFolder();
-    const child = start(['search', 'company', 'x', '-o', 'leads.csv', '--json-errors'], {
-      env: pointedAt(server.url),
-      cwd,
-    });
+    const env = { ...bareEnvironment(cwd), ...pointedAt(server.url), LEADPIPE_STATE_DIR: temporaryFolder() };
+    const again = ['search', 'company', 'x', '-o', 'leads.csv'];
+    const child = start([...again, '--json-errors'], { env, cwd });
     const ended = resultOf(child);
     await waitFor(() => asked);
     child.kill('SIGINT');
     const { stderr, code } = await ended;
     expect(code).toBe(130);
-    expect(JSON.parse(stderr).error).toMatchObject({
+    const { error } = JSON.parse(stderr);
+    expect(error).toMatchObject({
       charged: 'maybe',
       idempotency_key: expect.stringMatching(/^lp-/),
+      hint: expect.stringContaining('check `leadpipe balance`'),
     });
+    expect(error.hint).toContain('a new run is a new purchase');
     expect(readdirSync(cwd)).toEqual([]);
+    const told = `the search ${error.operation_id} of`;
+    expect(await run(again, { env, cwd })).toMatchObject({ code: 0, stderr: expect.stringContaining(told) });
+    // Then the last run is one of which all is known.
+    expect((await run(again, { env, cwd })).stderr).not.toContain('may or may not have been charged');
   });
 
   it('a reader that does not read does not hold Ctrl-C up', async () => {

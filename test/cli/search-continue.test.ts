@@ -28,7 +28,7 @@ const rest = ['{"name":"C"}'];
 const [batch = ''] = searchFrames([first]);
 
 /** Cuts the first searches after a batch, and answers the next one whole. Reads of a search are not found. */
-async function serve(cuts: number): Promise<string> {
+async function serve(cuts: number, last: readonly string[] = rest): Promise<string> {
   let searches = 0;
   server = await startFaultServer((socket, { method }) => {
     if (method === 'GET') socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
@@ -37,7 +37,7 @@ async function serve(cuts: number): Promise<string> {
       socket.write(
         Buffer.concat([
           Buffer.from(streamHead),
-          chunk(searchFrames([rest]).join('')),
+          chunk(searchFrames(last.length === 0 ? [] : [last]).join('')),
           Buffer.from(lastChunk),
         ]),
       );
@@ -204,6 +204,29 @@ describe('search --continue', () => {
       { env },
     );
     expect(stdout).toBe(`${rest.join('\n')}\n`);
+  });
+
+  it('offers all that arrived to be saved, and nothing that is empty', async () => {
+    const onTerminal = { stdoutIsTerminal: true, stderrIsTerminal: true, columns: 300 };
+    for (const last of [rest, []]) {
+      const env = { ...bareEnvironment(), ...pointedAt(await serve(1, last)) };
+      const cut = await runInProcess(['search', 'company', 'x', '--limit', '3'], { env });
+      const once = operationIn(cut.stderr);
+      const again = await runInProcess(['search', '--continue', once], { env, ...onTerminal });
+      const twice = /operation (op_\w+)/.exec(again.stderr)?.[1] ?? '';
+      const show = (id: string): string => `leadpipe history show ${id}`;
+      const shown = last.length === 0 ? [show(once)] : [show(once), show(twice)];
+      if (last.length > 0) {
+        expect(again.stderr).toContain('1 lead, 3 in all · limit of 3 reached');
+        expect(again.stderr).toContain(
+          `To save them, for free: ${shown[0]} -o leads.csv; ${shown[1]} -o leads.csv --append\n`,
+        );
+      }
+      const { stderr } = await runInProcess(['search', '--continue', once], { env });
+      expect(stderr).toContain(`To print all of it again: ${shown.join('; ')}\n`);
+      await server?.close();
+    }
+    server = undefined;
   });
 
   it('refuses what it can not continue, and sends nothing', async () => {

@@ -54,6 +54,7 @@ describe('a run that is stopped', () => {
       charged: 'maybe',
       idempotency_key: expect.stringMatching(/^lp-/),
       operation_id: expect.stringMatching(/^op_/),
+      hint: expect.stringContaining('To resume it, without buying it twice: leadpipe task resume op_'),
     });
   });
 

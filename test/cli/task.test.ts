@@ -94,7 +94,9 @@ describe('a task at the local service', () => {
     expect(Object.keys(record)).toEqual(['leads_search_id', 'idempotency_key', 'request_id']);
     const { leads_search_id: id, request_id, idempotency_key } = record;
     expect(created.stderr).toMatch(
-      new RegExp(`^task created\ntask ${id} · request ${request_id} · operation op_\\S+\n$`),
+      new RegExp(
+        `^task created · it can cost at most 100 credits\ntask ${id} · request ${request_id} · operation op_\\S+\n$`,
+      ),
     );
 
     const status = await run(['task', 'status', id], { env });
@@ -106,6 +108,15 @@ describe('a task at the local service', () => {
     expect(fetched.stdout).toBe(waited.stdout);
     const rest = await run(['task', 'wait', id, '--pts', '40'], { env });
     expect(rest.stdout).toBe(linesOf(waited.stdout).slice(40).join('\n').concat('\n'));
+
+    const past = await runInProcess(['task', 'fetch', id, '--pts', '99'], {
+      env,
+      stderrIsTerminal: true,
+      columns: 200,
+    });
+    expect(past).toMatchObject({ code: 0, stdout: '' });
+    expect(past.stderr).toContain('0 leads · 45 are ready, and position 99 is past them');
+    expect(past.stderr).toContain(`To read all of them, for free: leadpipe task fetch ${id}\n`);
 
     // The same purchase again is the same task.
     const again = await run(['task', 'create', 'company', 'tea', '--idempotency-key', idempotency_key], {

@@ -13,6 +13,7 @@ export interface FakeOptions {
   readonly keychain?: Keychain;
   /** Whether standard output is a terminal. */
   readonly stdoutIsTerminal?: boolean;
+  readonly stderrIsTerminal?: boolean;
   /** Of that terminal; 80 unless they are given. */
   readonly columns?: number;
   /** Of the clocks of this place, ahead of UTC; none unless they are given. */
@@ -32,7 +33,11 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
       isTerminal: options.stdoutIsTerminal ?? false,
       columns: options.stdoutIsTerminal ? (options.columns ?? 80) : undefined,
     },
-    stderr: { stream: stderr.stream, isTerminal: false, columns: undefined },
+    stderr: {
+      stream: stderr.stream,
+      isTerminal: options.stderrIsTerminal ?? false,
+      columns: options.stderrIsTerminal ? (options.columns ?? 80) : undefined,
+    },
     fetch: globalThis.fetch,
     clock: {
       now: () => new Date(),

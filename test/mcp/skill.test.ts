@@ -89,4 +89,14 @@ describe('the skill', () => {
     });
     expect(readFileSync(join(installed, 'SKILL.md'), 'utf8')).toBe('of somebody else');
   });
+
+  it.skipIf(process.platform !== 'linux')('is refused at once where no folder can be made', async () => {
+    expect(await run(['skill', '--install', '/proc/x'])).toEqual({
+      code: 74,
+      stdout: '',
+      stderr: "error: can't install the skill in /proc/x/leadpipe: no folder can be made there\n",
+    });
+    const env = { ...bareEnvironment(), LEADPIPE_STATE_DIR: '/proc/x' };
+    expect(await run(['balance', '--local'], { env })).toMatchObject({ code: 74 });
+  });
 });

@@ -130,6 +130,10 @@ describe('what can not be written', () => {
     }
   });
 
+  it.skipIf(process.platform !== 'linux')('a file system that takes no new files', async () => {
+    await expect(createFileSink('/proc/leads.csv')).rejects.toThrow(': no file can be made there');
+  });
+
   it('a directory is a usage error', async () => {
     await expect(createFileSink(folder)).rejects.toMatchObject({
       outcome: 'usage',

@@ -98,13 +98,21 @@ async function runSearch(
   }
 }
 
+/** What a search is the rest of. */
+type Earlier = Pick<RestOfSearch, 'arrived' | 'brought' | 'chain' | 'isKept'>;
+
+/** Pure: the earlier searches whose leads can be shown again. */
+function toShown({ chain, isKept }: Earlier): string[] {
+  return isKept ? chain.filter(({ sent }) => sent > 0).map((one) => one.operationId) : [];
+}
+
 /** Says what a search came to; one that was cut is told of by its error. */
 export function createSearchListener(
   context: Context,
   options: SearchOptions,
   request: EntitySearchRequest,
   prices: Prices,
-  rest?: Pick<RestOfSearch, 'arrived' | 'brought'>,
+  rest?: Earlier,
 ): SearchListener {
   const { limit = limits.entityLimit.default } = request;
   return {
@@ -115,7 +123,7 @@ export function createSearchListener(
       const leads = end.leads - excluded;
       const { credits } = toWorstCase('search', request, prices);
       const ended = { charged: null, complete: true, leads: end.leads };
-      const again = operationId === undefined ? undefined : `leadpipe history show ${operationId}`;
+      const kept = operationId === undefined ? [] : [...(rest ? toShown(rest) : []), operationId];
       close(context, options, {
         leads,
         before: rest && { arrived: rest.arrived, delivered: rest.brought.length },
@@ -124,7 +132,12 @@ export function createSearchListener(
         limit: limit + (rest?.arrived ?? 0),
         costAtMost: toCostAtMost('search', request, credits, ended),
         ids: end,
-        next: toSaving(context, options, leads, again),
+        next: toSaving(
+          context,
+          options,
+          leads,
+          kept.map((id) => `leadpipe history show ${id}`),
+        ),
       });
     },
   };

@@ -1,9 +1,10 @@
-import { access, cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { access, cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
+import { makeFolder } from '../../files/private-folder.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import { checkFileName } from '../options/inputs.ts';
@@ -47,8 +48,10 @@ async function runSkill(context: Context, options: SkillOptions): Promise<void> 
     await install(source, target);
   } catch (error) {
     if (error instanceof LocalIoError) throw error;
-    const isBelowFile = ['EEXIST', 'ENOTDIR'].includes(codeOf(error) ?? '');
-    const why = isBelowFile ? 'a part of this path is not a folder' : (error as Error).message;
+    const code = codeOf(error) ?? '';
+    const isBelowFile = ['EEXIST', 'ENOTDIR'].includes(code);
+    const none = code === 'ENOENT' ? 'no folder can be made there' : (error as Error).message;
+    const why = isBelowFile ? 'a part of this path is not a folder' : none;
     throw new LocalIoError(`can't install the skill in ${target}: ${why}`, {
       ...(isBelowFile ? { hint: 'Name a folder.' } : {}),
       cause: error,
@@ -74,7 +77,7 @@ async function install(source: string, target: string): Promise<void> {
       hint: 'Move it, or name another folder.',
     });
   }
-  await mkdir(dirname(target), { recursive: true });
+  await makeFolder(dirname(target));
   const aside = await mkdtemp(join(dirname(target), `.${name}-`));
   try {
     await cp(source, join(aside, 'new'), { recursive: true });

@@ -3,7 +3,7 @@ import { readProfileNames } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { countOf } from '../../operations/delivery.ts';
 import { readHistoryRecord } from '../../operations/journal/history.ts';
-import { listOperations, readOperation, type StoredOperation } from '../../operations/journal/journal.ts';
+import { readNewest } from '../../operations/journal/journal.ts';
 import { readLists } from '../../operations/only-new/lists.ts';
 import { toKnownTasks } from '../../operations/task/known.ts';
 import type { Candidate, KnownKind } from './completion.ts';
@@ -26,13 +26,13 @@ export async function readCandidates(
         meaning: countOf(leads),
       }));
     case 'leads-search-id':
-      return toKnownTasks(await readNewest(state)).flatMap(({ leads_search_id, ...task }) => {
+      return toKnownTasks(await readNewest(state, newest)).flatMap(({ leads_search_id, ...task }) => {
         const meaning = [task.entity_type, task.state, task.objective].filter((one) => one !== null);
         return leads_search_id === null ? [] : [{ value: leads_search_id, meaning: meaning.join(', ') }];
       });
     case 'operation-id':
       return await Promise.all(
-        (await readNewest(state)).reverse().map(async (operation) => {
+        (await readNewest(state, newest)).reverse().map(async (operation) => {
           const record = await readHistoryRecord(state, operation);
           const { command, operation_id, state: end, subject, time } = record;
           const day = time === null ? null : toMinutes(new Date(time), context.zone).slice(0, 10);
@@ -41,11 +41,4 @@ export async function readCandidates(
         }),
       );
   }
-}
-
-/** Oldest first. One that is damaged hides no other. */
-async function readNewest(stateDir: string): Promise<StoredOperation[]> {
-  const ids = (await listOperations(stateDir)).slice(-newest);
-  const operations = await Promise.all(ids.map((id) => readOperation(stateDir, id).catch(() => undefined)));
-  return operations.filter((operation) => operation !== undefined);
 }

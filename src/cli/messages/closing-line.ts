@@ -74,8 +74,7 @@ export function toClosingLine(closing: Closing, file?: string, place = 'in'): st
 }
 
 function toCost(credits: number): string {
-  if (credits === 0) return 'cost nothing';
-  return `cost at most ${creditsOf(credits)}`;
+  return credits === 0 ? 'cost nothing' : `cost at most ${creditsOf(credits)}`;
 }
 
 function toIds({ ids }: Closing, withKey: boolean): string {
@@ -89,16 +88,17 @@ function toIds({ ids }: Closing, withKey: boolean): string {
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
-/** Pure: what to do with leads that stand on the screen alone: `again` prints them once more, for nothing. */
+/** Pure: what to do with leads that stand on the screen alone: each of `again` prints some of them once more, for nothing. */
 export function toSaving(
   { stdout }: Context,
   { output }: RecordOptions,
   leads: number,
-  again: string | undefined,
+  again: readonly string[],
 ): string | undefined {
   if (leads === 0) return 'To find more: use other words, or fewer conditions.';
-  if (again === undefined || output !== undefined || !stdout.isTerminal) return undefined;
-  return `To save them, for free: ${again} -o leads.csv`;
+  if (again.length === 0 || output !== undefined || !stdout.isTerminal) return undefined;
+  const [first, ...others] = again.map((one) => `${one} -o leads.csv`);
+  return `To save them, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
 }
 
 /** The error of `--exit-status`, where everything went well and brought nothing, or nothing new. */

@@ -1,3 +1,4 @@
+import { limits } from '../../contract/limits.ts';
 import type { Facts, LeadpipeError } from '../../errors.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { nearOperation } from './near-operation.ts';
@@ -8,6 +9,7 @@ export interface Ran {
   readonly options: Partial<ConnectionOptions & RecordOptions> & {
     readonly limit?: number;
     readonly continue?: string;
+    readonly idempotencyKey?: string;
   };
   readonly args: readonly string[];
   /** Whether the command has an option of this name, given or not. */
@@ -54,10 +56,12 @@ const hints: Hints = {
   bad_switch: () => '`leadpipe serve --help` lists the switches.',
   port_in_use: () => 'Choose another port with --port, or any free one with --port 0.',
   in_doubt: () => inDoubt,
-  key_used: () => `This idempotency key was used before. ${newKey}`,
-  key_of_other_request: () => `This idempotency key belongs to another request. ${newKey}`,
-  no_credits: (_, ran) => `Get more credits${toFewer(ran)}. \`leadpipe balance\` shows how many you have.`,
-  over_limit: (_, ran) => `Raise --max-credits${toFewer(ran)}.`,
+  key_used: (_, ran) => (isOwnKey(ran) ? ownKeyUsed : `This idempotency key was used before. ${newKey}`),
+  key_of_other_request: (_, ran) =>
+    isOwnKey(ran) ? ownKeyUsed : `This idempotency key belongs to another request. ${newKey}`,
+  no_credits: (facts, ran) =>
+    `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
+  over_limit: (facts, ran) => `Raise --max-credits${toFewer(facts, ran)}.`,
   price_unknown: ({ setting }, { options: { profile } }) =>
     `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
   unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
@@ -173,10 +177,27 @@ function toLines(lines: readonly number[], count: number): string {
 }
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
-function toFewer({ args, has, options }: Ran): string {
-  if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list') return '';
-  return `, or ask for fewer with ${options.limit === undefined ? '--limit' : 'a smaller --limit'}`;
+function toFewer(
+  { worst, left }: { readonly worst?: number | undefined; readonly left?: number | undefined },
+  { args, has, options }: Ran,
+): string {
+  if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list' || left === 0) return '';
+  const { default: usual } = has('--enrich-fields') ? limits.entityLimit : limits.extractLimit;
+  const { limit = usual } = options;
+  if (worst === undefined || left === undefined || worst === 0) {
+    return `, or ask for fewer with ${options.limit === undefined ? '--limit' : 'a smaller --limit'}`;
+  }
+  const covered = Math.floor((left * limit) / worst);
+  return covered < 1 || covered >= limit ? '' : `, or ask for fewer with --limit ${covered}`;
 }
+
+/** Whether the key was made here: the command takes one, and was given none. */
+function isOwnKey({ has, options }: Ran): boolean {
+  return has('--idempotency-key') && options.idempotencyKey === undefined;
+}
+
+const ownKeyUsed =
+  'leadpipe made a new key for this request, but the service says that it was used before. To send the request with another key, run the same command again.';
 
 const noCommand: Ran = { options: {}, args: [], has: () => false };
 

@@ -1,9 +1,13 @@
+import type { Command } from 'commander';
+
 /** What people type for a command of another name. */
-export const nearCommands: Readonly<Record<string, string>> = {
+const nearCommands: Readonly<Record<string, string>> = {
   login: 'leadpipe auth login',
   logout: 'leadpipe auth logout',
   whoami: 'leadpipe auth status',
   profiles: 'leadpipe auth list',
+  status: 'leadpipe task status',
+  export: 'leadpipe history show',
   ls: 'leadpipe history',
   list: 'leadpipe history',
   log: 'leadpipe history',
@@ -24,4 +28,28 @@ export const nearCommands: Readonly<Record<string, string>> = {
   version: 'leadpipe --version',
   upgrade: 'npm install --global leadpipe@latest',
   update: 'npm install --global leadpipe@latest',
+};
+
+/** Pure: what is meant by a word that is no command of this group; `words` begin with it. */
+export function meantIn(group: Command, words: readonly string[]): Readonly<Record<string, string>> {
+  if (group.parent === null) return nearCommands;
+  const [setting = '', value] = words;
+  if (group.name() !== 'config' || !isSetting.test(setting)) return {};
+  return {
+    [setting]: `leadpipe config ${value === undefined ? 'get' : 'set'} ${words.slice(0, 2).join(' ')}`,
+  };
+}
+
+const isSetting =
+  /^(?:format|base_url|auth_header|credential_store|ca_file|(?:timeout|retry|poll|price)\.[\w.]+)$/;
+
+/** Options of other programs, and what they are called here. */
+export const nearOptions: Readonly<Record<string, string>> = {
+  '-n': '--limit',
+  '-l': '--limit',
+  '--max': '--limit',
+  '--count': '--limit',
+  '--out': '--output',
+  '--json': '--format json',
+  '--csv': '--format csv',
 };

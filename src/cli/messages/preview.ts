@@ -2,12 +2,16 @@ import type { Context } from '../../context.ts';
 import { indented } from '../../json/indent.ts';
 import { objectOf, toLine } from '../../json/text.ts';
 import type { PreviewedCost } from '../../operations/purchase.ts';
+import { creditsOf, type WorstCase } from '../../operations/spending.ts';
 import type { Preview } from '../../transport/request.ts';
+import type { ReportOptions } from '../options/options.ts';
+import { createNotes } from './notes.ts';
 import { statusLineOf } from './status-line.ts';
 
 /** Prints a dry run as one JSON object: what would be sent, and what it costs. Indented on a terminal, on one line otherwise. */
 export function printPreview(
   context: Context,
+  options: Partial<ReportOptions>,
   { body, ...head }: Preview,
   { worst, available }: PreviewedCost,
 ): void {
@@ -26,4 +30,15 @@ export function printPreview(
   status?.hold();
   stream.write(`${isTerminal ? [...indented(shown)].join('') : toLine(shown)}\n`);
   status?.release();
+  if (context.stderr.isTerminal) createNotes(context, options).say(toSentence(worst, available));
+}
+
+/** Pure: what it costs, for people. */
+function toSentence(worst: WorstCase, available: number | undefined): string {
+  const cost =
+    worst.credits === null
+      ? `What this costs at most is not known: ${worst.setting} is not set`
+      : `This can cost at most ${creditsOf(worst.credits)}`;
+  const balance = available === undefined ? '' : `; you have ${available}`;
+  return `${cost}${balance}. Nothing was bought.`;
 }

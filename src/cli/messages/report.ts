@@ -41,11 +41,18 @@ const stops: Partial<Readonly<Record<Outcome, string>>> = {
   terminated: 'Stopped by SIGTERM',
 };
 
-/** Pure: lines that break between words. Other scripts than Latin have widths that take a while to find out. */
+/** A command, an option with its number, or a word. */
+const words =
+  /`[^`]*`\S*|leadpipe(?: (?:'[^']*'|"[^"]*"|[^\s'",;).]|[,;).](?=\S))+)+[,;).]*|--[a-z-]+ \d+\S*|\S+/g;
+
+/**
+ * Pure: lines that break between words, and not within a command: where one is longer than a line, the terminal wraps it, and
+ * it can still be copied as the one line it is. Other scripts than Latin have widths that take a while to find out.
+ */
 function wrapped(text: string, columns: number | undefined): string[] {
-  if (!columns || !/^[ -~]*$/.test(text)) return [text];
+  if (!columns || text.length <= columns || !/^[ -~…]*$/.test(text)) return [text];
   const lines: string[] = [];
-  for (const word of text.split(' ')) {
+  for (const word of text.match(words) ?? []) {
     const longer = `${lines.at(-1)} ${word}`;
     if (lines.length > 0 && longer.length <= columns) lines[lines.length - 1] = longer;
     else lines.push(word);
@@ -86,8 +93,7 @@ function toText(
   const folded = foldParts(toTerminalText(ids.join(' · ')), columns);
   const lines = [
     ...cause.map((line, at) => (at === 0 && !isStopped ? line.replace(/^error:/, red) : line)),
-    // Wrapped by the terminal a command can still be copied as the one line it is.
-    ...(hint?.split('\n').map(toTerminalText) ?? []),
+    ...(hint?.split('\n').flatMap((line) => wrapped(toTerminalText(line), columns)) ?? []),
     ...folded.filter((line) => line !== '').map(dim),
   ];
   return lines

@@ -1,6 +1,7 @@
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../errors.ts';
 import { toCorrection, toDashed, toMissing } from './corrected.ts';
+import { nearOptions } from './near-commands.ts';
 
 /**
  * What commander found wrong, said as every other error is. An option that stands in the wrong place names the
@@ -18,7 +19,7 @@ export async function toUsageError(
     const correction = toCorrection(command, argv);
     if (correction !== undefined) return correction;
     if (error.code === 'commander.missingArgument' && missing !== undefined)
-      return toMissing(command, missing);
+      return (await toMissingValue(command, argv)) ?? toMissing(command, missing);
     if (command.name() === 'login') {
       return new UsageError(
         'login takes no arguments',
@@ -33,6 +34,10 @@ export async function toUsageError(
     // What was typed after the = may be a key.
     const said = `unknown option "${unknown}"`;
     const command = namedIn(await programOf(argv), argv);
+    const near = nearOptions[unknown];
+    const [name = ''] = near?.split(' ') ?? [];
+    if (command.options.some(({ long }) => long === name))
+      return new UsageError(said, `Did you mean ${near}?`);
     if (typed !== unknown && command.options.some(({ long }) => long === unknown)) {
       return new UsageError(`${unknown} takes no value`, `Write it alone: ${unknown}`);
     }
@@ -51,9 +56,26 @@ export async function toUsageError(
     if (/key|token|secret/.test(unknown)) return new UsageError(said, keyHint);
     return new UsageError(said, suggestion?.replace(/^\((.*)\)$/, '$1'));
   }
+  const [, flags] = /^option '([^']+)' argument missing$/.exec(message) ?? [];
+  if (flags !== undefined) return new UsageError(`the value of ${flags} is missing`);
   // As in every other message.
   return new UsageError(message.replace(/'([^'\n]*)'/g, '"$1"'), suggestion?.replace(/^\((.*)\)$/, '$1'));
 }
+
+/** Of a setting that is named, the example is about it; undefined for anything else. */
+async function toMissingValue(command: Command, argv: readonly string[]): Promise<UsageError | undefined> {
+  if (command.name() !== 'set') return undefined;
+  const { settingNames, wordsOf } = await import('../../config/settings.ts');
+  const setting = settingNames.find((one) => argv.includes(one));
+  if (setting === undefined) return undefined;
+  const [value = examples[setting] ?? '60'] = wordsOf(setting);
+  return new UsageError('the value is missing', `For example: leadpipe config set ${setting} ${value}`);
+}
+
+const examples: Readonly<Record<string, string>> = {
+  base_url: 'https://api.example.com',
+  ca_file: 'authority.pem',
+};
 
 const keyHint =
   'No option takes the API key: other users could read it. Run `leadpipe auth login`, or set LEADPIPE_API_KEY.';

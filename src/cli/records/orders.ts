@@ -50,7 +50,7 @@ export function toOrder<Kind extends PaidKind>(
     kind,
     body,
     idempotencyKey,
-    preview: dryRun ? (request, cost) => printPreview(context, request, cost) : undefined,
+    preview: dryRun ? (request, cost) => printPreview(context, options, request, cost) : undefined,
     keep: history,
     terms: toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), more),
     open: openOutput(context, options, { ...printedAs(kind, body), settings }),

@@ -55,7 +55,25 @@ export function checkRecordOptions(options: RecordOptions): void {
   }
   toChosen(options);
   if (options.format === undefined) formatOfName(options);
+  if (options.append) checkAppendable(options);
   if (options.format === 'xlsx') checkWorkbook(options);
+}
+
+/** What no rows can be added to. */
+const wholeFormats: Partial<Readonly<Record<Format, string>>> = {
+  xlsx: 'Excel files',
+  json: 'JSON arrays',
+  md: 'Markdown files',
+  table: 'tables',
+};
+
+/** Throws UsageError, also where only the name says it: rows of another format would spoil a workbook. */
+function checkAppendable(options: RecordOptions): void {
+  const named = extensions[extname(fileOf(options) ?? '').toLowerCase()];
+  const format = named === 'xlsx' ? named : (options.format ?? named);
+  const whole = format === undefined ? undefined : wholeFormats[format];
+  if (whole === undefined) return;
+  throw new UsageError(`${whole} can't be appended to`, 'Name a .csv or .jsonl file: -o leads.csv --append.');
 }
 
 /** Throws UsageError: a workbook is whole or it is nothing. */

@@ -44,7 +44,7 @@ export async function previewList<Kind extends AnswerKind>(
   if (first !== undefined) {
     const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
     const request = shop.connection.preview(toRequest(first, 'a different key for each row'));
-    printPreview(context, request, { worst: all, available });
+    printPreview(context, options, request, { worst: all, available });
   }
   notes.say(
     `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,

@@ -1,4 +1,5 @@
 import { toZonedTime, type Zone } from '../../clock.ts';
+import type { JsonView } from '../../json/text.ts';
 import { readable } from '../../output/readable.ts';
 import type { TableColumn } from '../../output/table-columns.ts';
 
@@ -19,6 +20,20 @@ export function timeColumn(header: string, rest: Pick<TableColumn, 'role' | 'yie
     min: 16,
     max: 16,
     ...rest,
-    text: (record) => readable(record.member(header)).slice(0, 16).replace('T', ' '),
+    text: (record) => minutesOf(record, header),
   };
+}
+
+/** Pure: the same of what is never kept for a year: without the year where there is little room. */
+export function recentColumn(header: string, rest: Pick<TableColumn, 'role' | 'yields'> = {}): TableColumn {
+  return {
+    ...timeColumn(header, rest),
+    min: 11,
+    steps: true,
+    short: (record) => minutesOf(record, header).slice(5),
+  };
+}
+
+function minutesOf(record: JsonView, header: string): string {
+  return readable(record.member(header)).slice(0, 16).replace('T', ' ');
 }

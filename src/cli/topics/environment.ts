@@ -18,7 +18,7 @@ export const environmentTopic: Topic = {
       heading: 'Variables that other programs use too',
       rows: [
         ['NO_COLOR', 'if set, no colours'],
-        ['FORCE_COLOR', 'if set, colours also where the output is not a terminal'],
+        ['FORCE_COLOR', 'if set, tables and messages are coloured in files and pipes too'],
         ['COLUMNS', 'the width of a table that does not go to a terminal'],
         ['TZ', 'the time zone of the times that are shown, such as Europe/Berlin'],
         [

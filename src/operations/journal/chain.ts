@@ -65,6 +65,11 @@ export function unfinishedSearches(operations: readonly StoredOperation[]): Stor
   );
 }
 
-function hasBrought({ entries }: StoredOperation): boolean {
-  return entries.some((entry) => entry.type === 'created' || (entry.type === 'batch' && entry.delivered > 0));
+/** Pure: whether a search has brought leads that were not dropped here. */
+export function hasDelivered({ entries }: StoredOperation): boolean {
+  return entries.some((entry) => entry.type === 'batch' && entry.delivered > 0);
+}
+
+function hasBrought(operation: StoredOperation): boolean {
+  return operation.entries.some((entry) => entry.type === 'created') || hasDelivered(operation);
 }

@@ -52,6 +52,8 @@ export interface HistoryRecord {
   readonly subject: string | null;
   /** The credits that it has cost at most; null where no price was known. */
   readonly credits_at_most: number | null;
+  /** Where it was bought: the address, or `local`, which costs nothing. */
+  readonly service: string | null;
 }
 
 /** A purchase whose journal can be read. Its cost is its own, also where another has brought the rest. */
@@ -200,7 +202,7 @@ function toHistoryRecord(
     excluded: intent.asked === undefined ? null : excluded,
     subject: toSubject(intent),
   };
-  return { ...record, credits_at_most: costOf(record, intent) };
+  return { ...record, credits_at_most: costOf(record, intent), service: intent.origin };
 }
 
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {
@@ -227,8 +229,10 @@ function toState(entries: StoredOperation['entries'], brought: number): Purchase
 function toCharged(entries: StoredOperation['entries'], brought: number): Charged | null {
   const [{ command }] = entries;
   const terminal = lastOf(entries, 'terminal');
-  if (isTask(command))
-    return terminal !== undefined && lastOf(entries, 'created') === undefined ? 'no' : null;
+  if (isTask(command)) {
+    if (lastOf(entries, 'created') !== undefined) return null;
+    return terminal !== undefined || lastOf(entries, 'sent') === undefined ? 'no' : 'maybe';
+  }
   if (brought > 0) return 'yes';
   return lastOf(entries, 'sent') === undefined ? 'no' : 'maybe';
 }
@@ -296,5 +300,6 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     excluded: null,
     subject: null,
     credits_at_most: null,
+    service: null,
   };
 }

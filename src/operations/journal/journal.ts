@@ -172,6 +172,13 @@ export async function readOperations(stateDir: string): Promise<StoredOperations
   return { operations, damages };
 }
 
+/** The newest operations of this machine, the oldest of them first, without those that can't be read. Throws LocalIoError. */
+export async function readNewest(stateDir: string, count: number): Promise<StoredOperation[]> {
+  const ids = (await listOperations(stateDir)).slice(-count);
+  const operations = await Promise.all(ids.map((id) => readOperation(stateDir, id).catch(() => undefined)));
+  return operations.filter((operation) => operation !== undefined);
+}
+
 /** The IDs of everything that looks like an operation, oldest first. Throws LocalIoError. */
 export async function listOperations(stateDir: string): Promise<string[]> {
   const root = join(stateDir, 'operations');

@@ -15,8 +15,8 @@ export interface Total {
   readonly charged: number;
   /** Those of which this machine does not know whether they were charged. */
   readonly maybe_charged: number;
-  /** What they cost at most together, as far as that is known. */
-  readonly credits_at_most: number;
+  /** What they cost at most together, as far as that is known; null where it is of none of them. */
+  readonly credits_at_most: number | null;
   /** Those of them that may have been charged, and of which the price was not known. */
   readonly unpriced: number;
 }
@@ -33,16 +33,16 @@ export function createTotals(by: TotalsBy, zone: Zone): Totals {
   return {
     add(purchase) {
       const of = groupOf[by](purchase, zone);
-      const { purchases: before = 0, ...sums } = totals.get(of) ?? nothing;
+      const sums = totals.get(of) ?? nothing;
       const { charged, leads } = purchase.record;
       const cost = purchase.record.credits_at_most;
       totals.set(of, {
         of,
-        purchases: before + 1,
+        purchases: sums.purchases + 1,
         leads: sums.leads + (leads ?? 0),
         charged: sums.charged + (charged === 'yes' ? 1 : 0),
         maybe_charged: sums.maybe_charged + (charged === 'maybe' || charged === null ? 1 : 0),
-        credits_at_most: exact(sums.credits_at_most + (cost ?? 0)),
+        credits_at_most: cost === null ? sums.credits_at_most : exact((sums.credits_at_most ?? 0) + cost),
         unpriced: sums.unpriced + (cost === null ? 1 : 0),
       });
     },
@@ -50,12 +50,21 @@ export function createTotals(by: TotalsBy, zone: Zone): Totals {
       const inOrder = [...totals.values()];
       return by === 'day'
         ? inOrder.sort((a, b) => (String(a.of) < String(b.of) ? -1 : 1))
-        : inOrder.sort((a, b) => b.credits_at_most - a.credits_at_most || b.purchases - a.purchases);
+        : inOrder.sort(
+            (a, b) => (b.credits_at_most ?? 0) - (a.credits_at_most ?? 0) || b.purchases - a.purchases,
+          );
     },
   };
 }
 
-const nothing = { purchases: 0, leads: 0, charged: 0, maybe_charged: 0, credits_at_most: 0, unpriced: 0 };
+const nothing: Omit<Total, 'of'> = {
+  purchases: 0,
+  leads: 0,
+  charged: 0,
+  maybe_charged: 0,
+  credits_at_most: null,
+  unpriced: 0,
+};
 
 const groupOf: { readonly [By in TotalsBy]: (purchase: KnownPurchase, zone: Zone) => string | null } = {
   // The day where this machine is, as people count days.

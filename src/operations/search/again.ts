@@ -1,6 +1,6 @@
 import { ConfigurationError, type LeadpipeError } from '../../errors.ts';
 import { chainFrom, chainTo, isBegun, isComplete, isSearch } from '../journal/chain.ts';
-import { readOperations, type StoredOperation } from '../journal/journal.ts';
+import { readNewest, readOperations, type StoredOperation } from '../journal/journal.ts';
 import { isSameBuyer, type Shop } from '../purchase.ts';
 import type { SearchOrder } from './buy.ts';
 import { type RestOfSearch, readChain } from './continue.ts';
@@ -13,11 +13,14 @@ export interface AgainListener {
   isSame(output: string): Promise<boolean>;
   /** An operation can't be read: it may be the one that was left. */
   damaged(damage: LeadpipeError): void;
-  /** It ended before a lead arrived, and nobody was told. */
+  /** It ended before a lead arrived, and may have been charged. */
   lost(operation: StoredOperation): void;
   /** Its leads are not here any more, or can't be read. */
   unkept(operation: StoredOperation, damage: LeadpipeError | undefined): void;
 }
+
+/** Operations. */
+const lookedAt = 20;
 
 /**
  * What the same search into the same file goes on with; undefined where it begins anew: nothing of an earlier run is there, it
@@ -30,12 +33,17 @@ export async function findSearchAgain(
 ): Promise<RestOfSearch | undefined> {
   const { output, options } = order.terms;
   const isAdded = options.append === true;
-  if (!order.keep || output === null || !(isAdded || (await listener.hasPart()))) return undefined;
+  if (!order.keep || output === null) return undefined;
   const { state } = shop.context.directories;
-  const { operations, damages } = await readOperations(state);
+  const hasRows = isAdded || (await listener.hasPart());
+  // Without rows there is nothing to go on with: only what has just happened is worth a look.
+  const { operations, damages } = hasRows
+    ? await readOperations(state)
+    : { operations: await readNewest(state, lookedAt), damages: [] };
   for (const damage of damages) listener.damaged(damage);
   const last = await findLast(shop, order, operations, listener);
   if (last === undefined) return undefined;
+  if (!hasRows) return void (isInDoubt(last) && listener.lost(last));
   let damage: LeadpipeError | undefined;
   const rest = await readChain(state, chainTo(last, operations), order.body).catch((error: unknown) => {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -44,8 +52,18 @@ export async function findSearchAgain(
   });
   if (rest === undefined || !rest.isKept) listener.unkept(last, damage);
   else if (rest.arrived > 0) return rest;
-  else if (!last.entries.some(({ type }) => type === 'failed' || type === 'terminal')) listener.lost(last);
+  else if (isInDoubt(last)) listener.lost(last);
   return undefined;
+}
+
+/** Whether it brought nothing, and nobody knows what it cost. */
+function isInDoubt({ entries }: StoredOperation): boolean {
+  return !entries.some(
+    (entry) =>
+      entry.type === 'terminal' ||
+      entry.type === 'created' ||
+      (entry.type === 'batch' && entry.delivered + (entry.excluded ?? 0) > 0),
+  );
 }
 
 /** The last run of the same search into the same file, if it was left, or only its file may be missing. */

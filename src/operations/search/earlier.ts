@@ -5,7 +5,7 @@ import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
 import { checkBody } from '../../requests/entity-search.ts';
 import { wireNames } from '../../requests/input-names.ts';
 import { checkList } from '../../requests/within-limits.ts';
-import { isComplete, isSearch } from '../journal/chain.ts';
+import { hasDelivered, isComplete, isSearch } from '../journal/chain.ts';
 import type { Intent, StoredOperation } from '../journal/journal.ts';
 
 /** A search as its journal has it. */
@@ -40,9 +40,10 @@ export function checkLeft(operation: StoredOperation, chain: readonly StoredOper
   if (last.operationId === operationId) return;
   if (isComplete(last)) {
     const others = chain.slice(1).map((one) => one.operationId);
+    const brought = chain.filter(hasDelivered).map((one) => one.operationId);
     throw new UsageError(`${operationId} is complete: ${others.join(', ')} brought the rest`, {
       is: 'search_completed',
-      operationIds: [operationId, ...others],
+      operationIds: brought.length > 0 ? brought : [operationId],
     });
   }
   const next = chain[1]?.operationId ?? '';

@@ -14,8 +14,8 @@ export interface BoughtTask {
 }
 
 /**
- * Buys a task and leaves it to run; undefined after a preview. `created` is told of it first of all, so that an output that
- * fails does not take the ID with it. Throws as `createTask`.
+ * Buys a task and leaves it to run; undefined after a preview. `created` is told of it behind the last byte, and all the same
+ * where the output fails: it does not take the ID with it. Throws as `createTask`.
  */
 export async function buyTask(
   shop: Shop,
@@ -27,7 +27,7 @@ export async function buyTask(
     const { signal } = shop.context;
     const { value, requestId } = await createTask(client, order.body, idempotencyKey, journal, signal).catch(
       (error: unknown) => {
-        const isInDoubt = error instanceof RequestError && error.details.charged === 'maybe';
+        const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
         throw isInDoubt && journal.operationId !== undefined
           ? error.with({ facts: { is: 'creation_in_doubt' } })
           : error;
@@ -35,15 +35,19 @@ export async function buyTask(
     );
     const leadsSearchId = value.leads_search_id;
     const task = { leadsSearchId, idempotencyKey, requestId, operationId: journal.operationId };
-    created(task);
-    await journal.append({ type: 'terminal', outcome: 'complete', state: null, ready_count: null });
-    await delivery.write([
-      JSON.stringify({
-        leads_search_id: leadsSearchId,
-        idempotency_key: idempotencyKey,
-        request_id: requestId ?? null,
-      }),
-    ]);
+    try {
+      await journal.append({ type: 'terminal', outcome: 'complete', state: null, ready_count: null });
+      await delivery.write([
+        JSON.stringify({
+          leads_search_id: leadsSearchId,
+          idempotency_key: idempotencyKey,
+          request_id: requestId ?? null,
+        }),
+      ]);
+      await delivery.finish();
+    } finally {
+      created(task);
+    }
     return task;
   });
 }

@@ -43,6 +43,7 @@ function purchase(
     list: null,
     excluded: null,
     subject: null,
+    service: all.origin,
     ...record,
   } as const;
   return { record: { ...known, credits_at_most: costOf(known, all) }, intent: all };
@@ -80,7 +81,7 @@ describe('one purchase', () => {
     [
       'one of unknown price is counted',
       purchase({ command: 'contact', worst_case: null }),
-      { charged: 1, unpriced: 1 },
+      { charged: 1, credits_at_most: null, unpriced: 1 },
     ],
     [
       'a plain search of an earlier version is known',
@@ -90,7 +91,7 @@ describe('one purchase', () => {
     [
       'an enriched one is not',
       purchase({}, { leads: 4 }, { limit: 10, enrich_fields: ['a'] }),
-      { leads: 4, charged: 1, unpriced: 1 },
+      { leads: 4, charged: 1, credits_at_most: null, unpriced: 1 },
     ],
     [
       'a created task whose end was not seen costs its worst case',
@@ -100,7 +101,7 @@ describe('one purchase', () => {
     [
       'a kind of a later version is counted, without a price',
       purchase({ command: 'divine', worst_case: 10 }),
-      { charged: 1, unpriced: 1 },
+      { charged: 1, credits_at_most: null, unpriced: 1 },
     ],
   ];
   it.each(rows)('%s', (_, one, expected) => {

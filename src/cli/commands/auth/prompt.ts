@@ -21,17 +21,22 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
   // Only now, with the terminal set up: what is typed at once is not echoed either.
   if (hidden === 'hidden') stream.write(lines.getPrompt());
   else lines.prompt();
+  let isStopped = false;
   try {
     return await new Promise<string>((resolve, reject) => {
-      const stop = (outcome: Outcome): void =>
-        reject(new LeadpipeError(outcome, 'nothing was stored', { charged: 'no' }));
+      const stop = (outcome: Outcome): void => {
+        isStopped = true;
+        reject(new LeadpipeError(outcome, 'Nothing was stored'));
+      };
       lines.once('line', resolve);
       lines.once('SIGINT', () => stop('interrupted'));
       lines.once('close', () => stop('interrupted'));
       context.signal.addEventListener('abort', () => stop(stoppedBy(context.signal)), { once: true });
     });
   } finally {
+    // Closing it looks like the end of the input.
+    const endsLine = hidden === 'hidden' || isStopped;
     lines.close();
-    if (hidden === 'hidden') stream.write('\n');
+    if (endsLine) stream.write('\n');
   }
 }

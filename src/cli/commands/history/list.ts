@@ -54,6 +54,7 @@ const members: readonly (keyof HistoryRecord)[] = [
   'excluded',
   'subject',
   'credits_at_most',
+  'service',
 ];
 
 /** What `--limit` takes beside a number. */
@@ -80,7 +81,8 @@ const help: CommandHelp = {
     ' "leads_search_id":"…","request_id":"…","idempotency_key":"…",',
     ' "charged":"yes","credits_before":null,"credits_after":null,',
     ' "output":null,"list":"company","excluded":null,',
-    ' "subject":"fintech in Berlin","credits_at_most":20}',
+    ' "subject":"fintech in Berlin","credits_at_most":20,',
+    ' "service":"https://api.example.com"}',
     'state: complete, partial, failed, running, interrupted, damaged, or',
     '       unknown (sent, but no answer arrived)',
     'credits_before, credits_after: your balance before and after a purchase',
@@ -89,6 +91,7 @@ const help: CommandHelp = {
     'excluded: leads that --only-new left out after they had arrived',
     'subject: the objective, query, context, target or input file, shortened',
     'credits_at_most: the most that it may have cost; null if no price is known',
+    'service: the address of the service; local for --local, which costs nothing',
   ],
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [

@@ -1,4 +1,5 @@
 import { LeadpipeError } from '../../../errors.ts';
+import { hasDelivered } from '../../../operations/journal/chain.ts';
 import type { HistoryRecord } from '../../../operations/journal/history.ts';
 import type { StoredOperation } from '../../../operations/journal/journal.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
@@ -54,7 +55,11 @@ export function toNextCommand(record: HistoryRecord, kind: string): string | und
 export function toContinued({ state }: HistoryRecord, continued: readonly StoredOperation[]): string {
   const ids = continued.map(({ operationId }) => operationId);
   if (state === 'complete') {
-    return `The rest was bought by ${ids.join(', ')}. To print it: ${ids.map((id) => `leadpipe history show ${id}`).join('; ')}`;
+    const shown = continued.filter(hasDelivered).map((one) => `leadpipe history show ${one.operationId}`);
+    const bought = `The rest was bought by ${ids.join(', ')}`;
+    return shown.length === 0
+      ? `${bought}, and found nothing new.`
+      : `${bought}. To print it: ${shown.join('; ')}`;
   }
   return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
 }

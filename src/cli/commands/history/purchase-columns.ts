@@ -1,25 +1,32 @@
 import { type JsonText, JsonView } from '../../../json/text.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
-import { timeColumn } from '../../records/zoned.ts';
+import { recentColumn } from '../../records/zoned.ts';
 
 /** For people: when, what, how it ended and what it cost; and how to get it again. */
 const historyTable: readonly TableColumn[] = [
-  timeColumn('time', { role: 'aside' }),
+  recentColumn('time', { role: 'aside' }),
   {
     header: 'what',
     role: 'title',
-    min: 20,
+    min: 14,
+    usual: 28,
     max: 60,
-    text(record) {
-      const subject = textOf(record, 'subject');
-      return subject === '' ? textOf(record, 'command') : `${textOf(record, 'command')}: ${subject}`;
-    },
+    text: (record) => toWhat(textOf(record, 'command'), record),
+    short: (record) => toWhat(textOf(record, 'command').replace(/ .*/, ''), record),
   },
   { ...memberColumn('state', { min: 11, max: 11 }), long: summaryOf },
-  onlyInRows(memberColumn('leads', { min: 5, max: 7 })),
-  onlyInRows({ header: 'credits', min: 7, max: 10, yields: 5, text: creditsOf }),
-  onlyInRows(memberColumn('charged', { min: 7, max: 7, yields: 4 })),
+  onlyInRows(memberColumn('leads', { min: 5, max: 7, yields: 4 })),
+  onlyInRows({
+    header: 'credits',
+    min: 7,
+    max: 14,
+    steps: true,
+    text: creditsOf,
+    short: (record) => (isFree(record) ? 'free' : creditsOf(record)),
+    value: (record) => record.member('credits_at_most'),
+  }),
+  onlyInRows({ header: 'charged', min: 7, max: 7, text: chargedOf }),
   memberColumn('operation_id', { min: 17, max: 17 }),
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
   memberColumn('request_id', { min: 24, max: 40, yields: 1 }),
@@ -43,19 +50,34 @@ export function toHistoryTable(records: readonly JsonText[]): readonly TableColu
   return hasBalance ? [...historyTable, balanceColumn] : historyTable;
 }
 
+function toWhat(command: string, record: JsonView): string {
+  const subject = textOf(record, 'subject');
+  return subject === '' ? command : `${command}: ${subject}`;
+}
+
+/** What the local service sells costs nothing. */
+function isFree(record: JsonView): boolean {
+  return textOf(record, 'service') === 'local';
+}
+
 function creditsOf(record: JsonView): string {
+  if (isFree(record)) return 'free (--local)';
   const most = textOf(record, 'credits_at_most');
   return most === '' || most === '0' ? most : `≤ ${most}`;
 }
 
+function chargedOf(record: JsonView): string {
+  return isFree(record) ? '' : textOf(record, 'charged');
+}
+
 /** On a card, in one line. */
 function summaryOf(record: JsonView): string {
-  const [state, leads, charged] = ['state', 'leads', 'charged'].map((name) => textOf(record, name));
-  const credits = creditsOf(record);
+  const [state, leads] = ['state', 'leads'].map((name) => textOf(record, name));
+  const [credits, charged] = [creditsOf(record), chargedOf(record)];
   const facts = [
     state,
     leads === '' ? '' : `leads ${leads}`,
-    credits === '' ? '' : `credits ${credits}`,
+    credits === '' ? '' : isFree(record) ? credits : `credits ${credits}`,
     charged === '' ? '' : `charged ${charged}`,
   ];
   return facts.filter((fact) => fact !== '').join(', ');

@@ -24,6 +24,7 @@ import { nothingBought } from './nothing.ts';
 
 interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
   readonly by: TotalsBy;
+  readonly local?: boolean;
 }
 
 const help: CommandHelp = {
@@ -34,7 +35,8 @@ const help: CommandHelp = {
     ' "maybe_charged":0,"credits_at_most":45,"unpriced":1}',
     'purchases: a run with --input is one; leads: its answers count too',
     'charged, maybe_charged: how many of the purchases; all others cost nothing',
-    'credits_at_most: the most that they cost, without the unpriced ones',
+    'credits_at_most: the most that they cost, without the unpriced ones; null',
+    '       if all of them are unpriced',
     'unpriced: purchases whose price (setting price.*) was not set at the time',
   ],
   outcomes: localOutcomes,
@@ -54,21 +56,24 @@ export function createHistoryTotalsCommand(context: Context): Command {
         .choices(totalsBy)
         .default('day')
         .argParser((value) => checkOneOf('--by', value, totalsBy)),
-    );
+    )
+    .option('--local', 'add up the purchases of the local service instead, which cost nothing');
   return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryTotalsOptions) =>
     runHistoryTotals(context, options),
   );
 }
 
 async function runHistoryTotals(context: Context, options: HistoryTotalsOptions): Promise<void> {
-  const { by } = options;
+  const { by, local = false } = options;
   const { settings } = await readProfile(context, undefined);
   const sums = createTotals(by, context.zone);
   const damages: string[] = [];
   let hasList = false;
+  let leftOut = 0;
   for await (const entry of readHistory(context.directories.state)) {
     if ('damage' in entry) damages.push(entry.damage);
-    else {
+    else if (!local && entry.record.service === 'local') leftOut++;
+    else if (!local || entry.record.service === 'local') {
       sums.add(entry);
       hasList ||= rowsOf(entry.intent.command) !== undefined;
     }
@@ -78,20 +83,38 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   await printRecords(context, options, { shape: 'list', layout: toLayout(by, totals), settings }, records);
   const notes = createNotes(context, options);
   for (const damage of damages) notes.warn(damage);
-  if (totals.length === 0) notes.say(nothingBought);
+  if (leftOut > 0) notes.say(toLeftOut(leftOut, by));
+  else if (totals.length === 0) notes.say(nothingBought);
   if (hasList) notes.say('A list (--input) counts as one purchase; its answers are counted as leads.');
 }
 
-const sums = ['purchases', 'leads', 'charged', 'maybe_charged', 'credits_at_most', 'unpriced'] as const;
+function toLeftOut(count: number, by: TotalsBy): string {
+  const why =
+    count === 1
+      ? '1 purchase with --local is left out: it costs nothing'
+      : `${count} purchases with --local are left out: they cost nothing`;
+  return `${why}. To add them up: leadpipe history totals --by ${by} --local`;
+}
+
+const counts = ['purchases', 'leads', 'charged', 'maybe_charged'] as const;
+const sums = [...counts, 'credits_at_most', 'unpriced'] as const;
 
 function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   const table = [
     memberColumn(by, { min: 10, max: 26, role: 'title' }),
-    ...sums.map((name) => ({
-      ...memberColumn(name, { min: name.length, max: name.length, yields: name.endsWith('charged') }),
+    ...counts.map((name) => ({
+      ...memberColumn(name, { min: name.length, max: 13 }),
       // A card has all of them behind the first.
       long: name === 'purchases' ? toSummary : () => '',
     })),
+    {
+      header: 'credits_at_most',
+      min: 15,
+      max: 26,
+      text: creditsOf,
+      value: (record: JsonView) => record.member('credits_at_most'),
+      long: () => '',
+    },
     toBars(totals),
   ];
   return { ...memberLayout([by, ...sums]), table };
@@ -99,8 +122,16 @@ function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
 
 function toSummary(record: JsonView): string {
   const of = (name: string): string => readable(record.member(name));
-  const unpriced = of('unpriced') === '0' ? '' : `, unpriced ${of('unpriced')}`;
-  return `${of('purchases')}, leads ${of('leads')}, charged ${of('charged')}, credits ≤ ${of('credits_at_most')}${unpriced}`;
+  const maybe = of('maybe_charged') === '0' ? '' : `, maybe charged ${of('maybe_charged')}`;
+  const credits = record.member('credits_at_most') === 'null' ? 'unknown' : `≤ ${creditsOf(record)}`;
+  return `${of('purchases')}, leads ${of('leads')}, charged ${of('charged')}${maybe}, credits ${credits}`;
+}
+
+/** As `847 + 5 unpriced`. */
+function creditsOf(record: JsonView): string {
+  const [credits, unpriced] = ['credits_at_most', 'unpriced'].map((name) => readable(record.member(name)));
+  if (credits === '') return 'unknown';
+  return unpriced === '0' ? `${credits}` : `${credits} + ${unpriced} unpriced`;
 }
 
 /** Columns of the terminal. */
@@ -108,11 +139,12 @@ const longestBar = 12;
 
 /** Of the credits; where no price was known, of the purchases. */
 function toBars(totals: readonly Total[]): TableColumn {
-  const measure = totals.some((total) => total.credits_at_most > 0) ? 'credits_at_most' : 'purchases';
-  const most = Math.max(...totals.map((total) => total[measure]));
+  const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
+  const most = Math.max(...totals.map((total) => total[measure] ?? 0));
   return {
     header: 'bar',
     role: 'aside',
+    yields: true,
     min: longestBar,
     max: longestBar,
     text: (record) => '█'.repeat(Math.ceil((longestBar * Number(readable(record.member(measure)))) / most)),

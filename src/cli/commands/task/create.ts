@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
+import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
 import { buyTask } from '../../../operations/task/create.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
@@ -46,13 +47,21 @@ async function runTaskCreate(
   await withConnection(context, options, async (connection) => {
     const shop = toShop(context, options, connection);
     const order = toOrder(context, options, connection, 'task create', request);
+    const { credits } = toWorstCase('task create', request, connection.settings);
     await buyTask(
       shop,
       await withUnansweredKey(context, options, shop, order),
       ({ leadsSearchId, requestId, operationId }) =>
         close(context, options, {
           what: 'task created',
-          ids: { of: 'task', leadsSearchId, requestId, operationId },
+          also: credits === null ? undefined : `it can cost at most ${creditsOf(credits)}`,
+          // On a terminal it stands in the next step.
+          ids: {
+            of: 'task',
+            leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,
+            requestId,
+            operationId,
+          },
           next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
         }),
     );

@@ -17,21 +17,26 @@ import {
   type ReportOptions,
 } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
-import { timeColumn, zoned } from '../../records/zoned.ts';
+import { recentColumn, zoned } from '../../records/zoned.ts';
 
 type TaskListOptions = RecordOptions & ReportOptions;
 
 /** For people: the time in their eyes' resolution, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
-  timeColumn('time', { role: 'aside' }),
-  memberColumn('objective', { min: 12, max: 60, role: 'title' }),
-  { header: 'type', min: 15, max: 17, yields: 3, text: (task) => readable(task.member('entity_type')) },
+  recentColumn('time', { role: 'aside', yields: 3 }),
+  { header: 'what', min: 10, max: 60, role: 'title', text: subjectOf },
   memberColumn('state', { min: 7, max: 9 }),
-  { header: 'read', min: 8, max: 15, yields: 4, text: readOf },
+  { header: 'read', min: 8, max: 15, text: readOf, value: (task) => task.member('position') },
   // Whole, to be copied.
   memberColumn('leads_search_id', { min: 39, max: 60 }),
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
 ];
+
+/** As in the history: the type, and what was looked for. */
+function subjectOf(task: JsonView): string {
+  const parts = ['entity_type', 'objective'].map((name) => readable(task.member(name)));
+  return parts.filter((part) => part !== '').join(': ');
+}
 
 /** How many of the leads that were ready this machine has read. */
 function readOf(task: JsonView): string {

@@ -11,7 +11,7 @@ import { entityLayout, type Layout, type LayoutOf } from '../../../output/column
 import type { Format } from '../../../output/writer.ts';
 import { checkNumber, checkText } from '../../../requests/within-limits.ts';
 import { close, toSaving } from '../../messages/closing-line.ts';
-import { shellWord } from '../../messages/shell-word.ts';
+import { toContinuation } from '../../messages/hints.ts';
 import { type ConnectionOptions, type RecordOptions, secondsOf } from '../../options/options.ts';
 import { createListener } from '../../records/orders.ts';
 
@@ -124,17 +124,26 @@ export function createTaskListener(
       const { state, stopReason } = summary;
       // Its error says all of it.
       if (state === 'error') return;
-      const again = `leadpipe task fetch ${shellWord(leadsSearchId)}`;
+      const { append: _, ...route } = options;
+      const all = { leadsSearchId, goOn: 'fetch', pts: 0, operationId: undefined } as const;
+      const again = toContinuation(all, route);
       const isOver = terminalTaskStates.some((one) => one === state);
+      const { position, readyCount } = summary;
+      const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
       close(context, options, {
         leads,
         excluded,
+        also: isPast ? `${readyCount} are ready, and position ${position} is past them` : undefined,
         state,
         stopReason,
         limit: most,
         ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
         ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
-        next: isOver ? toSaving(context, options, leads, again) : undefined,
+        next: isPast
+          ? `To read all of them, for free: ${again}`
+          : isOver
+            ? toSaving(context, options, leads, [again])
+            : undefined,
       });
     },
   };
