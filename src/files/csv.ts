@@ -1,3 +1,5 @@
+import type { Options } from 'csv-parse';
+
 /** A row of CSV; its cells are without their quotes. */
 export interface CsvRow {
   /** The line that it begins on, from 1 on. */
@@ -5,13 +7,6 @@ export interface CsvRow {
   readonly cells: readonly string[];
   /** Why the cells are not what was meant; said after `line 3`. */
   readonly flaw: string | undefined;
-}
-
-export interface CsvReader {
-  /** The rows that end in this piece of the text. */
-  take(piece: string): CsvRow[];
-  /** What is left when there is no more. */
-  end(): CsvRow[];
 }
 
 const delimiters = [',', ';', '\t', '|'];
@@ -32,124 +27,96 @@ export function headerCells(header: string, delimiter: string): string[] {
   return header.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
 }
 
+/** Characters of a row; one that is longer is not used, and one that never ends must not swallow a file of any size. */
+const longest = 4 * 1024 * 1024;
+const endless = 16 * longest;
+
+/** A quote within a cell that does not begin with one is text. */
+const lenient: Options = { bom: true, relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
+
 /**
- * Takes CSV apart (RFC 4180), piece after piece. Blank lines are no rows. A quote within a cell that does not begin with one is
- * text. A row that is not well formed, or has more characters than `longest`, comes out once and with its flaw, and the rows
- * behind it as they are: only a quote that is never closed takes all the rest with it.
+ * The rows of CSV (RFC 4180). Blank lines are no rows. A quote that is never closed takes all the rest with it: that row comes out
+ * with its flaw, and is the last.
  */
-export function createCsvReader(delimiter: string, longest = Number.POSITIVE_INFINITY): CsvReader {
-  const ends = new RegExp(`[${delimiter}\r\n]`, 'g');
-  let place: 'start' | 'plain' | 'quoted' | 'closed' = 'start';
-  let cells: string[] = [];
-  let cell = '';
-  let length = 0;
-  let line = 1;
-  let begins = 1;
-  let quoteLine = 0;
-  let flaw: string | undefined;
-  /** A carriage return whose next character is not here yet. */
-  let held = '';
-  /** Whether lines end with a carriage return alone, as the first one does. */
-  let isOldMac: boolean | undefined;
-  let rows: CsvRow[] = [];
-
-  function add(run: string): void {
-    length += run.length;
-    // What is too long is only counted.
-    cell = length > longest ? '' : cell + run;
-  }
-
-  function endCell(): void {
-    if (length <= longest) cells.push(cell);
-    cell = '';
-    length++;
-    place = 'start';
-  }
-
-  function endRow(): void {
-    const isBlank = place !== 'closed' && length === 0;
-    if (length > longest) flaw = `has ${length} characters: at most ${longest} are allowed`;
-    endCell();
-    if (!isBlank) rows.push({ line: begins, cells, flaw });
-    cells = [];
-    length = 0;
-    flaw = undefined;
-    begins = line;
-  }
-
-  function read(text: string, isLast: boolean): void {
-    for (let at = 0; at < text.length; ) {
-      if (place === 'quoted') {
-        const close = text.indexOf('"', at);
-        const run = text.slice(at, close === -1 ? undefined : close);
-        add(run);
-        line += run.split(isOldMac ? '\r' : '\n').length - 1;
-        if (close === -1) return;
-        place = 'closed';
-        at = close + 1;
-        continue;
-      }
-      if (place !== 'plain' && text[at] === '"') {
-        if (place === 'closed') add('"');
-        else quoteLine = line;
-        place = 'quoted';
-        at++;
-        continue;
-      }
-      ends.lastIndex = at;
-      const found = ends.exec(text);
-      const end = found?.index ?? text.length;
-      if (end > at) {
-        if (place === 'closed') flaw ??= unescaped(line === begins ? undefined : line);
-        place = 'plain';
-        add(text.slice(at, end));
-      }
-      at = end + 1;
-      if (found === null) return;
-      if (found[0] === delimiter) endCell();
-      else if (found[0] === '\r' && at === text.length && !isLast) held = '\r';
-      else {
-        const isAlone = found[0] === '\r' && text[at] !== '\n';
-        isOldMac ??= isAlone;
-        if (isAlone && !isOldMac) {
-          add('\r');
-          continue;
-        }
-        if (found[0] === '\r' && !isAlone) at++;
-        line++;
-        endRow();
-      }
+export async function* readCsv(text: AsyncIterable<string>, delimiter: string): AsyncGenerator<CsvRow, void> {
+  const { parse } = await import('csv-parse');
+  const { options, rows, last } = gather(delimiter);
+  const parser = parse(options);
+  parser.on('error', () => {});
+  /** Characters that came since the last row. */
+  let pending = 0;
+  try {
+    for await (const piece of text) {
+      pending += piece.length;
+      if (pending > endless) throw new EndlessRow();
+      await settled((done) => parser.write(piece, done));
+      if (rows.length > 0) pending = 0;
+      yield* rows.splice(0);
     }
+    await settled((done) => parser.end(done));
+    yield* rows.splice(0);
+  } catch (error) {
+    yield* [...rows.splice(0), last(error)];
+  } finally {
+    parser.destroy();
   }
+}
 
-  function taken(): CsvRow[] {
-    const found = rows;
-    rows = [];
-    return found;
+/** The same of a text that is here; `parse` is the library's for that, which only its user loads. */
+export function csvRowsOf(
+  parse: (text: string, options: Options) => unknown,
+  text: string,
+  delimiter: string,
+): CsvRow[] {
+  const { options, rows, last } = gather(delimiter);
+  try {
+    parse(text, options);
+  } catch (error) {
+    rows.push(last(error));
   }
+  return rows;
+}
 
+class EndlessRow extends Error {}
+
+/** Options that gather the rows as they are found: what the library has in store when it fails is lost. */
+function gather(delimiter: string) {
+  const rows: CsvRow[] = [];
+  let ended = 0;
+  /** In a cell, the library counts the two characters of a line's end as two lines. */
+  let doubled = 0;
+  const on_record: Options['on_record'] = (cells: string[], { lines }) => {
+    const count = (what: RegExp): number =>
+      cells.reduce((sum, cell) => sum + (cell.match(what)?.length ?? 0), 0);
+    doubled += count(/\r\n/g);
+    ended = lines - doubled;
+    const length = cells.reduce((sum, cell) => sum + cell.length, 0);
+    const flaw = length > longest ? `has ${length} characters: at most ${longest} are allowed` : undefined;
+    rows.push({ line: ended - count(/\r\n|[\r\n]/g), cells, flaw });
+    return undefined;
+  };
   return {
-    take(piece) {
-      const text = held + piece;
-      held = '';
-      read(text, false);
-      return taken();
-    },
-    end() {
-      read(held, true);
-      if (place === 'quoted') flaw = unclosed(quoteLine === begins ? undefined : quoteLine);
-      if (place !== 'start' || length > 0) endRow();
-      return taken();
+    options: { ...lenient, delimiter, on_record },
+    rows,
+    /** The row that an error ends. Throws what is no error of the text. */
+    last(error: unknown): CsvRow {
+      const flaw = flawOf(error);
+      if (flaw === undefined) throw error;
+      return { line: ended + 1, cells: [], flaw };
     },
   };
 }
 
-function unescaped(line: number | undefined): string {
-  const where = line === undefined ? '' : ` on line ${line}`;
-  return `has text after a closing quote${where}: inside quotes, write a quote twice ("")`;
+function flawOf(error: unknown): string | undefined {
+  if (error instanceof EndlessRow)
+    return `begins a row of over ${endless} characters: nothing after it can be read`;
+  return (error as { code?: unknown }).code === 'CSV_QUOTE_NOT_CLOSED'
+    ? 'has a quote that is never closed: nothing after it can be read'
+    : undefined;
 }
 
-function unclosed(line: number | undefined): string {
-  const where = line === undefined ? '' : ` (line ${line})`;
-  return `has a quote that is never closed${where}: nothing after it can be read`;
+function settled(start: (done: (error?: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    start((error) => (error ? reject(error) : resolve()));
+  });
 }

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { UsageError } from '../errors.ts';
-import { type CsvRow, createCsvReader, delimiterOf, headerCells } from '../files/csv.ts';
+import { delimiterOf, headerCells, readCsv } from '../files/csv.ts';
 import { unguarded } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, objectOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
@@ -130,7 +130,7 @@ async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
 }
 
 async function openCsv(text: AsyncIterable<string>, delimiter: string, what: string): Promise<Input> {
-  const parsed = csvRows(text, delimiter);
+  const parsed = readCsv(text, delimiter);
   const first = await parsed.next();
   const { cells: header = [], line = 1, flaw = undefined } = first.done ? {} : first.value;
   if (flaw !== undefined) throw new UsageError(`the header of ${what} can't be read: line ${line} ${flaw}`);
@@ -147,12 +147,6 @@ async function openCsv(text: AsyncIterable<string>, delimiter: string, what: str
     }
   }
   return { format: 'csv', columns, rows: rows() };
-}
-
-async function* csvRows(text: AsyncIterable<string>, delimiter: string): AsyncGenerator<CsvRow, void> {
-  const reader = createCsvReader(delimiter, longestRow);
-  for await (const piece of text) yield* reader.take(piece);
-  yield* reader.end();
 }
 
 /** In an object, a second column of the same name would replace the first. */

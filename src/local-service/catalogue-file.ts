@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
 import { type EntityType, entityTypes } from '../contract/types.ts';
-import { createCsvReader, delimiterOf } from '../files/csv.ts';
+import { csvRowsOf, delimiterOf } from '../files/csv.ts';
 import { unguarded } from '../files/csv-guard.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
@@ -150,8 +151,11 @@ function addFact(facts: Map<string, string>, name: string, raw: string): void {
 }
 
 function* fromCsv(path: string, text: string): Generator<CatalogueRecord> {
-  const reader = createCsvReader(delimiterOf(firstLineOf(text), (cell) => cell === 'name'));
-  const rows = [...reader.take(text), ...reader.end()];
+  const rows = csvRowsOf(
+    parse,
+    text,
+    delimiterOf(firstLineOf(text), (cell) => cell === 'name'),
+  );
   const columns = (rows[0]?.cells ?? []).map((column) => unguarded(column.trim()));
   const enriched = enrichedColumns(columns);
   for (const [number, { cells, line, flaw }] of rows.entries()) {

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { LocalIoError, tornRow, UsageError } from '../errors.ts';
-import { createCsvReader } from '../files/csv.ts';
+import { csvRowsOf } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
 import { writeBeside } from './aside.ts';
 import { fail, readFailure } from './write-failure.ts';
@@ -74,7 +74,7 @@ async function checkCsv(
   const headerText = (
     await readAt(handle, 0, Math.min(headerEnd === -1 ? size : headerEnd, longestHeader))
   ).toString();
-  const found = cellsOf(headerText);
+  const found = await cellsOf(headerText);
   if (JSON.stringify(found) !== JSON.stringify(header)) {
     throw new UsageError(
       `${path} has the columns ${found.join(', ')}, but these rows have ${header.join(', ')}`,
@@ -85,10 +85,9 @@ async function checkCsv(
   return { length: size, lineEnd, before: last === newline ? '' : lineEnd };
 }
 
-function cellsOf(line: string): readonly string[] {
-  const reader = createCsvReader(',');
-  const rows = [...reader.take(line.replace(/^\ufeff/, '')), ...reader.end()];
-  return rows[0]?.cells ?? [];
+async function cellsOf(line: string): Promise<readonly string[]> {
+  const { parse } = await import('csv-parse/sync');
+  return csvRowsOf(parse, line, ',')[0]?.cells ?? [];
 }
 
 async function checkLines(handle: FileHandle, path: string, size: number): Promise<AppendState> {

@@ -132,17 +132,17 @@ describe('an input', () => {
     write('list.csv', `id,objective\n1,12" pipes\n2,"a" b\n3,${long}\n4,"${long}"\n5,Bo\n6,"Cy\n7,Dee\n`);
     const { code, stdout, stderr } = await contacts('--input', 'list.csv', '-f', 'csv');
     expect(code).toBe(3);
-    expect(asked()).toEqual(['12" pipes', 'Bo']);
+    expect(asked()).toEqual(['"a" b', '12" pipes', 'Bo']);
     const rows = stdout.trimEnd().split('\r\n').slice(1);
     expect(rows.map((row) => /line \d+ has \S+ \S+/.exec(row)?.[0] ?? row.split(',')[0])).toEqual([
       '1',
-      'line 3 has text after',
+      '2',
       'line 4 has 5000002 characters:',
       'line 5 has 5000002 characters:',
       '5',
       'line 7 has a quote',
     ]);
-    expect(stderr).toContain('row 2, line 3 has text after a closing quote');
+    expect(stderr).toContain('row 3, line 4 has 5000002 characters');
   });
 
   it('that is a pipe is not read twice', async () => {
