@@ -131,7 +131,8 @@ describe('--columns takes the headers of CSV, which hold the same cells:', () =>
   writeFileSync(join(inputs, 'targets.txt'), 'acme/rocket\n');
   const field = ['--field', 'headcount:integer'];
   it.each([
-    ['search', [...search, '--enrich-fields', 'funding_stage'], []],
+    // `score` is a path too, of the whole object.
+    ['search', [...search, '--enrich-fields', 'funding_stage'], ['score']],
     ['contact', ['contact', 'email', 'CTO of Nordlicht Pay', '--local'], ['created_at']],
     ['research', ['research', 'fintech in Berlin', '--local'], []],
     ['enrich', ['enrich', 'Nordlicht Pay', ...field, '--local'], []],

@@ -167,7 +167,7 @@ describe('signals', () => {
     });
     expect(error.hint).toContain('a new run is a new purchase');
     expect(readdirSync(cwd)).toEqual([]);
-    const told = `the search ${error.operation_id} of`;
+    const told = `the search ${error.operation_id} (`;
     expect(await run(again, { env, cwd })).toMatchObject({ code: 0, stderr: expect.stringContaining(told) });
     // Then the last run is one of which all is known.
     expect((await run(again, { env, cwd })).stderr).not.toContain('may or may not have been charged');
