@@ -108,7 +108,7 @@ async function checkUnchanged(target: string, digests: Digests): Promise<void> {
     const path = join(target, file);
     const there = (await exists(path)) ? await digestOf(path) : digest;
     if (there === digest || there === installed[file]) continue;
-    throw new LocalIoError(`${path} was changed after it was installed; nothing was changed now`, {
+    throw new LocalIoError(`${path} was changed after it was installed; leadpipe did not change it`, {
       hint: 'To keep your version, move it to another place. Then run the same command again.',
     });
   }
