@@ -126,7 +126,10 @@ async function run(): Promise<void> {
     await writePrivate(compiled, chunkLoader.toKeep()).catch(() => undefined);
   }
   // A server that could not begin would go on listening.
-  if (isServer(argv)) process.stdin.destroy();
+  if (!isServer(argv)) return;
+  process.stdin.destroy();
+  // What is written to a client that reads no more is never taken.
+  setTimeout(() => process.exit(), stopMs).unref();
 }
 
 /** Whether the words start the server that talks on standard input. */

@@ -15,6 +15,7 @@ import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
+import { makePrivateFolder } from './private-folder.ts';
 
 /** The right to change what is in a folder; a process that dies loses it. */
 export interface FolderLock {
@@ -72,6 +73,30 @@ export async function lockFolder(folder: string, pid: number, what: string): Pro
       ignoreMissing(() => rmdirSync(held));
     },
   };
+}
+
+/**
+ * As `lockFolder`, of a folder that is there for its lock alone, and goes with it. Undefined where it can't be made: then
+ * nothing is known of other processes.
+ */
+export async function lockPlace(folder: string, pid: number, what: string): Promise<FolderLock | undefined> {
+  for (let attempts = 0; attempts < 20; attempts++) {
+    try {
+      await makePrivateFolder(folder);
+      const { release } = await lockFolder(folder, pid, what);
+      return {
+        release() {
+          release();
+          ignoreMissing(() => rmdirSync(folder));
+        },
+      };
+    } catch (error) {
+      if (error instanceof LeadpipeError) throw error;
+      // Another process has cleared the folder away just then.
+      if (codeOf(error) !== 'ENOENT') return undefined;
+    }
+  }
+  return undefined;
 }
 
 /**

@@ -23,8 +23,9 @@ export function checkArguments({ name, inputSchema }: ToolDefinition, given: unk
         `It takes ${Object.keys(properties).join(', ') || 'none'}.`,
       );
     }
-    // Some clients send null for what is left out.
-    if (value !== null && value !== undefined) checked[argument] = checkValue(argument, schema, value);
+    // Some clients send null for what is left out. For a number it could be meant as none, and would be the usual one.
+    const isLeftOut = value === undefined || (value === null && schema.type !== 'integer');
+    if (!isLeftOut) checked[argument] = checkValue(argument, schema, value);
   }
   for (const argument of required) {
     if (checked[argument] === undefined) throw new UsageError(`${name} needs the argument ${argument}`);

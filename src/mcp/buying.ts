@@ -1,11 +1,13 @@
+import { endpoints } from '../contract/endpoints.ts';
 import { LeadpipeError, UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
 import type { Delivery } from '../operations/delivery.ts';
+import { isGone } from '../operations/journal/failed.ts';
 import { folderOf } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
 import { withOperation } from '../operations/journal/with-journal.ts';
-import type { AnswerKind, BodyOf } from '../operations/kinds.ts';
+import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
 import type { Order, Shop } from '../operations/purchase.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest, readRest } from '../operations/search/continue.ts';
@@ -23,22 +25,24 @@ export interface Wanted<Kind extends ToolKind = ToolKind> {
   readonly body: BodyOf<Kind>;
 }
 
-type Buying = Exclude<Plan, { readonly is: 'stored' }>;
+/** What is left to do, where something is. */
+export type Buying = Exclude<Plan, { readonly is: 'stored' | 'lost' }>;
 
-/** Buys through the door of its kind, as the plan says. Throws as the doors do, where nothing came. */
+/** Buys through the door of its kind, as the plan says; `begun` is told when it is on the disk. Throws as the doors do, where nothing came. */
 export async function buy(
   shop: Shop,
   wanted: Wanted,
   plan: Buying,
   listener: SearchListener,
   warnings: readonly string[],
+  begun: () => void,
 ): Promise<Settled> {
   try {
-    return await buyAs(shop, wanted, plan, listener, warnings);
+    return await buyAs(shop, wanted, plan, listener, warnings, begun);
   } catch (error) {
-    const isInDoubt = plan.is === 'repeat' && error instanceof LeadpipeError && error.outcome === 'unknown';
-    // It was not charged again; the first time it may have been.
-    throw isInDoubt ? error.with({ charged: 'maybe' }) : error;
+    const { repetition } = endpoints[kinds[wanted.kind].endpoint];
+    const isAnswerLost = isGone(error, repetition) && (error as LeadpipeError).details.charged === 'maybe';
+    throw isAnswerLost ? (error as LeadpipeError).with({ facts: { is: 'key_used' } }) : error;
   }
 }
 
@@ -48,9 +52,10 @@ async function buyAs(
   plan: Buying,
   listener: SearchListener,
   warnings: readonly string[],
+  begun: () => void,
 ): Promise<Settled> {
-  if (isSearch(wanted)) return await search(shop, wanted, plan, listener, warnings);
-  const order = toOrder(wanted, plan.is === 'repeat' ? plan.idempotencyKey : undefined, []);
+  if (isSearch(wanted)) return await search(shop, wanted, plan, listener, warnings, begun);
+  const order = toOrder(wanted, plan, [], begun);
   if (isTask(order)) {
     const task = await buyTask(shop, order, () => {});
     return { ...common(task?.operationId, warnings), charged: 'maybe', ...task };
@@ -67,6 +72,7 @@ async function search(
   plan: Buying,
   listener: SearchListener,
   warnings: readonly string[],
+  begun: () => void,
 ): Promise<Settled> {
   const delivered: JsonText[] = [];
   let end: SearchEnd | undefined;
@@ -75,7 +81,7 @@ async function search(
   };
   let error: LeadpipeError | undefined;
   try {
-    await searchBy(shop, wanted, plan, { ...listener, ended }, delivered);
+    await searchBy(shop, wanted, plan, { ...listener, ended }, delivered, begun);
   } catch (thrown) {
     if (!(thrown instanceof LeadpipeError) || thrown.details.operationId === undefined) throw thrown;
     // A rest that could not be had takes nothing away from what came before.
@@ -86,13 +92,13 @@ async function search(
   const { leads = 0, excluded = 0, leadsSearchId, stopReason } = end ?? {};
   const kept = await countKept(shop.context.directories.state, own);
   return {
-    ...common(plan.is === 'rest' ? plan.first.operationId : own, warnings),
+    ...common(plan.is === 'new' ? own : plan.first.operationId, warnings),
     complete: error === undefined,
     charged: error?.details.charged ?? (leads > 0 ? 'yes' : 'no'),
     requestId: end?.requestId ?? error?.details.requestId,
     leadsSearchId,
     stopReason,
-    ...(error === undefined ? {} : { error }),
+    ...(error === undefined ? {} : { error, hasBrought: leads > 0 }),
     ...(kept < leads - excluded ? { unkept: delivered } : {}),
   };
 }
@@ -108,27 +114,22 @@ async function searchBy(
   plan: Buying,
   listener: SearchListener,
   delivered: JsonText[],
+  begun: () => void,
 ): Promise<SearchEnd | undefined> {
   const { context } = shop;
-  if (plan.is === 'new') return await buySearch(shop, toOrder(wanted, undefined, delivered), listener);
+  if (plan.is === 'new') return await buySearch(shop, toOrder(wanted, plan, delivered, begun), listener);
+  if (plan.is === 'repeat') {
+    const body = JSON.parse(plan.last.entries[0].body ?? '{}') as BodyOf<'search'>;
+    const order = toOrder({ kind: 'search', body }, plan, delivered, begun);
+    return await buySearch(shop, order, listener);
+  }
   return await withOperation(context, plan.last.operationId, async (journal, operation) => {
-    if (plan.is === 'rest') {
-      const rest = await readRest(context.directories.state, operation);
-      // It was decided that something is missing: it has come meanwhile.
-      if (rest.request === undefined)
-        throw new UsageError('all leads that the search asked for have arrived');
-      const order = toOrder({ kind: 'search', body: rest.request }, undefined, delivered);
-      const watching = { ...listener, goingOn() {} };
-      return await buyRest(shop, rest, journal, { ...order, standing: 'elsewhere' }, watching);
-    }
-    const body = JSON.parse(operation.entries[0].body ?? '{}') as BodyOf<'search'>;
-    const order = toOrder({ kind: 'search', body }, plan.idempotencyKey, delivered);
-    return await buySearch(shop, order, listener, {
-      brought: [],
-      async before(by) {
-        if (by !== undefined) await journal.append({ type: 'continued', operation_id: by });
-      },
-    });
+    const rest = await readRest(context.directories.state, operation);
+    // It was decided that something is missing: it has come meanwhile.
+    if (rest.request === undefined) throw new UsageError('all leads that the search asked for have arrived');
+    const order = toOrder({ kind: 'search', body: rest.request }, plan, delivered, begun);
+    const watching = { ...listener, goingOn() {} };
+    return await buyRest(shop, rest, journal, { ...order, standing: 'elsewhere' }, watching);
   });
 }
 
@@ -142,13 +143,15 @@ function isTask(order: Order): order is Order<'task create'> {
 
 function toOrder<Kind extends ToolKind>(
   { kind, body }: Wanted<Kind>,
-  idempotencyKey: string | undefined,
+  plan: Buying,
   delivered: JsonText[],
+  begun: () => void,
 ): Order<Kind> {
   return {
     kind,
     body,
-    idempotencyKey,
+    again: plan.is === 'repeat' ? plan.last : undefined,
+    begun,
     keep: true,
     terms: { output: null, options: begunByTool },
     open: (work) => work(toDelivery(delivered)),

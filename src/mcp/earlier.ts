@@ -72,7 +72,8 @@ export function createEarlier({ directories, clock }: Pick<Context, 'directories
   };
 }
 
-function digestOf(origin: string, kind: string, body: string): string {
+/** Pure: a name for a request, the same for the same bytes to the same address. */
+export function digestOf(origin: string, kind: string, body: string): string {
   return hash('sha256', `${origin}\n${kind}\n${body}`).slice(0, 32);
 }
 

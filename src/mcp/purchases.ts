@@ -2,15 +2,17 @@ import { requests } from '../client.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { isLocked } from '../files/folder-lock.ts';
+import { checkCovered, glanceAtBalance } from '../operations/covered.ts';
 import { folderOf, type StoredOperation } from '../operations/journal/journal.ts';
 import { kinds } from '../operations/kinds.ts';
 import type { Shop } from '../operations/purchase.ts';
 import { type Spending, toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { pause } from '../transport/pause.ts';
-import { buy, type Wanted } from './buying.ts';
-import { chainOf, createEarlier } from './earlier.ts';
+import { type Buying, buy, type Wanted } from './buying.ts';
+import { chainOf, createEarlier, digestOf } from './earlier.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { createToolListener, type Tell } from './progress.ts';
-import { type Plan, type Settled, toPlan } from './resumption.ts';
+import { type Settled, toPlan } from './resumption.ts';
 
 /** Opens a connection for as long as `work` takes. */
 export type Connect = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
@@ -57,18 +59,36 @@ export function createPurchases(
   const earlier = createEarlier(context);
   const running = new Map<string, Running>();
   const all = new Set<Running>();
+  let isClosed = false;
   const { clock, directories, ids, pid } = context;
 
-  /** What is there of the same request, when no other process is at work on it. */
-  async function earlierOf(connection: Connection, { wanted }: PaidCall, signal: AbortSignal, tell: Tell) {
-    for (;;) {
-      const first = await earlier.find(connection, wanted.kind, bodyOf(wanted));
-      if (first === undefined || !isLocked(folderOf(directories.state, (await lastOf(first)).operationId))) {
-        return first;
-      }
-      tell('the same purchase is under way in another process');
-      await pause(clock, lookAgainMs, signal);
+  /** Undefined while another process is at work on the same request. */
+  async function tryOnce(
+    call: PaidCall,
+    connection: Connection,
+    signal: AbortSignal,
+    tell: Tell,
+    begun: () => void,
+  ): Promise<Settled | Unbought | undefined> {
+    const { wanted, again, mayBuy } = call;
+    const first = again ? undefined : await earlier.find(connection, wanted.kind, bodyOf(wanted));
+    if (first !== undefined && isLocked(folderOf(directories.state, (await lastOf(first)).operationId))) {
+      return undefined;
     }
+    const plan = await toPlan(context, first);
+    if (plan.is === 'stored') return plan.settled;
+    if (plan.is === 'lost') throw plan.error;
+    const shop: Shop = {
+      connection,
+      context: { clock, directories, ids, pid, random: () => context.random(), signal },
+      spending,
+    };
+    if (!mayBuy) return { worst: await checkedWorst(shop, wanted, plan) };
+    const warnings: string[] = [];
+    const { limit = 0 } = wanted.body as { limit?: number };
+    const before = plan.is === 'rest' ? limit - plan.limit : 0;
+    const listener = createToolListener(clock, tell, (line) => warnings.push(line), before);
+    return await buy(shop, wanted, plan, listener, warnings, begun);
   }
 
   async function lastOf(first: StoredOperation): Promise<StoredOperation> {
@@ -81,32 +101,28 @@ export function createPurchases(
     signal: AbortSignal,
     tell: Tell,
   ): Promise<Settled | Unbought> {
-    const { wanted, again, mayBuy } = call;
-    const first = again ? undefined : await earlierOf(connection, call, signal, tell);
-    const plan = await toPlan(context, first);
-    if (plan.is === 'stored') return plan.settled;
-    if (!mayBuy) return { worst: worstOf(wanted, plan, connection) };
-    const warnings: string[] = [];
-    const shop: Shop = {
-      connection,
-      context: { clock, directories, ids, pid, random: () => context.random(), signal },
-      spending,
-    };
-    const listener = createToolListener(clock, tell, (line) => warnings.push(line));
-    return await buy(shop, wanted, plan, listener, warnings);
+    const { wanted, again } = call;
+    // What is bought once more has nothing to look for.
+    if (again) return (await tryOnce(call, connection, signal, tell, () => {})) as Settled | Unbought;
+    const name = digestOf(connection.origin, wanted.kind, bodyOf(wanted));
+    for (;;) {
+      const settled = await oneAtATime(context, name, signal, (release) =>
+        tryOnce(call, connection, signal, tell, release),
+      );
+      if (settled !== undefined) return settled;
+      tell('the same purchase is under way in another process');
+      await pause(clock, lookAgainMs, signal);
+    }
   }
 
   function begin(call: PaidCall, name: string): Running {
     const stop = new AbortController();
+    if (isClosed) stop.abort('interrupted');
     const tellers = new Set<Tell>();
-    const stopToo = (): void => stop.abort(context.signal.reason);
-    context.signal.addEventListener('abort', stopToo, { once: true });
-    if (context.signal.aborted) stopToo();
-    const tellAll: Tell = (message) => {
-      for (const tell of tellers) tell(message);
+    const tellAll: Tell = (message, leads) => {
+      for (const tell of tellers) tell(message, leads);
     };
     const done = connect((connection) => work(call, connection, stop.signal, tellAll)).finally(() => {
-      context.signal.removeEventListener('abort', stopToo);
       all.delete(one);
       if (running.get(name) === one) running.delete(name);
     });
@@ -132,6 +148,7 @@ export function createPurchases(
       }
     },
     async close() {
+      isClosed = true;
       for (const { stop } of all) stop.abort(context.signal.aborted ? context.signal.reason : 'interrupted');
       await Promise.all([...all].map(({ done }) => done.catch(() => undefined)));
     },
@@ -160,6 +177,11 @@ function bodyOf({ kind, body }: Wanted): string {
   return toRequest(body, '').body ?? '';
 }
 
-function worstOf({ kind, body }: Wanted, plan: Plan, { settings }: Connection): WorstCase {
-  return toWorstCase(kind, plan.is === 'rest' ? { ...body, limit: plan.limit } : body, settings);
+/** What it costs at most, where it may be bought. Throws as the purchase would that is not covered. */
+async function checkedWorst(shop: Shop, { kind, body }: Wanted, plan: Buying): Promise<WorstCase> {
+  const { settings } = shop.connection;
+  const worst = toWorstCase(kind, plan.is === 'rest' ? { ...body, limit: plan.limit } : body, settings);
+  const available = shop.spending === undefined ? undefined : await glanceAtBalance(shop);
+  checkCovered(shop, worst, available, plan.is === 'repeat' ? plan.idempotencyKey : undefined);
+  return worst;
 }

@@ -1,10 +1,15 @@
 import type { Context } from '../context.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
-import type { Charged, LeadpipeError } from '../errors.ts';
+import { type Charged, LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { isBegun, isComplete } from '../operations/journal/chain.ts';
-import { folderOf, lastWritten, type StoredOperation } from '../operations/journal/journal.ts';
+import {
+  folderOf,
+  type JournalEntry,
+  lastWritten,
+  type StoredOperation,
+} from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
 import { chainOf, terminalOf } from './earlier.ts';
 
@@ -25,6 +30,8 @@ export interface Settled {
   readonly unkept?: readonly JsonText[];
   /** Why this is not all of it. */
   readonly error?: LeadpipeError;
+  /** Where there is an error: whether this call has brought something all the same. */
+  readonly hasBrought?: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -33,7 +40,14 @@ export type Plan =
   | { readonly is: 'new' }
   | { readonly is: 'stored'; readonly settled: Settled }
   /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
-  | { readonly is: 'repeat'; readonly last: StoredOperation; readonly idempotencyKey: string }
+  | {
+      readonly is: 'repeat';
+      readonly first: StoredOperation;
+      readonly last: StoredOperation;
+      readonly idempotencyKey: string;
+    }
+  /** Its answer was lost, and the service has said that it does not give it again. */
+  | { readonly is: 'lost'; readonly error: LeadpipeError }
   /** A search that was cut: only the rest is bought. */
   | {
       readonly is: 'rest';
@@ -62,7 +76,7 @@ export async function toPlan(
   if (command === 'search') return await planSearch(state, chain, first, last, isFresh);
   if (command === 'task create') return planTask(first, isFresh);
   const answer = await readAnswer(folderOf(state, first.operationId));
-  if (answer === undefined) return planUnanswered(first);
+  if (answer === undefined) return planUnanswered(first, first);
   if (terminalOf(first) !== undefined && !isFresh) return anew;
   return { is: 'stored', settled: { ...toStored(first), answer } };
 }
@@ -82,7 +96,7 @@ async function planSearch(
     own = delivered + excluded;
     arrived += own;
   }
-  if (own === 0 && terminalOf(last) === undefined) return planUnanswered(last);
+  if (own === 0 && terminalOf(last) === undefined) return planUnanswered(first, last);
   const { limit = 0 } = JSON.parse(first.entries[0].body ?? '{}') as EntitySearchRequest;
   if (arrived < limit) return { is: 'rest', first, last, limit: limit - arrived };
   return isFresh ? storedSearch(first, last) : anew;
@@ -95,16 +109,35 @@ function storedSearch(first: StoredOperation, last: StoredOperation): Plan {
 
 function planTask(operation: StoredOperation, isFresh: boolean): Plan {
   const created = operation.entries.find(({ type }) => type === 'created');
-  if (created === undefined) return planUnanswered(operation);
+  if (created === undefined) return planUnanswered(operation, operation);
   if (terminalOf(operation) !== undefined && !isFresh) return anew;
   return { is: 'stored', settled: toStored(operation) };
 }
 
 /** Nothing came: what surely cost nothing is bought anew, and what may have been charged never. */
-function planUnanswered(last: StoredOperation): Plan {
+function planUnanswered(first: StoredOperation, last: StoredOperation): Plan {
   const { idempotency_key: idempotencyKey } = last.entries[0];
   if (terminalOf(last) !== undefined || idempotencyKey === undefined) return anew;
-  return { is: 'repeat', last, idempotencyKey };
+  const failed = last.entries.findLast((entry) => entry.type === 'failed');
+  if (failed?.gone) return { is: 'lost', error: toLost(failed, last.operationId, idempotencyKey) };
+  return { is: 'repeat', first, last, idempotencyKey };
+}
+
+/** The error that it ended with, once more. */
+function toLost(
+  { outcome, message, error_type, request_id, charged }: Extract<JournalEntry, { type: 'failed' }>,
+  operationId: string,
+  idempotencyKey: string,
+): LeadpipeError {
+  return new LeadpipeError(outcome, message, {
+    charged: charged ?? 'maybe',
+    retryable: false,
+    operationId,
+    idempotencyKey,
+    ...(error_type === undefined ? {} : { type: error_type }),
+    ...(request_id === null ? {} : { requestId: request_id }),
+    facts: { is: 'key_used' },
+  });
 }
 
 function toStored({ operationId, entries }: StoredOperation): Settled {

@@ -15,10 +15,11 @@ import { toTerminalText } from '../output/clean.ts';
 import { type Arguments, checkArguments } from './arguments.ts';
 import { freeTools, type Members, toNext } from './calls.ts';
 import { toCleanJson } from './clean-json.ts';
-import { createConfirmation } from './confirmation.ts';
+import { type Asker, createConfirmation } from './confirmation.ts';
 import { chainOf } from './earlier.ts';
 import { capabilities, instructions, serverName } from './early.ts';
 import { failureIn, itemsOf, type PaidTool, paidTools } from './paid-tools.ts';
+import type { Tell } from './progress.ts';
 import { type Connect, createPurchases, type PaidCall } from './purchases.ts';
 import type { RawJson } from './raw-json.ts';
 import type { Settled } from './resumption.ts';
@@ -47,19 +48,30 @@ export interface Session {
   close(): Promise<void>;
 }
 
-type Call = Pick<ServerContext['mcpReq'], 'signal' | '_meta' | 'notify' | 'inputResponses' | 'requestState'>;
+type Call = Pick<
+  ServerContext['mcpReq'],
+  'signal' | '_meta' | 'notify' | 'inputResponses' | 'requestState' | 'envelope' | 'send'
+>;
+
+/** What came of a call. */
+interface Came {
+  readonly members: Members;
+  readonly isError: boolean;
+}
 
 export function createSession(context: Context, options: McpOptions, raw: RawJson): Session {
   const spending = options.maxCredits === undefined ? undefined : createSpending(options.maxCredits);
   const purchases = createPurchases(context, options.connect, spending);
-  const confirmation = options.confirm ? createConfirmation(options.advice.cannotAsk) : undefined;
+  const confirmation = options.confirm
+    ? createConfirmation(context.clock, options.advice.cannotAsk)
+    : undefined;
 
   async function call(
     name: string,
     given: unknown,
     request: Call,
     canAsk: boolean,
-  ): Promise<Members | InputRequiredResult> {
+  ): Promise<Came | InputRequiredResult> {
     const definition = tools.find((tool) => tool.name === name);
     if (definition === undefined) {
       throw new UsageError(
@@ -71,7 +83,8 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
     const paid = paidTools[name];
     if (paid !== undefined) return await callPaid(paid, args, request, canAsk);
     const { connect } = options;
-    return (await freeTools[name]?.({ context, connect, spending, signal: request.signal }, args)) ?? [];
+    const members = await freeTools[name]?.({ context, connect, spending, signal: request.signal }, args);
+    return { members: members ?? [], isError: false };
   }
 
   async function callPaid(
@@ -79,22 +92,32 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
     args: Arguments,
     request: Call,
     canAsk: boolean,
-  ): Promise<Members | InputRequiredResult> {
+  ): Promise<Came | InputRequiredResult> {
     const body = await tool.toBody(args);
-    const about = `${tool.kind}\n${JSON.stringify(body)}`;
-    const answer = { responses: request.inputResponses, mark: request.requestState() };
+    const { signal } = request;
     const wanted = { kind: tool.kind, body } as PaidCall['wanted'];
-    const settled = await purchases.settle({
-      wanted,
-      again: args.again === true,
-      mayBuy: confirmation === undefined || confirmation.isGiven(about, answer),
-      signal: request.signal,
-      tell: createTell(request),
-    });
-    if (!('worst' in settled)) return await toMembers(tool, args, settled, request.signal);
-    // It is only not allowed where there is someone to ask.
-    if (confirmation === undefined) throw new Error('a purchase was not made');
-    return confirmation.ask(about, toTerminalText(tool.about(args)), settled.worst, canAsk);
+    const again = args.again === true;
+    const tell = createTell(request, tool.records === 'leads' ? (args.limit as number) : undefined);
+    const settle = (mayBuy: boolean) => purchases.settle({ wanted, again, mayBuy, signal, tell });
+    const buy = async () => (await settle(true)) as Settled;
+    if (confirmation === undefined) return await toMembers(tool, args, await buy(), signal);
+    const asker = {
+      about: `${tool.kind}\n${JSON.stringify(body)}`,
+      isApart: again,
+      what: toTerminalText(tool.about(args)),
+      given: { responses: request.inputResponses, mark: request.requestState() },
+      canAsk,
+      // Clients of the earlier revisions are asked while they wait.
+      elicit: request.envelope === undefined ? toElicit(request) : undefined,
+      signal,
+    };
+    let came = await confirmation.answered(asker, buy);
+    while (came === undefined) {
+      const asked = await confirmation.ask<Settled>(asker, () => settle(false), buy);
+      if (asked !== undefined && 'inputRequests' in asked) return asked;
+      came = asked as Settled | undefined;
+    }
+    return await toMembers(tool, args, came, signal);
   }
 
   async function toMembers(
@@ -102,10 +125,10 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
     args: Arguments,
     settled: Settled,
     signal: AbortSignal,
-  ): Promise<Members> {
+  ): Promise<Came> {
     const { answer, operationId, requestId, leadsSearchId, stopReason, stored, error } = settled;
     const failure = answer === undefined ? undefined : failureIn(tool, answer);
-    if (failure !== undefined) throw toStoredFailure(failure, operationId);
+    if (failure !== undefined) throw toStoredFailure(failure, settled);
     const lines = answer === undefined ? [] : await (tool.warningsOf?.(args, answer) ?? Promise.resolve([]));
     const warnings = [...settled.warnings, ...lines];
     const from: (readonly [string, unknown])[] = [
@@ -119,12 +142,13 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
       ['warnings', warnings.length === 0 ? undefined : warnings],
       ['error', error && toErrorFields(error, options)],
     ];
-    return [
+    const members = [
       ...(await toRecords(tool, args.show as number, settled, signal)),
       ...from.flatMap(([name, value]) =>
         value === undefined ? [] : [[name, JSON.stringify(value)] as const],
       ),
     ];
+    return { members, isError: error !== undefined && !settled.hasBrought };
   }
 
   /** What came: the first of the records, or the one answer. */
@@ -165,7 +189,9 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
         const theirs = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
         try {
           const came = await call(params.name, params.arguments, mcpReq, canElicit(theirs));
-          return isMembers(came) ? toResult(objectOf(came), raw) : came;
+          if (!isCame(came)) return came;
+          const result = toResult(objectOf(came.members), raw);
+          return came.isError ? { ...result, isError: true } : result;
         } catch (error) {
           if (!(error instanceof LeadpipeError))
             options.say(
@@ -181,8 +207,15 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
   };
 }
 
-function isMembers(came: Members | InputRequiredResult): came is Members {
-  return Array.isArray(came);
+function isCame(came: Came | InputRequiredResult): came is Came {
+  return Array.isArray((came as Came).members);
+}
+
+/** As long as people take to answer. */
+const askedMs = 600_000;
+
+function toElicit({ send, signal }: Call): NonNullable<Asker['elicit']> {
+  return (params) => send({ method: 'elicitation/create', params }, { signal, timeout: askedMs });
 }
 
 /** The same twice: for clients that look at the structure, and for those that look at the text. */
@@ -201,26 +234,33 @@ function canElicit(theirs: ClientCapabilities | undefined): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** Each message is a step: progress has to grow, and nobody knows how far it goes. */
-function createTell({ _meta, notify }: Call): (message: string) => void {
+/** Of a search, progress is how many of `total` leads have come. It has to grow: a message between counts as a little of one. */
+function createTell({ _meta, notify }: Call, total: number | undefined): Tell {
   const token = _meta?.progressToken;
   if (token === undefined) return () => {};
-  let progress = 0;
-  return (message) => {
-    progress++;
-    const params = { progressToken: token, progress, message: toTerminalText(message) };
+  const step = total === undefined ? 1 : 0.001;
+  let told = 0;
+  return (message, leads = 0) => {
+    told = Math.max(leads, Math.round((told + step) * 1000) / 1000);
+    const params = {
+      progressToken: token,
+      progress: told,
+      ...(total === undefined ? {} : { total: Math.max(total, told) }),
+      message: toTerminalText(message),
+    };
     // Whoever does not listen any more misses nothing.
     void notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };
 }
 
 /** The service finished without a result, and said so to an earlier call too. */
-function toStoredFailure(failure: string, operationId: string | undefined): LeadpipeError {
+function toStoredFailure(failure: string, { operationId, requestId }: Settled): LeadpipeError {
   return new LeadpipeError('no_result', failure || 'finished without a result', {
     type: 'no_result',
     charged: 'no',
     retryable: false,
-    facts: { is: 'no_result' },
+    hint: 'This is the stored answer of an earlier call, and cost nothing now. If the person wants to buy it again anyway, repeat the call with again: true.',
     ...(operationId === undefined ? {} : { operationId }),
+    ...(requestId === undefined ? {} : { requestId }),
   });
 }

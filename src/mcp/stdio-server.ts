@@ -1,19 +1,40 @@
-import { type JSONRPCMessage, serializeMessage } from '@modelcontextprotocol/server';
-import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serializeMessage } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { LineTransport } from './line-transport.ts';
 import { createRawJson } from './raw-json.ts';
 import { createSession, type McpOptions } from './session.ts';
 
-/** Serves the client with the SDK; `answered` is the request that has had its answer. */
+/** For so long, what is under way goes on when the client has gone: it is paid for. */
+const graceMs = 5000;
+/** And for so long when the process is told to end, which it has to within a second. */
+const lastMs = 600;
+
+/** Serves the client with the SDK; `answered` is the request that has had its answer. Throws UsageError for a client whose lines can't be read. */
 export async function runStdio(
   context: Context,
   options: McpOptions,
   answered: string | number | undefined,
 ): Promise<void> {
-  const { stdin, stdout, signal } = context;
+  const { clock, stdin, stdout, signal } = context;
   const raw = createRawJson();
   const session = createSession(context, options, raw);
-  const transport = new RawTransport(stdin.stream, stdout.stream);
+  let failure: UsageError | undefined;
+  let leave = (): void => {};
+  const gone = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const transport = new LineTransport(stdin.stream, stdout.stream, {
+    bad: options.say,
+    tooLong(bytes) {
+      failure = new UsageError(
+        `the client sent a line of more than ${bytes / 1024 ** 2} MiB, and no more of it is read`,
+      );
+      leave();
+    },
+  });
   let answeredId = answered;
   transport.toText = (message) => {
     if (answeredId !== undefined && 'result' in message && message.id === answeredId) {
@@ -22,36 +43,26 @@ export async function runStdio(
     }
     return raw.restore(serializeMessage(message));
   };
-  const gone = new Promise<void>((resolve) => {
-    stdin.stream.once('end', resolve).once('close', resolve);
-    stdout.stream.once('close', resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    if (signal.aborted || stdin.stream.readableEnded) resolve();
-  });
+  stdin.stream.once('end', leave).once('close', leave).once('error', leave);
+  stdout.stream.once('close', leave);
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted || stdin.stream.readableEnded) leave();
   const server = serveStdio(() => session.createServer(), {
     transport,
     onerror: (error) => options.say(error.message),
   });
   await gone;
+  await withinGrace(transport.end());
   await session.close();
   await server.close();
-}
+  if (failure !== undefined) throw failure;
 
-/** The SDK's transport, with the last word on what a message looks like. */
-class RawTransport extends StdioServerTransport {
-  toText: (message: JSONRPCMessage) => string | undefined = serializeMessage;
-  readonly #output: Context['stdout']['stream'];
-
-  constructor(input: Context['stdin']['stream'], output: Context['stdout']['stream']) {
-    super(input, output);
-    this.#output = output;
-  }
-
-  override async send(message: JSONRPCMessage): Promise<void> {
-    const text = this.toText(message);
-    if (text === undefined || this.#output.write(text)) return;
-    await new Promise<void>((resolve) => {
-      this.#output.once('drain', resolve).once('close', resolve);
-    });
+  async function withinGrace(work: Promise<void>): Promise<void> {
+    const over = new AbortController();
+    const patience = wait(clock, graceMs, AbortSignal.any([signal, over.signal])).then(() =>
+      signal.aborted ? wait(clock, lastMs, over.signal) : undefined,
+    );
+    await Promise.race([work, patience]);
+    over.abort();
   }
 }

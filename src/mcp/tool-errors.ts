@@ -8,6 +8,8 @@ export interface Advice {
   readonly noAddress: string;
   readonly noKey: string;
   readonly overLimit: string;
+  /** Where it is not known what something costs, by the name of the setting that says so. */
+  priceUnknown(setting: string): string;
   readonly cannotAsk: string;
 }
 
@@ -57,7 +59,7 @@ export function toErrorFields(thrown: unknown, telling: Telling): Readonly<Recor
   return describe(own === undefined ? thrown : thrown.with({ hint: own }));
 }
 
-function hintOf(facts: Facts, { noAddress, noKey, overLimit }: Advice): string | undefined {
+function hintOf(facts: Facts, { noAddress, noKey, overLimit, priceUnknown }: Advice): string | undefined {
   switch (facts.is) {
     case 'no_target':
     case 'no_address':
@@ -66,6 +68,8 @@ function hintOf(facts: Facts, { noAddress, noKey, overLimit }: Advice): string |
       return noKey;
     case 'over_limit':
       return overLimit;
+    case 'price_unknown':
+      return priceUnknown(facts.setting);
     default: {
       const own = hints[facts.is];
       return typeof own === 'string' ? own : (own as ((facts: Facts) => string) | undefined)?.(facts);

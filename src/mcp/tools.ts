@@ -17,7 +17,11 @@ export interface ToolDefinition {
     readonly required?: string[];
     readonly additionalProperties: false;
   };
-  readonly outputSchema: { readonly type: 'object'; readonly properties: Readonly<Record<string, object>> };
+  readonly outputSchema: {
+    readonly type: 'object';
+    readonly properties: Readonly<Record<string, object>>;
+    readonly anyOf: readonly object[];
+  };
   readonly annotations: Readonly<Record<string, boolean>>;
 }
 
@@ -30,6 +34,8 @@ const integer = { type: 'integer' } as const;
 const list = { type: 'array' } as const;
 const object = { type: 'object' } as const;
 const strings = { type: 'array', items: string } as const;
+const textOf = ({ max }: { readonly max: number }) => ({ type: 'string', maxLength: max }) as const;
+const listOf = ({ max }: { readonly max: number }) => ({ ...strings, maxItems: max }) as const;
 
 const show = { type: 'integer', minimum: 0, maximum: shown.most, default: shown.usual } as const;
 const position = { type: 'integer', minimum: 0, default: 0 } as const;
@@ -38,17 +44,20 @@ const limitOf = ({ min, max, default: usual }: { min: number; max: number; defau
   ({ type: 'integer', minimum: min, maximum: max, default: usual }) as const;
 
 const searched = {
-  objective: { type: 'string', description: 'what to find, in words' },
-  limit: limitOf(limits.entityLimit),
+  objective: { ...textOf(limits.entityObjective), description: 'what to find, in words' },
+  limit: { ...limitOf(limits.entityLimit), description: 'default 100: up to 100 credits' },
   enrich_fields: {
-    ...strings,
+    ...listOf(limits.entityEnrichFields),
     description: 'further fields to fill, such as headcount; not emails or phones',
   },
-  dedup_service_leads: { ...strings, description: 'leave out the leads of these leads_search_ids' },
-  dedup_custom_leads: { ...strings, description: 'leave out leads of these names' },
+  dedup_service_leads: {
+    ...listOf(limits.dedupServiceLeads),
+    description: 'leave out the leads of these leads_search_ids',
+  },
+  dedup_custom_leads: { ...listOf(limits.dedupCustomLeads), description: 'leave out leads of these names' },
 } as const;
 
-/** Of everything that is paid for. An error has `error` instead, so nothing is required. */
+/** Of everything that is paid for. */
 const bought = {
   complete: boolean,
   charged: { enum: ['no', 'maybe', 'yes'] },
@@ -81,6 +90,7 @@ function tool(
   properties: Readonly<Record<string, ArgumentSchema>>,
   required: readonly string[],
   output: Readonly<Record<string, object>>,
+  always: readonly string[],
 ): ToolDefinition {
   return {
     name,
@@ -92,7 +102,12 @@ function tool(
       ...(required.length === 0 ? {} : { required: [...required] }),
       additionalProperties: false,
     },
-    outputSchema: { type: 'object', properties: output },
+    // An error has `error` alone, and clients look at that too.
+    outputSchema: {
+      type: 'object',
+      properties: output,
+      anyOf: [{ required: always }, { required: ['error'] }],
+    },
     annotations,
   };
 }
@@ -107,6 +122,7 @@ export const tools: readonly ToolDefinition[] = [
     { entity_type: { type: 'string', enum: streamEntityTypes }, ...searched, show, again },
     ['entity_type', 'objective'],
     { leads: list, ...listed, stop_reason: string, ...searchId, ...bought },
+    ['leads', 'count', 'complete', 'charged'],
   ),
   tool(
     'task_create',
@@ -124,6 +140,7 @@ export const tools: readonly ToolDefinition[] = [
     },
     ['entity_type', 'objective'],
     { ...searchId, ...bought },
+    ['leads_search_id', 'complete', 'charged'],
   ),
   tool(
     'task_status',
@@ -133,6 +150,7 @@ export const tools: readonly ToolDefinition[] = [
     { leads_search_id: string },
     ['leads_search_id'],
     { task: object, complete: boolean, error: object },
+    ['task', 'complete'],
   ),
   tool(
     'task_fetch',
@@ -142,6 +160,7 @@ export const tools: readonly ToolDefinition[] = [
     { leads_search_id: string, position, show: { ...show, minimum: 1 } },
     ['leads_search_id'],
     { leads: list, ...listed, status: string, complete: boolean, error: object },
+    ['leads', 'count', 'status', 'complete'],
   ),
   tool(
     'contact',
@@ -150,20 +169,22 @@ export const tools: readonly ToolDefinition[] = [
     paid,
     {
       contact_type: { type: 'string', enum: contactTypes },
-      objective: { type: 'string', description: 'who you look for, in words' },
+      objective: { ...textOf(limits.contactObjective), description: 'who you look for, in words' },
       again,
     },
     ['contact_type', 'objective'],
     { answer: object, ...bought },
+    ['answer', 'complete', 'charged'],
   ),
   tool(
     'research',
     'Research a question',
     'One answer with citations; takes minutes. Paid per question.',
     paid,
-    { query: string, again },
+    { query: textOf(limits.deepSearchQuery), again },
     ['query'],
     { answer: object, ...bought },
+    ['answer', 'complete', 'charged'],
   ),
   tool(
     'enrich',
@@ -171,12 +192,16 @@ export const tools: readonly ToolDefinition[] = [
     'Fills the fields of a JSON Schema for one person, company or thing. Paid per request.',
     paid,
     {
-      entity_context: { type: 'string', description: 'what is known: name, website, handles' },
+      entity_context: {
+        ...textOf(limits.enrichContext),
+        description: 'what is known: name, website, handles',
+      },
       enrich_fields: { type: 'object', description: 'JSON Schema: {"type":"object","properties":{…}}' },
       again,
     },
     ['entity_context', 'enrich_fields'],
     { answer: object, ...bought },
+    ['answer', 'complete', 'charged'],
   ),
   tool(
     'extract',
@@ -185,20 +210,33 @@ export const tools: readonly ToolDefinition[] = [
     paid,
     {
       type: { type: 'string', enum: extractionTypes },
-      target: { type: 'string', description: 'handle, repository, or URL for web2list' },
-      instruction: { type: 'string', description: 'items and fields; needed for web2list' },
+      target: { ...textOf(limits.extractTarget), description: 'handle, repository, or URL for web2list' },
+      instruction: {
+        ...textOf(limits.extractInstruction),
+        description: 'items and fields; needed for web2list',
+      },
       limit: limitOf(limits.extractLimit),
       show,
       again,
     },
     ['type', 'target'],
     { items: list, ...listed, ...bought },
+    ['items', 'count', 'complete', 'charged'],
   ),
-  tool('balance', 'Credits left', 'Credits available now. Free.', free, {}, [], {
-    balance: object,
-    session: { type: 'object', description: 'what this session may still spend, where it has a limit' },
-    error: object,
-  }),
+  tool(
+    'balance',
+    'Credits left',
+    'Credits available now. Free.',
+    free,
+    {},
+    [],
+    {
+      balance: object,
+      session: { type: 'object', description: 'what this session may still spend, where it has a limit' },
+      error: object,
+    },
+    ['balance'],
+  ),
   tool(
     'history_list',
     'List purchases',
@@ -207,6 +245,7 @@ export const tools: readonly ToolDefinition[] = [
     { position, show },
     [],
     { purchases: list, next: integer, error: object },
+    ['purchases'],
   ),
   tool(
     'history_show',
@@ -216,5 +255,6 @@ export const tools: readonly ToolDefinition[] = [
     { operation_id: string, position, show },
     ['operation_id'],
     { records: list, ...listed, complete: boolean, operation_id: string, error: object },
+    ['records', 'count', 'complete'],
   ),
 ];

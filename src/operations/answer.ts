@@ -4,7 +4,7 @@ import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
 import type { Listener } from './delivery.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
-import { toFailedEntries } from './journal/failed.ts';
+import { toDoubtful, toFailedEntries } from './journal/failed.ts';
 import { folderOf, type Journal } from './journal/journal.ts';
 import { type AnswerKind, failureOf, kinds } from './kinds.ts';
 import { type Deal, type Order, purchase, type Shop } from './purchase.ts';
@@ -63,9 +63,10 @@ async function ask<Kind extends AnswerKind>(
   const client = await deal.begin();
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
   const sent = listener.during('asking', delivery, () => send(body, idempotencyKey, context.signal));
-  const answer = await sent.catch(async (error: unknown) => {
+  const answer = await sent.catch(async (thrown: unknown) => {
+    const error = deal.isAgain ? toDoubtful(thrown) : thrown;
     // What the service said matters more than a journal that can't be written.
-    await journal.append(...toFailedEntries(error)).catch(() => undefined);
+    await journal.append(...toFailedEntries(error, deal.request.endpoint.repetition)).catch(() => undefined);
     throw await keepGarbled(context.directories.state, journal, error);
   });
   const { requestId } = answer;

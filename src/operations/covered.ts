@@ -22,10 +22,12 @@ const patienceMs = 3000;
 export async function withCovered<T>(
   { connection, context, spending }: Shop,
   worst: WorstCase,
+  idempotencyKey: string,
   work: (available: number | undefined) => Promise<T>,
 ): Promise<T> {
   if (spending === undefined) return await work(undefined);
-  const credits = setAside(spending, worst);
+  // What is sent again with its key is not paid for twice.
+  const credits = spending.inDoubt.has(idempotencyKey) ? 0 : setAside(spending, worst);
   let cost: number | undefined = 0;
   try {
     const { value } = await connection.client.balance(context.signal);
@@ -34,6 +36,7 @@ export async function withCovered<T>(
     return await work(value.available_credits);
   } catch (error) {
     if (error instanceof LeadpipeError && error.details.charged === 'no') cost = 0;
+    if (cost === undefined) spending.inDoubt.add(idempotencyKey);
     throw error;
   } finally {
     spending.settle(credits, cost);
@@ -74,8 +77,13 @@ export async function withNumbers(
 }
 
 /** Throws as `withCovered` would, for these credits. */
-export function checkCovered({ spending }: Shop, worst: WorstCase, available: number | undefined): void {
-  if (spending === undefined) return;
+export function checkCovered(
+  { spending }: Pick<Shop, 'spending'>,
+  worst: WorstCase,
+  available: number | undefined,
+  idempotencyKey = '',
+): void {
+  if (spending === undefined || spending.inDoubt.has(idempotencyKey)) return;
   const credits = setAside(spending, worst);
   spending.settle(credits, 0);
   if (available !== undefined && credits > available) throw toNotCovered(credits, available);

@@ -1,11 +1,8 @@
 import { hash } from 'node:crypto';
-import { realpath, rmdir, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
-import { LeadpipeError } from '../errors.ts';
-import { codeOf } from '../files/error-code.ts';
-import { type FolderLock, lockFolder } from '../files/folder-lock.ts';
-import { makePrivateFolder } from '../files/private-folder.ts';
+import { lockPlace } from '../files/folder-lock.ts';
 
 /**
  * Runs `work` as the one run of this machine that writes a file: whatever stands beside it is then of a run that is over.
@@ -20,12 +17,11 @@ export async function holdingOutput<T>(
   const path = await fileOf(file);
   if (path === undefined) return await work();
   const folder = join(directories.state, 'outputs', hash('sha256', path).slice(0, 16));
-  const lock = await take(folder, pid, file);
+  const lock = await lockPlace(folder, pid, file);
   try {
     return await work();
   } finally {
     lock?.release();
-    await rmdir(folder).catch(() => undefined);
   }
 }
 
@@ -36,19 +32,4 @@ async function fileOf(file: string): Promise<string | undefined> {
   if (found !== undefined) return found.isFile() ? await realpath(path).catch(() => path) : undefined;
   const folder = await realpath(dirname(path)).catch(() => dirname(path));
   return join(folder, basename(path));
-}
-
-/** Undefined where the folder of the state can't be written: then nothing is known of other runs. */
-async function take(folder: string, pid: number, file: string): Promise<FolderLock | undefined> {
-  for (let attempts = 0; attempts < 20; attempts++) {
-    try {
-      await makePrivateFolder(folder);
-      return await lockFolder(folder, pid, file);
-    } catch (error) {
-      if (error instanceof LeadpipeError) throw error;
-      // Another run has cleared the folder away just then.
-      if (codeOf(error) !== 'ENOENT') return undefined;
-    }
-  }
-  return undefined;
 }

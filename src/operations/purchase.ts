@@ -8,7 +8,7 @@ import type { Preview, Request } from '../transport/request.ts';
 import { checkCovered, glanceAtBalance, withCovered, withNumbers } from './covered.ts';
 import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
 import type { Intent, Journal, JournalEntry, StoredOperation } from './journal/journal.ts';
-import { withNewJournal } from './journal/with-journal.ts';
+import { withNewJournal, withOperation } from './journal/with-journal.ts';
 import { type BodyOf, type KindName, kinds, type PaidKind } from './kinds.ts';
 import { type Spending, toWorstCase, type WorstCase } from './spending.ts';
 
@@ -37,6 +37,10 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly body: BodyOf<Kind>;
   /** A new one when it is not given. */
   readonly idempotencyKey?: string | undefined;
+  /** An operation that sent this very request, and whose answer was lost: it is sent again with its key, and is the same purchase. */
+  readonly again?: StoredOperation | undefined;
+  /** Told when the request is on the disk and goes out: whoever looks for it finds it from then on. */
+  readonly begun?: (() => void) | undefined;
   /** Of a search or a task run: which list its leads count for (that of its entity type), and whether only what is new there is wanted. */
   readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
   /** Is shown the request in place of the service, and what is known of its cost; nothing is bought then. */
@@ -58,6 +62,8 @@ export interface PreviewedCost {
 export interface Deal {
   readonly idempotencyKey: string;
   readonly request: Request;
+  /** Whether the same was sent before, and its answer lost. */
+  readonly isAgain: boolean;
   readonly journal: Journal;
   readonly delivery: Delivery;
   /** The one way to a client that can buy: it is given when what will be sent, and where its rows begin, is on the disk. */
@@ -77,10 +83,11 @@ export async function purchase<T>(
   way: (deal: Deal) => Promise<T>,
 ): Promise<T | undefined> {
   const { connection, context } = shop;
-  const { body, kind } = order;
+  const { again, body, kind } = order;
   // The journal and the output are made ready meanwhile.
   connection.prepare();
-  const idempotencyKey = checkIdempotencyKey(order.idempotencyKey ?? context.ids.idempotencyKey(), wireNames);
+  const key = again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
+  const idempotencyKey = checkIdempotencyKey(key, wireNames);
   const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
   const request = toRequest(body, idempotencyKey);
   const worst = toWorstCase(kind, body, connection.settings);
@@ -89,8 +96,8 @@ export async function purchase<T>(
     order.preview(connection.preview(request), { worst, available });
     return void checkCovered(shop, worst, available);
   }
-  return await withCovered(shop, worst, (available) =>
-    withNewJournal(context, order.keep ? 'needed' : 'none', async (journal) => {
+  return await withCovered(shop, worst, idempotencyKey, async (available) => {
+    const run = async (journal: Journal): Promise<T> => {
       const intent = {
         ...toIntent(shop, journal, kind, order.terms),
         idempotency_key: idempotencyKey,
@@ -98,15 +105,18 @@ export async function purchase<T>(
         worst_case: worst.credits,
         ...(available === undefined ? {} : { credits_before: available }),
       };
+      const door = again === undefined ? withIntent : withIntentOf;
       try {
-        return await withIntent(shop, journal, intent, order.open, (delivery, begun) =>
+        return await door(shop, journal, intent, order.open, (delivery, begun) =>
           way({
             idempotencyKey,
             request,
+            isAgain: again !== undefined,
             journal,
             delivery,
             async begin() {
               await begun();
+              order.begun?.();
               return connection.newClient(waits);
             },
           }),
@@ -116,7 +126,24 @@ export async function purchase<T>(
       } finally {
         if (available !== undefined) await noteBalance(shop, journal);
       }
-    }),
+    };
+    if (again !== undefined) return await withOperation(context, again.operationId, run);
+    return await withNewJournal(context, order.keep ? 'needed' : 'none', run);
+  });
+}
+
+/** As `withIntent`, of an operation that has its intent on the disk from the first time. */
+async function withIntentOf<T>(
+  { context }: Shop,
+  journal: Journal,
+  _: Intent,
+  open: OpenDelivery,
+  work: (delivery: Delivery, begun: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  return await open((delivery) =>
+    work(delivery, () =>
+      journal.append(...toOpened(delivery), { type: 'sent', time: context.clock.now().toISOString() }),
+    ),
   );
 }
 

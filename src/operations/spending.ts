@@ -83,6 +83,8 @@ export interface Spending {
   readonly spent: number;
   /** The worst cases of those that are under way. */
   readonly reserved: number;
+  /** The keys of those of which nobody knows: they count already. */
+  readonly inDoubt: Set<string>;
   /** Sets aside the worst case of one that is about to begin; false, and nothing is set aside, where the limit does not cover it. */
   reserve(worst: number): boolean;
   /** One of this worst case is over. `cost` is undefined where it is not known: then it counts as its worst case. */
@@ -98,6 +100,7 @@ export function createSpending(limit: number): Spending {
   let reserved = 0;
   return {
     limit,
+    inDoubt: new Set(),
     get spent() {
       return spent;
     },

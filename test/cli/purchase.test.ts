@@ -284,6 +284,24 @@ describe.each(failing)('$name without a result', ({ args, answer, text }) => {
   });
 });
 
+it('what is sent again with its key, because its answer was lost, is the same purchase in the history', async () => {
+  let isLost = true;
+  server = await startFaultServer((socket) => {
+    if (isLost) socket.destroy();
+    else socket.write(ok(extractAnswer));
+  });
+  const env = { ...bareEnvironment(), ...pointedAt(server.url) };
+  const again = () => run(['extract', 'x_followers', 'ada', '--idempotency-key', 'mine'], { env });
+  const history = async () =>
+    (await run(['history', 'list', '-f', 'csv', '--columns', 'state,charged,idempotency_key'], { env }))
+      .stdout;
+  expect((await again()).code).toBe(8);
+  expect(await history()).toBe('state,charged,idempotency_key\r\nunknown,maybe,mine\r\n');
+  isLost = false;
+  expect((await again()).code).toBe(0);
+  expect(await history()).toBe('state,charged,idempotency_key\r\ncomplete,yes,mine\r\n');
+});
+
 describe('an answer that can not be understood', () => {
   it.each([
     ['that is not JSON', wholeAnswer('200 OK', 'application/json', '{"result":{"content":"a@b.example"')],

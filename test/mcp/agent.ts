@@ -17,7 +17,14 @@ export interface ToolAnswer {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** `3 of 20: 3 leads so far`. */
   readonly onProgress?: (message: string) => void;
+}
+
+interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 /** A program that talks to the server through one of the SDK's clients. */
@@ -87,7 +94,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
         ...(signal === undefined ? {} : { signal }),
         ...(onProgress === undefined
           ? {}
-          : { onprogress: ({ message = '' }: { message?: string }) => onProgress(message) }),
+          : {
+              onprogress: ({ progress, total, message }: Progress) =>
+                onProgress(`${progress} of ${total}: ${message}`),
+            }),
       };
       return version === 1
         ? await client.callTool(request, undefined, how)

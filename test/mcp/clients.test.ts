@@ -44,7 +44,8 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
     charged: 'yes',
     operation_id: expect.stringMatching(/^op_/),
   });
-  expect(progress).toContain('searching');
+  expect(progress.at(0)).toMatch(/^0\.001 of \d+: searching$/);
+  expect(progress.at(-1)).toBe(`${limit} of ${limit}: ${limit} leads so far`);
   const { operation_id } = found.structuredContent;
   const rest = await ask('history_show', { operation_id, position: 2 });
   expect(rest).toMatchObject({ count: limit, complete: true });
@@ -104,6 +105,7 @@ async function beRefused(agent: Agent): Promise<void> {
       { message: 'search has no argument limitt' },
     ],
     ['search', { entity_type: 'company', objective: 'x', limit: 1001 }, { type: 'usage' }],
+    ['search', { entity_type: 'company', objective: 'x', limit: null }, { type: 'usage', charged: 'no' }],
     ['search', { objective: 'x' }, { message: 'search needs the argument entity_type' }],
     ['research', { query: 7 }, { message: 'query takes a text' }],
     ['enrich', { entity_context: 'x', enrich_fields: { type: 'object' } }, { type: 'usage' }],

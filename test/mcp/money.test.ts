@@ -91,7 +91,8 @@ describe('an agent that repeats, cancels, loses and dies', () => {
       .map((line) => JSON.parse(line).idempotency_key);
     const ledger = await service.close();
     expect(new Set(keys)).toEqual(new Set(ledger.keys()));
-    const settled = keys.filter((key, at) => keys.indexOf(key) === at).map((key) => ledger.get(key));
+    expect(keys).toHaveLength(ledger.size);
+    const settled = keys.map((key) => ledger.get(key));
     // Two contacts, five searches: what was sent to a client that had gone is charged too, a batch of it.
     expect(settled).toHaveLength(7);
     expect(settled.filter((credits) => credits === 5)).toHaveLength(2);
@@ -184,6 +185,46 @@ describe('limits', () => {
       }
     }
     await http.stop();
+  });
+
+  it('--confirm asks only for what the limit allows, and once for what is asked for at the same time', async () => {
+    const limited = { args: ['--confirm', '--max-credits', '9'], env: { ...bareEnvironment(), ...env } };
+    for (const version of [1, 2] as const) {
+      let questions = 0;
+      let says: 'accept' | 'fail' = 'accept';
+      const agent = await startAgent({
+        version,
+        ...limited,
+        answer() {
+          questions++;
+          if (says === 'fail') throw new Error('no window');
+          return says;
+        },
+      });
+      const before = service.spent();
+      const dear = await agent.call('search', { ...search, limit: 10 });
+      expect(dear.structuredContent.error).toMatchObject({ type: 'over_limit', charged: 'no' });
+      const unpriced = await agent.call('research', { query: 'What is Kontora?' });
+      expect(unpriced.structuredContent.error).toMatchObject({
+        type: 'price_unknown',
+        hint: expect.stringContaining('Ask the person'),
+      });
+      expect(questions).toBe(0);
+      const args = { ...search, limit: 2 + version };
+      const answers = await Promise.all([1, 2, 3].map(() => agent.call('search', args)));
+      for (const { structuredContent } of answers) expect(structuredContent.count).toBe(args.limit);
+      expect(questions).toBe(1);
+      expect(service.spent() - before).toBe(args.limit);
+      says = 'fail';
+      // The second client tells its own program that its question failed.
+      if (version === 1) {
+        const failed = await agent.call('search', { ...search, limit: 1 });
+        expect(failed).toMatchObject({ isError: true });
+        expect(failed.structuredContent.error).toMatchObject({ exit: 5, charged: 'no' });
+      }
+      expect(service.spent() - before).toBe(args.limit);
+      await agent.close();
+    }
   });
 
   it('without an address and a key it starts all the same, and each tool says what to do', async () => {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -73,14 +74,27 @@ describe('the skill', () => {
     const install = () => run(['skill', '--install', join(target, 'a', 'skills')]);
     expect((await install()).code).toBe(0);
     const installed = join(target, 'a', 'skills', 'leadpipe');
-    writeFileSync(join(installed, 'old.md'), 'of an earlier version');
+    // What a person puts there stays, and a file that is as it was installed becomes the new one.
+    writeFileSync(join(installed, 'notes.md'), 'of a person');
+    const digests = join(installed, '.installed.json');
+    const earlier = 'of an earlier version\nname: leadpipe\n';
+    writeFileSync(join(installed, 'SKILL.md'), earlier);
+    const known = { ...JSON.parse(readFileSync(digests, 'utf8')), 'SKILL.md': hash('sha256', earlier) };
+    writeFileSync(digests, JSON.stringify(known));
     expect((await install()).code).toBe(0);
+    expect(readFileSync(join(installed, 'SKILL.md'), 'utf8')).toBe(text);
     expect(readdirSync(installed, { recursive: true }).sort()).toEqual([
+      '.installed.json',
       'SKILL.md',
+      'notes.md',
       'references',
       'references/faults.md',
     ]);
     expect(readdirSync(join(target, 'a', 'skills'))).toEqual(['leadpipe']);
+    writeFileSync(join(installed, 'references', 'faults.md'), 'with a line of a person');
+    expect(await install()).toMatchObject({ code: 74, stderr: expect.stringContaining('was changed after') });
+    expect(readFileSync(join(installed, 'references', 'faults.md'), 'utf8')).toContain('a person');
+    expect(readFileSync(join(installed, 'SKILL.md'), 'utf8')).toBe(text);
     writeFileSync(join(installed, 'SKILL.md'), 'of somebody else');
     const refused = await install();
     expect(refused).toMatchObject({

@@ -148,6 +148,77 @@ describe('the server on standard input', () => {
   });
 });
 
+const message = (id: number, method: string, params: object): string =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
+const initialize = message(1, 'initialize', {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1' },
+});
+
+describe('a client that misbehaves', () => {
+  it('is told of each line that is no message, and answered all the same', async () => {
+    const child = spawn(process.execPath, [command, 'mcp'], { env: bareEnvironment(), stdio: 'pipe' });
+    child.stdin.end(
+      `${initialize}garbage\n[]\n{"jsonrpc":"2.0","id":7,"method":3}\n\n${message(2, 'ping', {})}`,
+    );
+    const { stdout, stderr, code } = await resultOf(child);
+    const answers = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(answers).toMatchObject([
+      { id: 1 },
+      { id: null, error: { code: -32_700 } },
+      { id: null, error: { code: -32_600 } },
+      { id: null, error: { code: -32_600 } },
+      { id: 2, result: {} },
+    ]);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(3);
+    expect(stderr).not.toMatch(/[{}[\]]/);
+    expect(code).toBe(0);
+  });
+
+  it('ends the server with a line that has no end', async () => {
+    const child = spawn(process.execPath, [command, 'mcp'], { env: bareEnvironment(), stdio: 'pipe' });
+    child.stdin.on('error', () => {});
+    child.stdin.write(initialize);
+    child.stdin.write('x'.repeat(11 * 1024 ** 2));
+    expect(await resultOf(child)).toMatchObject({ code: 2, stderr: expect.stringContaining('10 MiB') });
+  });
+
+  it('has what it paid for stored and answered when it goes in the middle', async () => {
+    const body = JSON.stringify({ success: true, answer: { Result: 'a bank', Citations: [] } });
+    const server = await startFaultServer((socket) => {
+      child.stdin.end();
+      // By then, the server has seen that nobody asks for more.
+      setTimeout(() => socket.write(wholeAnswer('200 OK', 'application/json', body)), 500);
+    });
+    const env = { ...bareEnvironment(), ...pointedAt(server.url, key) };
+    const child = spawn(process.execPath, [command, 'mcp'], { env, stdio: 'pipe' });
+    child.stdin.write(initialize);
+    const call = { name: 'research', arguments: { query: 'What is Kontora?' } };
+    child.stdin.write(message(2, 'tools/call', call));
+    const { stdout, code } = await resultOf(child);
+    expect(code).toBe(0);
+    expect(stdout).toContain('"charged":"yes"');
+    const again = spawn(process.execPath, [command, 'mcp'], { env, stdio: 'pipe' });
+    again.stdin.end(initialize + message(2, 'tools/call', call));
+    expect((await resultOf(again)).stdout).toContain('"stored":true');
+    await server.close();
+  });
+
+  it('does not hold the server by reading nothing', async () => {
+    const child = spawn(process.execPath, [command, 'mcp'], { env: bareEnvironment(), stdio: 'pipe' });
+    child.stdin.end(
+      initialize + Array.from({ length: 100 }, (_, id) => message(id + 2, 'tools/list', {})).join(''),
+    );
+    const code = await new Promise((resolve) => child.once('exit', resolve));
+    child.stdout.destroy();
+    expect(code).toBe(0);
+  });
+});
+
 describe('a hostile service', () => {
   it('puts neither the key nor anything for a terminal into what the client reads, and stdout is protocol alone', async () => {
     const lead = `{"name":${JSON.stringify(hostile)},"id":12345678901234567890,"ratio":1.10,"key":"${key}","b":"${Buffer.from(key).toString('base64')}"}`;
@@ -169,12 +240,9 @@ describe('a hostile service', () => {
       stdio: 'pipe',
     });
     const finished = resultOf(child);
-    const send = (id: number, method: string, params: object): boolean =>
-      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
     const call = (id: number, name: string, args: object) =>
-      send(id, 'tools/call', { name, arguments: args, _meta: { progressToken: id } });
-    const clientInfo = { name: 'test', version: '1' };
-    send(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+      child.stdin.write(message(id, 'tools/call', { name, arguments: args, _meta: { progressToken: id } }));
+    child.stdin.write(initialize);
     call(2, 'search', { entity_type: 'company', objective: 'x', limit: 1 });
     call(3, 'research', { query: 'x' });
     call(4, 'balance', {});

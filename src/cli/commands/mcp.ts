@@ -38,7 +38,9 @@ export function createMcpCommand(context: Context): Command {
       '--http <port>',
       'serve over HTTP on this port of 127.0.0.1 instead of standard input; 0 means any free port',
     ).argParser((value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--http', value)),
-    createMaxCreditsOption('the most that the whole session may cost; prices are settings (price.*)'),
+    createMaxCreditsOption(
+      'the most that the whole session may cost; what has no known price (contact, research, enrich, extract, enrich fields, web search) is refused until its setting price.* is set',
+    ),
     new Option(
       '--confirm',
       'ask the person before each purchase; without a client that can ask, nothing is bought',
@@ -57,6 +59,8 @@ const advice: McpOptions['advice'] = {
     'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_API_KEY for this server.',
   overLimit:
     'The limit is --max-credits of this server, for the whole session. Ask for less, or ask the person to raise it.',
+  priceUnknown: (setting) =>
+    `The service does not show its prices. Ask the person what this costs, and don't guess it: with --max-credits, leadpipe has to know. The person can tell it with: leadpipe config set ${setting} <credits>`,
   cannotAsk:
     'Use a client that supports elicitation, or ask the person to start the server without --confirm, perhaps with --max-credits.',
 };

@@ -1,10 +1,12 @@
-import { access, cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { hash } from 'node:crypto';
+import { access, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { makeFolder } from '../../files/private-folder.ts';
+import { isObject } from '../../json/object.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import { checkFileName } from '../options/inputs.ts';
@@ -69,7 +71,10 @@ async function findSkill(): Promise<string> {
   }
 }
 
-/** All of it or nothing: what is there is moved aside for as long as it may be needed again. */
+/** The digests of the files as they were installed, beside them: one that has another was changed by somebody. */
+const digestsFile = '.installed.json';
+
+/** All of it where nothing is; else the skill's own files, and none that somebody has changed: what else is there stays. */
 async function install(source: string, target: string): Promise<void> {
   const isThere = await exists(target);
   if (isThere && !(await isOurs(target))) {
@@ -80,16 +85,58 @@ async function install(source: string, target: string): Promise<void> {
   await makeFolder(dirname(target));
   const aside = await mkdtemp(join(dirname(target), `.${name}-`));
   try {
-    await cp(source, join(aside, 'new'), { recursive: true });
-    if (isThere) await rename(target, join(aside, 'old'));
-    try {
-      await rename(join(aside, 'new'), target);
-    } catch (error) {
-      if (isThere) await rename(join(aside, 'old'), target);
-      throw error;
+    const fresh = join(aside, 'new');
+    await cp(source, fresh, { recursive: true });
+    const digests = await digestsIn(fresh);
+    await writeFile(join(fresh, digestsFile), `${JSON.stringify(digests, undefined, 2)}\n`);
+    if (!isThere) return await rename(fresh, target);
+    await checkUnchanged(target, digests);
+    for (const file of [...Object.keys(digests), digestsFile]) {
+      await makeFolder(dirname(join(target, file)));
+      await rename(join(fresh, file), join(target, file));
     }
   } finally {
     await rm(aside, { recursive: true, force: true });
+  }
+}
+
+/** Throws LocalIoError where a file that would be replaced is neither as it was installed nor as it will be. */
+async function checkUnchanged(target: string, digests: Digests): Promise<void> {
+  const text = await readFile(join(target, digestsFile), 'utf8').catch(() => '{}');
+  const installed = toDigests(text);
+  for (const [file, digest] of Object.entries(digests)) {
+    const path = join(target, file);
+    const there = (await exists(path)) ? await digestOf(path) : digest;
+    if (there === digest || there === installed[file]) continue;
+    throw new LocalIoError(`${path} was changed after it was installed; leadpipe did not change it`, {
+      hint: 'To keep your version, move it to another place. Then run the same command again.',
+    });
+  }
+}
+
+/** By the path in the folder. */
+type Digests = Readonly<Record<string, unknown>>;
+
+async function digestsIn(folder: string): Promise<Digests> {
+  const all = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = all
+    .filter((one) => one.isFile() && one.name !== digestsFile)
+    .map((one) => join(one.parentPath, one.name));
+  const digests = paths.map(async (path) => [relative(folder, path), await digestOf(path)] as const);
+  return Object.fromEntries(await Promise.all(digests));
+}
+
+async function digestOf(path: string): Promise<string> {
+  return hash('sha256', await readFile(path));
+}
+
+/** Nothing, where somebody has made something else of it. */
+function toDigests(text: string): Digests {
+  try {
+    const known: unknown = JSON.parse(text);
+    return isObject(known) ? known : {};
+  } catch {
+    return {};
   }
 }
 

@@ -6,6 +6,7 @@ import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Delivery, Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
 import type { AnswerKind, BodyOf, PaidKind } from '../../operations/kinds.ts';
 import type { Order, OutputTerms, Shop } from '../../operations/purchase.ts';
+import { withSameKey } from '../../operations/same-key.ts';
 import { createSpending, toWorstCase } from '../../operations/spending.ts';
 import type { Format } from '../../output/writer.ts';
 import { RequestError } from '../../transport/errors.ts';
@@ -171,9 +172,11 @@ export async function buy<Kind extends AnswerKind>(
   asking: string,
 ): Promise<Shown | undefined> {
   const bought = await withConnection(context, options, async (connection) => {
+    const shop = toShop(context, options, connection);
+    const order = toOrder(context, options, connection, kind, body);
     const answer = await buyAnswer(
-      toShop(context, options, connection),
-      toOrder(context, options, connection, kind, body),
+      shop,
+      await withSameKey(shop, order),
       createListener(context, options, { asking }),
     );
     return answer && { ...answer, costAtMost: toWorstCase(kind, body, connection.settings).credits };

@@ -95,8 +95,12 @@ export type JournalEntry =
       readonly type: 'failed';
       readonly outcome: Outcome;
       readonly message: string;
+      /** The `type` of the error. */
+      readonly error_type?: string;
       readonly request_id: string | null;
       readonly charged: Charged | null;
+      /** The service does not give the answer again. */
+      readonly gone?: true;
     }
   /** What was available after it, where the balance was asked for. */
   | { readonly type: 'balance'; readonly credits: number }

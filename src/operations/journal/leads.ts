@@ -1,4 +1,4 @@
-import { createReadStream, writeSync } from 'node:fs';
+import { constants, createReadStream, writeSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
@@ -9,6 +9,10 @@ import { fromCheckedLine, isTorn, lineEnd, quickFront, quickFrontInto } from './
 
 /** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */
 export const leadsFile = 'leads.jsonl';
+
+const { O_RDWR, O_APPEND, O_CREAT } = constants;
+/** A link in its place would lead the writing to another file. Windows has no such flag. */
+const noFollow = constants.O_NOFOLLOW ?? 0;
 
 /** Enough for a table to find its widths; few enough to hold in memory. */
 const leadsAtOnce = 100;
@@ -24,15 +28,18 @@ export interface StoredLeads {
   close(): Promise<void>;
 }
 
-/** Throws LocalIoError. */
+/** Behind what stands there already, where the operation was begun before. Throws LocalIoError. */
 export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   const path = join(folder, leadsFile);
   const blockOf = createBlock();
   const fail = (error: unknown): never => {
     throw new LocalIoError(`can't store leads in ${path}: ${(error as Error).message}`, { cause: error });
   };
-  const handle = await open(path, 'ax', 0o600).catch(fail);
+  const handle = await open(path, O_RDWR | O_APPEND | O_CREAT | noFollow, 0o600).catch(fail);
   await handle.chmod(0o600).catch(fail);
+  // Behind a line that is torn, another one would be damage.
+  const bytes = await handle.readFile().catch(fail);
+  await handle.truncate(bytes.lastIndexOf('\n') + 1).catch(fail);
   return {
     append(leads, isNew) {
       const state = (index: number): State => ((isNew?.[index] ?? true) ? 'delivered' : 'dropped');

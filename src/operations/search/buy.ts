@@ -2,6 +2,7 @@ import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { Listener } from '../delivery.ts';
+import { toDoubtful } from '../journal/failed.ts';
 import { type Sieve, toListed, withSieve } from '../only-new/sieve.ts';
 import { type Deal, type Order, purchase, type Shop } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
@@ -119,7 +120,8 @@ async function stream(
         await kept.delivered(fresh.length, ids);
       },
       context,
-    ).catch(async (error: unknown) => {
+    ).catch(async (thrown: unknown) => {
+      const error = deal.isAgain ? toDoubtful(thrown) : thrown;
       await kept.failed(error);
       throw error;
     }),

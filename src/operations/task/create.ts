@@ -1,7 +1,7 @@
 import type { Answer, Client } from '../../client.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
-import { RequestError } from '../../transport/errors.ts';
+import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type Order, purchase, type Shop } from '../purchase.ts';
 
@@ -22,17 +22,22 @@ export async function buyTask(
   order: Order<'task create'>,
   created: (task: BoughtTask) => void,
 ): Promise<BoughtTask | undefined> {
-  return await purchase(shop, order, {}, async ({ begin, idempotencyKey, journal, delivery }) => {
+  return await purchase(shop, order, {}, async ({ begin, idempotencyKey, isAgain, journal, delivery }) => {
     const client = await begin();
     const { signal } = shop.context;
-    const { value, requestId } = await createTask(client, order.body, idempotencyKey, journal, signal).catch(
-      (error: unknown) => {
-        const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
-        throw isInDoubt && journal.operationId !== undefined
-          ? error.with({ facts: { is: 'creation_in_doubt' } })
-          : error;
-      },
-    );
+    const { value, requestId } = await createTask(
+      client,
+      order.body,
+      idempotencyKey,
+      journal,
+      signal,
+      isAgain,
+    ).catch((error: unknown) => {
+      const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
+      throw isInDoubt && journal.operationId !== undefined
+        ? error.with({ facts: { is: 'creation_in_doubt' } })
+        : error;
+    });
     const leadsSearchId = value.leads_search_id;
     const task = { leadsSearchId, idempotencyKey, requestId, operationId: journal.operationId };
     try {
@@ -85,7 +90,7 @@ export async function createTask(
         })
         .catch(() => undefined);
     }
-    throw error;
+    throw again ? toDoubtful(error) : error;
   }
   const { leads_search_id } = answer.value;
   try {
@@ -101,9 +106,4 @@ export async function createTask(
     });
   }
   return answer;
-}
-
-/** The service returns a task that exists before it looks at price or body, so these refusals prove that there is none. */
-function provesNothingBought(error: LeadpipeError): boolean {
-  return error instanceof RequestError && (error.fault === 'no_credits' || error.fault === 'invalid');
 }

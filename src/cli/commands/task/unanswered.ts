@@ -17,5 +17,6 @@ export async function withUnansweredKey<Kind extends 'task create' | 'task run'>
   createNotes(context, options).say(
     `Asking for the task of ${earlier.operationId} again, with the same idempotency key: its answer was lost. You are not charged twice.`,
   );
-  return { ...order, idempotencyKey };
+  // A run is followed as it was begun, which may have been with other options.
+  return order.kind === 'task create' ? { ...order, again: earlier } : { ...order, idempotencyKey };
 }
