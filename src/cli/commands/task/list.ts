@@ -24,7 +24,7 @@ type TaskListOptions = RecordOptions & ReportOptions;
 /** For people: the time in their eyes' resolution, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
   recentColumn('time', { role: 'aside', yields: 3 }),
-  { header: 'what', min: 10, max: 60, role: 'title', text: subjectOf },
+  { header: 'what', min: 10, usual: 26, max: 60, role: 'title', text: subjectOf },
   memberColumn('state', { min: 7, max: 9 }),
   { header: 'read', min: 8, max: 15, text: readOf, value: (task) => task.member('position') },
   // Whole, to be copied.
