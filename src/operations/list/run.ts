@@ -6,20 +6,11 @@ import { StoppedError } from '../../transport/errors.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
-import { type AnswerKind, type BodyOf, failureOf } from '../kinds.ts';
+import type { AnswerKind, BodyOf } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
 import { toRowOverLimit, type WorstCase } from '../spending.ts';
 import { bodyOf, createRowPurchases, type RowToBuy } from './row-purchase.ts';
-
-/** What becomes of a row: how its request ended, or why it was never sent. */
-export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
-
-/** Why a row has no result. */
-export interface RowFailure {
-  readonly message: string;
-  readonly requestId?: string | undefined;
-  readonly charged: Charged;
-}
+import { costOf, type RowFailure, type RowResult, toFailure } from './row-result.ts';
 
 export interface ListWork<Kind extends AnswerKind = AnswerKind> {
   readonly kind: Kind;
@@ -204,9 +195,7 @@ export async function workThrough<Kind extends AnswerKind>(
       sent++;
       const end = await buy(row);
       isFree = end.state === 'failed';
-      count(
-        end.state === 'answered' && failureOf(work.kind, end.answer) === undefined ? 'yes' : chargeOf(end),
-      );
+      count(costOf(work.kind, end));
       return end;
     } catch (error) {
       isFree = error instanceof LeadpipeError && error.details.charged === 'no';
@@ -314,20 +303,6 @@ export async function workThrough<Kind extends AnswerKind>(
   } finally {
     signal.removeEventListener('abort', stopped);
   }
-}
-
-/** Pure: why a row has no result; undefined for one that has. */
-function toFailure(kind: AnswerKind, result: RowResult): RowFailure | undefined {
-  if (result.state === 'flawed') return { message: result.message, charged: 'no' };
-  const { requestId } = result;
-  if (result.state !== 'answered') return { message: result.message, requestId, charged: result.charged };
-  const message = failureOf(kind, result.answer);
-  return message === undefined ? undefined : { message, requestId, charged: chargeOf(result) };
-}
-
-/** Whether an answer without a result is charged, the service does not say. */
-function chargeOf(end: RowEnd): Charged {
-  return end.state === 'answered' ? 'maybe' : end.charged;
 }
 
 /** Those that can be written now: from the first on, as far as they are done; or all that are. */
