@@ -137,12 +137,12 @@ describe('an input', () => {
     expect(rows.map((row) => /line \d+ has \S+ \S+/.exec(row)?.[0] ?? row.split(',')[0])).toEqual([
       '1',
       '2',
-      'line 4 has 5000002 characters:',
-      'line 5 has 5000002 characters:',
+      'line 4 has 5000001 characters:',
+      'line 5 has 5000001 characters:',
       '5',
       'line 7 has a quote',
     ]);
-    expect(stderr).toContain('row 3, line 4 has 5000002 characters');
+    expect(stderr).toContain('row 3, line 4 has 5000001 characters');
   });
 
   it('that is a pipe is not read twice', async () => {

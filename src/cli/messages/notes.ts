@@ -5,6 +5,7 @@ import type { ReportOptions } from '../options/options.ts';
 import { colorOf } from './color.ts';
 import { statusLineOf } from './status-line.ts';
 import { stylesOf } from './styles.ts';
+import { wrapped } from './wrapped.ts';
 
 /** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
 export interface Notes {
@@ -20,9 +21,9 @@ export interface Notes {
 
 export function createNotes(context: Context, options: Partial<ReportOptions>): Notes {
   const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
-  const print = (line: string, style = (part: string): string => part): void => {
+  const print = (line: string, style = (part: string): string => part, breaks = wrapped): void => {
     const { stream, columns } = context.stderr;
-    const parts = foldParts(toTerminalText(line), columns);
+    const parts = foldParts(toTerminalText(line), columns).flatMap((part) => breaks(part, columns));
     const status = statusLineOf(context);
     status?.hold();
     stream.write(parts.map((part) => `${style(part)}\n`).join(''));
@@ -33,7 +34,8 @@ export function createNotes(context: Context, options: Partial<ReportOptions>): 
   const toWarning = (part: string): string => part.replace(/^warning:/, yellow);
   return {
     say: silent ? nothing : (line) => print(line),
-    quote: silent ? nothing : (line) => print(line, dim),
+    // An ID stays behind its name.
+    quote: silent ? nothing : (line) => print(line, dim, (part) => [part]),
     warn: options.jsonErrors ? nothing : (line) => print(`warning: ${line}`, toWarning),
     trace: options.verbose ? (line) => print(line) : nothing,
   };

@@ -6,6 +6,7 @@ import { exitCodeOf } from '../exit-codes.ts';
 import { colorOf } from './color.ts';
 import { type Ran, toHint } from './hints.ts';
 import { type Styles, stylesOf } from './styles.ts';
+import { wrapped } from './wrapped.ts';
 
 export interface ReportOptions {
   readonly jsonErrors: boolean;
@@ -40,25 +41,6 @@ const stops: Partial<Readonly<Record<Outcome, string>>> = {
   interrupted: 'Stopped by Ctrl-C',
   terminated: 'Stopped by SIGTERM',
 };
-
-/** A command, an option with its number, or a word. */
-const words =
-  /`[^`]*`\S*|leadpipe(?: (?:'[^']*'|"[^"]*"|[^\s'",;).]|[,;).](?=\S))+)+[,;).]*|--[a-z-]+ \d+\S*|\S+/g;
-
-/**
- * Pure: lines that break between words, and not within a command: where one is longer than a line, the terminal wraps it, and
- * it can still be copied as the one line it is. Other scripts than Latin have widths that take a while to find out.
- */
-function wrapped(text: string, columns: number | undefined): string[] {
-  if (!columns || text.length <= columns || !/^[ -~…]*$/.test(text)) return [text];
-  const lines: string[] = [];
-  for (const word of text.match(words) ?? []) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && longer.length <= columns) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
-}
 
 /** Pure: what happened, whole sentences with a full stop, and the technical form behind. */
 function toCause({ details, outcome, words }: LeadpipeError): string {

@@ -51,7 +51,8 @@ export function toHistoryTable(records: readonly JsonText[]): readonly TableColu
 }
 
 function toWhat(command: string, record: JsonView): string {
-  const subject = textOf(record, 'subject');
+  // Of the path of an input, the name of the file says most in little room.
+  const subject = textOf(record, 'subject').replace(/^\/(?:.*\/)/, '');
   return subject === '' ? command : `${command}: ${subject}`;
 }
 
