@@ -185,13 +185,7 @@ export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
   const group = groupOf(endpoint);
   const { read, create, paid, charged, hint } = policy[fault];
   if (group === 'read') return { outcome: read, charged: 'no', hint: readHint(fault, policy[fault]) };
-  if (group !== 'create') return { outcome: paid, charged, hint };
-  // Whatever came, the service gives the task again: whether it was made is not known from this.
-  return {
-    outcome: create,
-    charged: charged === 'yes' ? 'maybe' : charged,
-    hint: fault === 'garbled' ? inDoubt : hint,
-  };
+  return { outcome: group === 'create' ? create : paid, charged, hint };
 }
 
 /** Reading is free and can be repeated, so its hints differ. */
