@@ -27,9 +27,15 @@ export function headerCells(header: string, delimiter: string): string[] {
   return header.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
 }
 
-/** Characters of a row; one that is longer is not used, and one that never ends must not swallow a file of any size. */
-const longest = 4 * 1024 * 1024;
-const endless = 16 * longest;
+/** Characters of a row of any input: a file of any size must not fill the memory. */
+export const longestRow = 4 * 1024 * 1024;
+/** One that never ends must not be gathered for ever. */
+const endless = 16 * longestRow;
+
+/** Pure: what is wrong with a row of so many characters. */
+export function lengthFlaw(length: number): string | undefined {
+  return length > longestRow ? `has ${length} characters: at most ${longestRow} are allowed` : undefined;
+}
 
 /** A quote within a cell that does not begin with one is text. */
 const lenient: Options = { bom: true, relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
@@ -91,8 +97,7 @@ function gather(delimiter: string) {
     doubled += count(/\r\n/g);
     ended = lines - doubled;
     const length = cells.reduce((sum, cell) => sum + cell.length, 0);
-    const flaw = length > longest ? `has ${length} characters: at most ${longest} are allowed` : undefined;
-    rows.push({ line: ended - count(/\r\n|[\r\n]/g), cells, flaw });
+    rows.push({ line: ended - count(/\r\n|[\r\n]/g), cells, flaw: lengthFlaw(length) });
     return undefined;
   };
   return {

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { UsageError } from '../errors.ts';
-import { delimiterOf, headerCells, readCsv } from '../files/csv.ts';
+import { delimiterOf, headerCells, lengthFlaw, longestRow, readCsv } from '../files/csv.ts';
 import { unguarded } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, objectOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
@@ -36,9 +36,6 @@ interface InputOptions {
   /** What the input is called in messages. */
   readonly what: string;
 }
-
-/** Characters: a quote that is never closed must not fill the memory. */
-const longestRow = 4 * 1024 * 1024;
 
 /** Pure: the format that the name of a file says. A .txt can hold any of them. */
 export function formatOfName(name: string): InputFormat | undefined {
@@ -92,8 +89,8 @@ function isOneOf(cell: string, paths: readonly string[]): boolean {
 type ToRow = (line: string) => { readonly record: JsonText } | { readonly flaw: string };
 
 const toJsonRow: ToRow = (line) => {
-  if (line.length > longestRow)
-    return { flaw: `has ${line.length} characters: at most ${longestRow} are allowed` };
+  const flaw = lengthFlaw(line.length);
+  if (flaw !== undefined) return { flaw };
   if (!isJson(line)) return { flaw: 'is not valid JSON' };
   return kindOf(line) === 'object' ? { record: line.trim() } : { flaw: 'is not a JSON object' };
 };

@@ -43,9 +43,13 @@ const again = { type: 'boolean', description: 'buy it once more' } as const;
 const limitOf = ({ min, max, default: usual }: { min: number; max: number; default?: number }) =>
   ({ type: 'integer', minimum: min, maximum: max, default: usual }) as const;
 
+const usualLimit = limits.entityLimit.default;
 const searched = {
   objective: { ...textOf(limits.entityObjective), description: 'what to find, in words' },
-  limit: { ...limitOf(limits.entityLimit), description: 'default 100: up to 100 credits' },
+  limit: {
+    ...limitOf(limits.entityLimit),
+    description: `default ${usualLimit}: up to ${usualLimit} credits`,
+  },
   enrich_fields: {
     ...listOf(limits.entityEnrichFields),
     description: 'further fields to fill, such as headcount; not emails or phones',

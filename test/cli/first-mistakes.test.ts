@@ -97,6 +97,9 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     credits: 'leadpipe balance',
     find: 'leadpipe search',
     upgrade: 'npm install --global leadpipe@latest',
+    people: 'leadpipe search person',
+    companies: 'leadpipe search company',
+    youtube: 'leadpipe search youtube_creator',
   }).map(([typed, meant]): (typeof mistakes)[number] => [[typed, 'x'], [`did you mean ${meant}?`]]),
   [['task', 'wait'], ['the leads_search_id is missing\n`leadpipe task list` lists them.\n']],
   [['history', 'show'], ['the operation ID is missing\n`leadpipe history` lists them.\n']],
@@ -141,7 +144,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   [['task', 'fetch', 'ls_1', '--pts', '-1'], ['--pts is -1: it must be a whole number, at least 0\n']],
   [['serve', '--port', '70000'], ['--port is 70000: it must be a whole number from 0 to 65535\n']],
   [['balance', '--require', 'x'], ['--require must be a whole number, at least 0, not "x"\n']],
-  [['task', 'status', ''], ['the leads_search_id is empty\n']],
+  [['task', 'status', '\r'], ['the leads_search_id is empty\n']],
   // The same end, whichever command is asked about an operation that there is not.
   ...['history show', 'history resume', 'task resume', 'search --continue'].map(
     (command): (typeof mistakes)[number] => [

@@ -380,7 +380,7 @@ describe('what went on with a search', () => {
   it('finishes it: history, show and --continue say so; a cut one names the one to go on with', async () => {
     cuts = 2;
     const a = await leave();
-    const cut = await run('search', '--continue', a, '-o', file);
+    const cut = await run('search', '--continue', `${a}\r`, '-o', file);
     expect(cut).toMatchObject({ code: 3 });
     // First what is kept, once the output is open; then what it came to.
     expect(cut.stderr).toMatch(/^Resuming op_\w+: 2 leads stored\. Buying up to 7 more/);
@@ -432,7 +432,9 @@ it.each([
   expect(code).toBe(74);
   expect(stderr).toContain('charged: yes');
   const [, operation = ''] = /for free: leadpipe history show (op_\w+)/.exec(stderr) ?? [];
-  expect(await run('history', 'show', operation)).toMatchObject({ code: 0, stdout: lines(...rest) });
+  // As it comes out of a line of CSV.
+  const shown = await run('history', 'show', `${operation}\r`);
+  expect(shown).toMatchObject({ code: 0, stdout: lines(...rest) });
 });
 
 it('a free command, too, puts aside what a killed one has left', async () => {

@@ -20,7 +20,13 @@ import {
   readEntitySearchInput,
   toListTerms,
 } from '../options/entity-search.ts';
-import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
+import {
+  addConnectionOptions,
+  addPaidOptions,
+  addRecordOptions,
+  inputNames,
+  toId,
+} from '../options/options.ts';
 import { createListener, type PurchaseOptions, toOrder, toShop } from '../records/orders.ts';
 import { fileOf } from '../records/record-output.ts';
 
@@ -51,7 +57,10 @@ export function createSearchCommand(context: Context): Command {
     ),
     streamEntityTypes,
     [
-      new Option('--continue <operation-id>', 'buy only the rest of an earlier search that was interrupted'),
+      new Option(
+        '--continue <operation-id>',
+        'buy only the rest of an earlier search that was interrupted',
+      ).argParser(toId),
       new Option('--exit-status', 'exit with code 7 when nothing was found'),
     ],
     'optional',

@@ -1,4 +1,7 @@
 import type { Command } from 'commander';
+import { streamEntityTypes } from '../../contract/types.ts';
+import { nearest } from '../../requests/closed-list.ts';
+import { entityWords } from '../../requests/entity-search.ts';
 
 /** What people type for a command of another name. */
 const nearCommands: Readonly<Record<string, string>> = {
@@ -32,12 +35,20 @@ const nearCommands: Readonly<Record<string, string>> = {
 
 /** Pure: what is meant by a word that is no command of this group; `words` begin with it. */
 export function meantIn(group: Command, words: readonly string[]): Readonly<Record<string, string>> {
-  if (group.parent === null) return nearCommands;
   const [setting = '', value] = words;
+  if (group.parent === null) return { ...typesMeantBy(setting, group), ...nearCommands };
   if (group.name() !== 'config' || !isSetting.test(setting)) return {};
   return {
     [setting]: `leadpipe config ${value === undefined ? 'get' : 'set'} ${words.slice(0, 2).join(' ')}`,
   };
+}
+
+/** Whoever gives the type first, without the command. */
+function typesMeantBy(word: string, { commands }: Command): Readonly<Record<string, string>> {
+  const names = commands.map((one) => one.name());
+  if (nearest(word, names) !== undefined) return {};
+  const type = nearest(word, streamEntityTypes, entityWords);
+  return type === undefined ? {} : { [word]: `leadpipe search ${type}` };
 }
 
 const isSetting =

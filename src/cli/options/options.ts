@@ -180,6 +180,11 @@ export function once<Value>(option: string, parse: (value: string) => Value) {
   };
 }
 
+/** An ID that was cut out of a line of CSV brings the carriage return of its end along. */
+export function toId(value: string): string {
+  return value.trim();
+}
+
 /** Gathers a repeated option. */
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];

@@ -9,6 +9,7 @@ import type { FinishedList } from '../../operations/list/list.ts';
 import type { RowFailure, RowResult } from '../../operations/list/row-result.ts';
 import type { ListCounts } from '../../operations/list/run.ts';
 import { exact } from '../../operations/spending.ts';
+import { createWarnings } from '../../operations/warnings.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Closing } from '../messages/closing-line.ts';
@@ -30,17 +31,11 @@ export interface RowWarnings {
 
 export function createRowWarnings(isHeld: boolean, warn: (line: string) => void): RowWarnings {
   if (!isHeld) return { warn, release: () => {} };
-  const held: string[] = [];
-  let more = 0;
+  const held = createWarnings(mostHeld);
   return {
-    warn(line) {
-      if (held.length < mostHeld) held.push(line);
-      else more++;
-    },
+    warn: held.add,
     release() {
-      for (const line of held.splice(0)) warn(line);
-      if (more > 0) warn(`and ${more} more ${more === 1 ? 'warning' : 'warnings'}`);
-      more = 0;
+      for (const line of held.all()) warn(line);
     },
   };
 }

@@ -42,8 +42,9 @@ export async function withOperation<T>(
       await journal.close();
     }
   } catch (error) {
+    if (!(error instanceof LeadpipeError) || error.details.facts?.is === 'no_operation') throw error;
     // A purchase that continues it has an operation of its own, whose ID stays in the error.
-    throw error instanceof LeadpipeError ? error.with({ operationId, ...error.details }) : error;
+    throw error.with({ operationId, ...error.details });
   }
 }
 

@@ -2,9 +2,9 @@ import type { SearchEvent } from '../../client.ts';
 import type { Records } from '../../json/lines.ts';
 import type { JsonText } from '../../json/text.ts';
 import { countOf as leadsOf } from '../delivery.ts';
+import { createWarnings } from '../warnings.ts';
 import { createBatchLog } from './batch-log.ts';
 import { countOf, digestsOfEntities, type Entities, gathered, leadsIn, picked } from './entities.ts';
-import { createWarnings } from './warnings.ts';
 
 /** Of leads and of batches: far more than any search may bring, and no more than can be remembered. */
 const mostOfOneStream = 1_000_000;

@@ -29,6 +29,7 @@ import {
   addReportOptions,
   type RecordOptions,
   type ReportOptions,
+  toId,
 } from '../../options/options.ts';
 import { answersAs, printedAs } from '../../records/printed-as.ts';
 import { withOutput } from '../../records/record-output.ts';
@@ -59,7 +60,7 @@ export function createHistoryShowCommand(context: Context): Command {
       new Argument(
         '<operation-id>',
         'the operation ID; `history list` and the last line of each purchase show it',
-      ),
+      ).argParser(toId),
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action(
     (operationId: string, options: HistoryShowOptions) => runHistoryShow(context, operationId, options),

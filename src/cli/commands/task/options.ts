@@ -12,7 +12,7 @@ import type { Format } from '../../../output/writer.ts';
 import { checkNumber, checkText } from '../../../requests/within-limits.ts';
 import { close, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
-import { type ConnectionOptions, type RecordOptions, secondsOf } from '../../options/options.ts';
+import { type ConnectionOptions, type RecordOptions, secondsOf, toId } from '../../options/options.ts';
 import { createListener } from '../../records/orders.ts';
 
 /** Options of every command that reads the leads of a task. */
@@ -38,7 +38,7 @@ export function addTaskArgument(command: Command): Command {
     new Argument(
       '<leads-search-id>',
       'the ID of the task, which `task create` and `task list` print',
-    ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', value)),
+    ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', toId(value))),
   );
 }
 

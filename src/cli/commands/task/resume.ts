@@ -37,6 +37,7 @@ import {
   groups,
   type PaidOptions,
   type RecordOptions,
+  toId,
 } from '../../options/options.ts';
 import { mendEnd } from '../../records/mend.ts';
 import { fromTerms, openOutput } from '../../records/orders.ts';
@@ -76,7 +77,7 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
       new Argument(
         '[operation-id]',
         'the ID that the interrupted command printed (default: the latest unfinished operation)',
-      ),
+      ).argParser(toId),
     );
   addWaitingOptions(command)
     .addOption(

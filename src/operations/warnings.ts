@@ -5,14 +5,12 @@ export interface Warnings {
   all(): readonly string[];
 }
 
-const mostLines = 10;
-
-export function createWarnings(): Warnings {
+export function createWarnings(most = 10): Warnings {
   const first: string[] = [];
   let more = 0;
   return {
     add(line) {
-      if (first.length < mostLines) first.push(line);
+      if (first.length < most) first.push(line);
       else more++;
     },
     all: () => (more === 0 ? first : [...first, `and ${more} more ${more === 1 ? 'warning' : 'warnings'}`]),
