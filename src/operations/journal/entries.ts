@@ -5,6 +5,8 @@ import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
 /** What is about to be done. Nothing is sent whose intent is not on disk. */
 export interface Intent {
   readonly type: 'intent';
+  /** Of the journal: since 2, rows of --append stand in a .part until they are all there. */
+  readonly version?: number;
   /** RFC 3339, UTC. */
   readonly time: string;
   readonly command: string;
@@ -31,6 +33,12 @@ export interface Intent {
   readonly list?: string;
   /** The body before what the list has was left out of it; absent where everything that arrives is delivered. */
   readonly asked?: string;
+  /** Of many rows: what decides, with a row, what is sent for it, as values. */
+  readonly row_request?: string;
+  /** The search that this one is the rest of. */
+  readonly continues?: string;
+  /** The credits that all of it can cost at most, as far as that is known. */
+  readonly reserved?: number;
 }
 
 /** A line of the journal; names are the wire's. */
@@ -63,12 +71,14 @@ export type JournalEntry =
       /** Of a list that adds to a file: what stood in front of this length among its stored rows is in the file already. */
       readonly rows_length?: number;
     }
-  /** All of the output is on the disk, but perhaps not under its name. */
+  /** Everything has arrived, and is on the disk, but perhaps not in its place. */
   | {
       readonly type: 'written';
       readonly state: TaskState | null;
-      readonly ready_count: number;
+      readonly ready_count: number | null;
       readonly output_length: number | null;
+      /** Of a search. */
+      readonly stop_reason?: string | null;
     }
   /** The whole answer is on the disk. */
   | {
@@ -88,8 +98,12 @@ export type JournalEntry =
       /** As in `page`. */
       readonly output_length: number | null;
     }
-  /** The file of a whole search is in its place: a .part beside it is another's. */
+  /** The rows are about to be added at the end of a file, in one go: where, how many bytes, and which. */
+  | { readonly type: 'adding'; readonly at: number; readonly length: number; readonly digest: string }
+  /** The rows are where they belong: a .part is another's. */
   | { readonly type: 'placed' }
+  /** A list that is gone on with can cost this, beside what it has cost. */
+  | { readonly type: 'reserved'; readonly time: string; readonly credits: number }
   /** How the request ended; without a `terminal` after it, whether it was charged is not known. */
   | {
       readonly type: 'failed';
@@ -116,6 +130,10 @@ export type JournalEntry =
       /** Leads, items or answers delivered by the operation, over all its runs. */
       readonly leads?: number;
       readonly stop_reason?: string | null;
+      /** Of a list: how many rows were sent that may have been charged, over all its runs. */
+      readonly sent_rows?: number;
+      /** The credits that count for the day, in place of what was reserved. */
+      readonly spent?: number;
     };
 
 /** Pure: how many leads were dropped here. A page that was read again counts once. */

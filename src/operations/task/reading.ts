@@ -190,6 +190,10 @@ async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
     await journal.append(toTerminal(failure.outcome, reading)).catch(() => undefined);
   }
   const left = failure === undefined ? undefined : toLeftError(failure, reading, await delivery.cut());
+  if (left?.outcome === 'reader_closed') {
+    // It has what it wanted.
+    await journal.append(toTerminal('reader_closed', reading)).catch(() => undefined);
+  }
   // A reader that went away is told nothing: there may be no one to tell.
   if (left?.outcome !== 'reader_closed') for (const warning of warnings) listener.warn(warning);
   if (left !== undefined) throw left;
@@ -201,9 +205,12 @@ async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
 /** The journal knows that everything is there before the file appears, and that it appeared after. */
 async function putInPlace({ delivery, journal }: TaskRun, reading: TaskReading): Promise<undefined> {
   const { state = null, readyCount } = reading.summary;
-  await delivery.finish(async (length) => {
-    if (length === undefined) return;
-    await journal.append({ type: 'written', state, ready_count: readyCount, output_length: length });
+  await delivery.finish({
+    async written(length) {
+      if (length === undefined) return;
+      await journal.append({ type: 'written', state, ready_count: readyCount, output_length: length });
+    },
+    adding: (addition) => journal.append({ type: 'adding', ...addition }),
   });
   await journal.append(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
 }
