@@ -88,7 +88,9 @@ export type JournalEntry =
       /** As in `page`. */
       readonly output_length: number | null;
     }
-  /** The file of a whole search is in its place: a .part beside it is another's. */
+  /** The rows are about to be added to those that the file has: where, how many bytes, and the beginning of their SHA-256. */
+  | { readonly type: 'adding'; readonly at: number; readonly length: number; readonly digest: string }
+  /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
   | { readonly type: 'placed' }
   /** How the request ended; without a `terminal` after it, whether it was charged is not known. */
   | {
@@ -127,6 +129,14 @@ export function excludedIn(entries: readonly JournalEntry[]): number {
     else if (entry.type === 'page') pages.set(entry.pts, entry.excluded ?? 0);
   }
   return [...pages.values()].reduce((sum, excluded) => sum + excluded, streamed);
+}
+
+/** Pure: what a killed run was adding to its file, and may have added. */
+export function pendingAddition(
+  entries: readonly JournalEntry[],
+): Extract<JournalEntry, { readonly type: 'adding' }> | undefined {
+  const last = entries.findLast((entry) => entry.type === 'adding' || entry.type === 'placed');
+  return last?.type === 'adding' ? last : undefined;
 }
 
 /** Pure: a line with its checksum. */
