@@ -1,4 +1,5 @@
 import { completeAddition } from '../files/addition.ts';
+import { pendingAddition } from './journal/entries.ts';
 import { openIndex } from './journal/open-index.ts';
 import { type IndexContext, operationOf } from './journal/operation-index.ts';
 import { toDigests } from './journal/order-identity.ts';
@@ -16,17 +17,11 @@ export async function completeAdditionTo(context: IndexContext, output: string):
     // One that can't be read is told of by whoever looks for it.
     const operation = await readOperation(state, operationOf(line)).catch(() => undefined);
     if (operation === undefined) continue;
-    const adding = pendingIn(operation);
+    const adding = pendingAddition(operation.entries);
     if (adding === undefined || (await completeAddition(output, adding)) !== 'done') return;
     await withOperation(context, operation.operationId, (journal) => journal.append({ type: 'placed' }));
     return;
   }
-}
-
-/** Pure: what it was about to add, where nothing says that this was done. */
-function pendingIn({ entries }: StoredOperation) {
-  const last = entries.findLast(({ type }) => ['adding', 'placed', 'terminal'].includes(type));
-  return last?.type === 'adding' ? last : undefined;
 }
 
 /** Pure: whether its rows are in the file that they were added to. */

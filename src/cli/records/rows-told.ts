@@ -47,7 +47,6 @@ export async function openErrors(
   base: RecordColumns,
 ): Promise<Delivery | undefined> {
   if (file === undefined) return undefined;
-  const { hasPart } = await import('../../output/file-sink.ts');
   const added = aboutFailure.map((name) => ({
     header: name,
     value: (record: JsonView) => record.member(name),
@@ -59,7 +58,7 @@ export async function openErrors(
     file,
     append: false,
     // What a killed run had begun is written anew.
-    resumed: (await hasPart(file)) ? { at: 0, warn: () => {} } : undefined,
+    opening: { anew: true },
     csvRaw: false,
     width: undefined,
     color: false,

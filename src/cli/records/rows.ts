@@ -5,7 +5,6 @@ import { LeadpipeError, UsageError } from '../../errors.ts';
 import { countLines, isRegularFile } from '../../input/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
-import type { Resumed } from '../../operations/delivery.ts';
 import type { StoredOperation } from '../../operations/journal/journal.ts';
 import type { AnswerKind, BodyOf } from '../../operations/kinds.ts';
 import { type FinishedList, runList } from '../../operations/list/list.ts';
@@ -122,10 +121,7 @@ export async function buyList<Kind extends AnswerKind>(
     // A header is no row.
     const lines = counted && counted - Number(input.format === 'csv');
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
-    const { hasPart } = await import('../../output/file-sink.ts');
     const file = fileOf(options);
-    // Rows of this list that another run has put there are written anew over them.
-    const partAt = file !== undefined && !options.append && (await hasPart(file)) ? 0 : undefined;
     const isOneTerminal = file === undefined && context.stdout.isTerminal && context.stderr.isTerminal;
     const warnings = createRowWarnings(isOneTerminal, notes.warn);
     const brought = { found: 0, records: 0 };
@@ -153,12 +149,12 @@ export async function buyList<Kind extends AnswerKind>(
             retryUnknown: options.retryUnknown === true,
             run,
             terms: toTerms(options, format, more),
-            open: (resumed) =>
+            open: (opening) =>
               openOutput(context, options, {
                 shape: 'list',
                 layout,
                 settings,
-                resumed: toResumed(resumed, partAt, notes.warn),
+                opening,
               }),
           },
           {
@@ -214,19 +210,13 @@ function checkTogether({ idempotencyKey, history }: Options): void {
   }
 }
 
-/** The output of the same run, or what of it stands in another file. */
-function toResumed(resumed: Resumed | undefined, partAt: number | undefined, warn: (line: string) => void) {
-  const at = resumed?.at ?? partAt;
-  return resumed === undefined || at === undefined ? undefined : { ...resumed, at, warn };
-}
-
 /** Throws UsageError where one file would be written over another. */
 async function checkFiles({
   input,
   errors,
   ...options
 }: Options & { readonly input: string }): Promise<void> {
-  const { isSameFile } = await import('../../output/file-sink.ts');
+  const { isSameFile } = await import('../../files/target.ts');
   const output = fileOf(options);
   const pairs = [
     ['--errors', errors, '-o', output],

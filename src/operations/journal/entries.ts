@@ -98,9 +98,9 @@ export type JournalEntry =
       /** As in `page`. */
       readonly output_length: number | null;
     }
-  /** The rows are about to be added at the end of a file, in one go: where, how many bytes, and which. */
+  /** The rows are about to be added to those that the file has: where, how many bytes, and the beginning of their SHA-256. */
   | { readonly type: 'adding'; readonly at: number; readonly length: number; readonly digest: string }
-  /** The rows are where they belong: a .part is another's. */
+  /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
   | { readonly type: 'placed' }
   /** A list that is gone on with can cost this, beside what it has cost. */
   | { readonly type: 'reserved'; readonly time: string; readonly credits: number }
@@ -145,6 +145,14 @@ export function excludedIn(entries: readonly JournalEntry[]): number {
     else if (entry.type === 'page') pages.set(entry.pts, entry.excluded ?? 0);
   }
   return [...pages.values()].reduce((sum, excluded) => sum + excluded, streamed);
+}
+
+/** Pure: what a killed run was adding to its file, and may have added. */
+export function pendingAddition(
+  entries: readonly JournalEntry[],
+): Extract<JournalEntry, { readonly type: 'adding' }> | undefined {
+  const last = entries.findLast((entry) => entry.type === 'adding' || entry.type === 'placed');
+  return last?.type === 'adding' ? last : undefined;
 }
 
 /** Pure: a line with its checksum. */

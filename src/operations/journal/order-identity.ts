@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { realPathOf } from '../../files/real-path.ts';
+import { realPathOf } from '../../files/target.ts';
 import { rowsOf } from '../kinds.ts';
 import type { Intent } from './entries.ts';
 import type { Begun } from './operation-index.ts';
@@ -18,7 +18,7 @@ const form = ['format', 'append', 'columns', 'csv_raw', 'positions', 'into', 'sh
 export async function toDigests(order: Ordered): Promise<OrderDigests> {
   const { command, options, origin, output } = order;
   const request = [command, origin, requestOf(order)];
-  const path = output === null ? undefined : ((await realPathOf(output)) ?? output);
+  const path = output === null ? undefined : await realPathOf(output);
   const shape = form.map((name) => options[name] ?? null);
   return {
     like: digestOf(request),

@@ -1,15 +1,14 @@
 import type { Charged, ErrorDetails } from '../../errors.ts';
-import { isStop, LeadpipeError, outputChanged } from '../../errors.ts';
+import { isStop, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
-import type { Delivery, OpenDelivery, Resumed } from '../delivery.ts';
+import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import {
   folderOf,
   type Journal,
-  type JournalEntry,
-  readOperations,
   type StoredOperation,
   toDamageLine,
 } from '../journal/journal.ts';
+import { readNewest } from '../journal/open-index.ts';
 import { openStoredRows } from '../journal/rows.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
@@ -32,7 +31,7 @@ export interface ListOrder<Kind extends AnswerKind>
   /** How many rows there are to send; undefined where that is not known beforehand. */
   readonly rowsInAll: number | undefined;
   readonly terms: OutputTerms;
-  open(resumed: Resumed | undefined): OpenDelivery;
+  open(opening: Opening): OpenDelivery;
 }
 
 export interface ListRunListener extends ListListener {
@@ -66,16 +65,14 @@ export async function runList<Kind extends AnswerKind>(
     listener.goingOn(begun);
     return await withOperation(context, begun.operationId, (journal, operation) => {
       checkSameBuyer(shop, operation);
-      const go = (resumed: Resumed | undefined, written = 0) =>
-        goOnWith(shop, journal, order.open(resumed), {}, ({ delivery }) =>
+      const go = (opening: Opening, written = 0) =>
+        goOnWith(shop, journal, order.open(opening), {}, ({ delivery }) =>
           work(shop, order, journal, delivery, listener, written),
         );
       const { output, options } = order.terms;
-      if (output !== null && options.append === true) return goOnAdding(operation, go, listener.warn);
-      const opened = operation.entries.find((entry) => entry.type === 'opened');
       // Another output begins anew: its rows are bought already.
-      const at = isSameOutput(operation, order.terms) ? opened?.output_length : undefined;
-      return go(output === null ? undefined : { at });
+      const opening = isSameOutput(operation, order.terms) ? ({ anew: true } as const) : 'new';
+      return go(opening, output !== null && options.append === true ? writtenBefore(operation) : 0);
     });
   }
   // A list that is refused was never begun: nothing resumes it.
@@ -86,35 +83,21 @@ export async function runList<Kind extends AnswerKind>(
       worst_case: order.worst.credits,
       ...(spending === undefined ? {} : { max_credits: spending.limit }),
     };
-    return withIntent(shop, journal, intent, order.open(undefined), async (delivery, sent) => {
+    return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
       await sent();
       return await work(shop, order, journal, delivery, listener);
     });
   });
 }
 
-/**
- * Goes on with a list that adds its rows to a file. What a run that came to its end has added stays there, and only what it lacked
- * is added; of one that was stopped, the file may hold some rows. Others may have added rows since, or moved the file away: then
- * the rest is added where the file ends now.
- */
-async function goOnAdding<T>(
-  { entries }: StoredOperation,
-  go: (resumed: Resumed | undefined, written: number) => Promise<T>,
-  warn: (line: string) => void,
-): Promise<T> {
+/** Which of its stored rows an earlier run of a list has added to its file: those in front of this length; all of them when it is infinite. */
+function writtenBefore({ entries }: StoredOperation): number {
   const opened = entries.findLast((entry) => entry.type === 'opened');
-  const isWhole =
-    entries.indexOf(opened as JournalEntry) < entries.findLastIndex(({ type }) => type === 'terminal');
-  if (isWhole || opened === undefined) return await go(undefined, Number.POSITIVE_INFINITY);
-  const written = opened.rows_length ?? 0;
-  try {
-    return await go({ at: opened.output_length, orBehind: true }, written);
-  } catch (error) {
-    if (!(error instanceof LeadpipeError) || error.details.type !== outputChanged) throw error;
-    warn(`${error.message}. The rest is added at its end`);
-    return await go(undefined, written);
-  }
+  if (opened === undefined) return Number.POSITIVE_INFINITY;
+  const isWhole = entries
+    .slice(entries.indexOf(opened))
+    .some(({ type }) => type === 'terminal' || type === 'placed');
+  return isWhole ? Number.POSITIVE_INFINITY : (opened.rows_length ?? 0);
 }
 
 /**
@@ -134,13 +117,13 @@ async function work<Kind extends AnswerKind>(
   let end: ListEnd;
   try {
     if (written !== undefined) await checkLimit(shop, order, stored.bought());
-    const writtenBefore = Math.min(written ?? 0, stored.length);
+    const before = Math.min(written ?? 0, stored.length);
     if (written !== undefined && order.terms.options.append === true && delivery.length !== undefined) {
-      await journal.append({ type: 'opened', output_length: delivery.length, rows_length: writtenBefore });
+      await journal.append({ type: 'opened', output_length: delivery.length, rows_length: before });
     }
     end = await workThrough(
       shop,
-      { ...order, keyBase: order.run ?? operationId, writtenBefore },
+      { ...order, keyBase: order.run ?? operationId, writtenBefore: before },
       stored,
       delivery,
       listener,
@@ -247,8 +230,9 @@ async function findUnfinished<Kind extends AnswerKind>(
   warn: (line: string) => void,
 ): Promise<StoredOperation | undefined> {
   const { state } = context.directories;
-  const { operations, damages } = await readOperations(state);
-  for (const damage of damages) warn(toDamageLine(damage));
+  const operations: StoredOperation[] = [];
+  const all = readNewest(context, (name) => name === listKinds[kind], (damage) => warn(toDamageLine(damage)));
+  for await (const operation of all) operations.unshift(operation);
   const same = operations.findLast((operation) => {
     const [intent] = operation.entries;
     if (intent.command !== listKinds[kind] || intent.origin !== connection.origin) return false;

@@ -85,10 +85,10 @@ async function streamInto(
 }
 
 /** Throws what the output throws, with what is known of the purchase: all of it has arrived. */
-async function place({ delivery, journal }: Deal, end: SearchEnd): Promise<void> {
+async function place({ delivery }: Deal, end: SearchEnd): Promise<void> {
   const { leads, operationId, idempotencyKey, requestId } = end;
   try {
-    await delivery.finish({ adding: (addition) => journal.append({ type: 'adding', ...addition }) });
+    await delivery.finish();
   } catch (error) {
     if (!(error instanceof LeadpipeError)) throw error;
     throw error.with({

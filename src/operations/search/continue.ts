@@ -78,7 +78,6 @@ export async function finishSearch(
     await delivery.finish({
       written: (length) =>
         journal.append({ type: 'written', ...counts, output_length: length ?? null, stop_reason: stopReason }),
-      adding: (addition) => journal.append({ type: 'adding', ...addition }),
     });
   };
   if (!(into === 'same' && isAdded(operation))) await open(write);

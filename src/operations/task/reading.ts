@@ -210,7 +210,6 @@ async function putInPlace({ delivery, journal }: TaskRun, reading: TaskReading):
       if (length === undefined) return;
       await journal.append({ type: 'written', state, ready_count: readyCount, output_length: length });
     },
-    adding: (addition) => journal.append({ type: 'adding', ...addition }),
   });
   await journal.append(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
 }
