@@ -63,6 +63,11 @@ const parts = [
     output: { dir: out, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js', comments: false },
   })),
 ];
+const { prepare } = await preparation();
+const { helps, roff, text } = await prepare(version);
+writeFileSync(join(out, 'help.json'), JSON.stringify(helps));
+writeFileSync(join(out, 'leadpipe.1'), roff);
+writeFileSync(join(out, 'leadpipe.txt'), text);
 const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
 node(tsc, '-p', 'tsconfig.types.json');
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
@@ -76,8 +81,22 @@ async function bundle({ output, ...input }) {
   return written;
 }
 
+/** What makes the helps and the manual page out of the commands; it does not stay. */
+async function preparation() {
+  const file = join(out, 'prepared.cjs');
+  const output = { file, format: 'cjs', codeSplitting: false };
+  await bundle({ ...shared, input: 'src/cli/manual/prepared.ts', output });
+  const made = require(file);
+  rmSync(file);
+  return made;
+}
+
 function node(...args) {
-  return execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  return execFileSync(process.execPath, args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 /** The licence texts of every package of which a part is in the bundle. */

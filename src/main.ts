@@ -1,11 +1,11 @@
-import { mkdirSync, statSync, writeSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { type Clock, createClock, createZone } from './clock.ts';
 import { exitCodeOf } from './cli/exit-codes.ts';
+import { type Clock, createClock, createZone } from './clock.ts';
 import { createKeychain } from './config/keychain.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
-import { isRegularFile, isStdoutClosed } from './files/descriptors.ts';
+import { isDevice, isRegularFile, isStdoutClosed } from './files/descriptors.ts';
 
 declare const LEADPIPE_VERSION: string;
 
@@ -15,22 +15,41 @@ const stopMs = 900;
 /** npx and timeout pass on a signal that the terminal has sent to everyone already: it comes twice, and is one. */
 const sameSignalMs = 200;
 
+/** What help is written for. */
+const usualWidth = 80;
+
 const argv = process.argv.slice(2);
 
 // Asked for often; it should cost what starting Node costs.
-if (argv.length === 1 && /^(?:--version|-V|-v)$/.test(argv[0] as string)) printVersion();
-else run();
+const known = findText();
+if (known === undefined) run();
+else print(known);
 
-function printVersion(): void {
-  const text = `${LEADPIPE_VERSION}\n`;
+/** What is printed without running a command: the version, and every help as the build has written it, for the usual width. */
+function findText(): string | undefined {
+  const [first, ...rest] = argv;
+  const last = argv.at(-1) ?? '--help';
+  if (argv.length === 1 && /^(?:--version|-V|-v)$/.test(last)) return `${LEADPIPE_VERSION}\n`;
+  if (first !== 'help' && last !== '--help' && last !== '-h') return undefined;
+  // Elsewhere the lines are filled anew.
+  if (isDevice(1) && process.stdout.isTTY && process.stdout.columns !== usualWidth) return undefined;
+  const stored = JSON.parse(readFileSync(`${import.meta.dirname}/help.json`, 'utf8'));
+  const helps = new Map<string, string>(Object.entries(stored));
+  if (first !== 'help') return helps.get(argv.slice(0, -1).join(' '));
+  return helps.get(argv.join(' ')) ?? helps.get(rest.join(' '));
+}
+
+/** `process.stdout` takes a while to make; a pipe that is full needs it. */
+function print(text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
   try {
-    // `process.stdout` takes a tenth of Node's own start to make.
-    writeSync(1, text);
+    while (written < bytes.length) written += writeSync(1, bytes, written);
   } catch {
     process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
       process.exitCode = exitCodeOf(code === 'EPIPE' ? 'reader_closed' : 'local_io');
     });
-    process.stdout.write(text);
+    process.stdout.write(bytes.subarray(written));
   }
 }
 
@@ -51,7 +70,13 @@ async function run(): Promise<void> {
   process.stderr.on('error', () => {});
   const script = `${import.meta.dirname}/keychain-main.cjs`;
   const keychain = createKeychain({ script, env, signal: stop.signal });
-  const context = createContext(env, keychain, toDirectories(env, paths), createClock(monotonic), stop.signal);
+  const context = createContext(
+    env,
+    keychain,
+    toDirectories(env, paths),
+    createClock(monotonic),
+    stop.signal,
+  );
   process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
   // A server that could not begin would go on listening.

@@ -1,9 +1,9 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import type { Context } from '../context.ts';
 import { type Outcome, UsageError } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { addHelp, type CommandHelp, fewestToWrap, toTopicText, usualWidth } from './help.ts';
+import { addHelp, type CommandHelp, fewestToWrap, isShared, toTopicText, usualWidth } from './help.ts';
 import type { Ran } from './messages/hints.ts';
 import { topicRows } from './topics/topics.ts';
 
@@ -102,8 +102,7 @@ export const commandRows: readonly CommandRow[] = [
   {
     name: 'man',
     summary: 'print the manual page',
-    load: async (context) =>
-      (await import('./commands/man.ts')).createManCommand(context, createWholeProgram),
+    load: async (context) => (await import('./commands/man.ts')).createManCommand(context),
   },
 ];
 
@@ -197,6 +196,9 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
       minWidthToWrap: fewestToWrap,
+      visibleOptions(command) {
+        return Help.prototype.visibleOptions.call(this, command).filter((option) => !isShared(option));
+      },
     })
     .configureOutput({
       writeOut: (text) => context.stdout.stream.write(text),

@@ -34,7 +34,6 @@ import {
   addConnectionOptions,
   type ConnectionOptions,
   createMaxCreditsOption,
-  groups,
   type PaidOptions,
   type RecordOptions,
   toId,
@@ -83,7 +82,7 @@ export function createTaskResumeCommand(context: Context, group: 'task' | 'histo
     .addOption(
       createMaxCreditsOption(
         'refuse (exit code 5) a search or list that can cost more; the rows of a list that were bought before count too (default: the limit that the list was started with)',
-      ).helpGroup(groups.connection),
+      ),
     )
     .addOption(
       new Option(
