@@ -1,6 +1,6 @@
 /** Builds the package into dist/: the command, the library with its types, the manual page and the licences. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -32,6 +32,8 @@ const shared = {
       // undici looks at these two, and nothing is read from the environment of a program.
       'process.env.JEST_WORKER_ID': 'undefined',
       'process.env.UNDICI_NO_WASM_SIMD': 'undefined',
+      // Where it is set, conf writes the file of keys in place.
+      'process.env.SNAP': 'undefined',
     },
   },
 };

@@ -20,6 +20,8 @@ export interface CommandHelp {
 export interface HelpList {
   readonly heading: string;
   readonly rows: readonly (readonly [name: string, meaning: string])[];
+  /** Only the names stand in the help, and the meanings in the manual page. */
+  readonly brief?: true;
 }
 
 /** Headings of the options that several commands take: a command's own help names them, and `help options` explains them. */
@@ -92,11 +94,14 @@ function createHelper(width: number): Help {
 
 function toHelpText(command: Command, help: CommandHelp, width: number): string {
   const helper = createHelper(width);
-  const list = (one: HelpList): string[] => ['', ...listLines(helper, one)];
   const filled = (lines: readonly string[]): string[] =>
     lines.map((line) => `  ${helper.boxWrap(line, width - 4).replaceAll('\n', '\n    ')}`);
   const { lists = [], examples, output = [], remarks = [] } = help;
   const codes = toExitCodes(outcomesOf(command)).map(({ code }) => code);
+  const list = (one: HelpList): string[] => {
+    if (!one.brief) return ['', ...listLines(helper, one)];
+    return ['', `${one.heading} (see leadpipe man):`, ...filled([one.rows.map(([name]) => name).join(' ')])];
+  };
   const shared = command.options.filter(isShared).map(({ long, flags }) => long ?? flags);
   return [
     ...(shared.length === 0 ? [] : ['', 'Also (see leadpipe help options):', ...filled([shared.join(' ')])]),

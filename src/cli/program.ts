@@ -54,7 +54,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'auth',
-    summary: 'API keys: login, logout, status, list, switch',
+    summary: 'API keys: login, logout, status, list, switch, remove',
     load: async (context) => (await import('./commands/auth.ts')).createAuthCommand(context),
   },
   {
