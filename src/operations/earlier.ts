@@ -8,7 +8,12 @@ import { isBegun, isComplete, isReaderGone, readChainFrom, readChainTo } from '.
 import type { JournalEntry } from './journal/entries.ts';
 import { countStoredLeads } from './journal/leads.ts';
 import { openIndex } from './journal/open-index.ts';
-import { type IndexContext, type IndexKey, type OperationIndex, operationOf } from './journal/operation-index.ts';
+import {
+  type IndexContext,
+  type IndexKey,
+  type OperationIndex,
+  operationOf,
+} from './journal/operation-index.ts';
 import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/order-identity.ts';
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, kinds, type PaidKind, rowsOf } from './kinds.ts';
@@ -77,7 +82,8 @@ export function toWanted<Kind extends PaidKind>(
 ): Wanted {
   const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => { body?: string };
   const text = toRequest(body, '').body ?? '{}';
-  const type = kind === 'search' || kind === 'task run' ? (body as EntitySearchRequest).entity_type : undefined;
+  const type =
+    kind === 'search' || kind === 'task run' ? (body as EntitySearchRequest).entity_type : undefined;
   return {
     command: kind,
     body: text,
@@ -174,7 +180,8 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
     if (intent.output !== null || !isInDoubt(operation) || isAtWork(asking, operation)) continue;
-    if (!mayReplay(intent.time, shop.context.clock.now()) || isAnswered(index, intent.idempotency_key)) continue;
+    if (!mayReplay(intent.time, shop.context.clock.now()) || isAnswered(index, intent.idempotency_key))
+      continue;
     return operation;
   }
   return undefined;
@@ -215,10 +222,7 @@ type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } 
   | { readonly is: 'rest'; readonly rest: RestOfSearch }
 );
 
-async function findRest(
-  asking: Asking,
-  operation: StoredOperation,
-): Promise<InFile | Left | undefined> {
+async function findRest(asking: Asking, operation: StoredOperation): Promise<InFile | Left | undefined> {
   const { shop, wanted } = asking;
   const { context } = shop;
   if (isComplete(operation)) return undefined;
@@ -370,4 +374,3 @@ export function mayReplay(time: string, now: Date): boolean {
   // A clock that was set back says nothing.
   return age >= 0 && age < dayMs;
 }
-

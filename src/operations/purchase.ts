@@ -6,11 +6,11 @@ import { wireNames } from '../requests/input-names.ts';
 import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import type { Preview, Request } from '../transport/request.ts';
 import { checkCovered, glanceAtBalance, withCovered, withNumbers } from './covered.ts';
+import { admitUnkept, toAdmit } from './day-limit.ts';
 import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
 import type { Intent, Journal, JournalEntry, StoredOperation } from './journal/journal.ts';
 import { withNewJournal, withOperation } from './journal/with-journal.ts';
 import { type BodyOf, type KindName, kinds, type PaidKind } from './kinds.ts';
-import { admitUnkept, toAdmit } from './day-limit.ts';
 import { type Spending, toWorstCase, type WorstCase } from './spending.ts';
 
 /** What buying takes, however many purchases share it: nothing of a purchase is kept anywhere else. */

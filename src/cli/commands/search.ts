@@ -16,8 +16,8 @@ import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { close, toNothingFound, toSaving } from '../messages/closing-line.ts';
-import { tellEarlier, timeOf } from '../messages/earlier-runs.ts';
 import { toMissing } from '../messages/corrected.ts';
+import { tellEarlier, timeOf } from '../messages/earlier-runs.ts';
 import {
   addEntitySearchOptions,
   addListOptions,

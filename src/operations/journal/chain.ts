@@ -43,7 +43,8 @@ async function firstOf(
   context: IndexContext,
   { operationId, entries: [intent] }: StoredOperation,
 ): Promise<string | undefined> {
-  if (intent.continues !== undefined || !isSearch({ operationId, entries: [intent] })) return intent.continues;
+  if (intent.continues !== undefined || !isSearch({ operationId, entries: [intent] }))
+    return intent.continues;
   // Journals of earlier versions say it in the search that was gone on with.
   for (const line of (await openIndex(context)).find('op', operationId)) {
     if ('begun' in line) return line.begun.continues;

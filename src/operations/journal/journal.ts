@@ -157,7 +157,8 @@ function toJournal(
       for (const entry of behind) {
         const line = await toIndexLine(operationId, entry, entries);
         // It is found all the same: its journal decides.
-        if (line !== undefined) await addToIndex(context, line, readStored, { isLate: true }).catch(() => undefined);
+        if (line !== undefined)
+          await addToIndex(context, line, readStored, { isLate: true }).catch(() => undefined);
       }
     },
     note: (entry) => write([entry]),

@@ -51,7 +51,9 @@ export async function readStored(stateDir: string): Promise<IndexLine[]> {
       const line = await toIndexLine(op, entry, operation?.entries ?? []);
       const first = continues.get(op);
       if (line === undefined) continue;
-      lines.push('begun' in line && first !== undefined ? { begun: { ...line.begun, continues: first } } : line);
+      lines.push(
+        'begun' in line && first !== undefined ? { begun: { ...line.begun, continues: first } } : line,
+      );
     }
   }
   return lines;

@@ -41,7 +41,9 @@ export async function prune(
     for (const one of await readChainTo(context, last)) unfinished.add(one.operationId);
   }
   const pruned: Pruned[] = [];
-  const begun = [...(await openIndex(context)).newest()].flatMap((line) => ('begun' in line ? [line.begun] : []));
+  const begun = [...(await openIndex(context)).newest()].flatMap((line) =>
+    'begun' in line ? [line.begun] : [],
+  );
   for (const { op: operationId, run, time } of begun.reverse()) {
     const isNeeded = unfinished.has(operationId) || isLocked(folderOf(state, operationId));
     if (isNeeded || !isOld(operationId, time, keptDays.answers)) continue;

@@ -120,4 +120,3 @@ export function toDamageLine({ message, details: { hint } }: LeadpipeError): str
 export function toOwnHint(folder: string): string {
   return `It may belong to another user, for example after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
 }
-

@@ -21,8 +21,7 @@ export async function withNewJournal<T>(
 ): Promise<T> {
   const journal = wanted === 'none' ? noJournal : await open(context, wanted, admit);
   // Beside the purchase, which does not wait for it.
-  const pruning =
-    wanted === 'needed' ? pruneIfDue(context) : undefined;
+  const pruning = wanted === 'needed' ? pruneIfDue(context) : undefined;
   try {
     return await work(journal);
   } catch (error) {

@@ -2,12 +2,7 @@ import type { Charged, ErrorDetails } from '../../errors.ts';
 import { isStop, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
-import {
-  folderOf,
-  type Journal,
-  type StoredOperation,
-  toDamageLine,
-} from '../journal/journal.ts';
+import { folderOf, type Journal, type StoredOperation, toDamageLine } from '../journal/journal.ts';
 import { readNewest } from '../journal/open-index.ts';
 import { openStoredRows } from '../journal/rows.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
@@ -231,7 +226,11 @@ async function findUnfinished<Kind extends AnswerKind>(
 ): Promise<StoredOperation | undefined> {
   const { state } = context.directories;
   const operations: StoredOperation[] = [];
-  const all = readNewest(context, (name) => name === listKinds[kind], (damage) => warn(toDamageLine(damage)));
+  const all = readNewest(
+    context,
+    (name) => name === listKinds[kind],
+    (damage) => warn(toDamageLine(damage)),
+  );
   for await (const operation of all) operations.unshift(operation);
   const same = operations.findLast((operation) => {
     const [intent] = operation.entries;

@@ -10,10 +10,7 @@ import type { Delivered } from './list-lines.ts';
  * The runs of a list that were killed, and not gone on with: what they brought counts as delivered, and perhaps not all of it
  * is in their output. A search whose leads are not kept any more is none: there is nothing to go on with. Throws LocalIoError.
  */
-export async function unfinishedRuns(
-  context: IndexContext,
-  lines: readonly Delivered[],
-): Promise<string[]> {
+export async function unfinishedRuns(context: IndexContext, lines: readonly Delivered[]): Promise<string[]> {
   const { state } = context.directories;
   const runs = new Set(lines.map(({ operation_id }) => operation_id));
   const unfinished: string[] = [];

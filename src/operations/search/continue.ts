@@ -1,10 +1,10 @@
 import { LocalIoError, outputChanged } from '../../errors.ts';
 import { isAdded } from '../addition.ts';
 import type { Delivery, OpenDelivery } from '../delivery.ts';
+import { replacedBy } from '../earlier.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Known } from '../only-new/identity.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
-import { replacedBy } from '../earlier.ts';
 import type { Shop } from '../purchase.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 import type { SearchEnd } from './cut.ts';
@@ -77,7 +77,12 @@ export async function finishSearch(
     await writeBrought(rest, into, known, delivery);
     await delivery.finish({
       written: (length) =>
-        journal.append({ type: 'written', ...counts, output_length: length ?? null, stop_reason: stopReason }),
+        journal.append({
+          type: 'written',
+          ...counts,
+          output_length: length ?? null,
+          stop_reason: stopReason,
+        }),
     });
   };
   if (!(into === 'same' && isAdded(operation))) await open(write);
@@ -121,4 +126,3 @@ async function knownOf(
   const ids = chain.flatMap(({ operationId, continuedBy }) => [operationId, ...continuedBy]);
   return (await listOf(shop, ids, intent, warn))?.known ?? nothingKnown;
 }
-

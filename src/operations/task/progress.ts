@@ -54,7 +54,10 @@ export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
     enrichFields: counted.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
     written: last('written', counted),
     // Whoever reads no more has what it wanted, and can ask for more all the same.
-    terminal: last('terminal', entries.filter((entry) => !('outcome' in entry) || entry.outcome !== 'reader_closed')),
+    terminal: last(
+      'terminal',
+      entries.filter((entry) => !('outcome' in entry) || entry.outcome !== 'reader_closed'),
+    ),
   };
 }
 

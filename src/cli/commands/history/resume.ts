@@ -4,8 +4,14 @@ import { isSearch } from '../../../operations/journal/chain.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { addConnectionOptions, createMaxCreditsOption, groups, type PaidOptions } from '../../options/options.ts';
-import { addResumeOptions, type ResumeOptions, resumeOperation, toOperation, withRouteOf } from '../task/resume.ts';
+import { addConnectionOptions, createMaxCreditsOption, type PaidOptions } from '../../options/options.ts';
+import {
+  addResumeOptions,
+  type ResumeOptions,
+  resumeOperation,
+  toOperation,
+  withRouteOf,
+} from '../task/resume.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe history resume', 'leadpipe history resume --max-credits 50'],
@@ -27,14 +33,18 @@ export function createHistoryResumeCommand(context: Context): Command {
   addResumeOptions(command).addOption(
     createMaxCreditsOption(
       'refuse (exit code 5) a search or list that can cost more; the rows of a list that were bought before count too (default: the limit that the list was started with)',
-    ).helpGroup(groups.connection),
+    ),
   );
   return addHelp(addConnectionOptions(command), help).action(
     (operationId: string | undefined, options: Options) => runHistoryResume(context, operationId, options),
   );
 }
 
-async function runHistoryResume(context: Context, given: string | undefined, options: Options): Promise<void> {
+async function runHistoryResume(
+  context: Context,
+  given: string | undefined,
+  options: Options,
+): Promise<void> {
   const known = await toOperation(context, given, options, () => true);
   if (known === undefined) return;
   const route = withRouteOf(known, options);

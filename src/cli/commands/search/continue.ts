@@ -9,7 +9,12 @@ import { readKnown } from '../../../operations/journal/stored.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { checkSameBuyer, type Shop } from '../../../operations/purchase.ts';
 import type { SearchOrder } from '../../../operations/search/buy.ts';
-import { buyRest, checkSameOutput, finishSearch, type RestInto } from '../../../operations/search/continue.ts';
+import {
+  buyRest,
+  checkSameOutput,
+  finishSearch,
+  type RestInto,
+} from '../../../operations/search/continue.ts';
 import type { SearchEnd } from '../../../operations/search/cut.ts';
 import { type RestOfSearch, readRest } from '../../../operations/search/rest.ts';
 import { creditsOf, toWorstCase } from '../../../operations/spending.ts';

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
-import { LeadpipeError, UsageError } from '../../../errors.ts';
+import { type LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import { completeAdditionTo } from '../../../operations/addition.ts';
 import { replacedBy } from '../../../operations/earlier.ts';
@@ -18,13 +18,18 @@ import {
 import { finishTask, resumeTask } from '../../../operations/task/resume.ts';
 import { readUnfinished } from '../../../operations/unfinished.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
+import { confirm } from '../../ask.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
-import { ask } from '../auth/prompt.ts';
 import { timeOf } from '../../messages/earlier-runs.ts';
 import { createNotes } from '../../messages/notes.ts';
-import { addConnectionOptions, type ConnectionOptions, type RecordOptions, toId } from '../../options/options.ts';
+import {
+  addConnectionOptions,
+  type ConnectionOptions,
+  type RecordOptions,
+  toId,
+} from '../../options/options.ts';
 import { fromTerms, openOutput } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { withHeldOutput } from '../../records/record-output.ts';
@@ -37,7 +42,9 @@ import {
 } from './options.ts';
 
 /** Options of a command that goes on with an operation. */
-export interface ResumeOptions extends ConnectionOptions, Pick<FollowOptions, 'pollInterval' | 'waitTimeout'> {
+export interface ResumeOptions
+  extends ConnectionOptions,
+    Pick<FollowOptions, 'pollInterval' | 'waitTimeout'> {
   readonly replayCreate?: true;
 }
 
@@ -103,8 +110,7 @@ export async function toOperation(
       `The latest unfinished operation is ${latest.operationId}: ${command}, started ${timeOf(context, latest)}${place}`,
     );
     if (!mayBuy(latest) || !context.stdin.isTerminal || !context.stderr.isTerminal) return latest;
-    const answer = await ask(context, 'The rest of it is bought. Resume it? [y/n]', 'shown');
-    if (/^y(es)?$/i.test(answer.trim())) return latest;
+    if (await confirm(context, 'The rest of it is bought. Resume it?')) return latest;
     say('Nothing was bought.');
     return undefined;
   }
