@@ -105,7 +105,8 @@ async function run(): Promise<void> {
     setUsualFlags,
     writePrivate,
   } = await import('./cli/start.ts');
-  const halt = createHalt(exitCodeOf, stop);
+  const patience = { ms: stopMs };
+  const halt = createHalt(exitCodeOf, stop, patience);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -115,7 +116,13 @@ async function run(): Promise<void> {
   process.stderr.on('error', () => {});
   const script = `${import.meta.dirname}/keychain-main.cjs`;
   const keychain = createKeychain({ script, env, signal: stop.signal });
-  const system = { zone: createZone(), isStdoutClosed: isStdoutClosed(), isRegularFile, signal: stop.signal };
+  const system = {
+    zone: createZone(),
+    isStdoutClosed: isStdoutClosed(),
+    isRegularFile,
+    signal: stop.signal,
+    patience,
+  };
   const context = createContext(env, keychain, directories, createClock(monotonic), system);
   process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
@@ -161,7 +168,7 @@ function takeEnvironment(): Context['env'] {
 }
 
 /** The rest of what the process has. */
-type System = Pick<Context, 'zone' | 'signal'> & {
+type System = Pick<Context, 'zone' | 'signal' | 'patience'> & {
   readonly isStdoutClosed: boolean;
   readonly isRegularFile: (descriptor: number) => boolean;
 };
@@ -171,7 +178,7 @@ function createContext(
   keychain: Keychain,
   directories: Directories,
   clock: Clock,
-  { zone, signal, isStdoutClosed, isRegularFile }: System,
+  { zone, signal, patience, isStdoutClosed, isRegularFile }: System,
 ): Context {
   return {
     get stdin() {
@@ -188,6 +195,7 @@ function createContext(
     ids: { idempotencyKey: () => `lp-${randomUUID()}`, operationId },
     random: Math.random,
     signal,
+    ...(patience === undefined ? {} : { patience }),
     version: LEADPIPE_VERSION,
     nodeVersion: process.versions.node,
     pid: process.pid,
@@ -200,10 +208,11 @@ function operationId(): string {
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 
-/** What ends the run: gently the first time, at once the second time, and never later than `stopMs`. */
+/** What ends the run: gently the first time, at once the second time, and never later than its patience. */
 function createHalt(
   exitCodeOf: (outcome: Outcome) => number,
   stop: AbortController,
+  patience: { readonly ms: number },
 ): (outcome: Outcome) => void {
   let stopped: { readonly by: Outcome; readonly at: number } | undefined;
   const exit = (): never => process.exit(stopped && exitCodeOf(stopped.by));
@@ -214,7 +223,10 @@ function createHalt(
     }
     stopped = { by: outcome, at: monotonic() };
     stop.abort(outcome);
-    setTimeout(exit, stopMs).unref();
+    const { at } = stopped;
+    // How much time is left can change: what is waited for has come, or is waited for from now on.
+    const guard = (): unknown => (monotonic() - at < patience.ms ? setTimeout(guard, 50).unref() : exit());
+    guard();
   };
 }
 

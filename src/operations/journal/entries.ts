@@ -31,6 +31,8 @@ export interface Intent {
   readonly list?: string;
   /** The body before what the list has was left out of it; absent where everything that arrives is delivered. */
   readonly asked?: string;
+  /** Of many rows: what decides, with a row, what is sent for it, as values. */
+  readonly row_request?: string;
 }
 
 /** A line of the journal; names are the wire's. */
@@ -54,13 +56,13 @@ export type JournalEntry =
       /** How many of these leads were dropped here. Positions and counts are the service's, and count them. */
       readonly excluded?: number;
     }
-  /** All of the task is read again into a new file: what was read before does not count. */
-  | { readonly type: 'restarted'; readonly options: Intent['options'] }
+  /** All is written again: of a task into a new file, so that what was read before does not count; of a list in another form, or elsewhere. */
+  | { readonly type: 'restarted'; readonly options: Intent['options']; readonly output?: string | null }
   /** The output is open, and no row has been written: what is in front of this length is not ours. */
   | {
       readonly type: 'opened';
       readonly output_length: number;
-      /** Of a list that adds to a file: what stood in front of this length among its stored rows is in the file already. */
+      /** Of a list of the last release that adds to a file: what stood in front of this length among its stored rows is in the file already. */
       readonly rows_length?: number;
     }
   /** All of the output is on the disk, but perhaps not under its name. */
@@ -87,6 +89,15 @@ export type JournalEntry =
       readonly request_id: string | null;
       /** As in `page`. */
       readonly output_length: number | null;
+    }
+  /** The rows are about to be added at the end of a file, in one go: where, how many bytes, and which. */
+  | {
+      readonly type: 'adding';
+      readonly at: number;
+      readonly length: number;
+      readonly digest: string;
+      /** Of a list: how long its stored rows were; what stands in front of that is in the file then. */
+      readonly rows_length?: number;
     }
   /** The file of a whole search is in its place: a .part beside it is another's. */
   | { readonly type: 'placed' }
@@ -116,6 +127,8 @@ export type JournalEntry =
       /** Leads, items or answers delivered by the operation, over all its runs. */
       readonly leads?: number;
       readonly stop_reason?: string | null;
+      /** Of a list: how many rows were sent that may have been charged, over all its runs. */
+      readonly sent_rows?: number;
     };
 
 /** Pure: how many leads were dropped here. A page that was read again counts once. */

@@ -14,7 +14,7 @@ import {
   toDamageLine,
 } from './journal.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
-import { countAnsweredRows } from './rows.ts';
+import { countRows } from './rows.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is
@@ -157,12 +157,16 @@ function isPurchase({ entries: [{ command, idempotency_key }] }: StoredOperation
   return idempotency_key !== undefined || kindOf(command)?.keeps === 'rows';
 }
 
-async function countStored(folder: string, command: string): Promise<LeadCounts> {
+async function countStored(folder: string, command: string): Promise<Stored> {
   if (kindOf(command)?.keeps !== 'rows') return await countStoredLeads(folder);
-  return { delivered: await countAnsweredRows(folder), excluded: 0 };
+  const { answered, sent } = await countRows(folder);
+  return { delivered: answered, excluded: 0, sent };
 }
 
-const nothing: LeadCounts = { delivered: 0, excluded: 0 };
+/** `sent` rows may have been charged. */
+type Stored = LeadCounts & { readonly sent?: number };
+
+const nothing: Stored = { delivered: 0, excluded: 0 };
 
 /** Pure: how a purchase stands; `isRunning` when a process has it, `stored` leads beside the journal of one that is not over. */
 function toHistoryRecord(
@@ -202,7 +206,9 @@ function toHistoryRecord(
     excluded: intent.asked === undefined ? null : excluded,
     subject: toSubject(intent),
   };
-  return { ...record, credits_at_most: costOf(record, intent), service: intent.origin };
+  // Of lists that earlier versions have brought to their end, those with an answer.
+  const sentRows = terminal?.sent_rows ?? stored.sent ?? record.leads ?? 0;
+  return { ...record, credits_at_most: costOf(record, intent, sentRows), service: intent.origin };
 }
 
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {

@@ -104,10 +104,9 @@ async function runTaskResume(
   const operationId = given ?? (await findLatest(context, options));
   if (operationId === undefined) return;
   const known = await readOperation(context.directories.state, operationId);
-  const list = known && rowsOf(known.entries[0].command);
-  if (known !== undefined && list !== undefined) {
-    const { runListAgain } = await import('../history/list-again.ts');
-    return await runListAgain(context, list.row, known.entries[0], options);
+  if (known !== undefined && rowsOf(known.entries[0].command) !== undefined) {
+    const { resumeList } = await import('../history/resume-list.ts');
+    return await resumeList(context, known, options);
   }
   if (known !== undefined && isSearch(known)) {
     const { continueSearch } = await import('../search/continue.ts');
