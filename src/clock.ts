@@ -39,6 +39,12 @@ export function createClock(monotonic: () => number = () => performance.now()): 
   };
 }
 
+/** Calls back again and again, for as long as the process has other work; returns what ends it. */
+export function every(ms: number, callback: () => void): () => void {
+  const timer = setInterval(callback, ms).unref();
+  return () => clearInterval(timer);
+}
+
 /** The zone of this process: that of TZ, else of the system. */
 export function createZone(): Zone {
   return { minutesFromUtc: (time) => -time.getTimezoneOffset() };

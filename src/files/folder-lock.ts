@@ -1,17 +1,21 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import {
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { getPriority } from 'node:os';
+import { getPriority, hostname, platform } from 'node:os';
 import { join } from 'node:path';
-import { wait } from '../clock.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { every, wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
@@ -19,6 +23,8 @@ import { makePrivateFolder } from './private-folder.ts';
 
 /** The right to change what is in a folder; a process that dies loses it. */
 export interface FolderLock {
+  /** False where another machine took this process for dead, since it was stopped for too long: it must not write any more. */
+  isHeld(): boolean;
   release(): void;
 }
 
@@ -27,15 +33,23 @@ export interface LockClaim {
   /** Names this process to others; see `isAlive`. */
   readonly owner: string;
   /** Takes the lock and returns undefined, or returns the owner's name that has it. */
-  take(): string | undefined;
+  take(isDead?: (owner: string) => boolean): string | undefined;
   /** To be called by whoever has taken it. It can be taken again. */
   giveBack(): void;
-  /** Ends the claim of one who has given the lock back, or never had it. */
+  /** Ends the claim; the lock too, if it has it. */
   close(): void;
 }
 
 /** How long a short change may be kept waiting by others, in milliseconds. */
 const patienceMs = 30_000;
+/** Between two signs of life of an owner, in milliseconds. */
+const beatMs = 10_000;
+/** After which an owner without a sign of life is dead. */
+const silenceMs = 40_000;
+/** Clocks jump, and make a living one seem silent: for so many seconds it is watched. */
+const watchedSeconds = 12;
+/** After which what another machine has prepared, and not used, is cleared away, in milliseconds. */
+const forgottenMs = 3_600_000;
 
 /**
  * As `lockFolder`, but waits for a living process to finish, for a change that takes moments. Throws `temporary` when
@@ -58,45 +72,50 @@ export async function awaitLock(
   }
 }
 
-/** Takes the lock of a folder, or throws `temporary` at once, naming the process that has it; `what` says what that process works on. */
+/** Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on. */
 export async function lockFolder(folder: string, pid: number, what: string): Promise<FolderLock> {
   const claim = claimLock(folder, pid);
-  const other = claim.take();
-  if (other !== undefined) {
+  const held = join(folder, 'lock');
+  try {
+    let other = claim.take(isGone);
+    if (other !== undefined && isSilent(folder, other)) {
+      const silent = (await staysSilent(folder, other)) ? other : undefined;
+      other = claim.take((owner) => owner === silent || isGone(owner));
+    }
+    if (other !== undefined) throw isTaken(folder, other, what);
+  } catch (error) {
     claim.close();
-    throw isTaken(other, what);
+    throw error;
   }
-  return {
-    release() {
-      const held = join(folder, 'lock');
-      ignoreMissing(() => unlinkSync(join(held, claim.owner)));
-      ignoreMissing(() => rmdirSync(held));
-    },
-  };
+  return { isHeld: () => existsSync(join(held, claim.owner)), release: claim.close };
 }
 
 /**
- * As `lockFolder`, of a folder that is there for its lock alone, and goes with it. Undefined where it can't be made: then
- * nothing is known of other processes.
+ * As `lockFolder`, of a folder that is there for its lock alone, and goes with it. `make` makes it, or leaves the one that is
+ * there. Throws what the file system throws.
  */
-export async function lockPlace(folder: string, pid: number, what: string): Promise<FolderLock | undefined> {
-  for (let attempts = 0; attempts < 20; attempts++) {
+export async function lockPlace(
+  folder: string,
+  pid: number,
+  what: string,
+  make: (folder: string) => Promise<void> = makePrivateFolder,
+): Promise<FolderLock> {
+  for (let attempts = 1; ; attempts++) {
     try {
-      await makePrivateFolder(folder);
-      const { release } = await lockFolder(folder, pid, what);
+      await make(folder);
+      const lock = await lockFolder(folder, pid, what);
       return {
+        isHeld: lock.isHeld,
         release() {
-          release();
+          lock.release();
           ignoreMissing(() => rmdirSync(folder));
         },
       };
     } catch (error) {
-      if (error instanceof LeadpipeError) throw error;
-      // Another process has cleared the folder away just then.
-      if (codeOf(error) !== 'ENOENT') return undefined;
+      // Another process may have cleared the folder away just then.
+      if (codeOf(error) !== 'ENOENT' || attempts === 20) throw error;
     }
   }
-  return undefined;
 }
 
 /**
@@ -107,18 +126,21 @@ export async function lockPlace(folder: string, pid: number, what: string): Prom
  * owner's file is removed by its own, never repeated name: nobody who saw the dead one can remove a living one's.
  */
 export function claimLock(folder: string, pid: number): LockClaim {
-  const owner = `${pid}.${startOf(pid) ?? ''}.${randomUUID()}`;
+  const owner = `${pid}.${startOf(pid) ?? ''}.${placeOfThis()}.${randomUUID()}`;
   const held = join(folder, 'lock');
   const ready = join(folder, `lock-${owner}`);
-  clearDeadOwners(folder);
-  mkdirSync(ready, { mode: 0o700 });
-  writeFileSync(join(ready, owner), '', { mode: 0o600 });
+  clearDeadClaims(folder);
+  mkdirSync(ready);
+  writeFileSync(join(ready, owner), hostname());
+  const stop = every(beatMs, () => {
+    for (const at of [held, ready]) touch(join(at, owner));
+  });
   return {
     owner,
-    take() {
+    take(isDead = (other) => !isAlive(other, folder)) {
       while (!moved(ready, held)) {
         for (const other of entriesOf(held)) {
-          if (isAlive(other)) return other;
+          if (!isDead(other)) return other;
           ignoreMissing(() => unlinkSync(join(held, other)));
         }
         // Windows does not rename onto an empty folder. It is left alone when someone has moved in.
@@ -127,41 +149,155 @@ export function claimLock(folder: string, pid: number): LockClaim {
       return undefined;
     },
     giveBack: () => renameSync(held, ready),
-    close: () => rmSync(ready, { recursive: true, force: true }),
+    close() {
+      stop();
+      rmSync(ready, { recursive: true, force: true });
+      ignoreMissing(() => unlinkSync(join(held, owner)));
+      ignoreMissing(() => rmdirSync(held));
+    },
   };
 }
 
 /** Whether a living process has the lock. */
 export function isLocked(folder: string): boolean {
   try {
-    return entriesOf(join(folder, 'lock')).some(isAlive);
+    return entriesOf(join(folder, 'lock')).some((owner) => isAlive(owner, folder));
   } catch {
     return false;
   }
 }
 
-function isTaken(owner: string, what: string): LeadpipeError {
-  const pid = owner.split('.')[0];
-  return new LeadpipeError('temporary', `process ${pid} is working on ${what}`, {
+/** Whether the process that made an owner's name is still there. A later process with the same pid is not it. */
+export function isAlive(owner: string, folder: string): boolean {
+  return !isGone(owner) && !isSilent(folder, owner);
+}
+
+/** The error of a lock that is not held any more. */
+export function lockLost(what: string): LeadpipeError {
+  return new LeadpipeError(
+    'temporary',
+    `this process was stopped for so long that another machine or container has taken over ${what}`,
+    { type: 'operation_locked', retryable: true },
+  );
+}
+
+function isTaken(folder: string, owner: string, what: string): LeadpipeError {
+  const [pid] = owner.split('.');
+  const by = isFromHere(owner) ? `process ${pid}` : `another machine or container (${hostOf(folder, owner)})`;
+  return new LeadpipeError('temporary', `${by} is working on ${what}`, {
     type: 'operation_locked',
     charged: 'no',
     retryable: true,
-    hint: `Wait until it has finished, or stop it: kill ${pid}`,
+    hint: isFromHere(owner)
+      ? `Wait until it has finished, or stop it: kill ${pid}`
+      : 'Wait until it has finished. If it has died, try again in a minute.',
   });
 }
 
-/** Whether the process that made an owner's name is still there. A later process with the same pid is not it. */
-export function isAlive(owner: string): boolean {
+function hostOf(folder: string, owner: string): string {
+  try {
+    return readFileSync(join(folder, 'lock', owner), 'utf8').replace(/[^\w.-]/g, '') || 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** Whether the numbers of processes mean the same to the owner and to this process. The last release named no place. */
+function isFromHere(owner: string): boolean {
+  const [, , place, id] = owner.split('.');
+  return id === undefined || place === placeOfThis();
+}
+
+/** Whether an owner is of this place, and its process is not there any more. */
+function isGone(owner: string): boolean {
+  if (!isFromHere(owner)) return false;
   const [pidText, start] = owner.split('.');
   const pid = Number(pidText);
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  if (!Number.isSafeInteger(pid) || pid <= 0) return true;
   try {
     getPriority(pid);
   } catch (error) {
-    if ((error as { info?: { code?: string } }).info?.code === 'ESRCH') return false;
+    if ((error as { info?: { code?: string } }).info?.code === 'ESRCH') return true;
   }
   const startNow = startOf(pid);
-  return startNow === undefined || start === undefined || start === '' || start === startNow;
+  return !(startNow === undefined || start === undefined || start === '' || start === startNow);
+}
+
+/** Whether an owner of another place has given no sign of life for a while. */
+function isSilent(folder: string, owner: string, ms = silenceMs): boolean {
+  if (isFromHere(owner)) return false;
+  const beat = beatOf(folder, owner);
+  if (beat === undefined) return true;
+  const now = timeOf(folder);
+  // One in the future says as little: the clock was set back.
+  return now !== undefined && Math.abs(now - beat) > ms;
+}
+
+async function staysSilent(folder: string, owner: string): Promise<boolean> {
+  const before = beatOf(folder, owner);
+  if (before === undefined) return false;
+  for (let second = 0; second < watchedSeconds; second++) {
+    await pause(1000);
+    if (beatOf(folder, owner) !== before) return false;
+  }
+  return true;
+}
+
+/** When an owner gave its last sign of life, or took the lock, in milliseconds. */
+function beatOf(folder: string, owner: string): number | undefined {
+  for (const at of [join(folder, 'lock'), join(folder, `lock-${owner}`)]) {
+    try {
+      return Math.max(statSync(join(at, owner)).mtimeMs, statSync(at).ctimeMs);
+    } catch {}
+  }
+  return undefined;
+}
+
+/** What time it is for the file system, in milliseconds: that of another machine may not be ours. */
+function timeOf(folder: string): number | undefined {
+  const path = join(folder, `lock-now-${randomUUID()}`);
+  try {
+    writeFileSync(path, '');
+    return statSync(path).mtimeMs;
+  } catch {
+    return undefined;
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+/** A sign of life, if it has the file still; the next one may succeed where this does not. */
+function touch(path: string): void {
+  try {
+    writeFileSync(path, hostname(), { flag: 'r+' });
+  } catch {}
+}
+
+let known: string | undefined;
+
+/**
+ * Where the numbers of processes mean what they mean here: a machine since its start, and a namespace in it. Where that can't be
+ * known for sure, nobody else is there.
+ */
+function placeOfThis(): string {
+  known ??= hash('sha256', platform() === 'linux' ? linuxPlace() : hostname()).slice(0, 12);
+  return known;
+}
+
+function linuxPlace(): string {
+  try {
+    // More than one number: what stands in /proc are the numbers of another namespace.
+    if (!/^NSpid:\s+\d+$/m.test(readFileSync('/proc/self/status', 'latin1'))) return randomUUID();
+    const [time, boot] = ['/proc/self/ns/time', '/proc/sys/kernel/random/boot_id'];
+    return [
+      hostname(),
+      readFileSync(boot, 'latin1'),
+      readlinkSync('/proc/self/ns/pid'),
+      existsSync(time) ? readlinkSync(time) : '',
+    ].join(' ');
+  } catch {
+    return randomUUID();
+  }
 }
 
 /** When a process began, where the system tells it (Linux); a zombie is as good as gone. */
@@ -177,9 +313,11 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-function clearDeadOwners(folder: string): void {
+function clearDeadClaims(folder: string): void {
   for (const name of readdirSync(folder)) {
-    if (name.startsWith('lock-') && !isAlive(name.slice('lock-'.length))) {
+    const owner = name.startsWith('lock-') ? name.slice('lock-'.length) : undefined;
+    if (owner === undefined || owner.startsWith('now-')) continue;
+    if (isGone(owner) || isSilent(folder, owner, forgottenMs)) {
       rmSync(join(folder, name), { recursive: true, force: true });
     }
   }

@@ -236,7 +236,7 @@ export function endOrphans({ store, switches, now, answering }: Service, rows: R
     search_id: string | null;
   }>('SELECT request_id, operation, owner, search_id FROM requests WHERE owner IS NOT NULL');
   const owners = new Set(running.map(({ owner }) => owner).filter((owner) => owner !== store.lock.owner));
-  const alive = new Set([...owners].filter(isAlive));
+  const alive = new Set([...owners].filter((owner) => isAlive(owner, store.lock.folder)));
   for (const { request_id, operation, owner, search_id } of running) {
     if (alive.has(owner) || (owner === store.lock.owner && answering.has(request_id))) continue;
     if (search_id !== null) endStream(rows, search_id, 'error', switches.dropped_stream, now());

@@ -4,6 +4,7 @@ import { claimLock } from '../files/folder-lock.ts';
 export interface ProcessLock {
   /** Names this holder to other processes; see `isAlive`. */
   readonly owner: string;
+  readonly folder: string;
   hold<Result>(action: () => Result): Result;
   close(): void;
 }
@@ -26,6 +27,7 @@ export function createLock({ folder, pid, monotonic }: LockOptions): ProcessLock
   const claim = claimLock(folder, pid);
   return {
     owner: claim.owner,
+    folder,
     hold(action) {
       const deadline = monotonic() + patienceMs;
       for (let other = claim.take(); other !== undefined; other = claim.take()) {

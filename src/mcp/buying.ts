@@ -166,9 +166,8 @@ function toDelivery(delivered: JsonText[]): Delivery {
     async write(records) {
       for (const record of records) delivered.push(record);
     },
-    settle: async () => {},
     sync: async () => undefined,
-    finish: async (counted) => await counted?.(undefined),
+    finish: async (placing) => await placing?.written?.(undefined),
     cut: async () => undefined,
   };
 }

@@ -33,7 +33,8 @@ async function take(
     try {
       return await lockPlace(folder, pid, 'the same purchase');
     } catch (error) {
-      if (!(error instanceof LeadpipeError) || error.outcome !== 'temporary') throw error;
+      if (!(error instanceof LeadpipeError)) return undefined;
+      if (error.outcome !== 'temporary') throw error;
     }
     await pause(clock, 5 + 20 * random(), signal);
   }

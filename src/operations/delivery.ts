@@ -1,4 +1,5 @@
 import type { TaskState } from '../contract/types.ts';
+import type { Addition } from '../files/addition.ts';
 import type { Records } from '../json/lines.ts';
 import type { WaitListener } from '../transport/retry.ts';
 
@@ -10,15 +11,10 @@ export interface Delivery {
   readonly length: number | undefined;
   /** Resolves when it can take more. */
   write(records: Records): Promise<void>;
-  /** To be called when all rows of an earlier run have been written again: what else stands behind them is not ours. */
-  settle(): Promise<void>;
   /** Resolves when everything written is on the disk; returns the bytes of whole writes in the file, undefined where it has no length. */
   sync(): Promise<number | undefined>;
-  /**
-   * Everything that will ever be there has been written: the file appears, also when the run then fails. `counted` is
-   * awaited before that, with the file's length, once every byte is on the disk.
-   */
-  finish(counted?: (length: number | undefined) => Promise<void>): Promise<void>;
+  /** Everything that will ever be there has been written: the file appears, or its rows at the end of it, also when the run then fails. */
+  finish(placing?: Placing): Promise<void>;
   /** There should have been more: closes it. Returns the file that holds what arrived, if one does. */
   cut(): Promise<string | undefined>;
 }
@@ -26,13 +22,19 @@ export interface Delivery {
 /** Runs `work` with the port open. What can't be opened is found out before anything is sent. */
 export type OpenDelivery = <T>(work: (delivery: Delivery) => Promise<T>) => Promise<T>;
 
-/** Where rows of an earlier run may stand in the file that is opened. */
-export interface Resumed {
-  /** Where the counted rows end; undefined where that run may not have come to opening the file. */
-  readonly at: number | undefined;
-  /** Where others stand behind them in a file that rows are added to, the rest goes behind those; without it, that is an error. */
-  readonly orBehind?: true;
+/** Awaited before an output is put into place, each once. */
+export interface Placing {
+  /** Every byte is on the disk, in the .part; undefined where it has no length. */
+  written?(length: number | undefined): Promise<void>;
+  /** The rows are about to be added to those that the file has. A run that is killed in this is completed with what this says. */
+  adding?(addition: Addition): Promise<void>;
 }
+
+/**
+ * How the .part beside the output is opened. `new`: one that is there is somebody else's, and goes to another name. `anew`: what
+ * stands in it is this operation's, and is written again from the start. `at`: it is gone on with behind so many bytes.
+ */
+export type Opening = 'new' | { readonly anew: true } | { readonly at: number };
 
 /** What takes its time. */
 export type Stage = 'asking' | 'searching' | 'creating' | 'waiting' | 'fetching';

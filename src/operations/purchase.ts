@@ -141,7 +141,7 @@ async function withIntentOf<T>(
   work: (delivery: Delivery, begun: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   return await open((delivery) =>
-    work(delivery, () =>
+    work(withPlacing(journal, delivery), () =>
       journal.append(...toOpened(delivery), { type: 'sent', time: context.clock.now().toISOString() }),
     ),
   );
@@ -167,7 +167,7 @@ export async function goOnWith<T>(
 ): Promise<T> {
   return await open((delivery) =>
     way({
-      delivery,
+      delivery: withPlacing(journal, delivery),
       async begin() {
         await journal.append(...toOpened(delivery));
         return connection.newClient(waits);
@@ -253,7 +253,7 @@ export async function withIntent<T>(
   try {
     return await open((delivery) => {
       isOpen = true;
-      return work(delivery, () =>
+      return work(withPlacing(journal, delivery), () =>
         append(...(inFile ? [] : [intent]), ...toOpened(delivery), {
           type: 'sent',
           time: context.clock.now().toISOString(),
@@ -264,6 +264,30 @@ export async function withIntent<T>(
     if (!isOpen) await journal.discard();
     throw error;
   }
+}
+
+/** The same delivery. That rows are added to a file is written down before and after: whoever finds it half done can complete it. */
+export function withPlacing(journal: Journal, delivery: Delivery): Delivery {
+  return {
+    file: delivery.file,
+    get length() {
+      return delivery.length;
+    },
+    write: delivery.write,
+    sync: delivery.sync,
+    cut: delivery.cut,
+    async finish(placing = {}) {
+      let isAdded = false;
+      await delivery.finish({
+        ...placing,
+        async adding(addition) {
+          await (placing.adding?.(addition) ?? journal.append({ type: 'adding', ...addition }));
+          isAdded = true;
+        },
+      });
+      if (isAdded) journal.note({ type: 'placed' });
+    },
+  };
 }
 
 /** Where the rows begin, in what has a length. */

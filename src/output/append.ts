@@ -2,14 +2,13 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { LocalIoError, tornRow, UsageError } from '../errors.ts';
 import { csvRowsOf } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
-import { writeBeside } from './aside.ts';
-import { fail, readFailure } from './write-failure.ts';
+import { readFailure } from '../files/write-failure.ts';
 import type { Format } from './writer.ts';
 
-/** What will be added to an existing file. */
+/** What will be added to a file. */
 export interface AppendTo {
   readonly format: Format;
-  /** The header cells of CSV, as `csvHeader` makes them. */
+  /** The header cells of CSV, as `csvHeader` makes them; undefined where they were compared already. */
   readonly header?: readonly string[];
 }
 
@@ -21,6 +20,9 @@ export interface AppendState {
   readonly before: string;
 }
 
+/** What an empty file, or none, is to rows that are added. */
+export const nothingYet: AppendState = { length: 0, lineEnd: '\r\n', before: '' };
+
 const newline = 0x0a;
 const quote = 0x22;
 const blockSize = 1 << 16;
@@ -28,26 +30,30 @@ const longestHeader = 1 << 20;
 const longestLine = 64 << 20;
 
 /**
- * Whether rows can be added to this file: the same header, and a last row that is whole. Changes nothing. `end` is
- * where the rows are to stand, when that is not behind everything.
+ * Whether rows can be added to this file: the same header, and a last row that is whole. Changes nothing. `path` is what the
+ * user calls it.
  *
  * @throws UsageError for another header, LocalIoError for a torn last row.
  */
 export async function checkAppend(
-  handle: FileHandle,
+  target: string,
   path: string,
-  append: AppendTo,
-  end?: number,
+  { format, header }: AppendTo,
 ): Promise<AppendState> {
+  let handle: FileHandle | undefined;
   try {
-    const size = end ?? (await handle.stat()).size;
-    if (size === 0) return { length: 0, lineEnd: '\r\n', before: '' };
-    return append.format === 'csv'
-      ? await checkCsv(handle, path, size, append.header ?? [])
+    handle = await open(target, 'r');
+    const { size } = await handle.stat();
+    if (size === 0) return nothingYet;
+    return format === 'csv'
+      ? await checkCsv(handle, path, size, header)
       : await checkLines(handle, path, size);
   } catch (error) {
+    if (codeOf(error) === 'ENOENT') return nothingYet;
     if (error instanceof LocalIoError || error instanceof UsageError) throw error;
     throw readFailure(path, error);
+  } finally {
+    await handle?.close();
   }
 }
 
@@ -55,39 +61,47 @@ async function checkCsv(
   handle: FileHandle,
   path: string,
   size: number,
-  header: readonly string[],
+  header: readonly string[] | undefined,
 ): Promise<AppendState> {
-  let quoted = false;
-  let headerEnd = -1;
-  let last = 0;
-  for (let at = 0; at < size; at += blockSize) {
-    const block = await readAt(handle, at, Math.min(blockSize, size - at));
-    for (let i = 0; i < block.length; i++) {
-      const byte = block[i] as number;
-      if (byte === quote) quoted = !quoted;
-      else if (byte === newline && !quoted && headerEnd === -1) headerEnd = at + i;
-    }
-    last = block.at(-1) ?? last;
-  }
-  if (quoted) throw torn(path, 'a quote in its last row is never closed');
-
-  const headerText = (
-    await readAt(handle, 0, Math.min(headerEnd === -1 ? size : headerEnd, longestHeader))
-  ).toString();
-  const found = await cellsOf(headerText);
-  if (JSON.stringify(found) !== JSON.stringify(header)) {
+  const { end, isOpen, last } = await scanCsv(handle, size);
+  if (isOpen) throw torn(path, 'a quote in its last row is never closed');
+  const { cells: found, lineEnd } = await readHeader(handle, end);
+  if (header !== undefined && JSON.stringify(found) !== JSON.stringify(header)) {
     throw new UsageError(
       `${path} has the columns ${found.join(', ')}, but these rows have ${header.join(', ')}`,
       { is: 'other_columns' },
     );
   }
-  const lineEnd = headerEnd === -1 || headerText.endsWith('\r') ? '\r\n' : '\n';
   return { length: size, lineEnd, before: last === newline ? '' : lineEnd };
 }
 
-async function cellsOf(line: string): Promise<readonly string[]> {
+/** The header of CSV: its cells, and its bytes with the line end. */
+export async function headerOf(handle: FileHandle): Promise<{ cells: readonly string[]; length: number }> {
+  const { end: length } = await scanCsv(handle, (await handle.stat()).size, true);
+  return { cells: (await readHeader(handle, length)).cells, length };
+}
+
+async function readHeader(handle: FileHandle, length: number) {
+  const text = (await readAt(handle, 0, Math.min(length, longestHeader))).toString();
   const { parse } = await import('csv-parse/sync');
-  return csvRowsOf(parse, line, ',')[0]?.cells ?? [];
+  const lineEnd: AppendState['lineEnd'] = /[^\r]\n$/.test(text) ? '\n' : '\r\n';
+  return { cells: csvRowsOf(parse, text, ',')[0]?.cells ?? [], lineEnd };
+}
+
+/** Where the header ends; whether a quote is still open at the end of the file, and its last byte. */
+async function scanCsv(handle: FileHandle, size: number, onlyHeader = false) {
+  let isOpen = false;
+  let end: number | undefined;
+  let last: number | undefined;
+  for (let at = 0; at < size && !(onlyHeader && end !== undefined); at += blockSize) {
+    const block = await readAt(handle, at, Math.min(blockSize, size - at));
+    for (let i = 0; i < block.length; i++) {
+      if (block[i] === quote) isOpen = !isOpen;
+      else if (block[i] === newline && !isOpen) end ??= at + i + 1;
+    }
+    last = block.at(-1) ?? last;
+  }
+  return { end: end ?? size, isOpen, last };
 }
 
 async function checkLines(handle: FileHandle, path: string, size: number): Promise<AppendState> {
@@ -100,57 +114,6 @@ async function checkLines(handle: FileHandle, path: string, size: number): Promi
     }
   }
   return { length: size, lineEnd: '\n', before: line.length > 0 ? '\n' : '' };
-}
-
-/**
- * Moves a last row that was never finished to a file beside, which `warn` is told, where it stands behind `from`: a run of ours
- * began to write there. Returns whether it did. Throws LocalIoError.
- */
-export async function moveTornRow(
-  path: string,
-  format: Format,
-  from: number,
-  warn: (line: string) => void,
-): Promise<boolean> {
-  const handle = await open(path, 'r+').catch((error) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    return fail(path, error);
-  });
-  if (handle === undefined) return false;
-  try {
-    const { size } = await handle.stat();
-    const isTorn = await checkAppend(handle, path, { format }).then(
-      () => false,
-      (error: unknown) => error instanceof LocalIoError && error.details.type === tornRow,
-    );
-    const start = format === 'csv' ? await lastRowOf(handle, size) : await lastLineOf(handle, path, size);
-    if (!isTorn || start < from) return false;
-    const beside = await writeBeside(`${path}.torn`, await readAt(handle, start, size - start));
-    await handle.truncate(start);
-    await handle.sync();
-    warn(`the last row of ${path} was incomplete. It was removed, and is now in ${beside}`);
-    return true;
-  } finally {
-    await handle.close();
-  }
-}
-
-async function lastLineOf(handle: FileHandle, path: string, size: number): Promise<number> {
-  return size - Buffer.byteLength(await lastLine(handle, path, size));
-}
-
-/** Where the row begins that no line end outside of quotes ends. */
-async function lastRowOf(handle: FileHandle, size: number): Promise<number> {
-  let quoted = false;
-  let start = 0;
-  for (let at = 0; at < size; at += blockSize) {
-    const block = await readAt(handle, at, Math.min(blockSize, size - at));
-    for (let i = 0; i < block.length; i++) {
-      if (block[i] === quote) quoted = !quoted;
-      else if (block[i] === newline && !quoted) start = at + i + 1;
-    }
-  }
-  return start;
 }
 
 /** What comes after the last line end. */
@@ -169,7 +132,7 @@ async function lastLine(handle: FileHandle, path: string, size: number): Promise
 }
 
 /** The bytes from a position on: fewer where the file ends. */
-export async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position);
   return buffer.subarray(0, bytesRead);
 }

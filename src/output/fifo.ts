@@ -3,9 +3,9 @@ import { Socket } from 'node:net';
 import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { codeOf } from '../files/error-code.ts';
-import type { FileSink } from './open-file.ts';
+import { writeFailure } from '../files/write-failure.ts';
+import type { FileSink } from './part-sink.ts';
 import { createStreamSink, stopped } from './sink.ts';
-import { writeFailure } from './write-failure.ts';
 
 /** Between two looks for a reader, in milliseconds. */
 const lookMs = 50;
@@ -32,11 +32,9 @@ export async function openFifo(path: string, waiting?: Pick<Context, 'clock' | '
     length: undefined,
     continued: false,
     lineEnd: '\r\n',
-    settle: async () => {},
     sync: async () => {},
     commit: close,
     abandon: () => close().then(() => undefined),
-    discard: close,
   };
 }
 

@@ -1,45 +1,48 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, open, realpath } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { access, type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { LocalIoError, UsageError } from '../errors.ts';
+import type { Addition } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
+import type { FolderLock } from '../files/folder-lock.ts';
+import { statOrNothing, targetOf } from '../files/target.ts';
+import { fail } from '../files/write-failure.ts';
 import { type AppendTo, checkAppend } from './append.ts';
-import { setAside } from './aside.ts';
-import { changed, type FileSink, type Make, OpenFile, type Resumed } from './open-file.ts';
-import { statOrNothing, targetOf } from './target.ts';
-import { fail } from './write-failure.ts';
+import { changed, createDirectSink, createPartSink, type FileSink, type Make } from './part-sink.ts';
+
+/**
+ * How the .part is opened. `new`: one that is there is somebody else's, and goes to another name beside it. `anew`: what stands in it
+ * is ours, and is written again from the start. `at`: it is gone on with behind so many bytes.
+ */
+export type Opening = 'new' | { readonly anew: true } | { readonly at: number };
 
 export interface FileSinkOptions {
-  /** Adds rows to the file itself, under the same header. */
+  readonly opening?: Opening | undefined;
+  /** Adds the rows to those that the file has, under the same header. */
   readonly append?: AppendTo | undefined;
-  /** Goes on with the file of an earlier run. */
-  readonly resumed?: Resumed | undefined;
-  /** What a run that is cut may put behind its rows, so that the file is valid: the bracket of an array. */
-  readonly closing?: string | undefined;
-  /**
-   * Told that the rows of an earlier run, which stood in the .part, are in another file now. Whoever gives it knows that no
-   * other run is at work on this file; without it, a .part that is there is refused.
-   */
-  readonly aside?: ((line: string) => void) | undefined;
+  /** Told that the rows of an earlier run, which stood in the .part, are in another file now. */
+  readonly warn?: ((line: string) => void) | undefined;
   /** What makes the file of its rows, where these are not the file. */
   readonly make?: Make | undefined;
   /** To wait for the reader of a FIFO; without it there must be one. */
   readonly waiting?: Pick<Context, 'clock' | 'signal'> | undefined;
+  /** Of the output: a run that has lost it puts nothing into place. */
+  readonly lock?: FolderLock | undefined;
 }
 
 /** A link in the place of a .part would lead the writing to another file. Windows has no such flag. */
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
 /**
- * The file of `-o`. Its rows go to `<file>.part` beside it, which replaces it when complete: a reader sees a whole
- * file or the old one. The .part is made here, exclusively, before anything is sent to the service. What is not a
- * regular file (a FIFO, /dev/null) is written directly.
+ * The file of `-o`. Its rows go to `<file>.part` beside it, which replaces it when complete, or is added to it: a reader sees a
+ * whole file or the old one. The .part is opened here, before anything is sent to the service. What is not a regular
+ * file (a FIFO, /dev/null) is written directly. The caller holds the lock of the output.
  *
- * @throws LocalIoError when it can't be written; UsageError when it is a directory, or can't be appended to.
+ * @throws LocalIoError when it can't be written; UsageError when it is a folder, or can't be appended to.
  */
 export async function createFileSink(path: string, options: FileSinkOptions = {}): Promise<FileSink> {
-  const { append, aside, resumed, closing, make } = options;
+  const { append, lock, make, opening = 'new', waiting, warn = () => {} } = options;
   const existing = await statOrNothing(path);
   if (existing?.isDirectory()) {
     throw new UsageError(`can't write ${path}: it is a folder`, 'Give the name of a file.');
@@ -47,30 +50,23 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   if (existing !== undefined && !existing.isFile() && make !== undefined) {
     throw new UsageError(`can't write ${path}: a workbook needs a regular file`, 'Give the name of a file.');
   }
-  if (existing?.isFIFO()) return await (await import('./fifo.ts')).openFifo(path, options.waiting);
-  if (existing !== undefined && !existing.isFile()) return openDirectly(path);
-  if (append !== undefined) return openForAppend(path, append, resumed);
-
+  if (existing?.isFIFO()) return await (await import('./fifo.ts')).openFifo(path, waiting);
+  if (existing !== undefined && !existing.isFile()) {
+    return createDirectSink(await open(path, constants.O_WRONLY).catch((error) => fail(path, error)), path);
+  }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
+  const lineEnd = append && (await checkAppend(target, path, append)).lineEnd;
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
-  const isThere = (await statOrNothing(part)) !== undefined;
+  const isAnew = typeof opening === 'object' && 'anew' in opening;
+  const at = typeof opening === 'object' && 'at' in opening ? opening.at : 0;
   const handle =
-    resumed === undefined || (!isThere && !resumed.at)
-      ? await openNew(path, part, named, aside)
-      : await openAgain(part, named, resumed.at);
+    opening === 'new'
+      ? await openNew(path, part, named, warn)
+      : await openAgain(part, named, isAnew ? undefined : at);
   if (existing !== undefined) await handle.chmod(existing.mode & 0o777).catch(() => undefined);
-  const { size } = await handle.stat();
-  const length = resumed?.at ?? 0;
-  return new OpenFile(handle, {
-    path,
-    part: { at: part, named, target, make },
-    length,
-    size,
-    resumed,
-    closing,
-  });
+  return createPartSink(handle, { path, part, named, target, start: at, append, lineEnd, make, lock });
 }
 
 /**
@@ -80,96 +76,71 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
 export async function placeWritten(
   path: string,
   length: number,
-  warn: Resumed['warn'],
-  make?: Make,
+  options: Pick<FileSinkOptions, 'append' | 'lock' | 'make'>,
+  adding?: (addition: Addition) => Promise<void>,
 ): Promise<void> {
   const target = await targetOf(path);
-  const placed = await statOrNothing(target);
-  const isSame = make === undefined ? placed?.size === length : placed !== undefined;
-  const isPlaced = isSame && (await statOrNothing(`${target}.part`)) === undefined;
-  if (!isPlaced) await (await createFileSink(path, { resumed: { at: length, warn }, make })).commit();
+  const [placed, part] = await Promise.all([statOrNothing(target), statOrNothing(`${target}.part`)]);
+  const isOther = options.append === undefined && options.make === undefined && placed?.size !== length;
+  if (part === undefined && placed !== undefined && !isOther) return;
+  await (await createFileSink(path, { ...options, opening: { at: length } })).commit(adding);
 }
 
-/** Whether the rows of an unfinished run stand beside a file. Throws LocalIoError. */
-export async function hasPart(path: string): Promise<boolean> {
-  return (await statOrNothing(`${await targetOf(path)}.part`)) !== undefined;
-}
-
-/** Whether two names, which need not exist, mean one file. */
-export async function isSameFile(one: string, other: string): Promise<boolean> {
-  const real = async (path: string): Promise<string> => {
-    const target = await targetOf(path);
-    const folder = dirname(target);
-    return join(await realpath(folder).catch(() => folder), basename(target));
-  };
-  return (await real(one)) === (await real(other));
-}
-
-async function openDirectly(path: string): Promise<FileSink> {
-  const handle = await open(path, constants.O_WRONLY).catch((error) => fail(path, error));
-  return new OpenFile(handle, { path });
-}
-
-async function openForAppend(
-  path: string,
-  append: AppendTo,
-  resumed: Resumed | undefined,
-): Promise<FileSink> {
-  const at = resumed?.at;
-  // What held rows is not made anew.
-  const handle = at
-    ? await open(path, constants.O_RDWR | constants.O_APPEND).catch((error) => gone(path, error))
-    : await open(path, 'a+').catch((error) => fail(path, error));
-  try {
-    const { size } = await handle.stat();
-    if (at !== undefined) checkLength(path, size, at);
-    const state = await checkAppend(handle, path, append, at);
-    return new OpenFile(handle, { path, append, size, ...state });
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-}
-
+/** Makes way for a new .part: what another run has left there goes to another name beside it; one without a row is removed. */
 async function openNew(
   path: string,
   part: string,
   named: string,
-  aside: FileSinkOptions['aside'],
+  warn: (line: string) => void,
 ): Promise<FileHandle> {
-  try {
-    return await open(part, 'wx');
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') return fail(path, error);
-    if (aside === undefined) throw isThere(named, error);
+  for (;;) {
+    try {
+      return await open(part, 'wx+');
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') return fail(path, error);
+    }
+    const { size } = await lstat(part).catch((error) => fail(named, error));
+    if (size === 0) await rm(part).catch((error) => fail(named, error));
+    else
+      warn(`${named} held rows of an earlier run. They are now in ${named}.${await setAside(part, named)}.`);
   }
-  await setAside(part, named, aside);
-  return await openNew(path, part, named, undefined);
 }
 
-/** `length` is undefined where the earlier run may not have made the .part. */
+/** Returns the first number behind its name that nobody has. */
+async function setAside(part: string, named: string): Promise<number> {
+  for (let number = 1; ; number++) {
+    try {
+      await moveWithoutReplacing(part, `${part}.${number}`);
+      return number;
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') return fail(`${named}.${number}`, error);
+    }
+  }
+}
+
+/** A rename would replace what has the name already; some file systems have no links. */
+async function moveWithoutReplacing(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw error;
+    const isTaken = await lstat(to).then(
+      () => true,
+      () => false,
+    );
+    if (isTaken) throw Object.assign(new Error(`${to} already exists`), { code: 'EEXIST' });
+    return await rename(from, to);
+  }
+  await rm(from);
+}
+
+/** Our own .part, which may not be there where nothing in it counts. */
 async function openAgain(part: string, named: string, length: number | undefined): Promise<FileHandle> {
-  const handle = await open(part, constants.O_RDWR | noFollow).catch((error) => gone(named, error));
-  try {
-    const { size } = await handle.stat();
-    if (length === undefined && size > 0) throw isThere(named);
-    checkLength(named, size, length ?? 0);
-    return handle;
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-}
-
-function isThere(named: string, cause?: unknown): LocalIoError {
-  return new LocalIoError(
-    `${named} exists: it has the rows of another run, which may still be running; nothing was overwritten or bought`,
-    { hint: `Resume that run, or move ${named} away.`, charged: 'no', cause },
-  );
-}
-
-function checkLength(named: string, size: number, length: number): void {
-  if (size >= length) return;
+  const flags = constants.O_RDWR | noFollow | (length ? 0 : constants.O_CREAT);
+  const handle = await open(part, flags, 0o666).catch((error) => gone(named, error));
+  const { size } = await handle.stat();
+  if (size >= (length ?? 0)) return handle;
+  await handle.close();
   throw changed(`${named} has ${size} bytes, but the run had written ${length}: it was changed since`);
 }
 

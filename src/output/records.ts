@@ -1,10 +1,13 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import type { Addition } from '../files/addition.ts';
+import type { FolderLock } from '../files/folder-lock.ts';
 import type { Records } from '../json/lines.ts';
 import type { Layout, LayoutOf } from './columns.ts';
-import type { FileSink, Make, Resumed } from './open-file.ts';
+import type { Opening } from './file-sink.ts';
+import type { FileSink, Make } from './part-sink.ts';
 import { createStreamSink, type Sink } from './sink.ts';
-import { arrayEnd, createWriter, type Format, type RecordWriter } from './writer.ts';
+import { createWriter, type Format, type RecordWriter } from './writer.ts';
 
 const lineEnd = 0x0a;
 
@@ -18,10 +21,9 @@ export interface RecordOptions {
   readonly file: string | undefined;
   /** Whether rows are added to those that the file has. */
   readonly append: boolean;
-  /** The file of an earlier run that this one goes on with. */
-  readonly resumed: Resumed | undefined;
   /** As in `FileSinkOptions`. */
-  readonly aside?: ((line: string) => void) | undefined;
+  readonly opening?: Opening | undefined;
+  readonly lock?: FolderLock | undefined;
   /** CSV as it came: formulas and control characters too. */
   readonly csvRaw: boolean;
   /** Columns of the terminal; undefined where there is none. */
@@ -31,6 +33,12 @@ export interface RecordOptions {
   readonly warn: (line: string) => void;
   readonly onTerminal?: boolean;
   readonly links?: boolean;
+}
+
+/** As in the port. */
+interface Placing {
+  readonly written?: (length: number | undefined) => Promise<void>;
+  readonly adding?: (addition: Addition) => Promise<void>;
 }
 
 /**
@@ -88,18 +96,14 @@ export async function openRecords(
       await (await writerFor(records)).write(records);
       length = fileSink?.length;
     },
-    async settle(): Promise<void> {
-      await fileSink?.settle();
-      length = fileSink?.length;
-    },
     sync,
-    async finish(counted?: (length: number | undefined) => Promise<void>): Promise<void> {
+    async finish(placing: Placing = {}): Promise<void> {
       if (!isOpen) return;
       await (await writerFor([])).end();
       length = fileSink?.length;
-      await counted?.(await sync());
+      await placing.written?.(await sync());
       isOpen = false;
-      await fileSink?.commit();
+      await fileSink?.commit(placing.adding);
     },
     async cut(): Promise<string | undefined> {
       if (!isOpen) return undefined;
@@ -143,13 +147,12 @@ export async function toMake(
 async function openFile(
   waiting: Pick<Context, 'signal' | 'clock' | 'random'>,
   file: string,
-  { append, aside, csvRaw, format, layout, resumed, warn }: RecordOptions,
+  { append, csvRaw, format, layout, lock, opening, warn }: RecordOptions,
 ): Promise<FileSink> {
   const { createFileSink } = await import('./file-sink.ts');
   const make = await toMake(format, waiting.signal, warn);
-  const options = { aside, resumed, waiting, make };
-  if (!append)
-    return await createFileSink(file, { ...options, ...(format === 'json' ? { closing: arrayEnd } : {}) });
+  const options = { lock, make, opening, waiting, warn };
+  if (!append) return await createFileSink(file, options);
   if (typeof layout === 'function') {
     if (format !== 'csv') return await createFileSink(file, { ...options, append: { format } });
     // Found out after the answer, another header would mean that rows which are paid for have no place.

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
-import { writeFailure } from './write-failure.ts';
+import { writeFailure } from '../files/write-failure.ts';
 
 /** Where the bytes of an output go. */
 export interface Sink {

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { holdingOutput } from '../../src/operations/held-output.ts';
+import { withOutputLock } from '../../src/files/output-lock.ts';
 import { readOperations } from '../../src/operations/journal/journal.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
@@ -350,8 +350,7 @@ describe('a search that was killed', () => {
     'is left alone while another run writes the file: %s ends with 75 and its pid',
     async (_, more) => {
       await leave(...(more ?? []));
-      const context = { directories: { config: '', state: state() }, pid: process.pid };
-      await holdingOutput(context, file, async () => {
+      await withOutputLock({ pid: process.pid }, file, async () => {
         const { code, stderr } = more === undefined ? await run('history', 'resume') : await into(...more);
         expect(code).toBe(75);
         expect(stderr).toContain(`process ${process.pid} is working on`);

@@ -113,7 +113,7 @@ describe('the lock of an operation', () => {
     ['a pid that was given to another process since', `${process.pid}.1.x`, process.platform !== 'linux'],
     ['nonsense', 'nonsense', false],
   ])('%s', async (_, owner, alive) => {
-    expect(await isAlive(owner)).toBe(alive);
+    expect(isAlive(owner, temporaryFolder())).toBe(alive);
   });
 });
 

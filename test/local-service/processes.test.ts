@@ -235,6 +235,6 @@ describe('isAlive', () => {
     ['a pid that was given to another process since', `${process.pid}.1.x`, process.platform !== 'linux'],
     ['nonsense', 'nonsense', false],
   ])('%s', (_, owner, alive) => {
-    expect(isAlive(owner)).toBe(alive);
+    expect(isAlive(owner, temporaryFolder())).toBe(alive);
   });
 });

@@ -16,10 +16,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Addition, completeAddition } from '../../src/files/addition.ts';
 import { entityLayout, memberLayout } from '../../src/output/columns.ts';
 import { csvHeader } from '../../src/output/csv-cell.ts';
 import { createFileSink } from '../../src/output/file-sink.ts';
-import { arrayEnd, createWriter } from '../../src/output/writer.ts';
+import { createWriter } from '../../src/output/writer.ts';
 
 let folder: string;
 let file: string;
@@ -69,23 +70,36 @@ describe('a new file', () => {
 
   it('leaves nothing behind that would be in the way of the next run when there are no rows', async () => {
     expect(await (await createFileSink(file)).abandon()).toBeUndefined();
-    const sink = await createFileSink(file);
-    await sink.write('only a header');
-    await sink.discard();
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is never begun over the rows of another run', async () => {
-    const tries = await Promise.allSettled([1, 2, 3, 4].map(() => createFileSink(file)));
-    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    for (const each of tries) {
-      if (each.status === 'rejected') {
-        expect(each.reason).toMatchObject({ outcome: 'local_io', details: { charged: 'no' } });
-        expect(each.reason.message).toContain('leads.csv.part exists');
-        expect(each.reason.details.hint).toMatch(/^Resume that run, or move .*leads\.csv\.part away\.$/);
-      } else {
-        await each.value.abandon();
-      }
+  it('is not written over the rows of another run: they get the next free name', async () => {
+    writeFileSync(`${file}.part`, 'rows of another run');
+    writeFileSync(`${file}.part.1`, 'of an earlier time');
+    const warnings: string[] = [];
+    const sink = await createFileSink(file, { warn: (line) => warnings.push(line) });
+    await sink.write('new');
+    await sink.commit();
+    expect([read(), read(`${file}.part.2`)]).toEqual(['new', 'rows of another run']);
+    expect(warnings).toEqual([`${file}.part held rows of an earlier run. They are now in ${file}.part.2.`]);
+    writeFileSync(`${file}.part`, '');
+    await (await createFileSink(file)).commit();
+    expect(readdirSync(folder)).toEqual(['leads.csv', 'leads.csv.part.1', 'leads.csv.part.2']);
+  });
+
+  it('is not put in place by a run whose .part, or whose lock, another one has taken', async () => {
+    const sink = await createFileSink(file);
+    await sink.write('rows');
+    rmSync(`${file}.part`);
+    writeFileSync(`${file}.part`, 'of another run');
+    await expect(sink.commit()).rejects.toMatchObject({ details: { type: 'output_changed' } });
+    rmSync(`${file}.part`);
+    for (const append of [undefined, { format: 'jsonl' } as const]) {
+      const lost = await createFileSink(file, { append, lock: { isHeld: () => false, release() {} } });
+      await lost.write('rows');
+      await expect(lost.commit()).rejects.toMatchObject({ outcome: 'temporary' });
+      expect(readdirSync(folder)).toEqual(['leads.csv.part']);
+      rmSync(`${file}.part`);
     }
   });
 
@@ -186,12 +200,12 @@ describe('what can not be written', () => {
     const out = execFileSync('bash', ['-c', `ulimit -f 4; exec ${process.execPath} ${built}`], {
       encoding: 'utf8',
     });
-    const before = way === 'append' ? '{"old":1}\n' : '';
     expect(JSON.parse(out)).toEqual({
       message: `can't write ${file}: the file would be too large`,
-      length: before.length + 10,
+      length: 10,
     });
-    expect(read(way === 'append' ? file : `${file}.part`)).toBe(`${before}{"new":1}\n`);
+    expect(read(`${file}.part`)).toBe('{"new":1}\n');
+    expect(read()).toBe(way === 'append' ? '{"old":1}\n' : '');
   });
 });
 
@@ -233,61 +247,50 @@ it('a FIFO that nobody reads is waited for until the run is stopped', async () =
   await expect(opening).rejects.toMatchObject({ outcome: 'terminated' });
 });
 
-describe('a resumed file', () => {
+describe('a .part of an earlier run', () => {
   const append = { format: 'csv', header: ['a', 'b'] } as const;
   const rows = 'a,b\r\n1,2\r\n';
-  const warnings: string[] = [];
-  const resumed = (length: number | undefined) => ({
-    resumed: { at: length, warn: (line: string) => void warnings.push(line) },
-  });
-  beforeEach(() => void warnings.splice(0));
+  const at = (length: number) => ({ opening: { at: length } });
 
-  // What an earlier run wrote behind its counted rows, and was killed before it could count it.
-  const next = '3,4\r\n"5,\n日","6"\r\n';
-  const places = Array.from({ length: Buffer.byteLength(next) + 1 }, (_, bytes) => bytes);
-
-  it.each(['.part', 'appended to'])('goes on wherever its last write was torn (%s)', async (way) => {
-    for (const bytes of places) {
-      const path = way === '.part' ? `${file}.part` : file;
-      writeFileSync(path, Buffer.concat([Buffer.from(rows), Buffer.from(next).subarray(0, bytes)]));
-      const sink = await createFileSink(file, {
-        ...resumed(rows.length),
-        ...(way === '.part' ? {} : { append }),
-      });
+  it.each([undefined, append])('is gone on with behind what counts, whatever stands there', async (to) => {
+    for (const torn of ['', '3', '3,4\r\n', 'x,y\r\n']) {
+      writeFileSync(`${file}.part`, rows + torn);
+      const sink = await createFileSink(file, { append: to, ...at(rows.length) });
       expect(sink).toMatchObject({ length: rows.length, continued: true });
-      // Cut into pieces otherwise than the first time.
-      for (const piece of [next.slice(0, 5), next.slice(5), '7,8\r\n']) await sink.write(piece);
-      expect(sink.length).toBe(Buffer.byteLength(`${rows}${next}7,8\r\n`));
+      await sink.write('3,4\r\n');
+      expect(sink.length).toBe(rows.length + 5);
       await sink.commit();
-      expect({ bytes, text: read() }).toEqual({ bytes, text: `${rows}${next}7,8\r\n` });
+      expect({ torn, text: read() }).toEqual({ torn, text: `${rows}3,4\r\n` });
       expect(readdirSync(folder)).toEqual(['leads.csv']);
       rmSync(file);
     }
-    expect(warnings).toEqual([]);
   });
 
-  it('begins anew when nothing was counted and nothing is there', async () => {
-    for (const length of [0, undefined]) {
-      const sink = await createFileSink(file, resumed(length));
+  it('is cut back also when nothing follows', async () => {
+    writeFileSync(`${file}.part`, `${rows}3,`);
+    await (await createFileSink(file, at(rows.length))).commit();
+    expect(read()).toBe(rows);
+  });
+
+  it('is written anew, and stands as it was until then', async () => {
+    for (const opening of [{ anew: true }, { at: 0 }] as const) {
+      await (await createFileSink(file, { opening })).abandon();
+      expect(readdirSync(folder)).toEqual([]);
+      writeFileSync(`${file}.part`, rows);
+      const idle = await createFileSink(file, { opening });
+      expect(await idle.abandon()).toBe(`${file}.part`);
+      expect(read(`${file}.part`)).toBe(rows);
+      const sink = await createFileSink(file, { opening });
+      expect(sink).toMatchObject({ length: 0, continued: false });
       await sink.write('x');
-      await sink.commit();
-      expect(read()).toBe('x');
+      expect(read(`${file}.part`)).toBe('x');
+      await sink.abandon();
+      rmSync(`${file}.part`);
     }
   });
 
-  it('that may not have been opened takes an empty .part, and no other', async () => {
-    writeFileSync(`${file}.part`, '');
-    await (await createFileSink(file, resumed(undefined))).abandon();
-    writeFileSync(`${file}.part`, 'rows of another run');
-    await expect(createFileSink(file, resumed(undefined))).rejects.toMatchObject({
-      outcome: 'local_io',
-      message: expect.stringContaining('leads.csv.part exists'),
-    });
-    expect(read(`${file}.part`)).toBe('rows of another run');
-  });
-
   it.each([undefined, append])('that is not there, or shorter than it was, is an error', async (to) => {
-    const [path, options] = [to === undefined ? `${file}.part` : file, { append: to, ...resumed(8) }];
+    const [path, options] = [`${file}.part`, { append: to, ...at(8) }];
     const details = { type: 'output_changed' };
     await expect(createFileSink(file, options)).rejects.toMatchObject({
       message: `${path} is gone: it held the rows of the earlier run`,
@@ -302,66 +305,15 @@ describe('a resumed file', () => {
     expect(read(path)).toBe('short');
   });
 
-  it.each([
-    ['other rows', 'x,y\r\n'],
-    ['other rows behind a torn one', '3,x\r\n'],
-    ['as many zeros', '\0\0\0\0\0'],
-  ])('has %s where its own should be: they stay, or are beside it', async (_, others) => {
-    writeFileSync(file, rows + others);
-    const appended = await createFileSink(file, { append, ...resumed(rows.length) });
-    await expect(appended.write(next)).rejects.toMatchObject({
-      outcome: 'local_io',
-      details: { type: 'output_changed' },
-    });
-    await appended.abandon();
-    expect(read()).toBe(rows + others);
-
-    writeFileSync(`${file}.part`, rows + others);
-    writeFileSync(`${file}.part.1`, 'of an earlier time');
-    const sink = await createFileSink(file, resumed(rows.length));
-    await sink.write(next);
-    await sink.commit();
-    expect(read()).toBe(rows + next);
-    expect(read(`${file}.part.2`)).toBe(others);
-    expect(warnings).toEqual([
-      `${file}.part had text that leadpipe did not write (${others.length} bytes); it is now in ${file}.part.2`,
-    ]);
-  });
-
-  it('adds its rows behind those that came after its own', async () => {
-    for (const others of ['x,y\r\n', 'x,y']) {
-      writeFileSync(file, `${rows}3,4\r\n${others}`);
-      const sink = await createFileSink(file, { append, ...resumed(rows.length) });
-      await sink.write('3,4\r\n');
-      await sink.settle();
-      await sink.write('5,6\r\n');
-      await sink.commit();
-      expect(read()).toBe(`${rows}3,4\r\nx,y\r\n5,6\r\n`);
-    }
-  });
-
-  it('puts nothing into place that is not its own', async () => {
-    writeFileSync(`${file}.part`, `${rows}3,4\r\nx,y\r\n`);
-    const sink = await createFileSink(file, resumed(rows.length));
-    await sink.write('3,4\r\n');
-    await sink.commit();
-    expect([read(), read(`${file}.part.1`)]).toEqual([`${rows}3,4\r\n`, 'x,y\r\n']);
-  });
-
-  it('is not discarded for want of rows while something stands in it', async () => {
-    writeFileSync(`${file}.part`, 'x');
-    expect(await (await createFileSink(file, resumed(0))).abandon()).toBe(`${file}.part`);
-    expect(read(`${file}.part`)).toBe('x');
-  });
-
   it('is never written through a link', async () => {
     writeFileSync(join(folder, 'precious'), 'precious');
     symlinkSync('precious', `${file}.part`);
-    for (const length of [0, 4, undefined]) {
-      await expect(createFileSink(file, resumed(length))).rejects.toMatchObject({
+    for (const opening of [{ at: 0 }, { at: 4 }, { anew: true }] as const) {
+      await expect(createFileSink(file, { opening })).rejects.toMatchObject({
         message: `can't write ${file}.part: it is a symbolic link`,
       });
     }
+    await (await createFileSink(file)).commit();
     expect(read(join(folder, 'precious'))).toBe('precious');
   });
 });
@@ -383,26 +335,58 @@ describe('appending', () => {
   ])('to %s', async (_name, before, format, after) => {
     writeFileSync(file, before);
     const sink = await createFileSink(file, { append: { format, header } });
-    expect(sink.continued).toBe(before !== '');
-    expect(read()).toBe(before);
-    await sink.write('NEW');
+    expect(sink).toMatchObject({ length: 0, continued: false });
+    const ownHeader = format === 'csv' ? `a,b${sink.lineEnd}` : '';
+    await sink.write(`${ownHeader}NEW`);
+    expect([read(), read(`${file}.part`)]).toEqual([before, `${ownHeader}NEW`]);
+    const additions: Addition[] = [];
+    await sink.commit(async (addition) => void additions.push(addition));
+    expect(read()).toBe(before === '' ? ownHeader + after : after);
+    expect(readdirSync(folder)).toEqual(['leads.csv']);
+    const [addition] = additions;
+    expect(addition).toMatchObject({
+      at: Buffer.byteLength(before),
+      length: Buffer.byteLength(read()) - Buffer.byteLength(before),
+    });
+    expect(await completeAddition(file, addition as Addition)).toBe('done');
+  });
+
+  it('to no file makes one of the .part', async () => {
+    const cut = await createFileSink(file, { append: { format: 'csv', header } });
+    await cut.write('a,b\r\nx');
+    expect(await cut.abandon()).toBe(`${file}.part`);
+    const sink = await createFileSink(file, { append: { format: 'csv', header }, opening: { at: 6 } });
+    await sink.write('y');
     await sink.commit();
-    expect(read()).toBe(after);
+    expect(read()).toBe('a,b\r\nxy');
+  });
+
+  it.each(['{"a":1}', 'a,b\r\n1,2'])('of nothing changes nothing: %j', async (before) => {
+    writeFileSync(file, before);
+    const format = before.startsWith('{') ? 'jsonl' : 'csv';
+    expect(await (await createFileSink(file, { append: { format, header } })).abandon()).toBeUndefined();
+    const sink = await createFileSink(file, { append: { format, header } });
+    await sink.write(format === 'csv' ? 'a,b\r\n' : '');
+    await sink.commit(() => expect.fail('nothing is added'));
+    expect(read()).toBe(before);
     expect(readdirSync(folder)).toEqual(['leads.csv']);
   });
 
-  it('to no file makes one', async () => {
-    const sink = await createFileSink(file, { append: { format: 'csv', header } });
-    await sink.write('x');
-    expect(await sink.abandon()).toBe(file);
-    expect(read()).toBe('x');
-  });
-
-  it('of nothing changes nothing', async () => {
-    writeFileSync(file, '{"a":1}');
-    const sink = await createFileSink(file, { append: { format: 'jsonl' } });
-    expect(await sink.abandon()).toBeUndefined();
-    expect(read()).toBe('{"a":1}');
+  it('goes behind what another program has added meanwhile, and not under another header', async () => {
+    writeFileSync(file, 'a,b\r\n1,2\r\n');
+    const append = { format: 'csv', header } as const;
+    const sink = await createFileSink(file, { append });
+    await sink.write('a,b\r\n5,6\r\n');
+    writeFileSync(file, 'a,b\n1,2\n3,4');
+    await sink.commit();
+    expect(read()).toBe('a,b\n1,2\n3,4\n5,6\r\n');
+    const late = await createFileSink(file, { append });
+    await late.write('a,b\r\n7,8\r\n');
+    writeFileSync(file, 'c,d\n');
+    await expect(late.commit()).rejects.toMatchObject({
+      details: { type: 'output_changed', hint: `The rows are in ${file}.part.` },
+    });
+    expect([read(), read(`${file}.part`)]).toEqual(['c,d\n', 'a,b\r\n7,8\r\n']);
   });
 
   it.each<[string, string, 'csv' | 'jsonl', string, RegExp]>([
@@ -444,7 +428,7 @@ describe('appending', () => {
     const rows = await createFileSink(file, {
       append: { format: 'csv', header: ['a', 'b'.repeat(100_000)] },
     });
-    expect(rows).toMatchObject({ continued: true, lineEnd: '\r\n' });
+    expect(rows).toMatchObject({ continued: false, lineEnd: '\r\n' });
     await rows.abandon();
   });
 
@@ -484,8 +468,7 @@ it.each(['', ',\n  {"i', ',\n  {"id":2}'])(
     await first.write(half);
     await writer.end();
     await first.abandon();
-    const warn = (line: string): void => expect(line).toBeUndefined();
-    const second = await createFileSink(file, { resumed: { at: length, warn }, closing: arrayEnd });
+    const second = await createFileSink(file, { opening: { at: length ?? 0 } });
     const rest = await createWriter('json', second, { ...options, continued: second.continued });
     await rest.write(['{"id":2}']);
     await rest.end();

@@ -1,10 +1,10 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import type { Delivery } from '../../operations/delivery.ts';
-import { holdingOutput } from '../../operations/held-output.ts';
+import type { FolderLock } from '../../files/folder-lock.ts';
+import { withOutputLock } from '../../files/output-lock.ts';
+import type { Delivery, Opening } from '../../operations/delivery.ts';
 import type { Layout, LayoutOf } from '../../output/columns.ts';
-import type { Resumed } from '../../output/open-file.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';
@@ -20,10 +20,9 @@ export interface Printed {
   readonly layout: Layout | LayoutOf;
   /** Of the profile, which may prefer a format. */
   readonly settings: { readonly format?: Format };
-  /** The file of an earlier run that this one goes on with. */
-  readonly resumed?: Resumed | undefined;
-  /** Whether this run has made sure already that no other writes the file. */
-  readonly held?: boolean;
+  readonly opening?: Opening | undefined;
+  /** Of the file, where this run has it already. */
+  readonly lock?: FolderLock | undefined;
 }
 
 const extensions: Readonly<Record<string, Format>> = {
@@ -103,7 +102,7 @@ function formatOfName(options: RecordOptions): Format | undefined {
 /**
  * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
  * nothing; when `work` returns without a cut, everything is there and the file of `-o` appears; when it throws, what
- * arrived stays in `<file>.part`. What another run has left there is put aside. Throws `temporary` where another run is at
+ * arrived stays in `<file>.part`. What another run has left there gets another name. Throws `temporary` where another run is at
  * work on the file, what `work` throws, LocalIoError and UsageError.
  */
 export async function withOutput<T>(
@@ -113,17 +112,18 @@ export async function withOutput<T>(
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
   const file = fileOf(options);
-  // Runs that add rows to one file may do so side by side.
-  if (file === undefined || options.append || printed.held) {
+  if (file === undefined || printed.lock !== undefined) {
     return await withOpened(context, options, printed, work);
   }
-  return await holdingOutput(context, file, () => withOpened(context, options, printed, work));
+  return await withOutputLock(context, file, (lock) =>
+    withOpened(context, options, { ...printed, lock }, work),
+  );
 }
 
 async function withOpened<T>(
   context: Context,
   options: OutputOptions,
-  { shape, layout, settings, resumed }: Printed,
+  { shape, layout, lock, opening, settings }: Printed,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
   const file = fileOf(options);
@@ -145,8 +145,8 @@ async function withOpened<T>(
     layout: chosen?.layout ?? layout,
     file,
     append: options.append === true,
-    resumed,
-    aside: warn,
+    opening,
+    lock,
     csvRaw: options.csvRaw === true,
     width: widthOf(context),
     warn,
@@ -195,9 +195,8 @@ function onScreen(
       return opened.length;
     },
     write: (records) => aside(() => opened.write(records)),
-    settle: opened.settle,
     sync: opened.sync,
-    finish: (counted) => aside(() => opened.finish(counted)),
+    finish: (placing) => aside(() => opened.finish(placing)),
     cut: () => aside(opened.cut),
   };
 }

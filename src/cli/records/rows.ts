@@ -3,7 +3,9 @@ import { toMinutes, type Zone } from '../../clock.ts';
 import { defaults } from '../../config/defaults.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
-import { statOrNothing } from '../../files/target.ts';
+import type { FolderLock } from '../../files/folder-lock.ts';
+import { withOutputLock } from '../../files/output-lock.ts';
+import { isSameFile, statOrNothing } from '../../files/target.ts';
 import { countLines } from '../../input/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
@@ -19,6 +21,7 @@ import { type RowsOptions, toShard } from '../options/rows.ts';
 import { columnsOf, layoutOf } from './joined.ts';
 import { toListOf } from './list-kinds.ts';
 import { checkOutputOpen, openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
+import { completePending } from './pending-addition.ts';
 import { fileOf, toFormat } from './record-output.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
 import { previewList } from './rows-preview.ts';
@@ -105,14 +108,12 @@ export async function buyList(
     const lines = counted && counted - Number(input.format === 'csv');
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
     const file = fileOf(options);
-    const before = file === undefined ? undefined : await statOrNothing(file);
     const isOneTerminal = file === undefined && context.stdout.isTerminal && context.stderr.isTerminal;
     const warnings = createRowWarnings(isOneTerminal, notes.warn);
     const brought = createBrought(list);
     const usualMs = context.patience?.ms ?? 0;
-    let finished: FinishedList;
-    try {
-      finished = await withProgress(context, options, `reading ${input.what}`, (show) =>
+    const go = (lock: FolderLock | undefined, replaces: boolean): Promise<FinishedList> =>
+      withProgress(context, options, `reading ${input.what}`, (show) =>
         runList(
           shop,
           {
@@ -130,8 +131,9 @@ export async function buyList(
             budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
             run,
             terms,
-            replaces: !options.append && before?.isFile() === true && before.size > 0,
-            open: (opening) => openOutput(context, options, { shape: 'list', layout, settings, opening }),
+            replaces,
+            open: (opening) =>
+              openOutput(context, options, { shape: 'list', layout, settings, opening, lock }),
           },
           {
             warn: warnings.warn,
@@ -152,6 +154,16 @@ export async function buyList(
           },
         ),
       );
+    let finished: FinishedList;
+    try {
+      finished =
+        file === undefined
+          ? await go(undefined, false)
+          : await withOutputLock(context, file, async (lock) => {
+              if (lock !== undefined && options.append) await completePending(context, file);
+              const before = await statOrNothing(file);
+              return await go(lock, !options.append && before?.isFile() === true && before.size > 0);
+            });
       await errors.end();
       tellUnfound();
     } catch (error) {
@@ -212,7 +224,6 @@ async function checkFiles({
   errors,
   ...options
 }: Options & { readonly input: string }): Promise<void> {
-  const { isSameFile } = await import('../../output/file-sink.ts');
   const output = fileOf(options);
   const pairs = [
     ['--errors', errors, '-o', output],

@@ -99,7 +99,7 @@ export type JournalEntry =
       /** Of a list: how long its stored rows were; what stands in front of that is in the file then. */
       readonly rows_length?: number;
     }
-  /** The file of a whole search is in its place: a .part beside it is another's. */
+  /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
   | { readonly type: 'placed' }
   /** How the request ended; without a `terminal` after it, whether it was charged is not known. */
   | {
@@ -140,6 +140,14 @@ export function excludedIn(entries: readonly JournalEntry[]): number {
     else if (entry.type === 'page') pages.set(entry.pts, entry.excluded ?? 0);
   }
   return [...pages.values()].reduce((sum, excluded) => sum + excluded, streamed);
+}
+
+/** Pure: what a killed run was adding to its file, and may have added. */
+export function pendingAddition(
+  entries: readonly JournalEntry[],
+): Extract<JournalEntry, { readonly type: 'adding' }> | undefined {
+  const last = entries.findLast((entry) => entry.type === 'adding' || entry.type === 'placed');
+  return last?.type === 'adding' ? last : undefined;
 }
 
 /** Pure: a line with its checksum. */

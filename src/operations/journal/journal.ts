@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, readFile, rm, stat } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
-import { type FolderLock, lockFolder } from '../../files/folder-lock.ts';
+import { type FolderLock, lockFolder, lockLost } from '../../files/folder-lock.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { damaged, type Intent, type JournalEntry, toEntries, toLine } from './entries.ts';
 
@@ -111,6 +111,7 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
   // A way through the thread pool takes several times as long as the write itself.
   const write = (entries: readonly JournalEntry[]): void => {
     if (failure !== undefined) throw failure;
+    if (!lock.isHeld()) throw lockLost('this operation');
     const bytes = Buffer.from(entries.map(toLine).join(''));
     try {
       if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');

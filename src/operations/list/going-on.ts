@@ -40,6 +40,7 @@ export function placedIn(
   let placed = 0;
   for (const entry of rest) {
     if (entry.type === 'restarted') at = entry.output ?? intent.output;
+    if (entry.type === 'opened') length = undefined;
     if (entry.type === 'adding') length = entry.rows_length;
     if (entry.type === 'placed' && at === output && length !== undefined) placed = length;
   }

@@ -6,7 +6,14 @@ import { folderOf, type Journal, type StoredOperation } from '../journal/journal
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
-import { checkSameBuyer, type OutputTerms, type Shop, toIntent, withIntent } from '../purchase.ts';
+import {
+  checkSameBuyer,
+  type OutputTerms,
+  type Shop,
+  toIntent,
+  withIntent,
+  withPlacing,
+} from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { findEarlier } from './earlier.ts';
@@ -136,7 +143,8 @@ async function goOn<Kind extends AnswerKind>(
       );
       await checkLimit(shop, order, stored.sent(), rest);
       const isOurs = isPartOf(operation, terms);
-      return await order.open(isOurs ? { anew: true } : 'new')(async (delivery) => {
+      return await order.open(isOurs ? { anew: true } : 'new')(async (opened) => {
+        const delivery = withPlacing(journal, opened);
         if (!isSameForm(termsOf(operation), terms)) await journal.append({ type: 'restarted', ...terms });
         await journal.append({ type: 'opened', output_length: 0 });
         return await work(shop, order, journal, { stored, others, delivery, listener }, placed > 0);

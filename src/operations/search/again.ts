@@ -82,7 +82,7 @@ async function findLast(
     // To a file that rows are added to, others may have added since; a .part is of the last run.
     if (isAdded && !(isThis(one) && options.append === true)) continue;
     if (!isThis(one) || chainFrom(one, operations).length > 1) return undefined;
-    return isComplete(one) && (isAdded || isPlaced(one)) ? undefined : one;
+    return isComplete(one) && isPlaced(one) ? undefined : one;
   }
   return undefined;
 }

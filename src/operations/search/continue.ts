@@ -1,5 +1,5 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
+import { ConfigurationError, LeadpipeError, outputChanged } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { Delivery, OpenDelivery } from '../delivery.ts';
 import { chainFrom, chainTo, isComplete } from '../journal/chain.ts';
@@ -41,11 +41,10 @@ export interface RestOfSearch {
 }
 
 /**
- * Where the rows of the earlier search stand: in the .part, which is written again from what is stored (what stands there
- * already stays); at the end of a file, where the rest is added; somewhere in that file or nowhere, since others have changed
- * it; or in another place.
+ * Where the rows of the earlier search stand: in the .part, which is written again from what is stored; in the .part, which is
+ * gone on with, since they are not stored any more; nowhere, since others have changed it; or in another place.
  */
-export type Standing = 'part' | 'added' | 'lost' | 'elsewhere';
+export type Standing = 'part' | 'counted' | 'lost' | 'elsewhere';
 
 /** Throws UsageError for what can't be continued; ConfigurationError for damaged leads, LocalIoError. */
 export async function readRest(stateDir: string, operation: StoredOperation): Promise<RestOfSearch> {
@@ -85,7 +84,9 @@ export async function readChain(
     arrived: arrived.reduce((sum, { sent }) => sum + sent, 0),
     counted: before + last.counted,
     outputLength: last.outputLength,
-    request: toContinuedRequest(asked ?? (chain[0] ?? last).request, arrived),
+    request: isComplete(operation)
+      ? undefined
+      : toContinuedRequest(asked ?? (chain[0] ?? last).request, arrived),
   };
 }
 
@@ -94,15 +95,10 @@ export async function readChain(
  * with.
  */
 export async function checkSameOutput(stateDir: string, rest: RestOfSearch): Promise<void> {
-  const { operation, intent, brought, outputLength } = rest;
+  const { operation, intent } = rest;
   const facts = { is: 'continue_elsewhere', operationId: operation.operationId } as const;
-  // Rows that are added leave the others where they are; a .part replaces them.
-  if (intent.options.append !== true) return await checkLast(stateDir, operation, { facts });
-  if (outputLength !== undefined || brought.length === 0) return;
-  throw new LocalIoError(`it is not known where the rows of this search begin in ${intent.output}`, {
-    charged: 'no',
-    facts,
-  });
+  // Rows that are added leave the others where they are.
+  if (intent.options.append !== true) await checkLast(stateDir, operation, { facts });
 }
 
 /** What is told of a search that is gone on with. */
@@ -163,24 +159,6 @@ export async function finishSearch(
   });
 }
 
-/**
- * Completes the rows of a search in the file that it adds to, so that others can be added behind them. Throws LocalIoError,
- * with the type `outputChanged` where what stands there is not what it wrote.
- */
-export async function completeRows(rest: RestOfSearch, journal: Journal, open: OpenDelivery): Promise<void> {
-  const { chain, own } = rest;
-  await open(async (delivery) => {
-    await writeBrought(rest, 'added', nothingKnown, delivery);
-    await journal.append({
-      type: 'batch',
-      delivered: own,
-      leads_search_id: chain.at(-1)?.leadsSearchId ?? null,
-      request_id: null,
-      output_length: (await delivery.sync()) ?? null,
-    });
-  });
-}
-
 async function writeBrought(
   { brought, counted }: RestOfSearch,
   standing: Standing,
@@ -192,7 +170,6 @@ async function writeBrought(
   const [sure, unsure] = all ? [[], brought] : [brought.slice(0, counted), brought.slice(counted)];
   const missing = [...(standing === 'part' ? sure : []), ...newOf(unsure, known)];
   if (missing.length > 0) await delivery.write(missing);
-  await delivery.settle();
   await delivery.sync();
 }
 

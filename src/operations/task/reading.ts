@@ -201,9 +201,11 @@ async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
 /** The journal knows that everything is there before the file appears, and that it appeared after. */
 async function putInPlace({ delivery, journal }: TaskRun, reading: TaskReading): Promise<undefined> {
   const { state = null, readyCount } = reading.summary;
-  await delivery.finish(async (length) => {
-    if (length === undefined) return;
-    await journal.append({ type: 'written', state, ready_count: readyCount, output_length: length });
+  await delivery.finish({
+    async written(length) {
+      if (length === undefined) return;
+      await journal.append({ type: 'written', state, ready_count: readyCount, output_length: length });
+    },
   });
   await journal.append(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError, LeadpipeError, LocalIoError } from '../../errors.ts';
-import type { OpenDelivery, Resumed } from '../delivery.ts';
+import type { OpenDelivery, Opening } from '../delivery.ts';
 import type { Intent, Journal, StoredOperation } from '../journal/journal.ts';
 import { checkLast } from '../journal/later.ts';
 import { listOf, withSieve } from '../only-new/sieve.ts';
@@ -21,7 +21,7 @@ export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
 }
 
 /** Opens the output as it was begun. */
-export type OpenAgain = (progress: TaskProgress, resumed: Resumed) => OpenDelivery;
+export type OpenAgain = (progress: TaskProgress, opening: Opening) => OpenDelivery;
 
 /**
  * Ends an operation of which only the name of the file, or the last line of the journal, may be missing; returns its
@@ -41,8 +41,8 @@ export async function finishWritten(
   if (terminal === undefined && written === undefined) return undefined;
   const outcome = terminal?.outcome ?? (written?.state === 'error' ? 'partial' : 'complete');
   if (terminal === undefined && written !== undefined) {
-    if (intent.output !== null && intent.options.append !== true) {
-      await checkLast(stateDir, operation, toElsewhere(progress));
+    if (intent.output !== null) {
+      if (intent.options.append !== true) await checkLast(stateDir, operation, toElsewhere(progress));
       await place(intent.output, written.output_length ?? 0);
     }
     const { state, ready_count } = written;
@@ -81,9 +81,10 @@ export async function resumeTask(
   if (leadsSearchId === undefined && !replay && !mayReplay(intent, clock.now())) {
     throw tooOld(operationId);
   }
-  if (outputLength !== undefined) await checkLast(directories.state, operation, toElsewhere(progress));
+  if (outputLength !== undefined && intent.options.append !== true)
+    await checkLast(directories.state, operation, toElsewhere(progress));
   const list = await listOf(shop, [operationId], intent, listener.warn);
-  const open = openAgain(progress, { at: outputLength });
+  const open = openAgain(progress, outputLength === undefined ? 'new' : { at: outputLength });
   let isOpen = false;
   try {
     return await goOnWith(shop, journal, open, listener, async ({ delivery, begin }) => {

@@ -1,6 +1,7 @@
 import { toMinutes } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
-import { LeadpipeError, outputChanged, tornRow } from '../../../errors.ts';
+import { LeadpipeError, outputChanged } from '../../../errors.ts';
+import type { FolderLock } from '../../../files/folder-lock.ts';
 import { type StoredOperation, toDamageLine } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import type { Shop } from '../../../operations/purchase.ts';
@@ -9,8 +10,8 @@ import { buySearch, type SearchOrder } from '../../../operations/search/buy.ts';
 import type { RestOfSearch, Standing } from '../../../operations/search/continue.ts';
 import type { SearchEnd } from '../../../operations/search/cut.ts';
 import { createNotes } from '../../messages/notes.ts';
-import { mendEnd } from '../../records/mend.ts';
 import { openOutput } from '../../records/orders.ts';
+import { completePending } from '../../records/pending-addition.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { createSearchListener, type SearchOptions } from '../search.ts';
 import { goOn, holding, toStanding } from './continue.ts';
@@ -26,12 +27,12 @@ export async function searchIntoFile(
   shop: Shop,
   order: SearchOrder,
 ): Promise<SearchEnd | undefined> {
-  return await holding(context, options, async () => {
+  return await holding(context, options, async (lock) => {
+    if (lock !== undefined && options.append) await completePending(context, options.output ?? '');
     const rest = await findSearchAgain(shop, order, await createListener(context, options));
-    if (rest !== undefined) return await searchOn(context, options, shop, rest);
-    if (options.append) await mendEnd(context, options, options.output ?? '');
+    if (rest !== undefined) return await searchOn(context, options, shop, rest, lock);
     const { settings } = shop.connection;
-    const open = openOutput(context, options, { ...printedAs('search', order.body), settings, held: true });
+    const open = openOutput(context, options, { ...printedAs('search', order.body), settings, lock });
     const listener = createSearchListener(context, options, order.body, settings);
     return await buySearch(shop, { ...order, open }, listener);
   });
@@ -42,23 +43,22 @@ async function searchOn(
   options: SearchOptions,
   shop: Shop,
   rest: RestOfSearch,
+  lock: FolderLock | undefined,
 ): Promise<SearchEnd | undefined> {
   const { operationId } = rest.operation;
   const beginning = `Resuming ${operationId} (the same search, unfinished since ${timeOf(context, rest.operation)})`;
   return await withOperation(context, operationId, async (journal) => {
-    const go = (standing: Standing) => goOn(context, options, shop, rest, journal, { standing, beginning });
-    const standing = toStanding(rest, options);
+    const go = (standing: Standing) =>
+      goOn(context, options, shop, rest, journal, { standing, beginning, lock });
+    const standing = toStanding(rest);
     try {
       return await go(standing);
     } catch (error) {
       // Nothing was sent: what can't be gone on with is found out before, and leaves no operation.
       if (!(error instanceof LeadpipeError) || error.details.operationId !== undefined) throw error;
-      const { type } = error.details;
-      if (type !== outputChanged && type !== tornRow) throw error;
-      await mendEnd(context, options, options.output ?? '');
-      if (type === tornRow) return await go(standing);
+      if (error.details.type !== outputChanged) throw error;
       createNotes(context, options).warn(
-        `${error.message}. The rest is added at the end of ${options.output}; a few rows may be in the file twice`,
+        `${error.message}. The rest is written without them, since they are not stored any more`,
       );
       return await go('lost');
     }
@@ -68,7 +68,7 @@ async function searchOn(
 async function createListener(context: Context, options: SearchOptions) {
   const { warn } = createNotes(context, options);
   const output = options.output ?? '';
-  const { hasPart, isSameFile } = await import('../../../output/file-sink.ts');
+  const { hasPart, isSameFile } = await import('../../../files/target.ts');
   return {
     hasPart: () => hasPart(output),
     isSame: (other: string) => isSameFile(output, other),

@@ -1,8 +1,9 @@
 import type { Connection } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
+import type { FolderLock } from '../../../files/folder-lock.ts';
+import { withOutputLock } from '../../../files/output-lock.ts';
 import { countOf, type OpenDelivery } from '../../../operations/delivery.ts';
-import { holdingOutput } from '../../../operations/held-output.ts';
 import type { Intent, Journal } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { checkSameBuyer, type Shop } from '../../../operations/purchase.ts';
@@ -20,6 +21,7 @@ import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
 import { withConnection } from '../../connect.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
+import { completePending } from '../../records/pending-addition.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { fileOf } from '../../records/record-output.ts';
 import { createSearchListener, type SearchOptions } from '../search.ts';
@@ -39,14 +41,16 @@ export async function continueSearch(
     const intoSame = await isIntoSame(rest.intent, given);
     const options = intoSame ? { ...given, ...fromTerms(rest.intent) } : given;
     if (intoSame) checkBegun(rest.intent, given);
-    await holding(context, options, async () => {
+    await holding(context, options, async (lock) => {
+      if (lock !== undefined && options.append) await completePending(context, options.output ?? '');
       if (intoSame) await checkSameOutput(state, rest);
       await withConnection(context, options, async (connection) => {
         const shop = toShop(context, options, connection);
         checkSameBuyer(shop, operation);
         await goOn(context, options, shop, rest, earlierJournal, {
-          standing: intoSame ? toStanding(rest, options) : 'elsewhere',
+          standing: intoSame ? toStanding(rest) : 'elsewhere',
           beginning: `Resuming ${operationId}`,
+          lock,
         });
       });
     });
@@ -58,6 +62,8 @@ export interface Going {
   readonly standing: Standing;
   /** The first words about it. */
   readonly beginning: string;
+  /** Of its output. */
+  readonly lock: FolderLock | undefined;
 }
 
 /** Buys the rest, or, where there is none, completes the output. Returns what the rest came to. Throws as `buyRest`. */
@@ -67,13 +73,13 @@ export async function goOn(
   shop: Shop,
   rest: RestOfSearch,
   journal: Journal,
-  { standing, beginning }: Going,
+  { standing, beginning, lock }: Going,
 ): Promise<SearchEnd | undefined> {
   const { say, warn } = createNotes(context, options);
   const { connection } = shop;
   const { brought, request } = rest;
   if (request === undefined) {
-    const open = openRest(context, options, connection, rest, standing);
+    const open = openRest(context, options, connection, rest, standing, lock);
     await finishSearch(shop, rest, journal, { open, standing }, warn);
     const file = fileOf(options);
     const place = file === undefined ? '' : ` ${file} is complete.`;
@@ -82,7 +88,7 @@ export async function goOn(
   }
   const order: SearchOrder = {
     ...toOrder(context, options, connection, 'search', request),
-    open: openRest(context, options, connection, rest, standing),
+    open: openRest(context, options, connection, rest, standing, lock),
   };
   const cost = toWorstCase('search', request, connection.settings);
   const price = cost.credits === null ? '' : `, for at most ${creditsOf(cost.credits)}`;
@@ -107,15 +113,15 @@ export async function goOn(
 export async function holding<T>(
   context: Context,
   options: SearchOptions,
-  work: () => Promise<T>,
+  work: (lock: FolderLock | undefined) => Promise<T>,
 ): Promise<T> {
   const file = options.dryRun ? undefined : fileOf(options);
-  return file === undefined ? await work() : await holdingOutput(context, file, work);
+  return file === undefined ? await work(undefined) : await withOutputLock(context, file, work);
 }
 
 /** Pure: a .part is written again from what is stored, where that is all of it. */
-export function toStanding({ isKept }: RestOfSearch, { append }: SearchOptions): Standing {
-  return isKept && !append ? 'part' : 'added';
+export function toStanding({ isKept }: RestOfSearch): Standing {
+  return isKept ? 'part' : 'counted';
 }
 
 function openRest(
@@ -124,14 +130,14 @@ function openRest(
   { settings }: Connection,
   { intent, outputLength, request }: RestOfSearch,
   standing: Standing,
+  lock: FolderLock | undefined,
 ): OpenDelivery {
-  const { warn } = createNotes(context, options);
-  const at = standing === 'part' ? 0 : outputLength;
   return openOutput(context, options, {
     ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
     settings,
-    resumed: standing === 'elsewhere' || standing === 'lost' ? undefined : { at, warn },
-    held: true,
+    opening:
+      standing === 'part' ? { anew: true } : standing === 'counted' ? { at: outputLength ?? 0 } : 'new',
+    lock,
   });
 }
 
@@ -144,7 +150,7 @@ function isUsed({ chain }: RestOfSearch, { idempotencyKey }: SearchOrder): boole
 async function isIntoSame({ output: begun }: Intent, { output }: SearchOptions): Promise<boolean> {
   if (begun === null) return false;
   if (output === undefined) return true;
-  const { isSameFile } = await import('../../../output/file-sink.ts');
+  const { isSameFile } = await import('../../../files/target.ts');
   return output !== '-' && (await isSameFile(output, begun));
 }
 

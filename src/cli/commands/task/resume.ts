@@ -2,6 +2,8 @@ import { Argument, Command, Option } from 'commander';
 import { toMinutes } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, outputChanged, UsageError } from '../../../errors.ts';
+import type { FolderLock } from '../../../files/folder-lock.ts';
+import { withOutputLock } from '../../../files/output-lock.ts';
 import { isSearch, unfinishedSearches } from '../../../operations/journal/chain.ts';
 import {
   type Intent,
@@ -39,8 +41,8 @@ import {
   type RecordOptions,
   toId,
 } from '../../options/options.ts';
-import { mendEnd } from '../../records/mend.ts';
 import { fromTerms, openOutput } from '../../records/orders.ts';
+import { completeOf } from '../../records/pending-addition.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import {
   addWaitingOptions,
@@ -114,10 +116,14 @@ async function runTaskResume(
   }
   await withOperation(context, operationId, async (journal, operation) => {
     checkResumable(operation);
-    if (await isFinished(context, options, journal, operation)) return;
-    await withConnection(context, withRouteOf(operation, options), (connection) =>
-      goOn({ connection, context }, context, options, journal, operation),
-    );
+    const { output } = operation.entries[0];
+    const resume = async (lock?: FolderLock): Promise<void> => {
+      if (await isFinished(context, options, journal, operation, lock)) return;
+      await withConnection(context, withRouteOf(operation, options), (connection) =>
+        goOn({ connection, context }, context, options, journal, operation, { lock }),
+      );
+    };
+    await (output === null ? resume() : withOutputLock(context, output, resume));
   });
 }
 
@@ -131,6 +137,7 @@ export async function goOnInstead(
   options: ResumeOptions & RecordOptions,
   { operation: earlier, isOtherForm }: EarlierRun,
   shaped: Intent['options'],
+  lock: FolderLock | undefined,
 ): Promise<boolean> {
   const { operationId } = earlier;
   const { say, warn } = createNotes(context, options);
@@ -146,12 +153,12 @@ export async function goOnInstead(
   }
   return await withOperation(context, operationId, async (journal, operation) => {
     const go = (over?: ResumeTerms['over']) =>
-      goOn(shop, context, { ...options, replayCreate: true }, journal, operation, { over, held: true });
-    const anew = options.append ? 'at_end' : { options: shaped };
+      goOn(shop, context, { ...options, replayCreate: true }, journal, operation, { over, lock });
+    const anew = { options: shaped };
     try {
       // Rows that are added go under the header that the file has.
       if (isOtherForm && !options.append) await go(anew);
-      else if (!(await isFinished(context, options, journal, operation))) await go();
+      else if (!(await isFinished(context, options, journal, operation, lock))) await go();
       return true;
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
@@ -161,12 +168,7 @@ export async function goOnInstead(
         return false;
       }
       if (error.details.type !== outputChanged || isOtherForm) throw error;
-      warn(
-        options.append
-          ? `${error.message}. The rest is added at the end of ${options.output}; a few rows may be in the file twice`
-          : `${error.message}. All leads of the task are read again, for free`,
-      );
-      if (options.append) await mendEnd(context, options, options.output ?? '');
+      warn(`${error.message}. All leads of the task are read again, for free`);
       await go(anew);
       return true;
     }
@@ -179,6 +181,7 @@ async function isFinished(
   options: ResumeOptions,
   journal: Journal,
   operation: StoredOperation,
+  lock: FolderLock | undefined,
 ): Promise<boolean> {
   const { say, warn } = createNotes(context, options);
   const intent = await finishWritten(
@@ -186,13 +189,17 @@ async function isFinished(
     journal,
     operation,
     async (output, length) => {
+      if (await completeOf(journal, operation)) return;
       const [{ placeWritten }, { toMake }] = await Promise.all([
         import('../../../output/file-sink.ts'),
         import('../../../output/records.ts'),
       ]);
-      const { format } = fromTerms(operation.entries[0]);
+      const { append: isAdded, format } = fromTerms(operation.entries[0]);
       const make = format && (await toMake(format, context.signal, warn));
-      await placeWritten(output, length, warn, make);
+      const append = isAdded && format ? { format } : undefined;
+      await placeWritten(output, length, { append, lock, make }, (addition) =>
+        journal.append({ type: 'adding', ...addition }),
+      );
     },
   );
   if (intent === undefined) return false;
@@ -207,10 +214,10 @@ async function goOn(
   options: ResumeOptions,
   journal: Journal,
   operation: StoredOperation,
-  { over, held = false }: { readonly over?: ResumeTerms['over']; readonly held?: boolean } = {},
+  { over, lock }: { readonly over?: ResumeTerms['over']; readonly lock: FolderLock | undefined },
 ): Promise<void> {
   const { settings } = shop.connection;
-  const { say, warn } = createNotes(context, options);
+  const { say } = createNotes(context, options);
   const { intent } = toTaskProgress(operation);
   const begun = typeof over === 'object' ? { ...intent, ...over } : intent;
   const read = { ...options, ...fromTerms(begun) };
@@ -219,11 +226,9 @@ async function goOn(
     journal,
     operation,
     { ...toReadTerms(options, settings), replay: options.replayCreate === true, over },
-    (progress, { at }) => {
+    (progress, opening) => {
       const layout = layoutOf(progress, read);
-      // Whoever holds the output may put aside what stands there.
-      const resumed = held && at === undefined ? undefined : { at, warn };
-      return openOutput(context, read, { shape: 'list', layout, settings, resumed, held });
+      return openOutput(context, read, { shape: 'list', layout, settings, opening, lock });
     },
     {
       ...createTaskListener(context, read, purchaseOf(intent)),

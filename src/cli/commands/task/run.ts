@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
-import { holdingOutput } from '../../../operations/held-output.ts';
+import type { FolderLock } from '../../../files/folder-lock.ts';
+import { withOutputLock } from '../../../files/output-lock.ts';
 import { toDamageLine } from '../../../operations/journal/journal.ts';
 import type { Order, Shop } from '../../../operations/purchase.ts';
 import { findEarlierRun } from '../../../operations/task/earlier.ts';
@@ -11,8 +12,8 @@ import { addHelp, type CommandHelp } from '../../help.ts';
 import { toNothingFound } from '../../messages/closing-line.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { addListOptions, type ListOptions, toListTerms } from '../../options/entity-search.ts';
-import { mendEnd } from '../../records/mend.ts';
 import { openOutput, toOrder, toShop } from '../../records/orders.ts';
+import { completePending } from '../../records/pending-addition.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { fileOf, toFormat } from '../../records/record-output.ts';
 import {
@@ -79,7 +80,7 @@ async function runTaskRun(
     const file = dryRun ? undefined : fileOf(options);
     if (file === undefined)
       return await create(context, options, shop, await withUnansweredKey(context, options, shop, order));
-    await holdingOutput(context, file, () => runInto(context, options, shop, order, file));
+    await withOutputLock(context, file, (lock) => runInto(context, options, shop, order, file, lock));
   });
 }
 
@@ -90,18 +91,19 @@ async function runInto(
   shop: Shop,
   order: Order<'task run'>,
   file: string,
+  lock: FolderLock | undefined,
 ): Promise<void> {
   const notes = createNotes(context, options);
-  const { isSameFile } = await import('../../../output/file-sink.ts');
+  const { isSameFile } = await import('../../../files/target.ts');
   const earlier = await findEarlierRun(shop, order, {
     isSame: (other) => isSameFile(file, other),
     damaged: (error) => notes.warn(toDamageLine(error)),
   });
-  if (earlier !== undefined && (await goOnInstead(shop, context, options, earlier, order.terms.options)))
-    return;
-  if (options.append) await mendEnd(context, options, file);
+  const shaped = order.terms.options;
+  if (earlier !== undefined && (await goOnInstead(shop, context, options, earlier, shaped, lock))) return;
+  if (options.append && lock !== undefined) await completePending(context, file);
   const { settings } = shop.connection;
-  const open = openOutput(context, options, { ...printedAs('task run', order.body), settings, held: true });
+  const open = openOutput(context, options, { ...printedAs('task run', order.body), settings, lock });
   await create(context, options, shop, { ...order, open });
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
-import { codeOf } from '../files/error-code.ts';
+import { codeOf } from './error-code.ts';
 
 const causes: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on the device',

@@ -1,0 +1,27 @@
+import type { Context } from '../../context.ts';
+import { completeAddition } from '../../files/addition.ts';
+import { isSameFile } from '../../files/target.ts';
+import { pendingAddition } from '../../operations/journal/entries.ts';
+import { type Journal, readOperations, type StoredOperation } from '../../operations/journal/journal.ts';
+import { withOperation } from '../../operations/journal/with-journal.ts';
+
+/** Completes what the last run that added rows to a file was killed in. The lock of the output is held. Throws LocalIoError. */
+export async function completePending(context: Context, file: string): Promise<void> {
+  const { operations } = await readOperations(context.directories.state);
+  for (const one of operations.toReversed()) {
+    const [{ output }] = one.entries;
+    if (output === null || pendingAddition(one.entries) === undefined) continue;
+    if (!(await isSameFile(output, file))) continue;
+    return void (await withOperation(context, one.operationId, completeOf));
+  }
+}
+
+/** Whether nothing is left to add of this operation. Throws LocalIoError. */
+export async function completeOf(journal: Journal, { entries }: StoredOperation): Promise<boolean> {
+  const addition = pendingAddition(entries);
+  const { output } = entries[0];
+  if (addition === undefined || output === null) return entries.some(({ type }) => type === 'placed');
+  if ((await completeAddition(output, addition)) === 'not_added') return false;
+  await journal.append({ type: 'placed' });
+  return true;
+}

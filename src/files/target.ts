@@ -1,0 +1,44 @@
+import type { Stats } from 'node:fs';
+import { lstat, readlink, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { codeOf } from './error-code.ts';
+import { writeFailure } from './write-failure.ts';
+
+/** The file that a symbolic link means, also when that does not exist yet: it is replaced, not the link. */
+export async function targetOf(path: string): Promise<string> {
+  let at = resolve(path);
+  for (let links = 0; links < 40; links++) {
+    const entry = await lstat(at).catch(() => undefined);
+    if (!entry?.isSymbolicLink()) break;
+    at = resolve(await realpath(dirname(at)), await readlink(at));
+  }
+  return at;
+}
+
+export async function statOrNothing(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw writeFailure(path, error);
+  }
+}
+
+/** Whether the rows of an unfinished run stand beside a file. Throws LocalIoError. */
+export async function hasPart(path: string): Promise<boolean> {
+  return (await statOrNothing(`${await targetOf(path)}.part`)) !== undefined;
+}
+
+/** Whether two names, which need not exist, mean one file: by symbolic links and by hard ones. */
+export async function isSameFile(one: string, other: string): Promise<boolean> {
+  if ((await realPathOf(one)) === (await realPathOf(other))) return true;
+  const [a, b] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
+  return a?.isFile() === true && a.ino === b?.ino && a.dev === b.dev;
+}
+
+/** The one name of a file, which need not exist. */
+export async function realPathOf(path: string): Promise<string> {
+  const target = await targetOf(path);
+  const folder = dirname(target);
+  return join(await realpath(folder).catch(() => folder), basename(target));
+}
