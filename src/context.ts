@@ -61,6 +61,8 @@ export interface Context {
   random(): number;
   /** Aborted by Ctrl-C, SIGTERM or a reader that went away; the reason is an `Outcome`. */
   readonly signal: AbortSignal;
+  /** How long a stopped run may take before the process ends; who waits for what is paid for asks for more. */
+  readonly patience?: { ms: number };
   readonly version: string;
   /** Of Node, as 20.18.0. */
   readonly nodeVersion: string;

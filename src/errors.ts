@@ -123,12 +123,14 @@ export type Facts =
   | { readonly is: 'read_again'; readonly leadsSearchId: string; readonly output: string }
   | { readonly is: 'replay_too_old'; readonly operationId: string }
   | { readonly is: 'output_unfinished'; readonly operationId: string }
-  /** The same command goes on with it, once the lines `toCorrect` are corrected. */
+  /** The service has no room for more before this time (RFC 3339). */
+  | { readonly is: 'busy_until'; readonly until: string }
+  /** The same command goes on with it, perhaps not before this time. */
   | {
       readonly is: 'list_left';
       readonly operationId: string;
       readonly isOverLimit: boolean;
-      readonly toCorrect: readonly number[];
+      readonly until?: string | undefined;
     }
   /** How many rows have no result, and why; none of these where the service has answered all of them. */
   | {

@@ -60,7 +60,8 @@ async function run(): Promise<void> {
   const paths = envPaths('leadpipe', { suffix: '' });
   keepCompiled(paths.cache);
   const { reportThrown, runProgram } = await import('./cli/program.ts');
-  const halt = createHalt(stop);
+  const patience = { ms: stopMs };
+  const halt = createHalt(stop, patience);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -76,6 +77,7 @@ async function run(): Promise<void> {
     toDirectories(env, paths),
     createClock(monotonic),
     stop.signal,
+    patience,
   );
   process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
@@ -127,6 +129,7 @@ function createContext(
   directories: Directories,
   clock: Clock,
   signal: AbortSignal,
+  patience: Context['patience'],
 ): Context {
   return {
     get stdin() {
@@ -143,6 +146,7 @@ function createContext(
     ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
     random: Math.random,
     signal,
+    ...(patience === undefined ? {} : { patience }),
     version: LEADPIPE_VERSION,
     nodeVersion: process.versions.node,
     pid: process.pid,
@@ -155,8 +159,8 @@ function operationId(): string {
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 
-/** What ends the run: gently the first time, at once the second time, and never later than `stopMs`. */
-function createHalt(stop: AbortController): (outcome: Outcome) => void {
+/** What ends the run: gently the first time, at once the second time, and never later than its patience. */
+function createHalt(stop: AbortController, patience: { readonly ms: number }): (outcome: Outcome) => void {
   let stopped: { readonly by: Outcome; readonly at: number } | undefined;
   const exit = (): never => process.exit(stopped && exitCodeOf(stopped.by));
   return (outcome) => {
@@ -166,7 +170,10 @@ function createHalt(stop: AbortController): (outcome: Outcome) => void {
     }
     stopped = { by: outcome, at: monotonic() };
     stop.abort(outcome);
-    setTimeout(exit, stopMs).unref();
+    const { at } = stopped;
+    // How much time is left can change: what is waited for has come, or is waited for from now on.
+    const guard = (): unknown => (monotonic() - at < patience.ms ? setTimeout(guard, 50).unref() : exit());
+    guard();
   };
 }
 

@@ -49,9 +49,18 @@ export function toTemplate(source: string, name: string): Template {
   };
 }
 
+/** Pure: whether a record has the member, of whatever value. */
+export function hasPath(view: JsonView, path: string): boolean {
+  return foundIn(view, path) !== undefined;
+}
+
+function foundIn(view: JsonView, path: string): JsonText | undefined {
+  return memberOf(view, path) ?? view.at(path) ?? withinText(view, path);
+}
+
 /** Pure: the member of a record, as a text. */
 export function textAt(view: JsonView, path: string): string {
-  const value = memberOf(view, path) ?? view.at(path) ?? withinText(view, path);
+  const value = foundIn(view, path);
   if (value === undefined || kindOf(value) === 'null') return '';
   return (stringOf(value) ?? value).trim();
 }

@@ -289,7 +289,7 @@ export function withPlacing(journal: Journal, delivery: Delivery): Delivery {
       await delivery.finish({
         ...placing,
         async adding(addition) {
-          await journal.append({ type: 'adding', ...addition });
+          await (placing.adding?.(addition) ?? journal.append({ type: 'adding', ...addition }));
           isAdded = true;
         },
       });

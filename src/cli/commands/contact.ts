@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
-import { type ContactType, contactTypes } from '../../contract/types.ts';
-import { JsonView, objectOf } from '../../json/text.ts';
+import { contactTypes } from '../../contract/types.ts';
+import { JsonView } from '../../json/text.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
 import { paidOutcomes } from '../exit-codes.ts';
@@ -16,7 +16,6 @@ import {
   inputNames,
 } from '../options/options.ts';
 import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
-import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
 import { sourceOf } from '../records/rows-input.ts';
@@ -65,7 +64,11 @@ async function runContact(
   // Before standard input is read for an objective that could not be used.
   const type = checkContactType(contactType);
   const source = sourceOf(options, objective, 'objective');
-  if ('input' in source) return await buyContacts(context, { ...options, ...source }, type);
+  if ('input' in source) {
+    const list = await buyList(context, { ...options, ...source }, { kind: 'contact', contact_type: type });
+    if (!options.exitStatus || list?.found !== 0) return;
+    throw toNothingFound({ operationId: list.operationId }, options, `no ${type} was found`);
+  }
   const text = await readTextArgument(context, inputNames.objective, source.argument);
   const request = toContactSearchRequest(contactType, text, inputNames);
   const bought = await buy(context, options, 'contact', request, 'looking up');
@@ -74,42 +77,5 @@ async function runContact(
   bought.close(`${request.contact_type} ${found ? 'found' : 'not found'}`);
   if (options.exitStatus && !found) {
     throw toNothingFound(bought.ids, options, `no ${request.contact_type} was found`);
-  }
-}
-
-async function buyContacts(
-  context: Context,
-  options: ContactOptions & { readonly input: string },
-  type: ContactType,
-): Promise<void> {
-  const bought = await buyList(context, options, {
-    kind: 'contact',
-    field: 'objective',
-    takesEntities: true,
-    sample: { contact_type: type, objective: '' },
-    toBody: (text) => toContactSearchRequest(type, text, inputNames),
-    into: type,
-    join: (into) =>
-      joinInto(
-        into,
-        (answer) => {
-          const result = answer.inner('result');
-          const content = isContactFound(answer) ? result?.member('content') : undefined;
-          return objectOf([
-            ['content', content ?? 'null'],
-            ['reference', result?.member('reference') ?? 'null'],
-          ]);
-        },
-        [
-          { header: into, value: (record) => record.inner(into)?.member('content') },
-          { header: `${into}_reference`, value: (record) => record.inner(into)?.member('reference') },
-        ],
-        () => undefined,
-      ),
-    keepsRecord: true,
-    terms: { contact_type: type },
-  });
-  if (options.exitStatus && bought?.found === 0) {
-    throw toNothingFound({ operationId: bought.operationId }, options, `no ${type} was found`);
   }
 }

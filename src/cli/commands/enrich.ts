@@ -1,11 +1,8 @@
-import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { JsonView, kindOf } from '../../json/text.ts';
-import { failureOf } from '../../operations/kinds.ts';
 import { toEnrichRequest } from '../../requests/enrich.ts';
-import type { EnrichSchema } from '../../requests/enrich-schema.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
@@ -18,7 +15,6 @@ import {
   inputNames,
 } from '../options/options.ts';
 import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
-import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
 import { sourceOf } from '../records/rows-input.ts';
@@ -80,7 +76,8 @@ async function runEnrich(
   const check = await checkJsonSchema(schema);
   if (options.input !== undefined) {
     const source = sourceOf(options, entityContext, 'entity-context');
-    return await buyEnrichments(context, { ...options, input: options.input, ...source }, schema);
+    const rows = { ...options, input: options.input, ...source };
+    return void (await buyList(context, rows, { kind: 'enrich', enrich_fields: schema }));
   }
   const text = await readTextOrInput(context, inputNames.entity_context, entityContext);
   const request = toEnrichRequest(text, schema, inputNames);
@@ -106,33 +103,4 @@ async function readSchema(context: Context, { schema, field }: EnrichOptions): P
     'the fields are missing: name them with --schema or --field',
     'For example: --field "headcount:integer=number of employees"',
   );
-}
-
-async function buyEnrichments(
-  context: Context,
-  options: EnrichOptions & { readonly input: string },
-  schema: EnrichSchema,
-): Promise<void> {
-  const fields = Object.keys(schema.properties as object);
-  await buyList(context, options, {
-    kind: 'enrich',
-    field: 'entity_context',
-    takesEntities: true,
-    sample: { entity_context: '', enrich_fields: schema },
-    toBody: (text) => toEnrichRequest(text, schema, inputNames),
-    into: 'enrich',
-    join: (into) =>
-      joinInto(
-        into,
-        (answer) => answer.member('answer'),
-        fields.map((field) => ({ header: field, value: (record) => record.inner(into)?.member(field) })),
-        (answer) => failureOf('enrich', answer),
-      ),
-    keepsRecord: true,
-    terms: {
-      schema: JSON.stringify(schema),
-      field: options.field,
-      schemaFile: options.schema === undefined ? undefined : resolve(options.schema.replace(/^@/, '')),
-    },
-  });
 }

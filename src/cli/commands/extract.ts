@@ -16,7 +16,6 @@ import {
   inputNames,
 } from '../options/options.ts';
 import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
-import { itemsOf } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
 import { sourceOf } from '../records/rows-input.ts';
@@ -82,13 +81,16 @@ async function runExtract(
 ): Promise<void> {
   const { instruction, limit } = options;
   // Before standard input is read for an instruction that could not be used.
-  checkExtractionType(type);
+  const checked = checkExtractionType(type);
   const source = sourceOf(options, target, 'target');
   const said =
     instruction === undefined
       ? undefined
       : await readTextArgument(context, inputNames.instruction, instruction);
-  if ('input' in source) return await buyExtractions(context, { ...options, ...source }, type, said);
+  if ('input' in source) {
+    const request = { kind: 'extract', type: checked, instruction: said, limit } as const;
+    return void (await buyList(context, { ...options, ...source }, request));
+  }
   const one = { target: source.argument, instruction: said, limit };
   const request = toExtractRequest(type, one, inputNames);
   if (request.type === 'web2list' && limit !== undefined) {
@@ -99,27 +101,4 @@ async function runExtract(
   const bought = await buy(context, options, 'extract', request, 'extracting');
   if (bought === undefined) return;
   bought.close(`${bought.records} ${bought.records === 1 ? 'item' : 'items'}`);
-}
-
-/** An item is a line of its own, which says whose it is. */
-async function buyExtractions(
-  context: Context,
-  options: ExtractOptions & { readonly input: string },
-  type: string,
-  instruction: string | undefined,
-): Promise<void> {
-  const { limit } = options;
-  const items = itemsOf(type);
-  await buyList(context, options, {
-    kind: 'extract',
-    field: 'target',
-    takesEntities: false,
-    sample: { type: checkExtractionType(type), target: '', ...(limit === undefined ? {} : { limit }) },
-    toBody: (target) => toExtractRequest(type, { target, instruction, limit }, inputNames),
-    into: 'extract',
-    join: () => items,
-    layout: items.layout,
-    keepsRecord: false,
-    terms: { type, instruction, limit },
-  });
 }

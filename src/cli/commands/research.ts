@@ -1,14 +1,12 @@
 import { Argument, Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { arrayItems, JsonView } from '../../json/text.ts';
-import { failureOf } from '../../operations/kinds.ts';
 import { toDeepSearchRequest } from '../../requests/deep-search.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../options/inputs.ts';
 import { addConnectionOptions, addPaidOptions, addRecordOptions, inputNames } from '../options/options.ts';
 import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
-import { joinInto } from '../records/joined.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
 import { sourceOf } from '../records/rows-input.ts';
@@ -47,7 +45,8 @@ async function runResearch(
   options: PurchaseOptions & RowsOptions,
 ): Promise<void> {
   const source = sourceOf(options, query, 'query');
-  if ('input' in source) return await buyResearch(context, { ...options, ...source });
+  if ('input' in source)
+    return void (await buyList(context, { ...options, ...source }, { kind: 'research' }));
   const text = await readTextArgument(context, inputNames.query, source.argument);
   const request = toDeepSearchRequest(text, inputNames);
   const bought = await buy(context, options, 'research', request, 'researching');
@@ -56,30 +55,4 @@ async function runResearch(
     new JsonView(bought.text).inner('answer')?.member('Citations') ?? 'null',
   ).length;
   bought.close(`answered, ${citations} ${citations === 1 ? 'citation' : 'citations'}`);
-}
-
-async function buyResearch(
-  context: Context,
-  options: PurchaseOptions & RowsOptions & { readonly input: string },
-): Promise<void> {
-  await buyList(context, options, {
-    kind: 'research',
-    field: 'query',
-    takesEntities: false,
-    sample: { query: '' },
-    toBody: (text) => toDeepSearchRequest(text, inputNames),
-    into: 'research',
-    join: (into) =>
-      joinInto(
-        into,
-        (answer) => answer.member('answer'),
-        [
-          { header: into, value: (record) => record.inner(into)?.member('Result') ?? record.member(into) },
-          { header: `${into}_citations`, value: (record) => record.inner(into)?.member('Citations') },
-        ],
-        (answer) => failureOf('research', answer),
-      ),
-    keepsRecord: true,
-    terms: {},
-  });
 }

@@ -138,12 +138,9 @@ const hints: Hints = {
   },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
-  list_left({ isOverLimit, toCorrect }) {
-    if (toCorrect.length > 0) {
-      return `To resume, correct ${toLines(toCorrect, toCorrect.length)} of the input, and run the same command again. Rows that are already bought are not bought again.`;
-    }
-    return `To resume, run the same command again${isOverLimit ? ' with a higher --max-credits' : ''}. Rows that are already bought are not bought again.`;
-  },
+  busy_until: ({ until }) => `Run the same command again after ${until}.`,
+  list_left: ({ isOverLimit, until }) =>
+    `To resume, run the same command again${isOverLimit ? ' with a higher --max-credits' : until === undefined ? '' : ' after that'}. Rows that are already bought are not bought again.`,
   rows_failed({ failed, unknown, flawed, flawedLines, isIdle }) {
     const correct = `correct ${toLines(flawedLines, flawed)} of the input, and run the same command again`;
     const again = 'To try the failed rows again, run the same command again.';

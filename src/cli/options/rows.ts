@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../errors.ts';
 import { type InputFormat, inputFormats } from '../../input/rows.ts';
+import type { Shard } from '../../operations/list/run.ts';
 import { checkOneOf, clip } from '../../requests/closed-list.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
@@ -15,8 +16,6 @@ export interface RowsOptions {
   readonly template?: string;
   readonly into?: string;
   readonly concurrency: number;
-  readonly unordered?: true;
-  readonly onError: 'continue' | 'stop';
   readonly errors?: string;
   readonly retryUnknown?: true;
   readonly run?: string;
@@ -45,7 +44,6 @@ export function toRowsRemarks(
 }
 
 const mostAtOnce = { unit: 'number', min: 1, max: 256 } as const;
-const onErrors = ['continue', 'stop'] as const;
 
 /** Adds what it takes to work through a list; `into` is where answers go when it is not said. */
 export function addRowsOptions(command: Command, into: string | undefined): Command {
@@ -72,11 +70,6 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
     )
       .default(4)
       .argParser((value) => checkNumber(mostAtOnce, '--concurrency', value)),
-    new Option('--unordered', 'write each row when it is done, not in the order of the input'),
-    new Option('--on-error <what>', 'what to do after a failed row')
-      .choices(onErrors)
-      .default('continue')
-      .argParser((value) => checkOneOf('value of --on-error', value, onErrors)),
     new Option(
       '--errors <file>',
       'write failed rows here, with the reason, request ID and charge (.csv or .jsonl)',
@@ -108,37 +101,51 @@ function checkWithRows(command: Command, options: readonly Option[]): void {
   );
 }
 
-/** The rows whose number is `index` modulo `of`. */
-export interface Shard {
-  readonly index: number;
-  readonly of: number;
-}
+const shardHint = 'For example: 0/4, 1/4, 2/4 and 3/4 on four machines.';
 
 /** Pure: the part of the list that is meant. `auto` asks the environment of a job array. Throws UsageError. */
 export function toShard(given: string, env: Readonly<Record<string, string | undefined>>): Shard {
-  const [, which = '', count] = /^(auto|\d{1,6})(?:\/(\d{1,6}))?$/.exec(given) ?? [];
-  const own = env.JOB_COMPLETION_INDEX ?? env.SLURM_ARRAY_TASK_ID;
-  const index = Number(which === 'auto' ? (own ?? Number.NaN) : which || Number.NaN);
-  const of = Number(count ?? (which === 'auto' ? env.SLURM_ARRAY_TASK_COUNT : undefined) ?? Number.NaN);
-  if (which === 'auto' && Number.isNaN(index)) {
-    throw new UsageError(
-      '--shard auto: neither JOB_COMPLETION_INDEX nor SLURM_ARRAY_TASK_ID is set',
-      'auto works in jobs of Kubernetes and Slurm. Elsewhere, use --shard i/n, for example 0/4.',
-    );
+  const [, which, count] = /^(auto|\d{1,6})(?:\/(\d{1,6}))?$/.exec(given) ?? [];
+  if (which === 'auto') return toOwnShard(count, env);
+  const [index, of] = [Number(which ?? Number.NaN), Number(count ?? Number.NaN)];
+  if (of < 1 || !(index <= of)) {
+    throw new UsageError(`--shard must be i/n or auto, not "${given.slice(0, 40)}"`, shardHint);
   }
-  if (which === 'auto' && Number.isNaN(of)) {
+  // The rows of n/n are those of 0/n.
+  return { index: index % of, of };
+}
+
+/** The part of this machine's place in a job of Kubernetes, or in an array of Slurm. */
+function toOwnShard(count: string | undefined, env: Readonly<Record<string, string | undefined>>): Shard {
+  const read = (name: string): number => {
+    const value = env[name];
+    if (value !== undefined && /^\d{1,9}$/.test(value)) return Number(value);
     throw new UsageError(
-      '--shard auto: the number of jobs is unknown',
-      'Add the number, for example: --shard auto/8',
+      `--shard auto: ${name} is ${value === undefined ? 'not set' : value === '' ? 'empty' : `"${value.slice(0, 40)}", which is no number`}`,
+      'auto works in indexed jobs of Kubernetes and in arrays of Slurm. Elsewhere, use --shard i/n, for example 0/4.',
     );
-  }
-  if (!Number.isInteger(index) || !Number.isInteger(of) || of < 1 || index > of) {
-    throw new UsageError(
-      `--shard must be i/n or auto, not "${given.slice(0, 40)}"`,
-      'For example: 0/4, 1/4, 2/4 and 3/4 on four machines.',
-    );
-  }
-  return { index, of };
+  };
+  const [index, of, from] = ((): [number, number, string] => {
+    if (env.JOB_COMPLETION_INDEX !== undefined || env.SLURM_ARRAY_TASK_ID === undefined) {
+      const own = read('JOB_COMPLETION_INDEX');
+      if (count !== undefined) return [own, Number(count), `JOB_COMPLETION_INDEX=${own}`];
+      throw new UsageError(
+        '--shard auto: Kubernetes does not say how many pods there are',
+        'Add the number of completions, for example: --shard auto/8',
+      );
+    }
+    const id = read('SLURM_ARRAY_TASK_ID');
+    const first = env.SLURM_ARRAY_TASK_MIN === undefined ? 0 : read('SLURM_ARRAY_TASK_MIN');
+    const step = env.SLURM_ARRAY_TASK_STEP === undefined ? 1 : read('SLURM_ARRAY_TASK_STEP');
+    const all = count === undefined ? read('SLURM_ARRAY_TASK_COUNT') : Number(count);
+    return [
+      (id - first) / step,
+      all,
+      `SLURM_ARRAY_TASK_ID=${id}, the first is ${first} and the step ${step}`,
+    ];
+  })();
+  if (Number.isInteger(index) && index >= 0 && index < of) return { index, of };
+  throw new UsageError(`--shard auto: ${from}: that is none of ${of} parts`, shardHint);
 }
 
 function checkErrorsName(name: string): string {

@@ -9,7 +9,7 @@ import {
   withMembers,
 } from '../../json/text.ts';
 import { failureOf } from '../../operations/kinds.ts';
-import type { RowResult } from '../../operations/list/row-result.ts';
+import type { RowResult } from '../../operations/list/row-end.ts';
 import { type Column, entityLayout, free, type Layout, restColumn } from '../../output/columns.ts';
 import { listTable, plainTable, type TableColumn } from '../../output/table-columns.ts';
 
@@ -23,25 +23,46 @@ export interface Join {
   toRecords(row: InputRow, result: RowResult, sent: string): readonly JsonText[];
 }
 
-/** Pure: an answer under one name, beside what the record has. `value` cuts it out of the whole answer. */
-export function joinInto(
-  into: string,
-  value: (answer: JsonView) => JsonText | undefined,
-  columns: readonly Column[],
-  reasonOf: (answer: JsonText) => string | undefined,
-): Join {
-  const error = `${into}_error`;
+/** Pure: a name that nothing of the row has: what is there keeps its name, ours gets a number. */
+export function numbered(taken: ReadonlySet<string>, wanted: string): string {
+  let name = wanted;
+  for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`;
+  return name;
+}
+
+/** What an answer adds to a record: `value` is cut out of the whole answer, and stands in these columns. */
+export interface Joined {
+  value(answer: JsonView): JsonText | undefined;
+  readonly columns: readonly {
+    readonly header: string;
+    readonly of: (value: JsonView) => JsonText | undefined;
+  }[];
+  /** What the service says where it has no result. */
+  reasonOf?(answer: JsonText): string | undefined;
+}
+
+/** Pure: an answer under one name, beside what the record has: `own` are the names that records have. */
+export function joinInto(into: string, own: ReadonlySet<string>, { columns, reasonOf, value }: Joined): Join {
+  const member = numbered(own, into);
+  const error = numbered(own, `${into}_error`);
   return {
     columns: [
-      ...columns.map((column) => ({ ...column, overPath: true as const })),
-      { header: error, value: (record) => record.member(error) },
+      ...columns.map(({ header, of }) => ({
+        header,
+        overPath: true as const,
+        value: (record: JsonView) => {
+          const found = record.inner(member);
+          return found && of(found);
+        },
+      })),
+      { header: `${into}_error`, value: (record) => record.member(error) },
     ],
-    members: [into, error],
+    members: [member, error],
     toRecords({ record = '{}' }, result) {
-      const reason = result.state === 'answered' ? reasonOf(result.answer) : result.message;
+      const reason = result.state === 'answered' ? reasonOf?.(result.answer) : result.message;
       const found =
         result.state === 'answered' && reason === undefined ? value(new JsonView(result.answer)) : undefined;
-      const members: [string, JsonText][] = [[into, found ?? 'null']];
+      const members: [string, JsonText][] = [[member, found ?? 'null']];
       if (reason !== undefined) members.push([error, JSON.stringify(reason)]);
       return [withLast(record, members)];
     },
@@ -103,14 +124,10 @@ function withoutAbout(item: JsonText): JsonText {
   );
 }
 
-/** Pure: the record with these members at its end, in place of any of the same names. */
+/** Pure: the record with these members at its end; what it has of the same name keeps it. */
 export function withLast(record: JsonText, members: readonly (readonly [string, JsonText])[]): JsonText {
-  const own = objectMembers(record);
-  if (members.some(([name]) => own.has(name))) {
-    for (const [name] of members) own.delete(name);
-    return objectOf([...own, ...members]);
-  }
-  const added = objectOf(members).slice(1);
+  const own = new Set(objectMembers(record).keys());
+  const added = objectOf(members.map(([name, value]) => [numbered(own, name), value] as const)).slice(1);
   const body = record.slice(0, record.lastIndexOf('}')).trimEnd();
   return own.size === 0 ? `${body}${added}` : `${body},${added}`;
 }
@@ -157,21 +174,24 @@ export function columnsOf(
 }
 
 /**
- * Pure: the columns of a record, then those of its answer; a name that is taken has its owner in front. What later records
- * have besides stands in the last column. `members` are those that the answer adds to the record.
+ * Pure: the columns of a record, then those of its answer; ours have a number where the name is taken. What later records have
+ * besides stands in the last column. `members` are those that the answer adds to the record.
  */
 export function layoutOf(
   record: RecordColumns,
   answer: readonly Column[],
   members: readonly string[],
-  owner: string,
 ): Layout {
   const taken = new Set(record.columns.map(({ header }) => header));
-  const added = answer.map((column) => ({ ...column, header: free(taken, column.header, owner) }));
+  const freeHeader = (wanted: string): string => {
+    const header = numbered(taken, wanted);
+    taken.add(header);
+    return header;
+  };
+  const added = answer.map((column) => ({ ...column, header: freeHeader(column.header) }));
   const columns = [...record.columns, ...added];
   if (record.members !== undefined) {
-    const header = free(taken, 'other', owner);
-    columns.push(restColumn(header, [...record.members, ...members], record.enrichFields));
+    columns.push(restColumn(freeHeader('other'), [...record.members, ...members], record.enrichFields));
   }
   return { columns, chosen: false, table: listTable(record.table, added) };
 }

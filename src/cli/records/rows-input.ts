@@ -1,13 +1,14 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { decoded } from '../../files/decoded.ts';
-import { bytesOf } from '../../input/file-bytes.ts';
+import { bytesOf, isRegularFile } from '../../input/file-bytes.ts';
 import { formatOfName, type Input, type InputRow, openInput } from '../../input/rows.ts';
-import { containerIn, nameIn, type Template, textAt } from '../../input/template.ts';
+import { containerIn, hasPath, nameIn, type Template, textAt } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
-import { createDigests, digestOf } from '../../operations/journal/digests.ts';
+import type { RowSource } from '../../operations/list/list.ts';
+import { shellWord } from '../messages/shell-word.ts';
 import { takeInput } from '../options/inputs.ts';
-import type { RowsOptions, Shard } from '../options/rows.ts';
+import type { RowsOptions } from '../options/rows.ts';
 
 /** Pure: whether the rows of a list are meant, or the one argument. Throws UsageError for both, or none. */
 export function sourceOf(
@@ -29,76 +30,150 @@ export function sourceOf(
   );
 }
 
-export async function readInput(
+/** The rows of an input, the first of which were looked at before anything is sent. */
+export interface RowInput extends Pick<Input, 'columns' | 'format'> {
+  /** What it is called in messages. */
+  readonly what: string;
+  readonly head: readonly InputRow[];
+  readonly source: RowSource;
+}
+
+/** Rows that are looked at beforehand. */
+const mostLooked = 100;
+
+/**
+ * Opens an input. Of what comes through a pipe no more rows are waited for than `isEnough` needs. Throws UsageError.
+ */
+export async function openRows(
   context: Context,
   { input: name, inputFormat }: RowsOptions & { readonly input: string },
   field: string,
   wanted: readonly string[],
-): Promise<{ readonly input: Input; readonly first: InputRow | undefined }> {
-  const what = name === '-' ? 'standard input' : name;
-  const bytes = name === '-' ? takeInput(context, '--input') : bytesOf(name, '--input');
-  const input = await openInput(decoded(bytes, what), {
-    format: inputFormat ?? formatOfName(name),
-    field,
-    wanted,
-    what,
-  });
-  const rows = input.rows[Symbol.asyncIterator]();
-  const first = await rows.next();
-  // What found nothing is an input as well: a pipeline of every day must not fail on a quiet one.
-  if (first.done) return { input, first: undefined };
-  const all = (async function* () {
-    yield first.value;
-    yield* { [Symbol.asyncIterator]: () => rows };
-  })();
-  return { input: { ...input, rows: all }, first: first.value };
+  isEnough: (head: readonly InputRow[], columns: Input['columns']) => boolean,
+): Promise<RowInput> {
+  const isInput = name === '-';
+  const what = isInput ? 'standard input' : name;
+  const format = inputFormat ?? formatOfName(name);
+  const open = (): Promise<Input> => {
+    const bytes = isInput ? takeInput(context, '--input') : bytesOf(name, '--input');
+    return openInput(decoded(bytes, what), { format, field, wanted, what });
+  };
+  const opened = await open();
+  const { look, take } = replaying(opened.rows[Symbol.asyncIterator]());
+  // What comes through a pipe can be read only once.
+  const isRepeatable = !isInput && (await isRegularFile(name));
+  const head: InputRow[] = [];
+  for await (const row of look()) {
+    head.push(row);
+    if (head.length === mostLooked || (!isRepeatable && isEnough(head, opened.columns))) break;
+  }
+  const lookAgain = async function* (): AsyncGenerator<InputRow> {
+    yield* (await open()).rows;
+  };
+  const source = { isRepeatable, look: isRepeatable ? lookAgain : look, take };
+  return { columns: opened.columns, format: opened.format, what, head, source };
+}
+
+/** Rows that can be looked at, from the first on, before they are taken: as many are held as were looked at. */
+function replaying(rows: AsyncIterator<InputRow>): Pick<RowSource, 'look' | 'take'> {
+  let held: InputRow[] = [];
+  let isOver = false;
+  return {
+    async *look() {
+      for (let at = 0; ; at++) {
+        if (at === held.length) {
+          const next = isOver ? undefined : await rows.next();
+          isOver ||= next?.done === true;
+          if (next === undefined || next.done) return;
+          held.push(next.value);
+        }
+        yield held[at] as InputRow;
+      }
+    },
+    async *take() {
+      const first = held;
+      held = [];
+      yield* first;
+      yield* { [Symbol.asyncIterator]: () => rows };
+    },
+  };
+}
+
+/** Pure: the names of all that the first rows have. */
+export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): string[] {
+  if (columns !== undefined) return [...columns];
+  return [...new Set(head.flatMap(({ record }) => [...objectMembers(record ?? '{}').keys()]))];
 }
 
 /** Throws UsageError, before anything is sent, where no row can say what to send. */
 export function checkUsable(
-  name: string,
-  { columns, format }: Input,
-  { record }: InputRow,
+  { columns, format, head, what }: RowInput,
   { field, takesEntities }: { readonly field: string; readonly takesEntities: boolean },
   toText: (record: JsonText) => string,
 ): void {
   const enough = takesEntities ? [field, 'name'] : [field];
   if (columns !== undefined && enough.some((one) => nameIn(columns, one) !== undefined)) return;
-  if (columns === undefined && record === undefined) return;
-  if (toText(record ?? '{}') !== '') return;
-  const what = name === '-' ? 'standard input' : name;
+  const records = head.flatMap(({ record }) => record ?? []);
+  if (records.length === 0 && (columns === undefined || head.length === 0)) return;
+  if (records.some((record) => toText(record) !== '')) return;
   const entities = takesEntities ? ', and its rows do not look like leads' : '';
   throw new UsageError(
     `${what} has no ${format === 'csv' ? 'column' : 'field'} "${field}"${entities}: leadpipe does not know what to send for a row`,
-    'Name it with --template, for example: --template "{name}, {website}"',
+    `Say it with its own ${format === 'csv' ? 'columns' : 'fields'}: --template ${shellWord(toExample(namesIn({ columns, head })))}`,
   );
 }
 
+/** Words in the names of columns that say who or what a row is about: those that say most come first. */
+const telling = [
+  'name',
+  'company',
+  'person',
+  'organi',
+  'account',
+  'title',
+  'website',
+  'domain',
+  'url',
+  'link',
+  'city',
+];
+
+/** Pure: a template of the columns that say most. */
+function toExample(names: readonly string[]): string {
+  const rankOf = (name: string): number => {
+    const at = telling.findIndex((word) => name.toLowerCase().includes(word));
+    return at === -1 ? telling.length : at;
+  };
+  const usable = names.filter((name) => !/[{}]/.test(name));
+  const best = usable.toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, 2);
+  return (best.length === 0 ? ['name', 'website'] : best).map((name) => `{${name}}`).join(', ');
+}
+
 /** Throws UsageError for a template that takes what no row has: it would be sent without it. */
-export function checkTemplate(
-  { columns, format }: Input,
-  first: JsonText | undefined,
-  { paths, fill }: Template,
-): void {
-  if (columns === undefined && first === undefined) return;
-  const names = columns ?? [...objectMembers(first ?? '{}').keys()];
+export function checkTemplate(input: RowInput, { paths }: Template): void {
+  const { columns, format, head } = input;
+  const records = head.flatMap(({ record }) => record ?? []);
+  if (columns === undefined && records.length === 0) return;
+  const names = namesIn(input);
   const [of, all] = format === 'csv' ? ['column', 'columns'] : ['field', 'fields'];
-  const known = `The ${all} are ${names.join(', ').slice(0, 300)}.`;
-  // Another record of JSON can have other fields.
-  const isFixed = format !== 'jsonl';
-  const unknown = paths.find(
-    (path) =>
-      nameIn(names, path) === undefined && !headsOf(path).some((head) => nameIn(names, head) !== undefined),
-  );
-  if (unknown !== undefined && (isFixed || fill(first ?? '{}') === '')) {
+  const isThere = (path: string): boolean => {
+    if (nameIn(names, path) !== undefined) return true;
+    if (format === 'jsonl') return records.some((record) => hasPath(new JsonView(record), path));
+    return headsOf(path).some((one) => nameIn(names, one) !== undefined);
+  };
+  const unknown = paths.find((path) => !isThere(path));
+  if (unknown !== undefined) {
     throw new UsageError(
       `--template: there is no ${of} "${unknown}"`,
-      format === 'text' ? `The input has plain lines: {${names[0]}} is the line.` : known,
+      format === 'text'
+        ? `The input has plain lines: {${names[0]}} is the line.`
+        : `The ${all} are ${names.join(', ').slice(0, 300)}.`,
     );
   }
-  const view = new JsonView(first ?? '{}');
-  for (const path of isFixed ? paths : []) {
-    const plain = headsOf(path).find((head) => textAt(view, head) !== '');
+  if (format === 'jsonl') return;
+  const view = new JsonView(records[0] ?? '{}');
+  for (const path of paths) {
+    const plain = headsOf(path).find((one) => textAt(view, one) !== '');
     if (plain === undefined || nameIn(names, path) !== undefined) continue;
     if (containerIn(textAt(view, plain)) !== undefined) continue;
     throw new UsageError(
@@ -112,29 +187,4 @@ export function checkTemplate(
 function headsOf(path: string): string[] {
   const parts = path.split('.');
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
-}
-
-/** How many different requests the rows make; `flawed` is told of those that make none. */
-export async function countRows<Body extends object>(
-  rows: AsyncIterable<InputRow>,
-  toBody: (record: JsonText) => Body,
-  shard: Shard | undefined,
-  flawed: (line: number, why: string) => void = () => {},
-): Promise<number> {
-  const seen = createDigests();
-  let count = 0;
-  for await (const { record, number, line, flaw } of rows) {
-    if (shard !== undefined && number % shard.of !== shard.index % shard.of) continue;
-    try {
-      if (record === undefined) throw new UsageError(flaw ?? "can't be read");
-      const digest = digestOf(JSON.stringify(toBody(record)));
-      if (seen.get(digest) !== undefined) continue;
-      seen.set(digest, { state: 'sent', offset: 0, length: 0 });
-      count++;
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      flawed(line, error.message);
-    }
-  }
-  return count;
 }

@@ -1,44 +1,42 @@
 import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
-import type { InputRow } from '../../input/rows.ts';
-import type { JsonText } from '../../json/text.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/covered.ts';
+import { createDigests } from '../../operations/journal/digests.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../../operations/kinds.ts';
+import type { RowSource } from '../../operations/list/list.ts';
+import { isIn, type ListWork, toSent } from '../../operations/list/run.ts';
 import type { Shop } from '../../operations/purchase.ts';
-import { exact, type WorstCase } from '../../operations/spending.ts';
+import { exact } from '../../operations/spending.ts';
 import type { Request } from '../../transport/request.ts';
 import { createNotes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
-import type { RowsOptions, Shard } from '../options/rows.ts';
 import type { PurchaseOptions } from './orders.ts';
-import { countRows } from './rows-input.ts';
 
 /** Prints the first request, and what all of them can cost; says what can't be sent. */
-export async function previewList<Kind extends AnswerKind>(
+export async function previewList(
   context: Context,
-  options: PurchaseOptions & RowsOptions,
+  options: PurchaseOptions,
   shop: Shop,
-  { kind }: { readonly kind: Kind },
-  worst: WorstCase,
-  rows: AsyncIterable<InputRow>,
-  toBody: (record: JsonText) => BodyOf<Kind>,
-  shard: Shard | undefined,
+  work: Pick<ListWork, 'kind' | 'toBody' | 'shard' | 'worst'>,
+  source: RowSource,
 ): Promise<void> {
   const notes = createNotes(context, options);
-  let first: BodyOf<Kind> | undefined;
+  const { kind, shard, worst } = work;
+  const counted = createDigests();
+  let first: BodyOf<AnswerKind> | undefined;
+  let sent = 0;
   let flawed = 0;
-  const sent = await countRows(
-    rows,
-    (record) => {
-      const body = toBody(record);
-      first ??= body;
-      return body;
-    },
-    shard,
-    (line, why) => {
-      if (flawed++ < 10) notes.warn(`line ${line}: ${why}`);
-    },
-  );
+  for await (const row of source.take()) {
+    if (!isIn(shard, row)) continue;
+    const one = toSent(work, row);
+    if ('flaw' in one) {
+      if (flawed++ < 10) notes.warn(one.flaw);
+    } else if (counted.get(one.digest) === undefined) {
+      counted.set(one.digest, { state: 'sent', offset: 0, length: 0, seen: false, placed: false });
+      first ??= one.request;
+      sent++;
+    }
+  }
   const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
   const available = await glanceAtBalance(shop);
   if (first !== undefined) {

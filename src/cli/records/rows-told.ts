@@ -2,11 +2,10 @@ import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import type { InputRow } from '../../input/rows.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
-import type { Delivery } from '../../operations/delivery.ts';
 import type { AnswerKind } from '../../operations/kinds.ts';
 import { failureOf } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
-import type { RowFailure, RowResult } from '../../operations/list/row-result.ts';
+import type { RowFailure, RowResult } from '../../operations/list/row-end.ts';
 import type { ListCounts } from '../../operations/list/run.ts';
 import { exact } from '../../operations/spending.ts';
 import { createWarnings } from '../../operations/warnings.ts';
@@ -15,12 +14,15 @@ import { openRecords } from '../../output/records.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { shellWord } from '../messages/shell-word.ts';
 import { waitedFor } from '../messages/status-line.ts';
-import { layoutOf, type RecordColumns, withLast } from './joined.ts';
+import { layoutOf, numbered, type RecordColumns, withLast } from './joined.ts';
+import { type ListOf, lackingIn } from './list-kinds.ts';
 
 /** What stands beside a failed row. */
 const aboutFailure = ['line', 'error', 'request_id', 'charged'];
 /** Warnings that wait for the rows to be out. */
 const mostHeld = 20;
+/** Fields that can be named in a line. */
+const mostFields = 5;
 
 /** Warnings of rows; where the rows go to the same terminal, no warning stands between two of them. */
 export interface RowWarnings {
@@ -40,50 +42,59 @@ export function createRowWarnings(isHeld: boolean, warn: (line: string) => void)
   };
 }
 
+/** Where it is said that a row has no result, and why. */
+export interface RowErrors {
+  /** In the file of `--errors`, or to `warn`. */
+  tell(row: InputRow, failure: RowFailure, warn: (line: string) => void): Promise<void>;
+  /** All is said. Without failed rows there is nothing to put in the place of an earlier file. */
+  end(): Promise<void>;
+}
+
 /** Opens the file of `--errors`, for the rows that fail. Throws as `openRecords`. */
 export async function openErrors(
   context: Context,
   file: string | undefined,
   base: RecordColumns,
-): Promise<Delivery | undefined> {
-  if (file === undefined) return undefined;
-  const added = aboutFailure.map((name) => ({
-    header: name,
-    value: (record: JsonView) => record.member(name),
-  }));
-  return await openRecords(context, {
-    format: extname(file).toLowerCase() === '.csv' ? 'csv' : 'jsonl',
-    shape: 'list',
-    layout: layoutOf(base, added, aboutFailure, 'row'),
-    file,
-    append: false,
-    // What a killed run had begun is written anew.
-    opening: { anew: true },
-    csvRaw: false,
-    width: undefined,
-    color: false,
-    warn: () => {},
-  });
-}
-
-/** Says that a row has no result, and why: in the file of `--errors`, or on stderr. */
-export async function tellFailed(
-  { number, line, record = '{}' }: InputRow,
-  { message, requestId, charged }: RowFailure,
-  warn: (line: string) => void,
-  errors: Delivery | undefined,
-): Promise<void> {
-  if (errors === undefined) {
-    const place = message.startsWith(`line ${line}`) ? `row ${number}, ` : `row ${number} (line ${line}): `;
-    warn(`${place}${message}${charged === 'no' ? '' : ` · charged: ${charged}`}`);
-  }
-  const members = Object.entries({ line, error: message, request_id: requestId ?? null, charged });
-  await errors?.write([
-    withLast(
-      record,
-      members.map(([name, value]) => [name, JSON.stringify(value)] as const),
-    ),
-  ]);
+  own: readonly string[],
+): Promise<RowErrors> {
+  const names = aboutFailure.map((name) => numbered(new Set(own), name));
+  const added = names.map((header) => ({ header, value: (record: JsonView) => record.member(header) }));
+  const output =
+    file === undefined
+      ? undefined
+      : await openRecords(context, {
+          format: extname(file).toLowerCase() === '.csv' ? 'csv' : 'jsonl',
+          shape: 'list',
+          layout: layoutOf(base, added, names),
+          file,
+          append: false,
+          // What a killed run had begun is written anew.
+          opening: { anew: true },
+          csvRaw: false,
+          width: undefined,
+          color: false,
+          warn: () => {},
+        });
+  let failed = false;
+  return {
+    async tell({ number, line, record = '{}' }, { message, requestId, charged }, warn) {
+      failed = true;
+      if (output === undefined) {
+        const place = message.startsWith(`line ${line}`)
+          ? `row ${number}, `
+          : `row ${number} (line ${line}): `;
+        warn(`${place}${message}${charged === 'no' ? '' : ` · charged: ${charged}`}`);
+      }
+      const values = [line, message, requestId ?? null, charged];
+      await output?.write([
+        withLast(
+          record,
+          names.map((name, at) => [name, JSON.stringify(values[at])] as const),
+        ),
+      ]);
+    },
+    end: async () => void (await (failed ? output?.finish() : output?.cut())),
+  };
 }
 
 /**
@@ -123,27 +134,41 @@ function toBar(part: number, width: number): string {
 
 /** What the answers of a list have brought. */
 export interface Brought {
-  found: number;
+  readonly found: number;
   /** Of an extraction: items of all rows. */
-  records: number;
+  readonly records: number;
+  /** Rows whose answer lacks fields that were asked for, and how many lack each. */
+  readonly lacking: number;
+  readonly lacked: ReadonlyMap<string, number>;
 }
 
-/** Adds what the answer of a row has brought. */
-export function addTo(
-  brought: Brought,
-  kind: AnswerKind,
-  result: RowResult,
-  records: readonly JsonText[],
-): void {
-  if (result.state !== 'answered' || failureOf(kind, result.answer) !== undefined) return;
-  brought.records += records.length;
-  if (kind !== 'contact' || isContactFound(new JsonView(result.answer))) brought.found++;
+/** Counts what the answers of rows bring. */
+export function createBrought({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
+  const lacked = new Map<string, number>();
+  const brought = { found: 0, records: 0, lacking: 0, lacked };
+  return Object.assign(brought, {
+    add(result: RowResult, records: readonly JsonText[]): void {
+      if (result.state !== 'answered' || failureOf(kind, result.answer) !== undefined) return;
+      brought.records += records.length;
+      if (kind !== 'contact' || isContactFound(new JsonView(result.answer))) brought.found++;
+      const lacks = lackingIn(fields, result.answer);
+      if (lacks.length > 0) brought.lacking++;
+      for (const field of lacks) lacked.set(field, (lacked.get(field) ?? 0) + 1);
+    },
+  });
+}
+
+/** Pure: `2 rows lack fields: city (2), headcount (1)`. */
+function toLacking({ lacked, lacking }: Brought): string {
+  const fields = [...lacked].map(([field, rows]) => `${field} (${rows})`);
+  const some = fields.length > mostFields ? [...fields.slice(0, mostFields), '…'] : fields;
+  return `${countOf(lacking, 'row')} ${lacking === 1 ? 'lacks' : 'lack'} fields: ${some.join(', ')}`;
 }
 
 /** Pure: what a list came to; `price` is what a row costs at most, null where nobody can say. */
 export function toSummary(
   kind: AnswerKind,
-  { counts, cost, isIdle, missing, operationId }: FinishedList,
+  { counts, cost, isIdle, missing, operationId, unseen }: FinishedList,
   brought: Brought,
   price: number | null,
   errors: string | undefined,
@@ -152,6 +177,12 @@ export function toSummary(
   const also = [
     ...(duplicates === 0 ? [] : [`${countOf(duplicates, 'duplicate row')}, bought once`]),
     ...(earlier === 0 ? [] : [`${earlier} already bought, not charged again`]),
+    ...(brought.lacking === 0 ? [] : [toLacking(brought)]),
+    ...(unseen === 0
+      ? []
+      : [
+          `${countOf(unseen, 'answer')} of rows that the input no longer has, stored: leadpipe history show ${operationId}`,
+        ]),
     ...(isIdle ? ['nothing was left to send'] : []),
     ...(errors === undefined || failed + resultless === 0 ? [] : [`failed rows in ${shellWord(errors)}`]),
   ];

@@ -1,49 +1,32 @@
 import { resolve } from 'node:path';
 import { toMinutes, type Zone } from '../../clock.ts';
+import { defaults } from '../../config/defaults.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
-import { countLines, isRegularFile } from '../../input/file-bytes.ts';
+import type { FolderLock } from '../../files/folder-lock.ts';
+import { withOutputLock } from '../../files/output-lock.ts';
+import { isSameFile, statOrNothing } from '../../files/target.ts';
+import { countLines } from '../../input/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
-import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
+import { type JsonText, JsonView } from '../../json/text.ts';
 import type { StoredOperation } from '../../operations/journal/journal.ts';
-import type { AnswerKind, BodyOf } from '../../operations/kinds.ts';
 import { type FinishedList, runList } from '../../operations/list/list.ts';
-import { toWorstCase } from '../../operations/spending.ts';
-import type { LayoutOf } from '../../output/columns.ts';
+import type { RowRequest } from '../../operations/row-request.ts';
+import { creditsOf, toWorstCase } from '../../operations/spending.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
+import { tellEarlier } from '../messages/earlier-runs.ts';
 import { listAnew } from '../messages/hints.ts';
 import { createNotes } from '../messages/notes.ts';
 import { type RowsOptions, toShard } from '../options/rows.ts';
-import { columnsOf, type Join, layoutOf } from './joined.ts';
+import { columnsOf, layoutOf } from './joined.ts';
+import { toListOf } from './list-kinds.ts';
 import { checkOutputOpen, openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
 import { fileOf, toFormat } from './record-output.ts';
-import { checkTemplate, checkUsable, countRows, readInput } from './rows-input.ts';
+import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
 import { previewList } from './rows-preview.ts';
-import { addTo, createRowWarnings, openErrors, tellFailed, toProgress, toSummary } from './rows-told.ts';
+import { createBrought, createRowWarnings, openErrors, toProgress, toSummary } from './rows-told.ts';
 import { withProgress } from './spinner.ts';
-
-/** What a command buys for each row. */
-export interface ListOf<Kind extends AnswerKind> {
-  readonly kind: Kind;
-  /** The field of the interface that a row fills: the column that is looked for. */
-  readonly field: 'objective' | 'query' | 'entity_context' | 'target';
-  /** Whether a record that looks like a lead says by itself what to send. */
-  readonly takesEntities: boolean;
-  /** Throws UsageError. */
-  toBody(text: string): BodyOf<Kind>;
-  /** A request that costs what any of them does. */
-  readonly sample: BodyOf<Kind>;
-  /** Where the answer goes, when it is not said. */
-  readonly into: string;
-  join(into: string): Join;
-  /** Of what is printed, where it is not the record with the answer beside it. */
-  readonly layout?: LayoutOf;
-  /** Whether the columns of the record are printed too. */
-  readonly keepsRecord: boolean;
-  /** What else shapes the answers, for the run that goes on. */
-  readonly terms: Readonly<Record<string, unknown>>;
-}
 
 type Options = PurchaseOptions & RowsOptions;
 
@@ -51,135 +34,142 @@ type Options = PurchaseOptions & RowsOptions;
 const entityColumns = ['name', 'website', 'linkedin_url'];
 
 /**
- * Buys an answer for each row of `--input` and prints them, joined to the rows. Returns what came, undefined after `--dry-run`. Throws as `runList`; `partial` when rows have no result, with every row in place; UsageError.
+ * Buys an answer for each row of `--input` and prints them, joined to the rows; of `operation`, where that is to be gone on with.
+ * Returns what came, undefined after `--dry-run`. Throws as `runList`; `partial` when rows have no result, with every row in
+ * place; UsageError.
  */
-export async function buyList<Kind extends AnswerKind>(
+export async function buyList(
   context: Context,
   options: Options & { readonly input: string },
-  list: ListOf<Kind>,
+  asked: RowRequest,
+  operation?: StoredOperation,
 ): Promise<{ readonly found: number; readonly operationId: string } | undefined> {
   checkTogether(options);
   checkOutputOpen(context, options);
   await checkFiles(options);
+  const request = { ...asked, template: options.template };
+  const list = toListOf(request);
   const template = options.template === undefined ? undefined : toTemplate(options.template, '--template');
-  const wanted = template?.paths ?? [list.field, ...(list.takesEntities ? entityColumns : [])];
-  const { input, first } = await readInput(context, options, list.field, wanted);
   const toText = (record: JsonText): string => {
     if (template !== undefined) return template.fill(record);
     const text = textAt(new JsonView(record), list.field);
     return text === '' && list.takesEntities ? entityText(record) : text;
   };
-  if (template !== undefined) checkTemplate(input, first?.record, template);
-  else if (first !== undefined) checkUsable(options.input, input, first, list, toText);
-  const toBody = (record: JsonText): BodyOf<Kind> => list.toBody(toText(record));
   const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
+  const wanted = template?.paths ?? [list.field, ...(list.takesEntities ? entityColumns : [])];
+  const input = await openRows(context, options, list.field, wanted, (head, columns) => {
+    const last = head.at(-1)?.record;
+    const text = last === undefined ? '' : toText(last);
+    return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
+  });
+  const { head, source } = input;
+  if (template !== undefined) checkTemplate(input, template);
+  else checkUsable(input, list, toText);
+  const first = head[0]?.record;
+  const base = columnsOf(input, first);
   const into = options.into ?? list.into;
-  const own = input.columns ?? [...objectMembers(first?.record ?? '{}').keys()];
-  if (list.keepsRecord && own.includes(into)) {
-    throw new UsageError(
-      `the rows already have "${into}", and the answers would replace it`,
-      'Choose another name for the answers: --into <name>.',
-    );
-  }
-  const base = columnsOf(input, first?.record);
-  const join = list.join(into);
-  const layout = list.layout ?? layoutOf(base, join.columns, join.members, list.kind);
+  const join = list.join(into, new Set(namesIn(input)));
+  const layout = list.layout ?? layoutOf(base, join.columns, join.members);
   const notes = createNotes(context, options);
   return await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const shop = toShop(context, options, connection);
-    const worst = toWorstCase(list.kind, list.sample, settings);
+    const work = {
+      kind: list.kind,
+      toBody: (record: JsonText) => list.toBody(toText(record)),
+      shard,
+      worst: toWorstCase(list.kind, list.sample, settings),
+    };
     const tellUnfound = (): void => {
-      const unfound = first === undefined ? [] : (template?.unfound() ?? []);
+      const unfound = head.length === 0 ? [] : (template?.unfound() ?? []);
       for (const path of unfound) notes.warn(`--template: "${path}" is empty in every row`);
     };
     if (options.dryRun) {
-      await previewList(context, options, shop, list, worst, input.rows, toBody, shard);
+      await previewList(context, options, shop, work, source);
       tellUnfound();
       return undefined;
     }
-    // What comes through a pipe can be read only once.
-    const isFile = options.input !== '-' && (await isRegularFile(options.input));
-    const rowsInAll =
-      shop.spending === undefined || !isFile
-        ? undefined
-        : await countRows((await readInput(context, options, list.field, wanted)).input.rows, toBody, shard);
     const format = toFormat(options, context.stdout.isTerminal, settings.format);
-    const { inputFormat, template: given, unordered, run, shard: part } = options;
-    const more = {
-      ...list.terms,
-      input: nameOf(options.input),
+    const { inputFormat, run } = options;
+    const terms = toTerms(options, format, {
+      input: options.input === '-' ? '-' : resolve(options.input),
       inputFormat,
-      template: given,
       into,
-      unordered,
       run,
-      shard: part,
-    };
-    const errors = await openErrors(context, options.errors, base);
-    const counted = context.stderr.isTerminal && isFile ? await countLines(options.input) : undefined;
+      shard: shard && `${shard.index}/${shard.of}`,
+      // What the history calls it by.
+      ...('contact_type' in request ? { contact_type: request.contact_type } : {}),
+      ...('type' in request ? { type: request.type } : {}),
+    });
+    const errors = await openErrors(context, options.errors, base, namesIn(input));
+    const isCounted = context.stderr.isTerminal && source.isRepeatable;
+    const counted = isCounted ? await countLines(options.input) : undefined;
     // A header is no row.
     const lines = counted && counted - Number(input.format === 'csv');
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
     const file = fileOf(options);
     const isOneTerminal = file === undefined && context.stdout.isTerminal && context.stderr.isTerminal;
     const warnings = createRowWarnings(isOneTerminal, notes.warn);
-    const brought = { found: 0, records: 0 };
-    let failed = false;
-    let finished: FinishedList;
-    try {
-      finished = await withProgress(context, options, (show) =>
+    const brought = createBrought(list);
+    const usualMs = context.patience?.ms ?? 0;
+    const go = (lock: FolderLock | undefined, replaces: boolean): Promise<FinishedList> =>
+      withProgress(context, options, `reading ${input.what}`, (show) =>
         runList(
           shop,
           {
-            worst,
-            rowsInAll,
-            kind: list.kind,
-            rows: input.rows,
-            toBody,
+            ...work,
+            request,
+            operation,
+            rows: source,
             toRecords(row, result) {
               const records = join.toRecords(row, result, toText(row.record ?? '{}'));
-              addTo(brought, list.kind, result, records);
+              brought.add(result, records);
               return records;
             },
-            shard,
             concurrency: options.concurrency,
-            order: unordered ? 'arrival' : 'input',
-            onError: options.onError,
             retryUnknown: options.retryUnknown === true,
+            budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
             run,
-            terms: toTerms(options, format, more),
+            terms,
+            replaces,
             open: (opening) =>
-              openOutput(context, options, {
-                shape: 'list',
-                layout,
-                settings,
-                opening,
-              }),
+              openOutput(context, options, { shape: 'list', layout, settings, opening, lock }),
           },
           {
             warn: warnings.warn,
-            goingOn: (operation) => notes.say(toResumingLine(operation, context.zone)),
+            goingOn: (one, credits) => notes.say(toResumingLine(one, credits, context.zone)),
+            earlier: (found) => tellEarlier(context, options, found),
             progress: (counts, slots) =>
               show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),
-            failed(row, failure) {
-              failed = true;
-              return tellFailed(row, failure, warnings.warn, errors);
+            failed: (row, failure) => errors.tell(row, failure, warnings.warn),
+            stopping(answers, seconds) {
+              if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * seconds;
+              notes.say(
+                `waiting up to ${seconds} s for ${answers} ${answers === 1 ? 'answer that is' : 'answers that are'} under way; press Ctrl-C again to leave at once`,
+              );
             },
           },
         ),
       );
-      await errors?.finish();
+    let finished: FinishedList;
+    try {
+      finished =
+        file === undefined
+          ? await go(undefined, false)
+          : await withOutputLock(context, file, async (lock) => {
+              const before = await statOrNothing(file);
+              return await go(lock, !options.append && before?.isFile() === true && before.size > 0);
+            });
+      await errors.end();
       tellUnfound();
     } catch (error) {
-      if (error instanceof LeadpipeError && error.details.facts?.is === 'rows_failed') tellUnfound();
-      // Without failed rows there is nothing to put in the place of an earlier file.
-      await (failed ? errors?.finish() : errors?.cut());
-      throw error;
+      await errors.end();
+      throw toTold(error, context.zone);
     } finally {
+      if (context.patience !== undefined) context.patience.ms = usualMs;
       warnings.release();
     }
-    close(context, options, toSummary(list.kind, finished, brought, worst.credits, options.errors));
+    close(context, options, toSummary(list.kind, finished, brought, work.worst.credits, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.isIdle) notes.say(listAnew);
     return { found: brought.found, operationId: finished.operationId };
@@ -187,12 +177,26 @@ export async function buyList<Kind extends AnswerKind>(
 }
 
 /** Pure: which list is gone on with. */
-function toResumingLine({ operationId, entries: [intent, ...rest] }: StoredOperation, zone: Zone): string {
+function toResumingLine(
+  { operationId, entries: [intent, ...rest] }: StoredOperation,
+  credits: number | undefined,
+  zone: Zone,
+): string {
   const isOver = rest.some((entry) => entry.type === 'terminal' && entry.outcome === 'complete');
   const { command, output, time } = intent;
   const begun = `${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), zone)}${isOver ? '' : ', unfinished'}`;
   const place = output === null ? '' : `, into ${output}`;
-  return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.`;
+  const cost = credits === undefined ? '' : ` The rest can cost at most ${creditsOf(credits)}.`;
+  return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.${cost}`;
+}
+
+/** Pure: the same error, with its time as it is here. */
+function toTold(error: unknown, zone: Zone): unknown {
+  const facts = error instanceof LeadpipeError ? error.details.facts : undefined;
+  if (facts?.is !== 'list_left' || facts.until === undefined) return error;
+  return (error as LeadpipeError).with({
+    facts: { ...facts, until: toMinutes(new Date(facts.until), zone) },
+  });
 }
 
 /** Throws UsageError for options that a list has no use for. */
@@ -216,7 +220,6 @@ async function checkFiles({
   errors,
   ...options
 }: Options & { readonly input: string }): Promise<void> {
-  const { isSameFile } = await import('../../files/target.ts');
   const output = fileOf(options);
   const pairs = [
     ['--errors', errors, '-o', output],
@@ -230,8 +233,4 @@ async function checkFiles({
       'Name another file for one of them.',
     );
   }
-}
-
-function nameOf(input: string): string {
-  return input === '-' ? input : resolve(input);
 }

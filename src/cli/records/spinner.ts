@@ -55,12 +55,13 @@ export function toCounted({ unit, most }: Counted, count: number, label: string,
 export async function withProgress<T>(
   context: Context,
   options: ConnectionOptions,
+  first: string,
   work: (show: (label: (seconds: number) => string) => void) => Promise<T>,
 ): Promise<T> {
   const { clock, stderr } = context;
   const { say } = createNotes(context, options);
   const start = clock.monotonic();
-  let shown = (seconds: number): string => `reading: ${waitedFor(Math.floor(seconds))}`;
+  let shown = (_: number): string => first;
   const label = (): string => shown((clock.monotonic() - start) / 1000);
   const line = openStatusLine(context, options);
   const stop = line.show(label);

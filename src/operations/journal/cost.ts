@@ -7,9 +7,10 @@ import type { Intent } from './journal.ts';
 export function costOf(
   { charged, excluded, leads, state }: Pick<HistoryRecord, 'charged' | 'excluded' | 'leads' | 'state'>,
   { command, body = '{}', worst_case }: Intent,
+  sentRows = 0,
 ): number | null {
-  // Each row has cost what one costs at most.
-  if (rowsOf(command) !== undefined) return worst_case == null ? null : exact(worst_case * (leads ?? 0));
+  // Each row that was sent may have cost what one costs at most.
+  if (rowsOf(command) !== undefined) return worst_case == null ? null : exact(worst_case * sentRows);
   if (!isPaid(command)) return null;
   const request = JSON.parse(body);
   // Journals of earlier versions have no worst case; that of a plain search needs no price.

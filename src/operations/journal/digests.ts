@@ -6,35 +6,21 @@ export interface Place {
   /** Bytes. */
   readonly offset: number;
   readonly length: number;
+  /** Whether a row of this run has asked for it. */
+  readonly seen: boolean;
+  /** Whether a row of it stands in the file that rows are added to: with its answer, or with the reason why it has none. */
+  readonly placed: boolean;
 }
 
 export type RowState = 'sent' | 'answered' | 'failed' | 'unknown';
 
 const states: readonly RowState[] = ['sent', 'answered', 'failed', 'unknown'];
 
-/** The digests of rows by their number, which is how a row that has changed is seen. */
-export function createRowDigests(): {
-  get(row: number): bigint | undefined;
-  set(row: number, digest: bigint): void;
-} {
-  let digests = new BigUint64Array(1024);
-  return {
-    get: (row) => digests[row] || undefined,
-    set(row, digest) {
-      if (row >= digests.length) {
-        const more = new BigUint64Array(2 * row);
-        more.set(digests);
-        digests = more;
-      }
-      digests[row] = digest;
-    },
-  };
-}
-
 /** Short digests of requests. A hundred thousand of them take a few megabytes, where a Map would take tens. */
 export interface Digests {
   get(digest: bigint): Place | undefined;
   set(digest: bigint, place: Place): void;
+  values(): Generator<Place>;
 }
 
 /** Pure: of the exact body of a request. */
@@ -42,7 +28,7 @@ export function digestOf(body: string): bigint {
   return BigInt(`0x${hash('sha256', body).slice(0, 16)}`) || 1n;
 }
 
-/** A table with open addressing: a digest, an offset, and length with state, side by side. */
+/** A table with open addressing: a digest, an offset, and length with state and marks, side by side. */
 export function createDigests(): Digests {
   let size = 1024;
   let used = 0;
@@ -71,24 +57,33 @@ export function createDigests(): Digests {
     }
   }
 
+  function placeAt(slot: number): Place {
+    const packed = lengths[slot] as number;
+    const marks = packed % 16;
+    return {
+      state: states[marks % 4] as RowState,
+      seen: (marks & 4) !== 0,
+      placed: (marks & 8) !== 0,
+      offset: offsets[slot] as number,
+      length: Math.floor(packed / 16),
+    };
+  }
+
   return {
     get(digest) {
       const slot = slotOf(digest);
-      if (keys[slot] !== digest) return undefined;
-      const packed = lengths[slot] as number;
-      return {
-        state: states[packed % states.length] as RowState,
-        offset: offsets[slot] as number,
-        length: Math.floor(packed / states.length),
-      };
+      return keys[slot] === digest ? placeAt(slot) : undefined;
     },
-    set(digest, { state, offset, length }) {
+    set(digest, { state, offset, length, seen, placed }) {
       if (used * 3 > size * 2) grow();
       const slot = slotOf(digest);
       if (keys[slot] !== digest) used++;
       keys[slot] = digest;
       offsets[slot] = offset;
-      lengths[slot] = length * states.length + states.indexOf(state);
+      lengths[slot] = length * 16 + states.indexOf(state) + (seen ? 4 : 0) + (placed ? 8 : 0);
+    },
+    *values() {
+      for (let slot = 0; slot < size; slot++) if (keys[slot] !== 0n) yield placeAt(slot);
     },
   };
 }

@@ -62,13 +62,13 @@ export type JournalEntry =
       /** How many of these leads were dropped here. Positions and counts are the service's, and count them. */
       readonly excluded?: number;
     }
-  /** All of the task is read again into a new file: what was read before does not count. */
-  | { readonly type: 'restarted'; readonly options: Intent['options'] }
+  /** All is written again: of a task into a new file, so that what was read before does not count; of a list in another form, or elsewhere. */
+  | { readonly type: 'restarted'; readonly options: Intent['options']; readonly output?: string | null }
   /** The output is open, and no row has been written: what is in front of this length is not ours. */
   | {
       readonly type: 'opened';
       readonly output_length: number;
-      /** Of a list that adds to a file: what stood in front of this length among its stored rows is in the file already. */
+      /** Of a list of the last release that adds to a file: what stood in front of this length among its stored rows is in the file already. */
       readonly rows_length?: number;
     }
   /** Everything has arrived, and is on the disk, but perhaps not in its place. */
@@ -98,8 +98,15 @@ export type JournalEntry =
       /** As in `page`. */
       readonly output_length: number | null;
     }
-  /** The rows are about to be added to those that the file has: where, how many bytes, and the beginning of their SHA-256. */
-  | { readonly type: 'adding'; readonly at: number; readonly length: number; readonly digest: string }
+  /** The rows are about to be added at the end of a file, in one go: where, how many bytes, and which. */
+  | {
+      readonly type: 'adding';
+      readonly at: number;
+      readonly length: number;
+      readonly digest: string;
+      /** Of a list: how long its stored rows were; what stands in front of that is in the file then. */
+      readonly rows_length?: number;
+    }
   /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
   | { readonly type: 'placed' }
   /** A list that is gone on with can cost this, beside what it has cost. */

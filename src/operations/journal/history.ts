@@ -15,7 +15,7 @@ import {
 import { countStoredLeads, type LeadCounts } from './leads.ts';
 import { damagedKind, openIndex } from './open-index.ts';
 import type { Begun, IndexContext } from './operation-index.ts';
-import { countAnsweredRows } from './rows.ts';
+import { countRows } from './rows.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is
@@ -124,12 +124,16 @@ function isPurchase({ key, kind }: Begun): boolean {
   return key !== undefined || kindOf(kind)?.keeps === 'rows' || kind === damagedKind;
 }
 
-async function countStored(folder: string, command: string): Promise<LeadCounts> {
+async function countStored(folder: string, command: string): Promise<Stored> {
   if (kindOf(command)?.keeps !== 'rows') return await countStoredLeads(folder);
-  return { delivered: await countAnsweredRows(folder), excluded: 0 };
+  const { answered, sent } = await countRows(folder);
+  return { delivered: answered, excluded: 0, sent };
 }
 
-const nothing: LeadCounts = { delivered: 0, excluded: 0 };
+/** `sent` rows may have been charged. */
+type Stored = LeadCounts & { readonly sent?: number };
+
+const nothing: Stored = { delivered: 0, excluded: 0 };
 
 /** Pure: how a purchase stands; `isRunning` when a process has it, `stored` leads beside the journal of one that is not over. */
 function toHistoryRecord(
@@ -169,8 +173,15 @@ function toHistoryRecord(
     excluded: intent.asked === undefined ? null : excluded,
     subject: toSubject(intent),
   };
+  // Of lists that earlier versions have brought to their end, those with an answer.
+  const sentRows = terminal?.sent_rows ?? stored.sent ?? record.leads ?? 0;
   const stop_reason = terminal?.stop_reason ?? null;
-  return { ...record, credits_at_most: costOf(record, intent), service: intent.origin, stop_reason };
+  return {
+    ...record,
+    credits_at_most: costOf(record, intent, sentRows),
+    service: intent.origin,
+    stop_reason,
+  };
 }
 
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { realPathOf } from '../../files/target.ts';
 import { rowsOf } from '../kinds.ts';
+import { rowRequestOf, toRowRequestText } from '../row-request.ts';
 import type { Intent } from './entries.ts';
 import type { Begun } from './operation-index.ts';
 
@@ -35,8 +36,12 @@ export function digestOf(value: unknown): string {
 }
 
 /** Pure: what is asked for, as a text; the same for what is bought in the same way. */
-export function requestOf({ asked, body = '{}', command, list, options, row_request }: Ordered): string {
-  if (rowsOf(command) !== undefined) return row_request ?? earlierRowRequest(options);
+export function requestOf(order: Ordered): string {
+  const { asked, body = '{}', command, list } = order;
+  if (rowsOf(command) !== undefined) {
+    const known = rowRequestOf(order);
+    return known === undefined ? '' : toRowRequestText(known);
+  }
   if (command === 'search') {
     // How many are wanted, and what is left out, may be another each day: what has arrived is what was searched for.
     const { entity_type, objective, enrich_fields = [] } = JSON.parse(asked ?? body);
@@ -45,11 +50,4 @@ export function requestOf({ asked, body = '{}', command, list, options, row_requ
   }
   // The leads that are left out differ from day to day, and don't make it another order.
   return JSON.stringify([asked ?? body, asked !== undefined, list ?? null]);
-}
-
-/** Journals of earlier versions have the options of a list alone. */
-function earlierRowRequest(options: Intent['options']): string {
-  const other = [...form, 'input', 'inputFormat', 'run', 'unordered'];
-  const named = Object.entries(options).filter(([name, value]) => !other.includes(name) && value != null);
-  return JSON.stringify(named.sort());
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Charged, ConfigurationError, LocalIoError, type Outcome } from '../../errors.ts';
 import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
 import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
-import { createDigests, createRowDigests, type Place, type RowState } from './digests.ts';
+import { createDigests, type Digests, type Place, type RowState } from './digests.ts';
 
 /** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
 export const rowsFile = 'rows.jsonl';
@@ -32,59 +32,143 @@ export type RowEnd =
       readonly brought?: string | undefined;
     };
 
-/** The rows of a list, in one file that only grows. */
-export interface StoredRows {
-  /** How many requests have an answer. */
-  answered(): number;
-  /** How many requests may have been charged: those with an answer, and those whose answer is not here. */
-  bought(): number;
-  /** Bytes of all that is stored. */
-  readonly length: number;
-  /** Whether what is known of a request was stored in front of this length. */
-  isBefore(digest: bigint, length: number): boolean;
-  /** Whether the row of this number was another one in an earlier run. */
-  isChanged(row: number, digest: bigint): boolean;
+/** What is known of the rows of a list. */
+export interface KnownRows {
+  /** Whether nothing was ever about to be sent. */
+  isEmpty(): boolean;
   /** What is known of a request; undefined when it was never about to be sent. */
   stateOf(digest: bigint): RowState | undefined;
+  /** Marks a request as asked for by a row of this run; whether another row has asked for it before. */
+  see(digest: bigint): boolean;
   /** The key that a request without an answer was sent with, or was about to be sent with. Throws LocalIoError. */
   keyOf(digest: bigint): Promise<string | undefined>;
   /** How a request ended. Throws ConfigurationError for a damaged line, LocalIoError. */
   endOf(digest: bigint): Promise<RowEnd>;
+  close(): Promise<void>;
+}
+
+/** The rows of a list, in one file that only grows. */
+export interface StoredRows extends KnownRows {
+  /** How many requests have an answer. */
+  answered(): number;
+  /** How many requests were sent and may have been charged: not those that were refused for nothing. */
+  sent(): number;
+  /** Answers that no row of this run has asked for. */
+  unseen(): number;
+  /** Bytes of all that is stored. */
+  readonly length: number;
+  /** Whether all that is known of a request stands in the file that rows are added to. */
+  isPlaced(digest: bigint): boolean;
   /** When it returns, it survives this process, and when it resolves, a power cut. Throws LocalIoError. */
   intend(intent: RowIntent): Promise<void>;
   /** The same for the end of a request. */
   settle(digest: bigint, number: number, end: RowEnd): Promise<void>;
-  close(): Promise<void>;
 }
 
-/** Opens the rows of a list, new or begun. A torn last line is cut off. Throws ConfigurationError, LocalIoError. */
-export async function openStoredRows(folder: string): Promise<StoredRows> {
-  const path = join(folder, rowsFile);
-  const fail = (error: unknown): never => {
-    if (error instanceof LocalIoError) throw error;
-    throw new LocalIoError(`can't store rows in ${path}: ${(error as Error).message}`, { cause: error });
+/** What is known of rows, counted line by line. */
+function createKnown() {
+  const digests = createDigests();
+  const counts = { answered: 0, sent: 0 };
+  return {
+    digests,
+    counts,
+    put(
+      digest: bigint,
+      state: RowState,
+      place: { offset: number; length: number },
+      seen: boolean,
+      placed: boolean,
+    ) {
+      const before = digests.get(digest);
+      counts.answered += Number(state === 'answered') - Number(before?.state === 'answered');
+      // Each key is written down once before it is sent; what failed was refused for nothing.
+      counts.sent += Number(state === 'sent') - Number(state === 'failed');
+      digests.set(digest, {
+        state,
+        ...place,
+        seen: seen || before?.seen === true,
+        placed: placed || before?.placed === true,
+      });
+    },
   };
+}
+
+/** The last lines of requests, read where they stand. */
+function toKnownRows(handle: FileHandle, path: string, { get, set, values }: Digests): KnownRows {
+  async function viewAt(place: Place): Promise<JsonView> {
+    const bytes = Buffer.alloc(place.length);
+    await handle.read(bytes, 0, place.length, place.offset).catch((error) => notStored(path, error));
+    const found = fromCheckedLine(bytes.toString('utf8'));
+    if (found === undefined) throw damaged(undefined, path);
+    return new JsonView(found.text);
+  }
+  return {
+    isEmpty: () => values().next().done === true,
+    stateOf: (digest) => get(digest)?.state,
+    see(digest) {
+      const place = get(digest);
+      if (place !== undefined && !place.seen) set(digest, { ...place, seen: true });
+      return place?.seen === true;
+    },
+    async keyOf(digest) {
+      const place = get(digest);
+      return place?.state === 'sent' ? stringOf((await viewAt(place)).member('key')) : undefined;
+    },
+    async endOf(digest) {
+      const place = get(digest);
+      if (place === undefined || place.state === 'sent') throw damaged(undefined, path);
+      const view = await viewAt(place);
+      const requestId = stringOf(view.member('request_id'));
+      if (place.state === 'answered') {
+        const answer = view.member('answer') ?? 'null';
+        return { state: 'answered', answer: stringOf(answer) ?? answer, requestId };
+      }
+      const { outcome, message, charged } = JSON.parse(view.text) as {
+        outcome: Outcome;
+        message: string;
+        charged: Charged;
+      };
+      return { state: place.state, outcome, message, charged, requestId };
+    },
+    close: () => handle.close(),
+  };
+}
+
+/** What another operation has stored of its rows, which it may add to meanwhile; undefined where nothing is there. Throws as `openStoredRows`. */
+export async function openRowsOfOther(folder: string): Promise<KnownRows | undefined> {
+  const path = join(folder, rowsFile);
+  if (!(await hasRows(folder))) return undefined;
+  const handle = await open(path, 'r').catch((error) => notStored(path, error));
+  const { digests, put } = createKnown();
+  for await (const { line, number, ...place } of linesOf(handle)) {
+    const entry = toEntry(line);
+    if (entry === undefined) {
+      await handle.close();
+      throw damaged(number, path);
+    }
+    put(entry.digest, entry.state, place, false, false);
+  }
+  return toKnownRows(handle, path, digests);
+}
+
+/**
+ * Opens the rows of a list, new or begun. A torn last line is cut off. What is stored in front of `placed` stands in the file
+ * that rows are added to. Throws ConfigurationError, LocalIoError.
+ */
+export async function openStoredRows(folder: string, placed = 0): Promise<StoredRows> {
+  const path = join(folder, rowsFile);
+  const fail = (error: unknown): never => notStored(path, error);
   const noFollow = constants.O_NOFOLLOW ?? 0;
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow;
   const handle = await open(path, flags, 0o600).catch(fail);
-  const digests = createDigests();
-  const before = createRowDigests();
+  const { counts, digests, put } = createKnown();
   let end = 0;
-  let answered = 0;
-  let bought = 0;
-  const put = (digest: bigint, place: Place): void => {
-    const before = digests.get(digest)?.state ?? 'failed';
-    answered += Number(place.state === 'answered') - Number(before === 'answered');
-    bought += Number(place.state !== 'failed') - Number(before !== 'failed');
-    digests.set(digest, place);
-  };
   try {
     await handle.chmod(0o600);
     for await (const { line, offset, length, number } of linesOf(handle)) {
       const entry = toEntry(line);
       if (entry === undefined) throw damaged(number, path);
-      put(entry.digest, { state: entry.state, offset, length });
-      before.set(entry.row, entry.digest);
+      put(entry.digest, entry.state, { offset, length }, false, offset < placed);
       end = offset + length + 1;
     }
     if (!isTorn(await restOf(handle, end))) throw damaged(undefined, path);
@@ -120,7 +204,7 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   /** When it returns, the line survives this process; when it resolves, a power cut. */
   async function append(digest: bigint, state: RowState, text: string): Promise<void> {
     const bytes = Buffer.from(text);
-    const place = { state, offset: end, length: bytes.length - 1 };
+    const place = { offset: end, length: bytes.length - 1 };
     try {
       if (failure !== undefined) throw failure;
       if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
@@ -134,45 +218,24 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
       waiting.push({ done, failed });
       writing ??= flush();
     }).catch(fail);
-    put(digest, place);
-  }
-
-  async function viewAt(place: Place): Promise<JsonView> {
-    const bytes = Buffer.alloc(place.length);
-    await handle.read(bytes, 0, place.length, place.offset).catch(fail);
-    const found = fromCheckedLine(bytes.toString('utf8'));
-    if (found === undefined) throw damaged(undefined, path);
-    return new JsonView(found.text);
+    put(digest, state, place, true, false);
   }
 
   return {
-    answered: () => answered,
-    bought: () => bought,
+    ...toKnownRows(handle, path, digests),
+    answered: () => counts.answered,
+    sent: () => counts.sent,
+    unseen() {
+      let count = 0;
+      for (const { seen, state } of digests.values()) count += Number(!seen && state === 'answered');
+      return count;
+    },
     get length() {
       return end;
     },
-    isBefore: (digest, length) => (digests.get(digest)?.offset ?? length) < length,
-    isChanged: (row, digest) => (before.get(row) ?? digest) !== digest,
-    stateOf: (digest) => digests.get(digest)?.state,
-    async keyOf(digest) {
+    isPlaced(digest) {
       const place = digests.get(digest);
-      return place?.state === 'sent' ? stringOf((await viewAt(place)).member('key')) : undefined;
-    },
-    async endOf(digest) {
-      const place = digests.get(digest);
-      if (place === undefined || place.state === 'sent') throw damaged(undefined, path);
-      const view = await viewAt(place);
-      const requestId = stringOf(view.member('request_id'));
-      if (place.state === 'answered') {
-        const answer = view.member('answer') ?? 'null';
-        return { state: 'answered', answer: stringOf(answer) ?? answer, requestId };
-      }
-      const { outcome, message, charged } = JSON.parse(view.text) as {
-        outcome: Outcome;
-        message: string;
-        charged: Charged;
-      };
-      return { state: place.state, outcome, message, charged, requestId };
+      return place?.placed === true && (place.state !== 'answered' || place.offset < placed);
     },
     intend({ number, line, digest, key, body }) {
       const entry = objectOf([
@@ -208,12 +271,20 @@ export async function openStoredRows(folder: string): Promise<StoredRows> {
   };
 }
 
-/** How many rows have an answer that can be read. Throws LocalIoError. */
-export async function countAnsweredRows(folder: string): Promise<number> {
-  let answered = 0;
-  if (!(await hasRows(folder))) return answered;
-  for await (const _ of readStoredAnswers(folder)) answered++;
-  return answered;
+/** How many rows of a list have an answer, and how many may have been charged. Throws LocalIoError. */
+export async function countRows(folder: string): Promise<{ answered: number; sent: number }> {
+  const { counts, put } = createKnown();
+  if (!(await hasRows(folder))) return counts;
+  const handle = await open(join(folder, rowsFile), 'r');
+  try {
+    for await (const { line, number: _, ...place } of linesOf(handle)) {
+      const entry = toEntry(line);
+      if (entry !== undefined) put(entry.digest, entry.state, place, false, false);
+    }
+  } finally {
+    await handle.close();
+  }
+  return counts;
 }
 
 /** Whether answers of rows are there (still). */
@@ -260,11 +331,10 @@ async function* linesOf(
   }
 }
 
-function toEntry(line: string): { digest: bigint; row: number; state: RowState } | undefined {
+function toEntry(line: string): { digest: bigint; state: RowState } | undefined {
   const found = fromCheckedLine(line);
-  const [, digest, row] = /^\{"digest":"(\d+)","row":(\d+)/.exec(found?.text ?? '') ?? [];
-  if (digest === undefined) return undefined;
-  return { digest: BigInt(digest), row: Number(row), state: found?.member as RowState };
+  const [, digest] = /^\{"digest":"(\d+)"/.exec(found?.text ?? '') ?? [];
+  return digest === undefined ? undefined : { digest: BigInt(digest), state: found?.member as RowState };
 }
 
 async function restOf(handle: FileHandle, from: number): Promise<string> {
@@ -272,6 +342,11 @@ async function restOf(handle: FileHandle, from: number): Promise<string> {
   const bytes = Buffer.alloc(size - from);
   await handle.read(bytes, 0, bytes.length, from);
   return bytes.toString('utf8');
+}
+
+function notStored(path: string, error: unknown): never {
+  if (error instanceof LocalIoError) throw error;
+  throw new LocalIoError(`can't store rows in ${path}: ${(error as Error).message}`, { cause: error });
 }
 
 function damaged(line: number | undefined, path: string): ConfigurationError {

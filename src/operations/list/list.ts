@@ -1,37 +1,64 @@
-import type { Charged, ErrorDetails } from '../../errors.ts';
-import { isStop, LeadpipeError } from '../../errors.ts';
-import { isLocked } from '../../files/folder-lock.ts';
+import { type LeadpipeError, UsageError } from '../../errors.ts';
+import type { InputRow } from '../../input/rows.ts';
+import { completeAdditionTo } from '../addition.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
-import { folderOf, type Journal, type StoredOperation, toDamageLine } from '../journal/journal.ts';
-import { readNewest } from '../journal/open-index.ts';
-import { openStoredRows } from '../journal/rows.ts';
+import { type Earlier, findEarlier, replacedBy, type Wanted } from '../earlier.ts';
+import { createDigests } from '../journal/digests.ts';
+import { folderOf, type Journal, type StoredOperation } from '../journal/journal.ts';
+import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
-import { checkSameBuyer, goOnWith, type OutputTerms, type Shop, toIntent, withIntent } from '../purchase.ts';
-import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import {
+  checkSameBuyer,
+  type OutputTerms,
+  type Shop,
+  toIntent,
+  withIntent,
+  withPlacing,
+} from '../purchase.ts';
+import { type RowRequest, toRowRequestText } from '../row-request.ts';
+import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
+import { isPartOf, isSameForm, placedIn, termsOf } from './going-on.ts';
+import { chargedIn, toLeft, toMissing } from './outcome.ts';
+import {
+  findKnown,
+  isIn,
   type ListCost,
   type ListCounts,
-  type ListEnd,
   type ListListener,
   type ListWork,
+  toSent,
   workThrough,
 } from './run.ts';
-import { isUnfinished } from './unfinished.ts';
 
-export interface ListOrder<Kind extends AnswerKind>
-  extends Omit<ListWork<Kind>, 'keyBase' | 'writtenBefore'> {
+/** Where rows come from. */
+export interface RowSource {
+  /** Whether they can be read as often as one likes, so that they can be counted before anything is sent. */
+  readonly isRepeatable: boolean;
+  /** From the first row on, without taking it away. */
+  look(): AsyncIterable<InputRow>;
+  /** All of them, once. */
+  take(): AsyncIterable<InputRow>;
+}
+
+export interface ListOrder<Kind extends AnswerKind> extends ListWork<Kind> {
+  readonly request: RowRequest;
   /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
   readonly run: string | undefined;
-  /** How many rows there are to send; undefined where that is not known beforehand. */
-  readonly rowsInAll: number | undefined;
+  readonly rows: RowSource;
   readonly terms: OutputTerms;
+  /** The one that is to be gone on with, and no other. */
+  readonly operation: StoredOperation | undefined;
+  /** Whether an earlier output stands in its place: one without any answer does not replace it. */
+  readonly replaces: boolean;
   open(opening: Opening): OpenDelivery;
 }
 
 export interface ListRunListener extends ListListener {
-  /** An unfinished run of the same list is gone on with. */
-  goingOn(operation: StoredOperation): void;
+  /** An unfinished run of the same list is gone on with; the rest can cost so many credits, where that is known. */
+  goingOn(operation: StoredOperation, credits: number | undefined): void;
+  /** It is bought, and something is known of earlier runs. */
+  earlier(found: Extract<Earlier, { is: 'new' }>): void;
 }
 
 export interface FinishedList {
@@ -40,6 +67,8 @@ export interface FinishedList {
   readonly operationId: string;
   /** Every row was answered before this run, or can't be sent. */
   readonly isIdle: boolean;
+  /** Answers of rows that the input does not have any more. */
+  readonly unseen: number;
   /** What to throw when all is said: some rows have no result, though every row is in place. */
   readonly missing: LeadpipeError | undefined;
 }
@@ -54,208 +83,223 @@ export async function runList<Kind extends AnswerKind>(
   listener: ListRunListener,
 ): Promise<FinishedList> {
   const { context, spending } = shop;
-  if (spending !== undefined && order.worst.credits === null) throw toUnknownPrice(order.worst.setting);
-  const begun = await findUnfinished(shop, order, listener.warn);
-  if (begun !== undefined) {
-    listener.goingOn(begun);
-    return await withOperation(context, begun.operationId, (journal, operation) => {
-      checkSameBuyer(shop, operation);
-      const go = (opening: Opening, written = 0) =>
-        goOnWith(shop, journal, order.open(opening), {}, ({ delivery }) =>
-          work(shop, order, journal, delivery, listener, written),
+  const { kind, operation, run, terms, worst } = order;
+  if (spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
+  const row_request = toRowRequestText(order.request);
+  const wanted: Wanted = {
+    command: listKinds[kind],
+    origin: shop.connection.origin,
+    ...terms,
+    row_request,
+    keep: true,
+    hasRow: (one) => hasSentRow(shop, order, one),
+  };
+  const found = operation === undefined || run !== undefined ? await findEarlier(shop, wanted) : undefined;
+  const own = operation ?? (found?.is === 'go_on' ? found.operation : undefined);
+  const bought = found !== undefined && 'answers' in found ? found.answers : [];
+  const others = await openOthers(
+    shop,
+    bought.filter(({ operationId }) => operationId !== own?.operationId),
+  );
+  try {
+    if (own !== undefined) return await goOn(shop, order, own, others, listener);
+    if (found?.is === 'new') listener.earlier(found);
+    // A list that is refused was never begun: nothing resumes it.
+    await checkLimit(shop, order, 0, spending && (await countRest(order, others)));
+    return await withNewJournal(context, 'needed', (journal) => {
+      const intent = {
+        ...toIntent(shop, journal, listKinds[kind], terms),
+        row_request,
+        worst_case: worst.credits,
+        ...(spending === undefined ? {} : { max_credits: spending.limit }),
+      };
+      return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
+        await sent();
+        return await withStored(shop, journal, 0, (stored) =>
+          work(shop, order, journal, { stored, others, delivery, listener }),
         );
-      const { output, options } = order.terms;
-      // Another output begins anew: its rows are bought already.
-      const opening = isSameOutput(operation, order.terms) ? ({ anew: true } as const) : 'new';
-      return go(opening, output !== null && options.append === true ? writtenBefore(operation) : 0);
+      });
     });
+  } finally {
+    await Promise.all(others.map((rows) => rows.close()));
   }
-  // A list that is refused was never begun: nothing resumes it.
-  await checkLimit(shop, order, 0);
-  return await withNewJournal(context, 'needed', (journal) => {
-    const intent = {
-      ...toIntent(shop, journal, listKinds[order.kind], order.terms),
-      worst_case: order.worst.credits,
-      ...(spending === undefined ? {} : { max_credits: spending.limit }),
-    };
-    return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
-      await sent();
-      return await work(shop, order, journal, delivery, listener);
+}
+
+async function goOn<Kind extends AnswerKind>(
+  shop: Shop,
+  order: ListOrder<Kind>,
+  { operationId }: StoredOperation,
+  others: readonly KnownRows[],
+  listener: ListRunListener,
+): Promise<FinishedList> {
+  const { terms, worst } = order;
+  // Where it is asked for by its ID, nobody has looked yet.
+  if (terms.output !== null) await completeAdditionTo(shop.context, terms.output);
+  return await withOperation(shop.context, operationId, async (journal, operation) => {
+    checkSameBuyer(shop, operation);
+    if (order.operation !== undefined && !(await hasSentRow(shop, order, operation))) throw toGone(operation);
+    const isAdding = terms.options.append === true;
+    const placed = isAdding ? placedIn(operation, terms.output, listener.warn) : 0;
+    return await withStored(shop, journal, placed, async (stored) => {
+      const isTold = shop.spending !== undefined || worst.credits !== null;
+      const rest = isTold ? await countRest(order, others, stored) : undefined;
+      listener.goingOn(
+        operation,
+        rest === undefined || worst.credits === null ? undefined : exact(rest * worst.credits),
+      );
+      await checkLimit(shop, order, stored.sent(), rest);
+      const later = terms.output === null ? undefined : await replacedBy(shop, operation, [operationId]);
+      const isOurs = later === undefined && isPartOf(operation, terms);
+      return await order.open(isOurs ? { anew: true } : 'new')(async (opened) => {
+        const delivery = withPlacing(journal, opened);
+        if (!isSameForm(termsOf(operation), terms)) await journal.append({ type: 'restarted', ...terms });
+        await journal.append({ type: 'opened', output_length: 0 });
+        return await work(shop, order, journal, { stored, others, delivery, listener }, placed > 0);
+      });
     });
   });
 }
 
-/** Which of its stored rows an earlier run of a list has added to its file: those in front of this length; all of them when it is infinite. */
-function writtenBefore({ entries }: StoredOperation): number {
-  const opened = entries.findLast((entry) => entry.type === 'opened');
-  if (opened === undefined) return Number.POSITIVE_INFINITY;
-  const isWhole = entries
-    .slice(entries.indexOf(opened))
-    .some(({ type }) => type === 'terminal' || type === 'placed');
-  return isWhole ? Number.POSITIVE_INFINITY : (opened.rows_length ?? 0);
+interface Doing {
+  readonly stored: StoredRows;
+  readonly others: readonly KnownRows[];
+  readonly delivery: Delivery;
+  readonly listener: ListListener;
 }
 
-/**
- * `written` is what of the stored rows stands in the file that rows are added to: those in front of this length, all that are
- * stored when it is infinite; undefined for a list that begins.
- */
+/** `isAdding` says whether rows of this list stand in the file that rows are added to; undefined for a list that begins. */
 async function work<Kind extends AnswerKind>(
   shop: Shop,
   order: ListOrder<Kind>,
   journal: Journal,
-  delivery: Delivery,
-  listener: ListListener,
-  written?: number,
+  { stored, others, delivery, listener }: Doing,
+  isAdding?: boolean,
 ): Promise<FinishedList> {
   const operationId = journal.operationId ?? '';
-  const stored = await openStoredRows(folderOf(shop.context.directories.state, operationId));
-  let end: ListEnd;
-  try {
-    if (written !== undefined) await checkLimit(shop, order, stored.bought());
-    const before = Math.min(written ?? 0, stored.length);
-    if (written !== undefined && order.terms.options.append === true && delivery.length !== undefined) {
-      await journal.append({ type: 'opened', output_length: delivery.length, rows_length: before });
-    }
-    end = await workThrough(
-      shop,
-      { ...order, keyBase: order.run ?? operationId, writtenBefore: before },
+  const end = await workThrough(
+    shop,
+    order,
+    {
+      rows: order.rows.take(),
+      keyBase: order.run ?? operationId,
       stored,
-      delivery,
-      listener,
-    );
+      others,
+      isAdding: isAdding === true,
+    },
+    delivery,
+    listener,
+  );
+  const { counts, cost, stop } = end;
+  if (stop !== undefined) throw toLeft(stop, end, await delivery.cut(), operationId);
+  const { done, failed, resultless } = counts;
+  let kept: string | undefined;
+  if (order.replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
+  else {
+    await delivery.finish({
+      adding: (addition) => journal.append({ type: 'adding', ...addition, rows_length: stored.length }),
+    });
+    if (order.terms.output !== null) await journal.append({ type: 'placed' });
+  }
+  await journal.append({
+    type: 'terminal',
+    state: null,
+    ready_count: null,
+    // What the service answered without a result is answered: the next run of the list buys it again.
+    outcome: failed > 0 ? 'partial' : 'complete',
+    leads: done - failed,
+    charged: chargedIn(stored, counts),
+    sent_rows: stored.sent(),
+  });
+  const isIdle = isAdding !== undefined && cost.sent === 0;
+  const missing = toMissing(end, isIdle, operationId, kept);
+  return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
+}
+
+async function withStored<T>(
+  { context }: Shop,
+  { operationId = '' }: Journal,
+  placed: number,
+  use: (stored: StoredRows) => Promise<T>,
+): Promise<T> {
+  const stored = await openStoredRows(folderOf(context.directories.state, operationId), placed);
+  try {
+    return await use(stored);
   } finally {
     await stored.close();
   }
-  const { counts, cost, stop } = end;
-  const leads = counts.done - counts.failed;
-  const terminal = { type: 'terminal', state: null, ready_count: null, leads } as const;
-  if (stop !== undefined) {
-    const kept = await delivery.cut();
-    // Until its row is corrected, nothing can go on with it. A file that rows are added to may lack some that are bought.
-    if (end.isAtFlaw && order.terms.options.append !== true)
-      await journal.append({ ...terminal, outcome: 'partial', charged: chargedIn(counts) });
-    throw toLeft(stop, end, kept, operationId);
+}
+
+async function openOthers({ context }: Shop, operations: readonly StoredOperation[]): Promise<KnownRows[]> {
+  const opened: KnownRows[] = [];
+  for (const { operationId } of operations) {
+    const rows = await openRowsOfOther(folderOf(context.directories.state, operationId));
+    if (rows !== undefined) opened.push(rows);
   }
-  await delivery.finish();
-  // What the service answered without a result is answered: the next run of the list buys it again.
-  const outcome = counts.failed > 0 ? 'partial' : 'complete';
-  await journal.append({ ...terminal, outcome, charged: chargedIn(counts) });
-  const isIdle = written !== undefined && cost.sent === 0;
-  return { counts, cost, operationId, isIdle, missing: toMissing(end, isIdle, operationId) };
+  return opened;
 }
 
-/** What all runs of the list have come to. */
-function chargedIn({ done, failed, resultless, unknown }: ListCounts): Charged {
-  if (done > failed + resultless) return 'yes';
-  return resultless + unknown > 0 ? 'maybe' : 'no';
+/** Whether the rows ask for something that an operation has sent; it has nothing to lose where it has sent nothing. */
+async function hasSentRow<Kind extends AnswerKind>(
+  { context }: Shop,
+  order: ListOrder<Kind>,
+  { operationId }: StoredOperation,
+): Promise<boolean> {
+  const known = await openRowsOfOther(folderOf(context.directories.state, operationId));
+  if (known === undefined) return true;
+  try {
+    if (known.isEmpty()) return true;
+    for await (const row of order.rows.look()) {
+      if (!isIn(order.shard, row)) continue;
+      const sent = toSent(order, row);
+      if ('digest' in sent && known.stateOf(sent.digest) !== undefined) return true;
+    }
+    return false;
+  } finally {
+    await known.close();
+  }
 }
 
-/** Pure: the error of a list in which rows have no result; undefined where all have one. */
-function toMissing(
-  { counts, cost, flawedLines }: ListEnd,
-  isIdle: boolean,
-  operationId: string,
-): LeadpipeError | undefined {
-  const { done, failed, flawed, resultless, unknown } = counts;
-  if (failed + resultless === 0) return undefined;
-  const words = [
-    ...(failed === 0 ? [] : [toUnanswered(counts)]),
-    ...(resultless === 0
-      ? []
-      : [`the service found no result for ${resultless} of ${done} rows, and may have charged them`]),
-  ].join('; ');
-  return new LeadpipeError('partial', words, {
-    type: 'rows_failed',
-    operationId,
-    charged: cost.charged,
-    retryable: false,
-    facts: { is: 'rows_failed', failed: failed - unknown - flawed, unknown, flawed, flawedLines, isIdle },
-  });
+/** How many requests are still to be paid for; undefined where the rows can't be counted beforehand. */
+async function countRest<Kind extends AnswerKind>(
+  order: ListOrder<Kind>,
+  others: readonly KnownRows[],
+  stored?: StoredRows,
+): Promise<number | undefined> {
+  if (!order.rows.isRepeatable) return undefined;
+  const all = stored === undefined ? others : [stored, ...others];
+  const counted = createDigests();
+  let rest = 0;
+  for await (const row of order.rows.look()) {
+    if (!isIn(order.shard, row)) continue;
+    const sent = toSent(order, row);
+    if ('flaw' in sent || counted.get(sent.digest) !== undefined) continue;
+    counted.set(sent.digest, { state: 'sent', offset: 0, length: 0, seen: false, placed: false });
+    const known = findKnown(sent.digest, all);
+    const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !order.retryUnknown);
+    // What may have been sent counts already.
+    if (!isPaid && !(known?.state === 'sent' && known.rows === stored)) rest++;
+  }
+  return rest;
 }
 
 /** Throws `credits` where the limit, or the balance, does not cover what the list can cost. What it has cost already counts. */
 async function checkLimit<Kind extends AnswerKind>(
   { connection, context, spending }: Shop,
-  { rowsInAll, worst: { credits } }: ListOrder<Kind>,
-  bought: number,
+  { worst: { credits } }: ListOrder<Kind>,
+  sent: number,
+  rest: number | undefined,
 ): Promise<void> {
   if (spending === undefined || credits === null) return;
-  const spent = exact(bought * credits);
-  const all = rowsInAll === undefined ? spent : exact(Math.max(rowsInAll, bought) * credits);
+  const spent = exact(sent * credits);
+  const all = exact((sent + (rest ?? 0)) * credits);
   if (!spending.reserve(all)) throw toOverLimit(all, spending);
   spending.settle(all, spent);
   const { value } = await connection.client.balance(context.signal);
   if (all - spent > value.available_credits) throw toNotCovered(all - spent, value.available_credits);
 }
 
-/** Pure: how many rows have no answer, and what that may have cost. */
-function toUnanswered({ done, failed, unknown }: ListCounts): string {
-  const rows = `${failed} of ${done} ${done === 1 ? 'row' : 'rows'} ${failed === 1 ? 'has' : 'have'} no answer`;
-  if (unknown === 0) return rows;
-  return failed === 1
-    ? `${rows}; it may have been charged`
-    : `${rows}; ${unknown} of them may have been charged`;
-}
-
-/** What is written stays, and what is bought is here. */
-function toLeft(
-  stop: LeadpipeError,
-  { counts: { done }, cost, flawedLines, isAtFlaw }: ListEnd,
-  kept: string | undefined,
-  operationId: string,
-): LeadpipeError {
-  const place = kept === undefined ? '' : `; they are in ${kept}`;
-  const { hint: _, facts: __, ...details } = stop.details;
-  const isOverLimit = stop.details.facts?.is === 'over_limit';
-  const known: ErrorDetails = {
-    ...details,
-    charged: cost.charged,
-    facts: { is: 'list_left', operationId, isOverLimit, toCorrect: isAtFlaw ? flawedLines : [] },
-    cause: stop,
-  };
-  const rows = `${done} ${done === 1 ? 'row was' : 'rows were'} written${place}`;
-  const words = isStop(stop) ? `${stop.words}. ${rows}` : `the list is not finished: ${stop.words}. ${rows}`;
-  return new LeadpipeError(stop.outcome, words, known);
-}
-
-/** The latest run of the same list that has not come to its end, or whose rows did not all have an answer. */
-async function findUnfinished<Kind extends AnswerKind>(
-  { connection, context }: Shop,
-  { kind, run, terms }: ListOrder<Kind>,
-  warn: (line: string) => void,
-): Promise<StoredOperation | undefined> {
-  const { state } = context.directories;
-  const operations: StoredOperation[] = [];
-  const all = readNewest(
-    context,
-    (name) => name === listKinds[kind],
-    (damage) => warn(toDamageLine(damage)),
+function toGone({ operationId }: StoredOperation): UsageError {
+  return new UsageError(
+    `none of the rows that ${operationId} has sent is in its input any more: there is nothing to go on with, and nothing was bought`,
   );
-  for await (const operation of all) operations.unshift(operation);
-  const same = operations.findLast((operation) => {
-    const [intent] = operation.entries;
-    if (intent.command !== listKinds[kind] || intent.origin !== connection.origin) return false;
-    // Rows that are added to a file stand where this run has put them.
-    const isElsewhere = !isSameOutput(operation, terms) && (terms.options.append || intent.options.append);
-    if (isElsewhere || comparable(intent.options) !== comparable(terms.options)) return false;
-    // The rows of a named run are bought once, also when it has come to its end.
-    return run !== undefined || isUnfinished(operation);
-  });
-  if (same === undefined) return undefined;
-  // What goes through a pipe can be another list: it does not wait for this one.
-  const isFree = terms.output !== null || !(await isLocked(folderOf(state, same.operationId)));
-  return isFree ? same : undefined;
-}
-
-/** Options that shape the output alone: the rows that are bought are the same. */
-const looks = ['format', 'columns', 'csv_raw', 'append', 'into', 'unordered'];
-
-function comparable(options: OutputTerms['options']): string {
-  const known = Object.entries(JSON.parse(JSON.stringify(options)) as object);
-  return JSON.stringify(known.filter(([name]) => !looks.includes(name)).sort());
-}
-
-function isSameOutput({ entries: [intent] }: StoredOperation, { output, options }: OutputTerms): boolean {
-  const shape = (of: OutputTerms['options']): string => JSON.stringify(looks.map((name) => of[name] ?? null));
-  return intent.output === output && shape(intent.options) === shape(options);
 }

@@ -5,34 +5,46 @@ import type { JsonText } from '../../json/text.ts';
 import { StoppedError } from '../../transport/errors.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
-import type { RowEnd, StoredRows } from '../journal/rows.ts';
+import type { KnownRows, RowEnd, StoredRows } from '../journal/rows.ts';
 import type { AnswerKind, BodyOf } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
 import { toRowOverLimit, type WorstCase } from '../spending.ts';
+import { costOf, type RowFailure, type RowResult, toFailure } from './row-end.ts';
 import { bodyOf, createRowPurchases, type RowToBuy } from './row-purchase.ts';
-import { costOf, type RowFailure, type RowResult, toFailure } from './row-result.ts';
+
+/** The rows whose number is `index` modulo `of`. */
+export interface Shard {
+  readonly index: number;
+  readonly of: number;
+}
 
 export interface ListWork<Kind extends AnswerKind = AnswerKind> {
   readonly kind: Kind;
-  readonly rows: AsyncIterable<InputRow>;
   /** The request of a row. Throws UsageError for a row that can't be sent. */
   toBody(record: JsonText): BodyOf<Kind>;
   /** What is printed of a row. */
   toRecords(row: InputRow, result: RowResult): readonly JsonText[];
-  /** Rows of this one of `of` parts alone. */
-  readonly shard: { readonly index: number; readonly of: number } | undefined;
+  /** Rows of this one part alone. */
+  readonly shard: Shard | undefined;
   /** The most requests at once. */
   readonly concurrency: number;
-  readonly order: 'input' | 'arrival';
-  readonly onError: 'continue' | 'stop';
   /** Whether a row whose answer was lost is bought again, with another key. */
   readonly retryUnknown: boolean;
-  /** What the keys of the rows are derived from, beside the row and its request. */
-  readonly keyBase: string;
-  /** What was stored in front of this length stands in the file that rows are added to, and is not written again. */
-  readonly writtenBefore: number;
+  /** Milliseconds that a row may wait for the service to have room for it, all in all. */
+  readonly budgetMs: number;
   /** What a row costs at most; it counts only under a limit. */
   readonly worst: WorstCase;
+}
+
+export interface ListRun {
+  readonly rows: AsyncIterable<InputRow>;
+  /** What the keys of the rows are derived from, beside the row and its request. */
+  readonly keyBase: string;
+  readonly stored: StoredRows;
+  /** What other operations of the same run have bought. */
+  readonly others: readonly KnownRows[];
+  /** Whether rows of this list stand in the file that rows are added to: they are not written again. */
+  readonly isAdding: boolean;
 }
 
 export interface ListCounts {
@@ -67,6 +79,8 @@ export interface ListListener {
   ): void;
   failed(row: InputRow, failure: RowFailure): Promise<void>;
   warn(line: string): void;
+  /** The run was stopped, and waits up to `seconds` for so many answers that are under way. */
+  stopping(answers: number, seconds: number): void;
 }
 
 export interface ListEnd {
@@ -76,43 +90,73 @@ export interface ListEnd {
   readonly flawedLines: readonly number[];
   /** Why it was left before its end. */
   readonly stop: LeadpipeError | undefined;
-  /** Whether it was left because of a row that has to be corrected first. */
-  readonly isAtFlaw: boolean;
 }
 
 interface Item {
   readonly row: InputRow;
-  isWritten?: true;
+  digest?: bigint;
   result?: RowResult;
 }
 
-/** Rows that have changed, a line each. */
-const mostTold = 20;
 /** Lines that can be named in a sentence. */
 const mostLines = 5;
 /** Requests under way when the run is stopped have this long to bring their answers. */
-const graceMs = 600;
+const graceSeconds = 10;
+
+/** Pure: what is sent for a row, and how it is known; or why it can't be sent. */
+export function toSent<Kind extends AnswerKind>(
+  { kind, toBody }: Pick<ListWork<Kind>, 'kind' | 'toBody'>,
+  { record, line, flaw }: InputRow,
+):
+  | { readonly request: BodyOf<Kind>; readonly body: string; readonly digest: bigint }
+  | { readonly flaw: string } {
+  if (record === undefined) return { flaw: `line ${line} ${flaw}` };
+  try {
+    const request = toBody(record);
+    const body = bodyOf(kind, request);
+    return { request, body, digest: digestOf(body) };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { flaw: `line ${line}: ${error.message}` };
+  }
+}
+
+/** Pure: whether a row belongs to this part of the list. */
+export function isIn(shard: Shard | undefined, { number }: InputRow): boolean {
+  return shard === undefined || number % shard.of === shard.index;
+}
+
+/** Who knows most of a request: whoever has its answer, then whoever may have sent it. */
+export function findKnown(digest: bigint, all: readonly KnownRows[]) {
+  let found: { readonly rows: KnownRows; readonly state: 'answered' | 'sent' | 'unknown' } | undefined;
+  for (const rows of all) {
+    const state = rows.stateOf(digest);
+    if (state === 'answered') return { rows, state };
+    // What was refused for nothing is sent as if for the first time.
+    if (state !== undefined && state !== 'failed') found ??= { rows, state };
+  }
+  return found;
+}
 
 /**
- * Works through a list: each row is sent once its intent is on the disk, and written once its answer is. Rows whose request
- * has an answer already are not sent. Never throws for a row; what stops the whole is in the end. Throws LocalIoError.
+ * Works through a list: each row is sent once its intent is on the disk, and written, in the order of the input, once its answer
+ * is. Rows whose request has an answer already are not sent. Never throws for a row; what stops the whole is in the end. Throws
+ * LocalIoError.
  */
 export async function workThrough<Kind extends AnswerKind>(
   { connection, context, spending }: Shop,
   work: ListWork<Kind>,
-  stored: StoredRows,
-  delivery: Delivery,
+  { rows, keyBase, stored, others, isAdding }: ListRun,
+  delivery: Pick<Delivery, 'write'>,
   listener: ListListener,
 ): Promise<ListEnd> {
   const { clock, signal } = context;
   const counts = { done: 0, failed: 0, unknown: 0, flawed: 0, resultless: 0, earlier: 0, duplicates: 0 };
   const flawedLines: number[] = [];
-  /** What is stored behind this is of this run. */
-  const begun = stored.length;
+  const all = [stored, ...others];
   let sent = 0;
   let bought = 0;
   let charged: Charged = 'no';
-  let isAtFlaw = false;
   const window = Math.max(256, 16 * work.concurrency);
   const items: Item[] = [];
   const underWay = new Map<bigint, Promise<RowEnd>>();
@@ -122,69 +166,66 @@ export async function workThrough<Kind extends AnswerKind>(
   const late = new AbortController();
   // Each request listens to it, and that is no leak.
   setMaxListeners(0, late.signal);
+  const halt = new AbortController();
+  setMaxListeners(0, halt.signal);
   let stop: LeadpipeError | undefined;
   let isRead = false;
-  let changed = 0;
   let wake = (): void => {};
   let wakeReader = (): void => {};
 
   const stopWith = (error: unknown): void => {
     stop ??=
       error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error });
+    halt.abort();
     wake();
     wakeReader();
     for (const next of short.splice(0)) next();
   };
   const stopped = (): void => {
     stopWith(new StoppedError(stoppedBy(signal), 'stopped'));
-    clock.after(graceMs, () => late.abort(signal.reason));
+    clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
+    // What is under way is paid for.
+    if (slots.used > 0) listener.stopping(slots.used, graceSeconds);
   };
-  const isStopped = (): boolean => stop !== undefined;
   const { slots, buy } = createRowPurchases(
     { connection, context },
-    { ...work, stored, late: late.signal, isStopped, stopWith },
+    { ...work, keyBase, stored, late: late.signal, halt: halt.signal, stopWith },
   );
   if (signal.aborted) stopped();
   signal.addEventListener('abort', stopped, { once: true });
 
   async function settle(item: Item): Promise<RowResult> {
-    const { number, line, record, flaw } = item.row;
-    if (record === undefined) return { state: 'flawed', message: `line ${line} ${flaw}` };
-    let body: BodyOf<Kind>;
-    try {
-      body = work.toBody(record);
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      return { state: 'flawed', message: `line ${line}: ${error.message}` };
-    }
-    const text = bodyOf(work.kind, body);
-    const digest = digestOf(text);
-    const known = stored.stateOf(digest);
+    const row = toSent(work, item.row);
+    if ('flaw' in row) return { state: 'flawed', message: row.flaw };
+    const { body, digest, request } = row;
+    item.digest = digest;
     const sameNow = underWay.get(digest);
-    if (sameNow !== undefined || known === 'answered' || (known === 'unknown' && !work.retryUnknown)) {
-      if (sameNow === undefined && stored.isBefore(digest, begun)) counts.earlier++;
-      else counts.duplicates++;
-      if (sameNow === undefined && stored.isBefore(digest, work.writtenBefore)) item.isWritten = true;
-      return await (sameNow ?? stored.endOf(digest));
+    if (sameNow !== undefined) {
+      counts.duplicates++;
+      return await sameNow;
     }
-    if (stored.isChanged(number, digest)) tellChanged(number, line);
+    const known = findKnown(digest, all);
+    if (known?.state === 'answered' || (known?.state === 'unknown' && !work.retryUnknown)) {
+      if (known.rows.see(digest)) counts.duplicates++;
+      else if (known.state === 'answered') counts.earlier++;
+      return await known.rows.endOf(digest);
+    }
+    const { number, line } = item.row;
+    const isSent = known?.state === 'sent';
+    const isOwn = known?.rows === stored;
     // What it may have cost has been counted already.
-    if (known === 'sent') spending?.settle(0, -credits);
-    const again = known === 'unknown';
-    const end = buyReserved({ number, line, digest, body: text, request: body, again });
+    if (isSent && isOwn) spending?.settle(0, -credits);
+    const again = known?.state === 'unknown';
+    const keyOf = async () => (isSent ? { key: await known.rows.keyOf(digest), isOwn } : undefined);
+    // Other rows may ask for the same: until here nothing was waited for.
+    const end = keyOf().then((sentWith) =>
+      buyReserved({ number, line, digest, body, request, again, sentWith }),
+    );
     underWay.set(digest, end);
     try {
       return await end;
     } finally {
       underWay.delete(digest);
-    }
-  }
-
-  function tellChanged(number: number, line: number): void {
-    if (++changed <= mostTold) {
-      listener.warn(`row ${number} (line ${line}) has changed since the earlier run: the new text is bought`);
-    } else if (changed === mostTold + 1) {
-      listener.warn('more rows have changed since the earlier run');
     }
   }
 
@@ -228,9 +269,8 @@ export async function workThrough<Kind extends AnswerKind>(
   }
 
   async function read(): Promise<void> {
-    for await (const row of work.rows) {
-      const { shard } = work;
-      if (shard !== undefined && row.number % shard.of !== shard.index % shard.of) continue;
+    for await (const row of rows) {
+      if (!isIn(work.shard, row)) continue;
       while (items.length >= window && stop === undefined) {
         await new Promise<void>((resolve) => {
           wakeReader = resolve;
@@ -249,8 +289,9 @@ export async function workThrough<Kind extends AnswerKind>(
   }
 
   async function write(some: readonly Item[]): Promise<void> {
-    const records = some.flatMap(({ row, result, isWritten }) => {
+    const records = some.flatMap(({ row, result, digest }) => {
       const made = work.toRecords(row, result as RowResult);
+      const isWritten = isAdding && (digest === undefined || stored.isPlaced(digest));
       return isWritten ? [] : made;
     });
     if (records.length > 0) await delivery.write(records);
@@ -263,13 +304,6 @@ export async function workThrough<Kind extends AnswerKind>(
       if (result.state === 'unknown') counts.unknown++;
       if (result.state === 'flawed' && ++counts.flawed <= mostLines) flawedLines.push(row.line);
       await listener.failed(row, failure);
-      // One without a result stays as it is: whoever goes on would stop there each time.
-      if (work.onError === 'stop' && result.state !== 'answered' && stop === undefined) {
-        isAtFlaw = result.state === 'flawed';
-        stopWith(
-          new LeadpipeError('partial', `row ${row.number}: ${result.message}`, { type: 'row_failed' }),
-        );
-      }
     }
     listener.progress(counts, slots);
   }
@@ -284,7 +318,7 @@ export async function workThrough<Kind extends AnswerKind>(
   let canWrite = true;
   try {
     for (;;) {
-      const ready = canWrite ? takeReady(items, work.order) : [];
+      const ready = canWrite ? takeReady(items) : [];
       if (ready.length > 0) {
         wakeReader();
         await write(ready).catch((error: unknown) => {
@@ -293,7 +327,7 @@ export async function workThrough<Kind extends AnswerKind>(
           stopWith(error);
         });
       } else if (stop === undefined ? isRead && items.length === 0 : underWay.size === 0) {
-        return { counts, cost: { sent, bought, charged }, flawedLines, stop, isAtFlaw };
+        return { counts, cost: { sent, bought, charged }, flawedLines, stop };
       } else {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -305,13 +339,8 @@ export async function workThrough<Kind extends AnswerKind>(
   }
 }
 
-/** Those that can be written now: from the first on, as far as they are done; or all that are. */
-function takeReady(items: Item[], order: ListWork['order']): Item[] {
-  if (order === 'input') {
-    const open = items.findIndex(({ result }) => result === undefined);
-    return items.splice(0, open === -1 ? items.length : open);
-  }
-  const ready = items.filter(({ result }) => result !== undefined);
-  if (ready.length > 0) items.splice(0, items.length, ...items.filter(({ result }) => result === undefined));
-  return ready;
+/** Those that can be written now: from the first on, as far as they are done. */
+function takeReady(items: Item[]): Item[] {
+  const open = items.findIndex(({ result }) => result === undefined);
+  return items.splice(0, open === -1 ? items.length : open);
 }

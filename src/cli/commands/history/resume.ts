@@ -49,8 +49,8 @@ async function runHistoryResume(
   if (known === undefined) return;
   const route = withRouteOf(known, options);
   if (rowsOf(known.entries[0].command) !== undefined) {
-    const { resumeList } = await import('../../records/resume-list.ts');
-    return await resumeList(context, known, route);
+    const { resumeList } = await import('./resume-list.ts');
+    return await resumeList(context, known, options);
   }
   if (isSearch(known)) {
     const { continueSearch } = await import('../search/continue.ts');

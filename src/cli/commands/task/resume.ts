@@ -7,7 +7,7 @@ import { replacedBy } from '../../../operations/earlier.ts';
 import type { Journal } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
-import { isTask, kindOf } from '../../../operations/kinds.ts';
+import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
 import type { Shop } from '../../../operations/purchase.ts';
 import {
   isResumable,
@@ -103,7 +103,7 @@ export async function toOperation(
   };
   for await (const latest of readUnfinished(context, damaged)) {
     const [intent] = latest.entries;
-    if (!isMeant(intent)) continue;
+    if (!isMeant(intent) || !isReadable(latest)) continue;
     const { command, output } = intent;
     const place = output === null ? '' : `, into ${output}`;
     say(
@@ -118,6 +118,12 @@ export async function toOperation(
   if (damage !== undefined) throw damage;
   say('There is nothing to resume.');
   return undefined;
+}
+
+/** Whether its rows can be had again, and some were never sent. */
+function isReadable({ entries: [intent, ...rest] }: StoredOperation): boolean {
+  if (rowsOf(intent.command) === undefined) return true;
+  return intent.options.input !== '-' && !rest.some(({ type }) => type === 'terminal');
 }
 
 /** Whether going on can cost: the leads of a task that is there are free. */

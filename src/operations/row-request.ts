@@ -1,0 +1,64 @@
+import { limits } from '../contract/limits.ts';
+import type { ContactType, EnrichRequest, ExtractionType } from '../contract/types.ts';
+import type { Intent } from './journal/entries.ts';
+
+/** Everything that decides, with the record of a row, what is sent for it: values alone, never the name of a file. */
+export type RowRequest = { readonly template?: string | undefined } & (
+  | { readonly kind: 'contact'; readonly contact_type: ContactType }
+  | { readonly kind: 'research' }
+  | { readonly kind: 'enrich'; readonly enrich_fields: EnrichRequest['enrich_fields'] }
+  | {
+      readonly kind: 'extract';
+      readonly type: ExtractionType;
+      readonly instruction?: string | undefined;
+      readonly limit?: number | undefined;
+    }
+);
+
+/** Pure: the same text for what sends the same. */
+export function toRowRequestText(request: RowRequest): string {
+  const { kind, template, ...rest } = request;
+  const known = { ...rest, kind, template };
+  if (kind !== 'extract') return toSorted(known);
+  const { instruction, limit = limits.extractLimit.default, type } = request;
+  return toSorted({
+    ...known,
+    instruction: instruction?.trim(),
+    // The service ignores it there.
+    limit: type === 'web2list' ? undefined : limit,
+  });
+}
+
+function toSorted(values: object): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))));
+}
+
+type Of<Kind extends RowRequest['kind']> = Extract<RowRequest, { kind: Kind }>;
+type EarlierOptions = Omit<Of<'contact'>, 'kind'> &
+  Omit<Of<'extract'>, 'kind'> & { readonly schema?: string; readonly shard?: string };
+
+/** Pure: what the rows of a stored list are sent; undefined where that was not written down as values. */
+export function rowRequestOf({
+  command,
+  options,
+  row_request,
+}: Pick<Intent, 'command' | 'options'> & Partial<Pick<Intent, 'row_request'>>): RowRequest | undefined {
+  if (row_request !== undefined) return JSON.parse(row_request);
+  // The last release wrote down the options; a shard of `auto` could be any.
+  const { contact_type, instruction, limit, schema, shard, template, type } = options as EarlierOptions;
+  if (String(shard ?? '').startsWith('auto')) return undefined;
+  switch (command) {
+    case 'contact list':
+      return { kind: 'contact', contact_type, template };
+    case 'research list':
+      return { kind: 'research', template };
+    case 'enrich list':
+      return schema === undefined
+        ? undefined
+        : { kind: 'enrich', enrich_fields: JSON.parse(schema), template };
+    case 'extract list':
+      return { kind: 'extract', type, instruction, limit, template };
+    default:
+      return undefined;
+  }
+}
