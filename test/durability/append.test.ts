@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type HistoryRecord, readHistory } from '../../src/operations/journal/history.ts';
-import { folderOf, readOperations } from '../../src/operations/journal/journal.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
+import { folderOf } from '../../src/operations/journal/stored.ts';
 import {
   chunk,
   type FaultServer,
@@ -14,6 +14,7 @@ import {
   streamHead,
 } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { keepingIn, readOperations } from '../helpers/stored.ts';
 import { inParallel, type Machine, runWith } from './faulty-run.ts';
 
 /** Searches that add to a file of other days, killed anywhere, and continued in every way there is. */
@@ -188,7 +189,7 @@ describe.each(kinds)('search --append into $file', (kind) => {
       if (one === undefined) return;
       const leads = one.stored.length;
       const records: HistoryRecord[] = [];
-      for await (const { record } of readHistory(stateOf(machine))) records.push(record);
+      for await (const { record } of readHistory(keepingIn(stateOf(machine)))) records.push(record);
       const known = { leads, leads_search_id: 'ls_test', charged: 'yes' };
       if (leads > 0) expect({ where, records }).toMatchObject({ where, records: [known] });
       const restore = rememberOf(machine);

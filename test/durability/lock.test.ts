@@ -5,14 +5,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isAlive, lockFolder } from '../../src/files/folder-lock.ts';
-import {
-  createJournal,
-  type Intent,
-  openJournal,
-  readOperations,
-} from '../../src/operations/journal/journal.ts';
+import { createJournal, type Intent, openJournal } from '../../src/operations/journal/journal.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { temporaryFolder } from '../helpers/run.ts';
+import { keepingIn, readOperations } from '../helpers/stored.ts';
 
 let worker = '';
 const races = 1000;
@@ -35,7 +31,7 @@ const intent: Intent = {
 
 /** An operation whose owner died in the middle of a line. */
 async function createAbandoned(stateDir: string, operationId: string): Promise<string> {
-  const journal = await createJournal(stateDir, operationId, process.pid);
+  const journal = await createJournal(keepingIn(stateDir), operationId);
   await journal.append(intent);
   await journal.close();
   const at = join(stateDir, 'operations', operationId);
@@ -121,10 +117,10 @@ describe('a journal that is opened again', () => {
   it('goes on behind the last whole line', async () => {
     const stateDir = temporaryFolder();
     await createAbandoned(stateDir, 'op_1');
-    const { journal, operation } = await openJournal(stateDir, 'op_1', process.pid);
+    const { journal, operation } = await openJournal(keepingIn(stateDir), 'op_1');
     expect(operation).toEqual({ operationId: 'op_1', entries: [intent] });
     await journal.append({ type: 'opened', output_length: 7 });
-    await expect(openJournal(stateDir, 'op_1', process.pid)).rejects.toMatchObject({ outcome: 'temporary' });
+    await expect(openJournal(keepingIn(stateDir), 'op_1')).rejects.toMatchObject({ outcome: 'temporary' });
     await journal.close();
     const [stored] = (await readOperations(stateDir)).operations;
     expect(stored?.entries).toEqual([intent, { type: 'opened', output_length: 7 }]);
@@ -133,7 +129,7 @@ describe('a journal that is opened again', () => {
   it.each(['op_none', '../op_1', ''])('is none: %j', async (operationId) => {
     const stateDir = temporaryFolder();
     await createAbandoned(stateDir, 'op_1');
-    await expect(openJournal(stateDir, operationId, process.pid)).rejects.toMatchObject({
+    await expect(openJournal(keepingIn(stateDir), operationId)).rejects.toMatchObject({
       outcome: 'not_found',
     });
   });
