@@ -37,12 +37,16 @@ export async function continueSearch(
 ): Promise<void> {
   const { state } = context.directories;
   await withOperation(context, operationId, async (earlierJournal, operation) => {
+    const { options: terms, output: begun } = operation.entries[0];
+    if (begun !== null && terms.append === true) {
+      const held = { journal: earlierJournal, operation };
+      await withOutputLock(context, begun, () => completePending(context, begun, held));
+    }
     const rest = await readRest(state, operation);
     const intoSame = await isIntoSame(rest.intent, given);
     const options = intoSame ? { ...given, ...fromTerms(rest.intent) } : given;
     if (intoSame) checkBegun(rest.intent, given);
     await holding(context, options, async (lock) => {
-      if (lock !== undefined && options.append) await completePending(context, options.output ?? '');
       if (intoSame) await checkSameOutput(state, rest);
       await withConnection(context, options, async (connection) => {
         const shop = toShop(context, options, connection);
