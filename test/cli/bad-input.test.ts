@@ -147,7 +147,7 @@ const cases: readonly [
   ],
   ['two inputs', () => ['contact', 'email', '--input', 'a', '--input', 'b'], ['--input is given twice']],
   ['two outputs', () => [...company, '-o', 'a.csv', '--output', 'b.csv'], ['-o is given twice']],
-  ...['--concurrency=3', '--on-error=stop', '--template={a}', '--retry-unknown'].map(
+  ...['--concurrency=3', '--template={a}', '--retry-unknown'].map(
     (option): (typeof cases)[number] => [
       `${option} without --input`,
       () => ['contact', 'email', 'x', option],
