@@ -67,6 +67,7 @@ export type Facts =
   /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
   | { readonly is: 'no_credits'; readonly worst?: number | undefined; readonly left?: number | undefined }
   | { readonly is: 'over_limit'; readonly worst: number; readonly left: number }
+  | { readonly is: 'over_day_limit'; readonly setting: string }
   | { readonly is: 'price_unknown'; readonly setting: string }
   | { readonly is: 'unauthenticated' }
   | { readonly is: 'private_authority' }

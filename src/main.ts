@@ -1,10 +1,11 @@
-import { getRandomValues, randomUUID } from 'node:crypto';
-import { existsSync, fstatSync, readFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { createChunkLoader } from './chunk-loader.ts';
-import type { Clock } from './clock.ts';
+import { mkdirSync, readFileSync, statSync, writeSync } from 'node:fs';
+import * as nodeModule from 'node:module';
+import { exitCodeOf } from './cli/exit-codes.ts';
+import { type Clock, createClock, createZone } from './clock.ts';
+import { createKeychain } from './config/keychain.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
+import { isDevice, isRegularFile, isStdoutClosed } from './files/descriptors.ts';
 
 declare const LEADPIPE_VERSION: string;
 
@@ -17,96 +18,50 @@ const sameSignalMs = 200;
 /** What help is written for. */
 const usualWidth = 80;
 
-/** The commands that are run often: what is compiled of them is kept. */
-const often = [
-  'balance',
-  'completion',
-  'contact',
-  'enrich',
-  'extract',
-  'history',
-  'mcp',
-  'research',
-  'search',
-  'task',
-];
-
 const argv = process.argv.slice(2);
-const chunkLoader = createChunkLoader(join(import.meta.dirname, 'chunks'), process.getBuiltinModule);
 
 // Asked for often; it should cost what starting Node costs.
 const known = findText();
 if (known === undefined) run();
 else print(known);
 
-/** `process.stdout` is a stream, whose parts take a while to load; a pipe that is full needs them. */
+/** What is printed without running a command: the version, and every help as the build has written it, for the usual width. */
+function findText(): string | undefined {
+  const [first, ...rest] = argv;
+  const last = argv.at(-1) ?? '--help';
+  if (argv.length === 1 && /^(?:--version|-V|-v)$/.test(last)) return `${LEADPIPE_VERSION}\n`;
+  if (first !== 'help' && last !== '--help' && last !== '-h') return undefined;
+  // Elsewhere the lines are filled anew.
+  if (isDevice(1) && process.stdout.isTTY && process.stdout.columns !== usualWidth) return undefined;
+  const stored = JSON.parse(readFileSync(`${import.meta.dirname}/help.json`, 'utf8'));
+  const helps = new Map<string, string>(Object.entries(stored));
+  if (first !== 'help') return helps.get(argv.slice(0, -1).join(' '));
+  return helps.get(argv.join(' ')) ?? helps.get(rest.join(' '));
+}
+
+/** `process.stdout` takes a while to make; a pipe that is full needs it. */
 function print(text: string): void {
   const bytes = Buffer.from(text);
   let written = 0;
   try {
     while (written < bytes.length) written += writeSync(1, bytes, written);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EAGAIN') return void failToPrint(code);
-    process.stdout.on('error', (later: NodeJS.ErrnoException) => failToPrint(later.code));
+  } catch {
+    process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+      process.exitCode = exitCodeOf(code === 'EPIPE' ? 'reader_closed' : 'local_io');
+    });
     process.stdout.write(bytes.subarray(written));
   }
 }
 
-async function failToPrint(code: string | undefined): Promise<void> {
-  const { exitCodeOf } = await import('./cli/start.ts');
-  process.exitCode = exitCodeOf(code === 'EPIPE' ? 'reader_closed' : 'local_io');
-}
-
-/** What is printed without running a command; undefined where one has to run. */
-function findText(): string | undefined {
-  const [first, ...rest] = argv;
-  const last = argv.at(-1);
-  if (argv.length === 1 && (first === '--version' || first === '-V')) return `${LEADPIPE_VERSION}\n`;
-  const isOption = last === '--help' || last === '-h';
-  if (first !== undefined && first !== 'help' && !isOption) return undefined;
-  // Elsewhere the lines are filled anew.
-  if (isDevice(1) && process.stdout.isTTY && process.stdout.columns !== usualWidth) return undefined;
-  const stored = readFileSync(join(import.meta.dirname, 'help.json'), 'utf8');
-  const helps = new Map<string, string>(Object.entries(JSON.parse(stored)));
-  if (first !== 'help') return helps.get(argv.slice(0, -1).join(' '));
-  return helps.get(argv.join(' ')) ?? helps.get(rest.join(' '));
-}
-
-function isDevice(descriptor: number): boolean {
-  try {
-    return fstatSync(descriptor).isCharacterDevice();
-  } catch {
-    return false;
-  }
-}
-
 async function run(): Promise<void> {
-  if (isServer(argv) && !process.stdin.isTTY) {
-    // An agent starts many servers, and waits for all of them: its first question is answered before the rest is loaded.
-    const { greet } = await import('./mcp/greeting.ts');
-    await greet(process.stdin, process.stdout, LEADPIPE_VERSION);
-  }
   const stop = new AbortController();
   const env = takeEnvironment();
   const { default: envPaths } = await import('env-paths');
-  const directories = toDirectories(env, envPaths('leadpipe', { suffix: '' }));
-  const compiled = compiledFile(directories.state);
-  if (compiled !== undefined) chunkLoader.open(compiled);
-  const {
-    createClock,
-    createKeychain,
-    createZone,
-    exitCodeOf,
-    isRegularFile,
-    isStdoutClosed,
-    reportThrown,
-    runProgram,
-    setUsualFlags,
-    writePrivate,
-  } = await import('./cli/start.ts');
+  const paths = envPaths('leadpipe', { suffix: '' });
+  keepCompiled(paths.cache);
+  const { reportThrown, runProgram } = await import('./cli/program.ts');
   const patience = { ms: stopMs };
-  const halt = createHalt(exitCodeOf, stop, patience);
+  const halt = createHalt(stop, patience);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -116,22 +71,16 @@ async function run(): Promise<void> {
   process.stderr.on('error', () => {});
   const script = `${import.meta.dirname}/keychain-main.cjs`;
   const keychain = createKeychain({ script, env, signal: stop.signal });
-  const system = {
-    zone: createZone(),
-    isStdoutClosed: isStdoutClosed(),
-    isRegularFile,
-    signal: stop.signal,
+  const context = createContext(
+    env,
+    keychain,
+    toDirectories(env, paths),
+    createClock(monotonic),
+    stop.signal,
     patience,
-  };
-  const context = createContext(env, keychain, directories, createClock(monotonic), system);
-  process.on('uncaughtException', (error) => process.exit(reportThrown(context, error, argv)));
+  );
+  process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
-  // What fails has not run all that it could.
-  if (compiled !== undefined && process.exitCode === 0 && chunkLoader.hasMore()) {
-    setUsualFlags();
-    // Where it can't be written, the next run takes a little longer.
-    await writePrivate(compiled, chunkLoader.toKeep()).catch(() => undefined);
-  }
   // A server that could not begin would go on listening.
   if (!isServer(argv)) return;
   process.stdin.destroy();
@@ -139,19 +88,26 @@ async function run(): Promise<void> {
   setTimeout(() => process.exit(), stopMs).unref();
 }
 
+/**
+ * Has Node, where it can (22.8), keep what it compiles of the command. What lies in the folder is run, so it is used only
+ * where no other user can write to it.
+ */
+function keepCompiled(folder: string): void {
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
+  if (enableCompileCache === undefined) return;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { mode, uid } = statSync(folder);
+    const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+    if (isOurs) enableCompileCache(folder);
+  } catch {
+    // Where nothing can be kept, each run takes a little longer.
+  }
+}
+
 /** Whether the words start the server that talks on standard input. */
 function isServer([command, ...words]: readonly string[]): boolean {
   return command === 'mcp' && !words.some((word) => /^(?:-h|--help|--http(?:=.*)?)$/.test(word));
-}
-
-/**
- * Where the command keeps what V8 compiles of it: in the state directory, which is private. Where nothing was ever kept,
- * nothing is.
- */
-function compiledFile(state: string): string | undefined {
-  const [command = ''] = argv;
-  if (!often.includes(command) || !existsSync(state)) return undefined;
-  return join(state, 'compiled', `${process.version}-${process.arch}`, command);
 }
 
 /** As `performance.now()`, which takes longer to load than most of what is timed with it. */
@@ -167,32 +123,27 @@ function takeEnvironment(): Context['env'] {
   return env;
 }
 
-/** The rest of what the process has. */
-type System = Pick<Context, 'zone' | 'signal' | 'patience'> & {
-  readonly isStdoutClosed: boolean;
-  readonly isRegularFile: (descriptor: number) => boolean;
-};
-
 function createContext(
   env: Context['env'],
   keychain: Keychain,
   directories: Directories,
   clock: Clock,
-  { zone, signal, patience, isStdoutClosed, isRegularFile }: System,
+  signal: AbortSignal,
+  patience: Context['patience'],
 ): Context {
   return {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
     },
-    stdout: toOutput(process.stdout, { isClosed: isStdoutClosed, isFile: () => isRegularFile(1) }),
-    stderr: toOutput(process.stderr, { isClosed: false, isFile: () => isRegularFile(2) }),
+    stdout: toOutput(process.stdout, 1, isStdoutClosed()),
+    stderr: toOutput(process.stderr, 2, false),
     fetch: globalThis.fetch,
     clock,
-    zone,
+    zone: createZone(),
     env,
     directories,
     keychain,
-    ids: { idempotencyKey: () => `lp-${randomUUID()}`, operationId },
+    ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
     random: Math.random,
     signal,
     ...(patience === undefined ? {} : { patience }),
@@ -204,16 +155,12 @@ function createContext(
 
 /** Milliseconds, then 25 random bits, in an alphabet that sorts as numbers do. */
 function operationId(): string {
-  const [random = 0] = getRandomValues(new Uint32Array(1));
+  const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 
 /** What ends the run: gently the first time, at once the second time, and never later than its patience. */
-function createHalt(
-  exitCodeOf: (outcome: Outcome) => number,
-  stop: AbortController,
-  patience: { readonly ms: number },
-): (outcome: Outcome) => void {
+function createHalt(stop: AbortController, patience: { readonly ms: number }): (outcome: Outcome) => void {
   let stopped: { readonly by: Outcome; readonly at: number } | undefined;
   const exit = (): never => process.exit(stopped && exitCodeOf(stopped.by));
   return (outcome) => {
@@ -230,16 +177,13 @@ function createHalt(
   };
 }
 
-function toOutput(
-  stream: NodeJS.WriteStream,
-  is: { readonly isClosed: boolean; isFile(): boolean },
-): OutputStream {
+function toOutput(stream: NodeJS.WriteStream, descriptor: number, isClosed: boolean): OutputStream {
   return {
     stream,
-    isClosed: is.isClosed,
+    isClosed,
     isTerminal: stream.isTTY === true,
     get isFile() {
-      return is.isFile();
+      return isRegularFile(descriptor);
     },
     get columns() {
       return stream.columns as number | undefined;

@@ -1,4 +1,4 @@
-import { type Command, Help } from 'commander';
+import { type Command, Help, type Option } from 'commander';
 import type { Outcome } from '../errors.ts';
 import { toExitCodes } from './exit-codes.ts';
 import type { Topic } from './topics/topics.ts';
@@ -20,7 +20,18 @@ export interface CommandHelp {
 export interface HelpList {
   readonly heading: string;
   readonly rows: readonly (readonly [name: string, meaning: string])[];
+  /** Only the names stand in the help, and the meanings in the manual page. */
+  readonly brief?: true;
 }
+
+/** Headings of the options that several commands take: a command's own help names them, and `help options` explains them. */
+export const groups = {
+  list: 'Many at once, with --input:',
+  output: 'Output:',
+  buying: 'Buying:',
+  connection: 'Connection:',
+  messages: 'Messages:',
+} as const;
 
 const helps = new WeakMap<Command, CommandHelp>();
 
@@ -45,6 +56,10 @@ export function helpOf(command: Command): CommandHelp | undefined {
 /** How a command can end; a group, as any of its commands. */
 export function outcomesOf(command: Command): readonly Outcome[] {
   return helpOf(command)?.outcomes ?? [...new Set(command.commands.flatMap(outcomesOf))];
+}
+
+export function isShared({ helpGroupHeading }: Option): boolean {
+  return Object.values<string | undefined>(groups).includes(helpGroupHeading);
 }
 
 /** Pure: a topic of `help`, for a terminal of this many columns. */
@@ -79,16 +94,23 @@ function createHelper(width: number): Help {
 
 function toHelpText(command: Command, help: CommandHelp, width: number): string {
   const helper = createHelper(width);
-  const list = (one: HelpList): string[] => ['', ...listLines(helper, one)];
+  const filled = (lines: readonly string[]): string[] =>
+    lines.map((line) => `  ${helper.boxWrap(line, width - 4).replaceAll('\n', '\n    ')}`);
   const { lists = [], examples, output = [], remarks = [] } = help;
   const codes = toExitCodes(outcomesOf(command)).map(({ code }) => code);
+  const list = (one: HelpList): string[] => {
+    if (!one.brief) return ['', ...listLines(helper, one)];
+    return ['', `${one.heading} (see leadpipe man):`, ...filled([one.rows.map(([name]) => name).join(' ')])];
+  };
+  const shared = command.options.filter(isShared).map(({ long, flags }) => long ?? flags);
   return [
+    ...(shared.length === 0 ? [] : ['', 'Also (see leadpipe help options):', ...filled([shared.join(' ')])]),
     ...lists.flatMap(list),
     '',
     'Examples:',
     ...examples.map((line) => `  $ ${line.replaceAll('\n', '\n    ')}`),
     ...(output.length === 0 ? [] : ['', 'Output shape:']),
-    ...output.map((line) => `  ${helper.boxWrap(line, width - 4).replaceAll('\n', '\n    ')}`),
+    ...filled(output),
     '',
     'Exit codes:',
     `  ${codes.join(' ')}`,

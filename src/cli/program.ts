@@ -1,14 +1,10 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import type { Context } from '../context.ts';
 import { type Outcome, UsageError } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { addHelp, type CommandHelp, fewestToWrap, toTopicText, usualWidth } from './help.ts';
-import { toCorrection } from './messages/corrected.ts';
+import { addHelp, type CommandHelp, fewestToWrap, isShared, toTopicText, usualWidth } from './help.ts';
 import type { Ran } from './messages/hints.ts';
-import { meantIn } from './messages/near-commands.ts';
-import { reportError } from './messages/report.ts';
-import { toUsageError } from './messages/usage-errors.ts';
 import { topicRows } from './topics/topics.ts';
 
 interface CommandRow {
@@ -58,7 +54,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     name: 'auth',
-    summary: 'API keys: login, logout, status, list, switch',
+    summary: 'API keys: login, logout, status, list, switch, remove',
     load: async (context) => (await import('./commands/auth.ts')).createAuthCommand(context),
   },
   {
@@ -106,8 +102,7 @@ export const commandRows: readonly CommandRow[] = [
   {
     name: 'man',
     summary: 'print the manual page',
-    load: async (context) =>
-      (await import('./commands/man.ts')).createManCommand(context, createWholeProgram),
+    load: async (context) => (await import('./commands/man.ts')).createManCommand(context),
   },
 ];
 
@@ -137,18 +132,21 @@ export async function runProgram(context: Context, argv: readonly string[]): Pro
       return exitCodeOf('complete');
     }
     const program = await createProgram(context, argv);
-    program.hook('preAction', (_, action) => {
+    program.hook('preAction', async (_, action) => {
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
-      const correction = action.args.length === 0 ? undefined : toCorrection(action, argv);
+      if (action.args.length === 0) return;
+      const { toCorrection } = await import('./messages/corrected.ts');
+      const correction = toCorrection(action, argv);
       if (correction !== undefined) throw correction;
     });
-    await program.parseAsync(toCommandLine(program, argv), { from: 'user' });
+    await program.parseAsync(await toCommandLine(program, argv), { from: 'user' });
     return exitCodeOf('complete');
   } catch (error) {
-    if (!(error instanceof CommanderError)) return reportThrown(context, error, argv, ran);
+    if (!(error instanceof CommanderError)) return await reportThrown(context, error, argv, ran);
     if (error.exitCode === 0) return exitCodeOf('complete');
-    return reportThrown(
+    const { toUsageError } = await import('./messages/usage-errors.ts');
+    return await reportThrown(
       context,
       await toUsageError(error, argv, (words) =>
         words === undefined ? createWholeProgram(context) : createProgram(context, words),
@@ -159,7 +157,13 @@ export async function runProgram(context: Context, argv: readonly string[]): Pro
 }
 
 /** Reports whatever was thrown, as the command line asks for it; returns the exit code. */
-export function reportThrown(context: Context, error: unknown, argv: readonly string[], ran?: Ran): number {
+export async function reportThrown(
+  context: Context,
+  error: unknown,
+  argv: readonly string[],
+  ran?: Ran,
+): Promise<number> {
+  const { reportError } = await import('./messages/report.ts');
   return reportError(context, error, {
     ran,
     color: !argv.includes('--no-color'),
@@ -192,6 +196,9 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
       minWidthToWrap: fewestToWrap,
+      visibleOptions(command) {
+        return Help.prototype.visibleOptions.call(this, command).filter((option) => !isShared(option));
+      },
     })
     .configureOutput({
       writeOut: (text) => context.stdout.stream.write(text),
@@ -218,18 +225,18 @@ function adopt(parent: Command, command: Command): void {
  * Pure: the words for commander, in which `help` is the option `--help`, as it is for a group that does nothing by
  * itself. Throws UsageError for a command that there is not.
  */
-function toCommandLine(command: Command, words: readonly string[], isHelp = false): string[] {
+async function toCommandLine(command: Command, words: readonly string[], isHelp = false): Promise<string[]> {
   const [first, ...rest] = words;
   if (command.commands.length === 0) return [...words];
   if (first === undefined) return rowOf(command)?.acts ? [] : ['--help'];
   if (first.startsWith('-')) return [...words];
-  if (first === 'help') return [...toCommandLine(command, rest, true), '--help'];
+  if (first === 'help') return [...(await toCommandLine(command, rest, true)), '--help'];
+  const found = command.commands.find((one) => one.name() === first);
+  if (found !== undefined) return [first, ...(await toCommandLine(found, rest))];
   const names = command.commands.map((one) => one.name());
-  const name =
-    isHelp && command.parent === null
-      ? checkHelped(first, names)
-      : checkOneOf('command', first, names, {}, meantIn(command, words));
-  return [name, ...toCommandLine(command.commands[names.indexOf(name)] as Command, rest)];
+  if (isHelp && command.parent === null) return [checkHelped(first, names)];
+  const { meantIn } = await import('./messages/near-commands.ts');
+  return [checkOneOf('command', first, names, {}, meantIn(command, words))];
 }
 
 /** Throws UsageError. A topic has been shown before it comes to this. */

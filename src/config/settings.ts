@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
-import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
 import { type Format, printedFormats } from '../output/writer.ts';
 import { toBaseUrl } from '../requests/address.ts';
 import { checkOneOf, clip } from '../requests/closed-list.ts';
+import { changeStore, readStore, type StoreContext, storePath } from './store.ts';
 
 /** What a profile can set. Every setting is optional. */
 export interface Settings {
@@ -34,6 +33,9 @@ export interface Settings {
   readonly 'price.research'?: number;
   readonly 'price.enrich'?: number;
   readonly 'price.extract'?: number;
+  /** Credits, in worst cases: of one run, and of all runs of this machine since midnight. */
+  readonly max_credits?: number;
+  readonly max_credits_per_day?: number;
 }
 
 export type SettingName = keyof Settings;
@@ -106,47 +108,42 @@ const credits = number(
   (value) => value >= 0 && value <= 100_000 && Number(value.toFixed(6)) === value,
 );
 
+const limit = wholeNumber(1_000_000_000);
+
 /** Every setting: what it takes and what it means, for the check, the help and the completion alike. */
 export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   base_url: { ...address, meaning: 'the address of the service' },
   auth_header: {
     ...oneOf('x-api-key', 'bearer', 'auto'),
-    meaning: 'the HTTP header that carries the key; auto: the one that the service documents',
+    meaning: 'x-api-key, bearer or auto: the header of the key',
   },
-  format: {
-    ...oneOf(...printedFormats),
-    meaning: 'the output format, unless -f or the file name of -o chooses one',
+  format: { ...oneOf(...printedFormats), meaning: 'the output format, unless -f or the name of -o says it' },
+  credential_store: {
+    ...oneOf('keychain', 'file'),
+    meaning: 'keychain or file: where new API keys are stored',
   },
-  credential_store: { ...oneOf('keychain', 'file'), meaning: 'where new API keys are stored' },
   ca_file: { ...file, meaning: 'a PEM file with more certificates to trust' },
-  'timeout.connect': { ...seconds, meaning: 'give up when there is no connection after this many seconds' },
-  'timeout.headers': { ...seconds, meaning: 'give up when no answer has begun after this many seconds' },
-  'timeout.idle': { ...seconds, meaning: 'give up after this many seconds without data in an answer' },
-  'timeout.event': { ...seconds, meaning: 'give up after this many seconds without new leads in a search' },
-  'timeout.total': { ...seconds, meaning: 'give up when an answer is not complete after this many seconds' },
-  'retry.attempts': {
-    ...wholeNumber(20),
-    meaning: 'the most retries for one request; after some errors there are fewer',
-  },
+  'timeout.connect': { ...seconds, meaning: 'seconds to wait for a connection' },
+  'timeout.headers': { ...seconds, meaning: 'seconds to wait for the beginning of an answer' },
+  'timeout.idle': { ...seconds, meaning: 'seconds to wait for more data of an answer' },
+  'timeout.event': { ...seconds, meaning: 'seconds to wait for more leads of a search' },
+  'timeout.total': { ...seconds, meaning: 'seconds to wait for the end of an answer' },
+  'retry.attempts': { ...wholeNumber(20), meaning: 'the most retries of one request; for some errors fewer' },
   'retry.budget': {
     ...wholeNumber(86_400),
     meaning: 'the most seconds to wait before retries, all together',
   },
   'poll.interval': { ...seconds, meaning: 'seconds between two checks of a task, at first' },
   'poll.max': { ...seconds, meaning: 'seconds between two checks of a task, at most' },
-  'price.search': {
-    ...credits,
-    meaning: 'the most credits that one lead of a search costs, with all fields that you add',
-  },
-  'price.task': {
-    ...credits,
-    meaning: 'the most credits that one lead of a task costs, with web search and all fields that you add',
-  },
+  'price.search': { ...credits, meaning: 'the most that a lead of a search costs, in credits' },
+  'price.task': { ...credits, meaning: 'the most that a lead of a task costs, in credits' },
   'price.contact.email': { ...credits, meaning: 'credits per email address that is looked up' },
   'price.contact.phone': { ...credits, meaning: 'credits per phone number that is looked up' },
   'price.research': { ...credits, meaning: 'credits per research question' },
   'price.enrich': { ...credits, meaning: 'credits per enrich request' },
   'price.extract': { ...credits, meaning: 'credits per extracted item' },
+  max_credits: { ...limit, meaning: 'refuse a run that can cost more (as --max-credits)' },
+  max_credits_per_day: { ...limit, meaning: 'refuse more than this since midnight, all runs together' },
 };
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
@@ -158,7 +155,10 @@ export function wordsOf(setting: string): readonly string[] {
 
 export const defaultProfile = 'default';
 
-export const settingsFile = 'config.json';
+/** Where the settings of all profiles are. */
+export function settingsPath(configDir: string): string {
+  return storePath(configDir, 'config');
+}
 
 /** What config.json holds: `{"profile": "work", "profiles": {"work": {"base_url": "https://…"}}}`. */
 export interface SettingsFile {
@@ -177,8 +177,8 @@ export async function readProfile(
   named: string | undefined,
   absent: 'refused' | 'may be new' = 'refused',
 ): Promise<Profile> {
-  const path = join(directories.config, settingsFile);
-  const { profile, profiles } = await readSettingsFile(path);
+  const path = settingsPath(directories.config);
+  const { profile, profiles } = await readSettingsFile(directories.config);
   const name = named ?? (env.LEADPIPE_PROFILE || profile);
   const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (settings === undefined) {
@@ -197,53 +197,52 @@ export async function profileInUse(
   { directories, env }: Pick<Context, 'directories' | 'env'>,
   named: string | undefined,
 ): Promise<string> {
-  const { profile } = await readSettingsFile(join(directories.config, settingsFile));
+  const { profile } = await readSettingsFile(directories.config);
   return checkProfileName(named ?? (env.LEADPIPE_PROFILE || profile));
 }
 
 /** The names of all profiles, sorted. Throws ConfigurationError. */
 export async function readProfileNames(configDir: string): Promise<string[]> {
-  return Object.keys((await readSettingsFile(join(configDir, settingsFile))).profiles).sort();
+  return Object.keys((await readSettingsFile(configDir)).profiles).sort();
 }
 
 /** A missing file is an empty one. Throws ConfigurationError for one that can't be read or understood. */
-export async function readSettingsFile(path: string): Promise<SettingsFile> {
-  const content = await readJsonObject(path);
-  const { profile = defaultProfile, profiles = {} } = content;
+export async function readSettingsFile(configDir: string): Promise<SettingsFile> {
+  const { profile = defaultProfile, profiles = {} } = await readStore(configDir, 'config');
+  const path = settingsPath(configDir);
   if (typeof profile !== 'string') throw new ConfigurationError(`${path}: "profile" is not a text`);
   if (!isObject(profiles)) throw new ConfigurationError(`${path}: "profiles" is not an object`);
   return { profile, profiles };
 }
 
-/** A missing file is an empty object. Throws ConfigurationError, and changes nothing. */
-export async function readJsonObject(path: string): Promise<Record<string, unknown>> {
-  let bytes: Buffer;
-  try {
-    // Almost always there is no such file: to load what reads in the background takes longer.
-    bytes = readFileSync(path);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    // Under a home that is no directory, as of users that only run services, there are no settings.
-    if (code === 'ENOENT' || code === 'ENOTDIR') return {};
-    throw new ConfigurationError(`can't read ${path}: ${message}`, undefined, error);
-  }
-  const hint = 'Repair or remove it. leadpipe did not change it.';
-  let source: string;
-  try {
-    source = decodeText(bytes, path);
-  } catch {
-    // What was found would be quoted, and a file of keys is read here too.
-    throw new ConfigurationError(`${path} is not UTF-8 text`, hint);
-  }
-  let content: unknown;
-  try {
-    content = JSON.parse(source);
-  } catch {
-    // The cause would repeat a part of the file, which can hold a key.
-    throw new ConfigurationError(`${path} is not valid JSON`, hint);
-  }
-  if (!isObject(content)) throw new ConfigurationError(`${path} is not a JSON object`, hint);
-  return content;
+/** Sets a setting of a profile, which is made when it isn't there; undefined removes it. Throws as `changeStore`. */
+export async function changeSetting(
+  context: StoreContext,
+  profile: string,
+  setting: SettingName,
+  value: SettingValue | undefined,
+): Promise<void> {
+  await changeStore(context, 'config', (content) => {
+    const profiles = isObject(content.profiles) ? content.profiles : {};
+    const own = Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
+    if (own === undefined && value === undefined) return content;
+    const { [setting]: _, ...others } = isObject(own) ? own : {};
+    const settings = value === undefined ? others : { ...others, [setting]: value };
+    return { ...content, profiles: { ...profiles, [profile]: settings } };
+  });
+}
+
+/** Makes a profile the one that is used where none is named. Throws as `changeStore`. */
+export async function switchProfile(context: StoreContext, profile: string): Promise<void> {
+  await changeStore(context, 'config', (content) => ({ ...content, profile }));
+}
+
+/** Removes the settings of a profile; if it was the one in use, `default` is in use from now on. Throws as `changeStore`. */
+export async function removeProfile(context: StoreContext, profile: string): Promise<void> {
+  await changeStore(context, 'config', ({ profile: used, ...content }) => {
+    const { [profile]: _, ...profiles } = isObject(content.profiles) ? content.profiles : {};
+    return { ...content, ...(used === undefined || used === profile ? {} : { profile: used }), profiles };
+  });
 }
 
 /** Pure: a setting's name as the user gave it. Throws UsageError. */

@@ -1,10 +1,8 @@
-import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { KeychainError } from './keychain.ts';
-import { changePrivateStore, type StoreContext } from './private-store.ts';
-import { readJsonObject } from './settings.ts';
+import { changeStore, readStore, type StoreContext, storePath } from './store.ts';
 
 export type CredentialStore = 'keychain' | 'file';
 
@@ -18,14 +16,16 @@ export interface KeyRecord {
 
 type KeyContext = StoreContext & Pick<Context, 'keychain'>;
 
-export const credentialsFile = 'credentials.json';
+/** Where each key is stored, and the keys if they are in a file. */
+export function keysPath(configDir: string): string {
+  return storePath(configDir, 'credentials');
+}
 
 /** Every stored key by profile, without asking the keychain. Throws ConfigurationError. */
 export async function readKeyRecords(configDir: string): Promise<Readonly<Record<string, KeyRecord>>> {
-  const path = join(configDir, credentialsFile);
-  const { keys = {} } = await readJsonObject(path);
+  const { keys = {} } = await readStore(configDir, 'credentials');
   if (!isObject(keys) || !Object.values(keys).every(isKeyRecord)) {
-    throw new ConfigurationError(`${path} is damaged: its entry "keys" is not valid`, {
+    throw new ConfigurationError(`${keysPath(configDir)} is damaged: its entry "keys" is not valid`, {
       is: 'keys_damaged',
     });
   }
@@ -63,7 +63,7 @@ export async function probeKeychain(
 
 /**
  * Stores a key, and then forgets the one before it. Returns what went wrong with the latter: the new key is stored all
- * the same. Throws KeychainError and as `changePrivateStore`; the old key is then still there.
+ * the same. Throws KeychainError and as `changeStore`; the old key is then still there.
  */
 export async function storeKey(
   context: KeyContext,
@@ -97,7 +97,7 @@ async function changeRecord(
   profile: string,
   record: KeyRecord | undefined,
 ): Promise<void> {
-  await changePrivateStore(context, credentialsFile, (content) => {
+  await changeStore(context, 'credentials', (content) => {
     const { [profile]: _, ...others } = isObject(content.keys) ? content.keys : {};
     return { ...content, keys: record === undefined ? others : { ...others, [profile]: record } };
   });

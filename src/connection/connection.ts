@@ -12,7 +12,6 @@ import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
 import { keepBaselineWasm } from './baseline-wasm.ts';
-import { createCollecting } from './collecting.ts';
 import type { LocalOptions } from './local-service.ts';
 
 /** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
@@ -100,7 +99,6 @@ export function withConnection<T>(
           random: context.random,
           retryAttempts: settings['retry.attempts'] ?? defaults['retry.attempts'],
           retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
-          passed: createCollecting(),
         });
       const limitsOf = (endpoint: EndpointName): TimeLimits =>
         toTimeLimits(endpoint, toAskedLimits(settings, options.timeout));

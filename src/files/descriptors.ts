@@ -23,3 +23,12 @@ export function isRegularFile(descriptor: number): boolean {
     return false;
   }
 }
+
+/** Whether a descriptor leads to a character device, as a terminal is one: quicker to tell than whether it is one. */
+export function isDevice(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice();
+  } catch {
+    return false;
+  }
+}

@@ -10,8 +10,9 @@ import { withOperation } from '../operations/journal/with-journal.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
 import type { Order, Shop } from '../operations/purchase.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
-import { buyRest, readRest } from '../operations/search/continue.ts';
+import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
+import { readRest } from '../operations/search/rest.ts';
 import { buyTask } from '../operations/task/create.ts';
 import { begunByTool } from './earlier.ts';
 import type { Plan, Settled } from './resumption.ts';
@@ -124,12 +125,12 @@ async function searchBy(
     return await buySearch(shop, order, listener);
   }
   return await withOperation(context, plan.last.operationId, async (journal, operation) => {
-    const rest = await readRest(context.directories.state, operation);
+    const rest = await readRest(context, operation);
     // It was decided that something is missing: it has come meanwhile.
     if (rest.request === undefined) throw new UsageError('all leads that the search asked for have arrived');
     const order = toOrder({ kind: 'search', body: rest.request }, plan, delivered, begun);
     const watching = { ...listener, goingOn() {} };
-    return await buyRest(shop, rest, journal, { ...order, standing: 'elsewhere' }, watching);
+    return await buyRest(shop, rest, journal, { ...order, into: 'other' }, watching);
   });
 }
 

@@ -80,7 +80,7 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
     const end = from + (show as number);
     const some: object[] = [];
     let at = 0;
-    for await (const { record } of readHistory(context.directories.state, { newestFirst: true })) {
+    for await (const { record } of readHistory(context, { newestFirst: true })) {
       if (at >= from && at < end) some.push(record);
       if (++at > end) break;
     }

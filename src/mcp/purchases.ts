@@ -80,7 +80,7 @@ export function createPurchases(
     if (plan.is === 'lost') throw plan.error;
     const shop: Shop = {
       connection,
-      context: { clock, directories, ids, pid, random: () => context.random(), signal },
+      context: { clock, directories, ids, pid, random: () => context.random(), signal, zone: context.zone },
       spending,
     };
     if (!mayBuy) return { worst: await checkedWorst(shop, wanted, plan) };

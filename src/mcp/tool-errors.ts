@@ -66,6 +66,7 @@ function hintOf(facts: Facts, { noAddress, noKey, overLimit, priceUnknown }: Adv
       return noAddress;
     case 'no_key':
       return noKey;
+    case 'over_day_limit':
     case 'over_limit':
       return overLimit;
     case 'price_unknown':

@@ -6,6 +6,7 @@ import { wireNames } from '../requests/input-names.ts';
 import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import type { Preview, Request } from '../transport/request.ts';
 import { checkCovered, glanceAtBalance, withCovered, withNumbers } from './covered.ts';
+import { admitUnkept, toAdmit } from './day-limit.ts';
 import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
 import type { Intent, Journal, JournalEntry, StoredOperation } from './journal/journal.ts';
 import { withNewJournal, withOperation } from './journal/with-journal.ts';
@@ -15,7 +16,7 @@ import { type Spending, toWorstCase, type WorstCase } from './spending.ts';
 /** What buying takes, however many purchases share it: nothing of a purchase is kept anywhere else. */
 export interface Shop {
   readonly connection: Connection;
-  readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal'>;
+  readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal' | 'zone'>;
   /** What all its purchases together may cost; without it the balance is not asked for, and nothing is refused here. */
   readonly spending?: Spending | undefined;
 }
@@ -39,6 +40,8 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly idempotencyKey?: string | undefined;
   /** An operation that sent this very request, and whose answer was lost: it is sent again with its key, and is the same purchase. */
   readonly again?: StoredOperation | undefined;
+  /** The search that this one buys the rest of. */
+  readonly continues?: string | undefined;
   /** Told when the request is on the disk and goes out: whoever looks for it finds it from then on. */
   readonly begun?: (() => void) | undefined;
   /** Of a search or a task run: which list its leads count for (that of its entity type), and whether only what is new there is wanted. */
@@ -96,10 +99,14 @@ export async function purchase<T>(
     order.preview(connection.preview(request), { worst, available });
     return void checkCovered(shop, worst, available);
   }
+  const admit = toAdmit(shop, worst);
   return await withCovered(shop, worst, idempotencyKey, async (available) => {
+    // What leaves no record counts all the same.
+    if (!order.keep && admit !== undefined) await admitUnkept(shop, worst, admit);
     const run = async (journal: Journal): Promise<T> => {
       const intent = {
         ...toIntent(shop, journal, kind, order.terms),
+        ...(order.continues === undefined ? {} : { continues: order.continues }),
         idempotency_key: idempotencyKey,
         body: request.body ?? '',
         worst_case: worst.credits,
@@ -128,7 +135,7 @@ export async function purchase<T>(
       }
     };
     if (again !== undefined) return await withOperation(context, again.operationId, run);
-    return await withNewJournal(context, order.keep ? 'needed' : 'none', run);
+    return await withNewJournal(context, order.keep ? 'needed' : 'none', run, admit);
   });
 }
 
@@ -221,6 +228,7 @@ export function toIntent(
 ): Intent {
   return {
     type: 'intent',
+    version: 2,
     time: context.clock.now().toISOString(),
     command: kind,
     profile: connection.profile,

@@ -38,7 +38,11 @@ type EarlierOptions = Omit<Of<'contact'>, 'kind'> &
   Omit<Of<'extract'>, 'kind'> & { readonly schema?: string; readonly shard?: string };
 
 /** Pure: what the rows of a stored list are sent; undefined where that was not written down as values. */
-export function rowRequestOf({ command, options, row_request }: Intent): RowRequest | undefined {
+export function rowRequestOf({
+  command,
+  options,
+  row_request,
+}: Pick<Intent, 'command' | 'options'> & Partial<Pick<Intent, 'row_request'>>): RowRequest | undefined {
   if (row_request !== undefined) return JSON.parse(row_request);
   // The last release wrote down the options; a shard of `auto` could be any.
   const { contact_type, instruction, limit, schema, shard, template, type } = options as EarlierOptions;

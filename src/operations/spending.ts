@@ -140,6 +140,16 @@ export function toRowOverLimit(worst: number, spending: Spending): LeadpipeError
   return refused(words, 'over_limit', toFacts(worst, spending));
 }
 
+/** Pure: why a purchase is refused that the limit of the day does not cover. */
+export function toOverDayLimit(worst: number, spent: number, limit: number): LeadpipeError {
+  const left = exact(Math.max(0, limit - spent));
+  return refused(
+    `this can cost ${creditsOf(worst)}, but only ${areOf(left)} left of the ${limit} for today; nothing was bought`,
+    'over_limit',
+    { is: 'over_day_limit', setting: 'max_credits_per_day' },
+  );
+}
+
 function toFacts(worst: number, { limit, spent, reserved }: Spending) {
   return { is: 'over_limit', worst, left: exact(limit - spent - reserved) } as const;
 }

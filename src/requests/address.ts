@@ -39,7 +39,7 @@ export function toBaseUrl(address: string, source: string): URL {
 }
 
 /** Pure: a host without what has to stand before it, with that; undefined for anything else, which may be a secret. */
-function withScheme(text: string): string | undefined {
+export function withScheme(text: string): string | undefined {
   const [, host = ''] = /^([\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?\/?$/i.exec(text) ?? [];
   const isHost = isLoopback(host) || /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,20}$/i.test(host);
   return isHost && text.length <= 100 ? `${isLoopback(host) ? 'http' : 'https'}://${text}` : undefined;

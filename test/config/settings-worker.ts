@@ -1,4 +1,4 @@
-import { changeSetting } from '../../src/config/change-settings.ts';
+import { changeSetting } from '../../src/config/settings.ts';
 
 /** Writes so many settings of so many profiles, one after the other. */
 const [, , config = '', name = '', count = '0'] = process.argv;

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { Manual } from '../../src/cli/manual/manual.ts';
-import { toRoff } from '../../src/cli/manual/roff.ts';
-import { toPlainText } from '../../src/cli/manual/text.ts';
+import { toPlainText, toRoff } from '../../src/cli/manual/page.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { needs } from '../helpers/parts.ts';
 import { inTerminal } from '../helpers/pty.ts';
@@ -65,11 +64,14 @@ describe('the manual page', () => {
     }
   });
 
-  it.skipIf(!needs('script'))('is plain text on a terminal, which it fits', async () => {
-    const { transcript, code } = await inTerminal(['man'], { columns: 90 }).ended;
+  it.skipIf(!needs('script')).each([
+    ['a pager of the user', "sed 's/^NAME$/PAGED/'", 'PAGED'],
+    ['a pager that there is not', 'no-such-pager', 'NAME'],
+  ])('is plain text on a terminal, which it fits: %s', async (_, pager, first) => {
+    const { transcript, code } = await inTerminal(['man'], { columns: 90, env: { PAGER: pager } }).ended;
     expect(code).toBe(0);
     const lines = transcript.split('\r\n');
-    expect(lines[0]).toBe('NAME');
+    expect(lines[0]).toBe(first);
     expect(lines.filter((line) => line.length > 90)).toEqual([]);
     for (const part of parts) expect(transcript).toContain(part);
     expect(transcript).not.toContain('\x1b');

@@ -5,9 +5,9 @@ import { addHelp, type CommandHelp } from '../help.ts';
 import { createHistoryListCommand } from './history/list.ts';
 import { createHistoryListsCommand } from './history/lists.ts';
 import { createHistoryPruneCommand } from './history/prune.ts';
+import { createHistoryResumeCommand } from './history/resume.ts';
 import { createHistoryShowCommand } from './history/show.ts';
 import { createHistoryTotalsCommand } from './history/totals.ts';
-import { createTaskResumeCommand } from './task/resume.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe history', 'leadpipe history list --since 7d -f csv -o purchases.csv'],
@@ -24,7 +24,7 @@ export function createHistoryCommand(context: Context): Command {
     .addCommand(createHistoryListCommand(context), { isDefault: true })
     .addCommand(createHistoryListsCommand(context))
     .addCommand(createHistoryShowCommand(context))
-    .addCommand(createTaskResumeCommand(context, 'history'))
+    .addCommand(createHistoryResumeCommand(context))
     .addCommand(createHistoryPruneCommand(context))
     .addCommand(createHistoryTotalsCommand(context));
   return addHelp(group, help);

@@ -1,29 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { addHelp, type CommandHelp, usualWidth } from '../help.ts';
-import { topicRows } from '../topics/topics.ts';
-
-type CreateWholeProgram = (context: Context) => Promise<Command>;
+import { LeadpipeError, stoppedBy } from '../../errors.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
+import { findPackageFile } from '../package-file.ts';
 
 const help: CommandHelp = {
   examples: ['leadpipe man', 'leadpipe man | man -l -'],
-  output: ['text on a terminal; otherwise the page as roff source, for man and groff'],
-  outcomes: ['complete', 'usage', 'reader_closed'],
+  output: ['text in a pager on a terminal; otherwise the page as roff source, for man and groff'],
+  outcomes: ['complete', 'usage', 'interrupted', 'reader_closed', 'terminated'],
 };
 
-export function createManCommand(context: Context, createWholeProgram: CreateWholeProgram): Command {
-  const command = new Command('man').description('Prints the manual page.');
-  return addHelp(command, help).action(() => runMan(context, createWholeProgram));
+export function createManCommand(context: Context): Command {
+  const command = new Command('man').description(
+    'Prints the manual page. On a terminal, it opens in the program that PAGER names, or in less.',
+  );
+  return addHelp(command, help).action(() => runMan(context));
 }
 
-async function runMan(context: Context, createWholeProgram: CreateWholeProgram): Promise<void> {
-  const { isTerminal, columns, stream } = context.stdout;
-  const [{ toManual }, { toRoff }, { toPlainText }] = await Promise.all([
-    import('../manual/manual.ts'),
-    import('../manual/roff.ts'),
-    import('../manual/text.ts'),
-  ]);
-  const topics = topicRows.map(async ({ name, load }) => ({ name, topic: await load() }));
-  const manual = toManual(await createWholeProgram(context), await Promise.all(topics), context.version);
-  stream.write(isTerminal ? toPlainText(manual, columns ?? usualWidth) : toRoff(manual));
+async function runMan({ stdout, env, signal }: Context): Promise<void> {
+  const path = await findPackageFile('dist', stdout.isTerminal ? 'leadpipe.txt' : 'leadpipe.1');
+  const page = await readFile(path, 'utf8');
+  if (!stdout.isTerminal || !(await wasPaged(page, env, signal))) stdout.stream.write(page);
+}
+
+/** Whether a pager took the page. It says itself what it has to say, and ends when the reader wants. */
+async function wasPaged(page: string, env: Context['env'], signal: AbortSignal): Promise<boolean> {
+  const pager = spawn(env.PAGER || 'less', {
+    shell: true,
+    stdio: ['pipe', 'inherit', 'ignore'],
+    // As git has it: a page that fits the screen stays on it.
+    env: { LESS: 'FRX', ...env },
+    signal,
+  });
+  // A reader who leaves early is content.
+  pager.stdin.on('error', () => {}).end(page);
+  const [code] = await once(pager, 'close').catch(() => [127]);
+  if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped');
+  // What a shell says of a program that is not there, or can't be run.
+  return code !== 127 && code !== 126;
 }

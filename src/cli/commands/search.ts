@@ -3,8 +3,13 @@ import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
+import type { FolderLock } from '../../files/folder-lock.ts';
+import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
+import { withOperation } from '../../operations/journal/with-journal.ts';
+import type { Shop } from '../../operations/purchase.ts';
 import { buySearch, type SearchListener } from '../../operations/search/buy.ts';
-import type { RestOfSearch } from '../../operations/search/continue.ts';
+import type { SearchEnd } from '../../operations/search/cut.ts';
+import type { RestOfSearch } from '../../operations/search/rest.ts';
 import { type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { withConnection } from '../connect.ts';
@@ -12,6 +17,7 @@ import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { close, toNothingFound, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
+import { tellEarlier, timeOf } from '../messages/earlier-runs.ts';
 import {
   addEntitySearchOptions,
   addListOptions,
@@ -27,8 +33,9 @@ import {
   inputNames,
   toId,
 } from '../options/options.ts';
-import { createListener, type PurchaseOptions, toOrder, toShop } from '../records/orders.ts';
-import { fileOf } from '../records/record-output.ts';
+import { createListener, openOutput, type PurchaseOptions, toOrder, toShop } from '../records/orders.ts';
+import { printedAs } from '../records/printed-as.ts';
+import { withHeldOutput } from '../records/record-output.ts';
 
 export interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
   readonly exitStatus?: true;
@@ -95,23 +102,42 @@ async function runSearch(
   const end = await withConnection(context, options, async (connection) => {
     const shop = toShop(context, options, connection);
     const order = { ...toOrder(context, options, connection, 'search', request), list: toListTerms(options) };
-    if (options.dryRun || fileOf(options) === undefined) {
-      const listener = createSearchListener(context, options, request, connection.settings);
-      return await buySearch(shop, order, listener);
-    }
-    const { searchIntoFile } = await import('./search/again.ts');
-    return await searchIntoFile(context, options, shop, order);
+    return await withHeldOutput(context, options, async (lock) => {
+      const earlier = await findEarlier(shop, toWanted(shop, order));
+      if (earlier.is === 'rest') return await goOnWith(context, options, shop, earlier, lock);
+      if (earlier.is === 'new') tellEarlier(context, options, earlier);
+      const { settings } = connection;
+      const open = openOutput(context, options, { ...printedAs('search', request), settings, lock });
+      const listener = createSearchListener(context, options, request, settings);
+      return await buySearch(shop, { ...order, open }, listener);
+    });
   });
   if (end !== undefined && end.leads === end.excluded && options.exitStatus) {
     throw toNothingFound(end, options, end.excluded > 0 ? 'no new leads were found' : undefined);
   }
 }
 
+/** The same search was left in the same file: its rest alone is bought, whatever has become of the file. */
+async function goOnWith(
+  context: Context,
+  options: SearchOptions,
+  shop: Shop,
+  { isOurs, operation, rest }: Extract<Earlier, { is: 'rest' }>,
+  lock: FolderLock | undefined,
+): Promise<SearchEnd | undefined> {
+  const { goOn } = await import('./search/continue.ts');
+  const { operationId } = operation;
+  const beginning = `Resuming ${operationId} (the same search, unfinished since ${timeOf(context, operation)})`;
+  return await withOperation(context, operationId, (journal) =>
+    goOn(context, options, shop, rest, journal, { into: 'same', isOurs, lock, beginning }),
+  );
+}
+
 /** What a search is the rest of. */
-type Earlier = Pick<RestOfSearch, 'arrived' | 'brought' | 'chain' | 'isKept'>;
+type EarlierLeads = Pick<RestOfSearch, 'arrived' | 'brought' | 'chain' | 'isKept'>;
 
 /** Pure: the earlier searches whose leads can be shown again. */
-function toShown({ chain, isKept }: Earlier): string[] {
+function toShown({ chain, isKept }: EarlierLeads): string[] {
   return isKept ? chain.filter(({ sent }) => sent > 0).map((one) => one.operationId) : [];
 }
 
@@ -121,7 +147,7 @@ export function createSearchListener(
   options: SearchOptions,
   request: EntitySearchRequest,
   prices: Prices,
-  rest?: Earlier,
+  rest?: EarlierLeads,
 ): SearchListener {
   const { limit = limits.entityLimit.default } = request;
   return {

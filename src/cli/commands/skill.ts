@@ -11,6 +11,7 @@ import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
 import { checkFileName } from '../options/inputs.ts';
 import { addReportOptions, type ReportOptions } from '../options/options.ts';
+import { findPackageFile } from '../package-file.ts';
 
 interface SkillOptions extends ReportOptions {
   readonly install?: string;
@@ -40,7 +41,7 @@ export function createSkillCommand(context: Context): Command {
 }
 
 async function runSkill(context: Context, options: SkillOptions): Promise<void> {
-  const source = await findSkill();
+  const source = await findPackageFile('skills', name);
   if (options.install === undefined) {
     context.stdout.stream.write(await readFile(join(source, mainFile), 'utf8'));
     return;
@@ -60,15 +61,6 @@ async function runSkill(context: Context, options: SkillOptions): Promise<void> 
     });
   }
   createNotes(context, options).say(`The skill is in ${target}.`);
-}
-
-/** The folder in the package: how far below its root this file stands is the build's business. */
-async function findSkill(): Promise<string> {
-  for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
-    const skill = join(folder, 'skills', name);
-    if (await exists(join(skill, mainFile))) return skill;
-    if (folder === dirname(folder)) throw new Error('the skill is not in the package');
-  }
 }
 
 /** The digests of the files as they were installed, beside them: one that has another was changed by somebody. */

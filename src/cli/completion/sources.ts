@@ -3,7 +3,9 @@ import { readProfileNames } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { countOf } from '../../operations/delivery.ts';
 import { readHistoryRecord } from '../../operations/journal/history.ts';
-import { readNewest } from '../../operations/journal/journal.ts';
+import { readNewest } from '../../operations/journal/open-index.ts';
+import type { StoredOperation } from '../../operations/journal/stored.ts';
+import { isTask } from '../../operations/kinds.ts';
 import { readLists } from '../../operations/only-new/lists.ts';
 import { toKnownTasks } from '../../operations/task/known.ts';
 import type { Candidate, KnownKind } from './completion.ts';
@@ -26,13 +28,13 @@ export async function readCandidates(
         meaning: countOf(leads),
       }));
     case 'leads-search-id':
-      return toKnownTasks(await readNewest(state, newest)).flatMap(({ leads_search_id, ...task }) => {
+      return toKnownTasks(await readSome(context, isTask)).flatMap(({ leads_search_id, ...task }) => {
         const meaning = [task.entity_type, task.state, task.objective].filter((one) => one !== null);
         return leads_search_id === null ? [] : [{ value: leads_search_id, meaning: meaning.join(', ') }];
       });
     case 'operation-id':
       return await Promise.all(
-        (await readNewest(state, newest)).reverse().map(async (operation) => {
+        (await readSome(context, () => true)).reverse().map(async (operation) => {
           const record = await readHistoryRecord(state, operation);
           const { command, operation_id, state: end, subject, time } = record;
           const day = time === null ? null : toMinutes(new Date(time), context.zone).slice(0, 10);
@@ -41,4 +43,13 @@ export async function readCandidates(
         }),
       );
   }
+}
+
+/** The newest ones, the oldest of them first. */
+async function readSome(context: Context, isMeant: (kind: string) => boolean): Promise<StoredOperation[]> {
+  const some: StoredOperation[] = [];
+  for await (const operation of readNewest(context, isMeant)) {
+    if (some.unshift(operation) === newest) break;
+  }
+  return some;
 }

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { access, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { KeychainError } from '../../config/keychain.ts';
-import { type Profile, readProfile, settingsFile } from '../../config/settings.ts';
-import { credentialsFile, type KeyRecord, probeKeychain, readKeyRecord } from '../../config/stored-keys.ts';
+import { type Profile, readProfile, settingsPath } from '../../config/settings.ts';
+import { type KeyRecord, keysPath, probeKeychain, readKeyRecord } from '../../config/stored-keys.ts';
 import type { KeyContext } from '../../connection/address-and-key.ts';
 import type { Context } from '../../context.ts';
 import { colorOf } from '../messages/color.ts';
@@ -26,7 +26,7 @@ export async function checkSettings(
   context: Context,
   named: string | undefined,
 ): Promise<readonly [Finding, Profile | undefined]> {
-  const path = join(context.directories.config, settingsFile);
+  const path = settingsPath(context.directories.config);
   try {
     const profile = await readProfile(context, named);
     return [await checkMode('settings', path, '600', `${path}, profile "${profile.name}"`), profile];
@@ -67,7 +67,7 @@ export async function checkKeychain(context: KeyContext, profile: Profile | unde
   try {
     record = await readKeyRecord(context.directories.config, profile.name);
     if (record?.store === 'file') {
-      const path = join(context.directories.config, credentialsFile);
+      const path = keysPath(context.directories.config);
       return await checkMode(check, path, '600', `not needed: the key is in ${path}`);
     }
     await probeKeychain(context, profile.name, record?.origin ?? 'nowhere');

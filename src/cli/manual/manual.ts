@@ -1,7 +1,6 @@
 import type { Command, Option } from 'commander';
 import { toExitCodes } from '../exit-codes.ts';
-import { helpOf, outcomesOf } from '../help.ts';
-import { groups } from '../options/options.ts';
+import { helpOf, isShared, outcomesOf } from '../help.ts';
 import type { Topic } from '../topics/topics.ts';
 
 /** The manual page before it has a form. */
@@ -34,8 +33,6 @@ export function toManual(program: Command, topics: readonly NamedTopic[], versio
     ...(help?.remarks ?? []).map(paragraph),
     section('Commands'),
     ...program.commands.flatMap(commandBlocks),
-    section('Options of several commands'),
-    ...sharedOptions(leavesOf(program)).map(optionItem),
     ...topics.flatMap(topicBlocks),
     section('Examples'),
     lines(help?.examples ?? []),
@@ -56,7 +53,7 @@ function commandBlocks(command: Command): ManualBlock[] {
     ...command.options.filter((one) => !isShared(one)).map(optionItem),
     ...(shared.length === 0
       ? []
-      : [paragraph(`It also has these options of several commands: ${shared.join(', ')}.`)]),
+      : [paragraph(`It also takes these options, which stand below: ${shared.join(', ')}.`)]),
     ...(output.length === 0 ? [] : [paragraph('Output:'), lines(output)]),
     paragraph('Examples:'),
     lines(examples),
@@ -81,23 +78,6 @@ function topicBlocks({ name, topic: { parts } }: NamedTopic): ManualBlock[] {
   });
   // Manual pages have a name of their own for these.
   return [section(name === 'exit-codes' ? 'exit status' : name), ...blocks];
-}
-
-/** Each once, however many commands have it, in the order of their groups. */
-function sharedOptions(leaves: readonly Command[]): Option[] {
-  const shared = leaves.flatMap((leaf) => leaf.options).filter(isShared);
-  const inOrder = Object.values(groups).flatMap((group) =>
-    shared.filter((one) => one.helpGroupHeading === group),
-  );
-  return inOrder.filter(({ flags }, at) => inOrder.findIndex((one) => one.flags === flags) === at);
-}
-
-function isShared({ helpGroupHeading }: Option): boolean {
-  return Object.values<string | undefined>(groups).includes(helpGroupHeading);
-}
-
-function leavesOf(command: Command): Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 }
 
 function optionItem(option: Option): ManualBlock {

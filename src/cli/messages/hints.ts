@@ -61,6 +61,8 @@ const hints: Hints = {
     isOwnKey(ran) ? ownKeyUsed : `This idempotency key belongs to another request. ${newKey}`,
   no_credits: (facts, ran) =>
     `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
+  over_day_limit: ({ setting }) =>
+    `All runs of this machine count since midnight. To allow more: leadpipe config set ${setting} <credits>`,
   over_limit: (facts, ran) => `Raise --max-credits${toFewer(facts, ran)}.`,
   price_unknown: ({ setting }, { options: { profile } }) =>
     `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,

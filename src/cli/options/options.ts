@@ -4,6 +4,7 @@ import { formats } from '../../output/writer.ts';
 import { checkOneOf } from '../../requests/closed-list.ts';
 import type { InputNames } from '../../requests/input-names.ts';
 import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.ts';
+import { groups } from '../help.ts';
 import { checkRecordOptions } from '../records/record-output.ts';
 import { checkFileName, isInput, readNamedFile } from './inputs.ts';
 
@@ -64,9 +65,6 @@ export const inputNames: InputNames = {
 /** What people call the formats. */
 const formatWords = { ndjson: 'jsonl', excel: 'xlsx', xl: 'xlsx', markdown: 'md', text: 'table' };
 
-/** Headings of the options that several commands take. */
-export const groups = { output: 'Output:', connection: 'Connection:', messages: 'Messages:' } as const;
-
 export function addConnectionOptions(command: Command): Command {
   const local = new Option('--local', 'use the local service: offline, free, with fictional leads').conflicts(
     'baseUrl',
@@ -82,7 +80,7 @@ export function addServiceOptions(command: Command): Command {
       secondsOf('--timeout'),
     ),
   ]);
-  return addReportOptions(connection, groups.connection);
+  return addReportOptions(connection);
 }
 
 export function addProfileOption(command: Command): Command {
@@ -91,8 +89,8 @@ export function addProfileOption(command: Command): Command {
   ]);
 }
 
-export function addReportOptions(command: Command, group: string = groups.messages): Command {
-  return add(command, group, [
+export function addReportOptions(command: Command): Command {
+  return add(command, groups.messages, [
     new Option('-q, --quiet', 'print no progress and no closing line'),
     new Option('-v, --verbose', 'print requests, and the stack trace of an error, on stderr'),
     new Option('--no-color', 'print no colours (or NO_COLOR)'),
@@ -101,7 +99,7 @@ export function addReportOptions(command: Command, group: string = groups.messag
 }
 
 export function addPaidOptions(command: Command): Command {
-  return add(command, groups.connection, [
+  return add(command, groups.buying, [
     new Option(
       '--idempotency-key <key>',
       'the idempotency key of this purchase (default: a new one each time); the service charges it only once',

@@ -5,6 +5,7 @@ import { type InputFormat, inputFormats } from '../../input/rows.ts';
 import type { Shard } from '../../operations/list/run.ts';
 import { checkOneOf, clip } from '../../requests/closed-list.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
+import { groups } from '../help.ts';
 import { checkFileName, isInput } from './inputs.ts';
 import { once } from './options.ts';
 
@@ -20,8 +21,6 @@ export interface RowsOptions {
   readonly run?: string;
   readonly shard?: string;
 }
-
-const listGroup = 'Many at once:';
 
 interface RowsInWords {
   /** Whether leads of a search need no such column. */
@@ -85,7 +84,9 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
       'only one part of the rows: 0/4, 1/4, 2/4 and 3/4 on four machines; auto takes i and n from a job of Kubernetes or Slurm',
     ),
   ];
-  for (const option of options) command.addOption(option.helpGroup(listGroup));
+  const [input, ...others] = options as [Option, ...Option[]];
+  command.addOption(input);
+  for (const option of others) command.addOption(option.helpGroup(groups.list));
   return command.hook('preAction', (_, action) => checkWithRows(action, options));
 }
 

@@ -4,14 +4,15 @@ import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Delivery, Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
+import { findEarlier, toWanted } from '../../operations/earlier.ts';
 import type { AnswerKind, BodyOf, PaidKind } from '../../operations/kinds.ts';
 import type { Order, OutputTerms, Shop } from '../../operations/purchase.ts';
-import { withSameKey } from '../../operations/same-key.ts';
 import { createSpending, toWorstCase } from '../../operations/spending.ts';
 import type { Format } from '../../output/writer.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
+import { tellEarlier, toRepeated } from '../messages/earlier-runs.ts';
 import { createNotes, type Notes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
 import { toWaitReason } from '../messages/wait-reason.ts';
@@ -174,11 +175,10 @@ export async function buy<Kind extends AnswerKind>(
   const bought = await withConnection(context, options, async (connection) => {
     const shop = toShop(context, options, connection);
     const order = toOrder(context, options, connection, kind, body);
-    const answer = await buyAnswer(
-      shop,
-      await withSameKey(shop, order),
-      createListener(context, options, { asking }),
-    );
+    const earlier = await findEarlier(shop, toWanted(shop, order));
+    if (earlier.is === 'new') tellEarlier(context, options, earlier);
+    const again = toRepeated(context, options, order, earlier);
+    const answer = await buyAnswer(shop, again, createListener(context, options, { asking }));
     return answer && { ...answer, costAtMost: toWorstCase(kind, body, connection.settings).credits };
   });
   if (bought === undefined) return undefined;

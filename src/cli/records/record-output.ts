@@ -120,6 +120,16 @@ export async function withOutput<T>(
   );
 }
 
+/** Runs `work` as the one run that writes the file of -o, where there is one. Throws `temporary` where another one does. */
+export async function withHeldOutput<T>(
+  context: Context,
+  options: RecordOptions & { readonly dryRun?: boolean },
+  work: (lock: FolderLock | undefined) => Promise<T>,
+): Promise<T> {
+  const file = options.dryRun ? undefined : fileOf(options);
+  return file === undefined ? await work(undefined) : await withOutputLock(context, file, work);
+}
+
 async function withOpened<T>(
   context: Context,
   options: OutputOptions,

@@ -15,13 +15,13 @@ import type { RowRequest } from '../../operations/row-request.ts';
 import { creditsOf, toWorstCase } from '../../operations/spending.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
+import { tellEarlier } from '../messages/earlier-runs.ts';
 import { listAnew } from '../messages/hints.ts';
 import { createNotes } from '../messages/notes.ts';
 import { type RowsOptions, toShard } from '../options/rows.ts';
 import { columnsOf, layoutOf } from './joined.ts';
 import { toListOf } from './list-kinds.ts';
 import { checkOutputOpen, openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
-import { completePending } from './pending-addition.ts';
 import { fileOf, toFormat } from './record-output.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
 import { previewList } from './rows-preview.ts';
@@ -138,10 +138,7 @@ export async function buyList(
           {
             warn: warnings.warn,
             goingOn: (one, credits) => notes.say(toResumingLine(one, credits, context.zone)),
-            alike: ({ operationId }) =>
-              notes.say(
-                `${operationId} asks for the same and is unfinished. To go on with it instead: leadpipe history resume ${operationId}`,
-              ),
+            earlier: (found) => tellEarlier(context, options, found),
             progress: (counts, slots) =>
               show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),
             failed: (row, failure) => errors.tell(row, failure, warnings.warn),
@@ -160,7 +157,6 @@ export async function buyList(
         file === undefined
           ? await go(undefined, false)
           : await withOutputLock(context, file, async (lock) => {
-              if (lock !== undefined && options.append) await completePending(context, file);
               const before = await statOrNothing(file);
               return await go(lock, !options.append && before?.isFile() === true && before.size > 0);
             });

@@ -34,4 +34,9 @@ export const topicRows: readonly TopicRow[] = [
     summary: 'what costs credits, and how not to pay too much, or twice',
     load: async () => (await import('./money.ts')).moneyTopic,
   },
+  {
+    name: 'options',
+    summary: 'the options that several commands take',
+    load: async () => (await import('./options.ts')).optionsTopic,
+  },
 ];

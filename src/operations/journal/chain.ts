@@ -1,29 +1,55 @@
 import { kindOf } from '../kinds.ts';
-import type { StoredOperation } from './journal.ts';
-import { isReplaced } from './later.ts';
+import { openIndex } from './open-index.ts';
+import type { IndexContext } from './operation-index.ts';
+import { readOperation, type StoredOperation } from './stored.ts';
 
 /**
- * Pure: a search and those that bought the rest of it, the oldest first; alone where it is no search. A continuation that was
- * never sent, or was refused and cost nothing, does not count.
+ * A search with those that bought the rest of it, the oldest first; alone where it is no search. A continuation that was never
+ * sent, or was refused and cost nothing, does not count; nor does one that can't be read.
  */
-export function chainFrom(first: StoredOperation, operations: readonly StoredOperation[]): StoredOperation[] {
+export async function readChainFrom(stateDir: string, first: StoredOperation): Promise<StoredOperation[]> {
   const chain = [first];
-  for (let next = nextOf(first, operations); next !== undefined; next = nextOf(next, operations)) {
-    chain.push(next);
+  for (let last: StoredOperation | undefined = first; last !== undefined; ) {
+    last = await readNext(stateDir, last);
+    if (last !== undefined) chain.push(last);
   }
   return chain;
 }
 
-/** Pure: what a search is the rest of, the oldest first, with itself at the end. */
-export function chainTo(last: StoredOperation, operations: readonly StoredOperation[]): StoredOperation[] {
+async function readNext(
+  stateDir: string,
+  { entries }: StoredOperation,
+): Promise<StoredOperation | undefined> {
+  for (const entry of entries.toReversed()) {
+    if (entry.type !== 'continued') continue;
+    const next = await readOperation(stateDir, entry.operation_id).catch(() => undefined);
+    if (next !== undefined && isBegun(next)) return next;
+  }
+  return undefined;
+}
+
+/** What a search is the rest of, the oldest first, with itself at the end. Throws as `readOperation`. */
+export async function readChainTo(context: IndexContext, last: StoredOperation): Promise<StoredOperation[]> {
   const chain = [last];
-  for (const operation of operations.toReversed()) {
-    const [begun] = chain;
-    if (begun !== undefined && nextOf(operation, operations)?.operationId === begun.operationId) {
-      chain.unshift(operation);
-    }
+  for (let at: StoredOperation | undefined = last; at !== undefined; ) {
+    const id = await firstOf(context, at);
+    at = id === undefined ? undefined : await readOperation(context.directories.state, id);
+    if (at !== undefined) chain.unshift(at);
   }
   return chain;
+}
+
+async function firstOf(
+  context: IndexContext,
+  { operationId, entries: [intent] }: StoredOperation,
+): Promise<string | undefined> {
+  if (intent.continues !== undefined || !isSearch({ operationId, entries: [intent] }))
+    return intent.continues;
+  // Journals of earlier versions say it in the search that was gone on with.
+  for (const line of (await openIndex(context)).find('op', operationId)) {
+    if ('begun' in line) return line.begun.continues;
+  }
+  return undefined;
 }
 
 /** Pure: whether it came to its end. */
@@ -36,15 +62,6 @@ export function isSearch({ entries: [intent] }: StoredOperation): boolean {
   return kindOf(intent.command)?.goesOn === 'continue' && intent.body !== undefined;
 }
 
-function nextOf(
-  { entries }: StoredOperation,
-  operations: readonly StoredOperation[],
-): StoredOperation | undefined {
-  const ids = entries.flatMap((entry) => (entry.type === 'continued' ? [entry.operation_id] : []));
-  if (ids.length === 0) return undefined;
-  return operations.findLast((one) => ids.includes(one.operationId) && isBegun(one));
-}
-
 /** Pure: whether anything was sent that was not refused for nothing. */
 export function isBegun({ entries }: StoredOperation): boolean {
   const last = entries.findLast((entry) => entry.type === 'terminal');
@@ -52,24 +69,13 @@ export function isBegun({ entries }: StoredOperation): boolean {
   return entries.some(({ type }) => type === 'sent') && !isRefused;
 }
 
-/** Pure: the interrupted searches that still wait for their rest: not continued, and not replaced in their file by another run. */
-export function unfinishedSearches(operations: readonly StoredOperation[]): StoredOperation[] {
-  return operations.filter(
-    (one) =>
-      isSearch(one) &&
-      isBegun(one) &&
-      !isComplete(one) &&
-      chainFrom(one, operations).length === 1 &&
-      !isReplaced(operations, one) &&
-      chainTo(one, operations).some(hasBrought),
-  );
-}
-
 /** Pure: whether a search has brought leads that were not dropped here. */
 export function hasDelivered({ entries }: StoredOperation): boolean {
   return entries.some((entry) => entry.type === 'batch' && entry.delivered > 0);
 }
 
-function hasBrought(operation: StoredOperation): boolean {
-  return operation.entries.some((entry) => entry.type === 'created') || hasDelivered(operation);
+/** Pure: whether the reader of its output went away: it has what it wanted. */
+export function isReaderGone({ entries }: StoredOperation): boolean {
+  const last = entries.findLast((entry) => entry.type === 'terminal');
+  return last?.type === 'terminal' && last.outcome === 'reader_closed';
 }

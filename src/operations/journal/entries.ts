@@ -5,6 +5,8 @@ import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
 /** What is about to be done. Nothing is sent whose intent is not on disk. */
 export interface Intent {
   readonly type: 'intent';
+  /** Of the journal: since 2, rows of --append stand in a .part until they are all there. */
+  readonly version?: number;
   /** RFC 3339, UTC. */
   readonly time: string;
   readonly command: string;
@@ -33,6 +35,10 @@ export interface Intent {
   readonly asked?: string;
   /** Of many rows: what decides, with a row, what is sent for it, as values. */
   readonly row_request?: string;
+  /** The search that this one is the rest of. */
+  readonly continues?: string;
+  /** The credits that all of it can cost at most, as far as that is known. */
+  readonly reserved?: number;
 }
 
 /** A line of the journal; names are the wire's. */
@@ -65,12 +71,14 @@ export type JournalEntry =
       /** Of a list of the last release that adds to a file: what stood in front of this length among its stored rows is in the file already. */
       readonly rows_length?: number;
     }
-  /** All of the output is on the disk, but perhaps not under its name. */
+  /** Everything has arrived, and is on the disk, but perhaps not in its place. */
   | {
       readonly type: 'written';
       readonly state: TaskState | null;
-      readonly ready_count: number;
+      readonly ready_count: number | null;
       readonly output_length: number | null;
+      /** Of a search. */
+      readonly stop_reason?: string | null;
     }
   /** The whole answer is on the disk. */
   | {
@@ -101,6 +109,8 @@ export type JournalEntry =
     }
   /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
   | { readonly type: 'placed' }
+  /** A list that is gone on with can cost this, beside what it has cost. */
+  | { readonly type: 'reserved'; readonly time: string; readonly credits: number }
   /** How the request ended; without a `terminal` after it, whether it was charged is not known. */
   | {
       readonly type: 'failed';
@@ -129,6 +139,8 @@ export type JournalEntry =
       readonly stop_reason?: string | null;
       /** Of a list: how many rows were sent that may have been charged, over all its runs. */
       readonly sent_rows?: number;
+      /** The credits that count for the day, in place of what was reserved. */
+      readonly spent?: number;
     };
 
 /** Pure: how many leads were dropped here. A page that was read again counts once. */

@@ -1,19 +1,20 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isTask, kindOf } from '../kinds.ts';
-import { chainFrom, isComplete } from './chain.ts';
+import { isComplete, readChainFrom } from './chain.ts';
 import { costOf } from './cost.ts';
 import { excludedIn } from './entries.ts';
 import {
   folderOf,
   type Intent,
   type JournalEntry,
-  listOperations,
   readOperation,
   type StoredOperation,
   toDamageLine,
 } from './journal.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
+import { damagedKind, openIndex } from './open-index.ts';
+import type { Begun, IndexContext } from './operation-index.ts';
 import { countRows } from './rows.ts';
 
 /**
@@ -54,6 +55,8 @@ export interface HistoryRecord {
   readonly credits_at_most: number | null;
   /** Where it was bought: the address, or `local`, which costs nothing. */
   readonly service: string | null;
+  /** Why the service had no more, as it said it. */
+  readonly stop_reason: string | null;
 }
 
 /** A purchase whose journal can be read. Its cost is its own, also where another has brought the rest. */
@@ -74,42 +77,25 @@ export interface HistoryRange {
 
 /** The purchases of this machine, read one by one: there may be very many. One that can't be read hides no other. Throws LocalIoError. */
 export async function* readHistory(
-  stateDir: string,
+  context: IndexContext,
   { newestFirst = false, since }: HistoryRange = {},
 ): AsyncGenerator<HistoryEntry> {
-  const all = await listOperations(stateDir);
-  const ids = since === undefined ? all : all.slice(await firstSince(stateDir, all, since.toISOString()));
-  for (const operationId of newestFirst ? ids.reverse() : ids) {
+  const { state } = context.directories;
+  const ids: string[] = [];
+  for (const line of (await openIndex(context)).newest()) {
+    if (!('begun' in line) || !isPurchase(line.begun)) continue;
+    if (since === undefined || Date.parse(line.begun.time) >= since.getTime()) ids.push(line.begun.op);
+  }
+  for (const operationId of newestFirst ? ids : ids.reverse()) {
     try {
-      const operation = await readOperation(stateDir, operationId);
-      if (operation === undefined || !isPurchase(operation)) continue;
-      const record = await readHistoryRecord(stateDir, operation);
-      yield { record, intent: operation.entries[0] };
+      const operation = await readOperation(state, operationId);
+      if (operation === undefined) continue;
+      yield { record: await readHistoryRecord(state, operation), intent: operation.entries[0] };
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       yield { record: toDamagedRecord(operationId), damage: toDamageLine(error) };
     }
   }
-}
-
-/** Where the operations of that time begin: their IDs are in the order of time, so that few need to be read. */
-async function firstSince(stateDir: string, ids: readonly string[], since: string): Promise<number> {
-  let [low, high] = [0, ids.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    let time: string | undefined;
-    let at = middle;
-    for (; at < high && time === undefined; at++) time = await timeOf(stateDir, ids[at] as string);
-    if (time !== undefined && time < since) low = at;
-    else high = middle;
-  }
-  return low;
-}
-
-/** Undefined where it can't be read. */
-async function timeOf(stateDir: string, operationId: string): Promise<string | undefined> {
-  const operation = await readOperation(stateDir, operationId).catch(() => undefined);
-  return operation?.entries[0].time;
 }
 
 /** How a purchase stands now: a search whose rest another has brought to its end is complete. */
@@ -118,27 +104,8 @@ export async function readHistoryRecord(
   operation: StoredOperation,
 ): Promise<HistoryRecord> {
   const record = await readOwnRecord(stateDir, operation);
-  const last = (await readContinuations(stateDir, operation)).at(-1);
-  return last !== undefined && isComplete(last) ? { ...record, state: 'complete' } : record;
-}
-
-/** The searches that went on with one, the oldest first. */
-export async function readContinuations(
-  stateDir: string,
-  operation: StoredOperation,
-): Promise<StoredOperation[]> {
-  const known: StoredOperation[] = [];
-  for (let last = operation; ; ) {
-    for (const entry of last.entries) {
-      if (entry.type !== 'continued') continue;
-      const next = await readOperation(stateDir, entry.operation_id).catch(() => undefined);
-      if (next !== undefined) known.push(next);
-    }
-    const chain = chainFrom(operation, known);
-    const end = chain.at(-1) ?? operation;
-    if (end.operationId === last.operationId) return chain.slice(1);
-    last = end;
-  }
+  const last = (await readChainFrom(stateDir, operation)).at(-1) ?? operation;
+  return last !== operation && isComplete(last) ? { ...record, state: 'complete' } : record;
 }
 
 /** How a purchase stands by itself. */
@@ -153,8 +120,8 @@ async function readOwnRecord(stateDir: string, operation: StoredOperation): Prom
 }
 
 /** Whether an operation can cost credits: a single purchase, or a list of them. */
-function isPurchase({ entries: [{ command, idempotency_key }] }: StoredOperation): boolean {
-  return idempotency_key !== undefined || kindOf(command)?.keeps === 'rows';
+function isPurchase({ key, kind }: Begun): boolean {
+  return key !== undefined || kindOf(kind)?.keeps === 'rows' || kind === damagedKind;
 }
 
 async function countStored(folder: string, command: string): Promise<Stored> {
@@ -208,7 +175,13 @@ function toHistoryRecord(
   };
   // Of lists that earlier versions have brought to their end, those with an answer.
   const sentRows = terminal?.sent_rows ?? stored.sent ?? record.leads ?? 0;
-  return { ...record, credits_at_most: costOf(record, intent, sentRows), service: intent.origin };
+  const stop_reason = terminal?.stop_reason ?? null;
+  return {
+    ...record,
+    credits_at_most: costOf(record, intent, sentRows),
+    service: intent.origin,
+    stop_reason,
+  };
 }
 
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {
@@ -307,5 +280,6 @@ function toDamagedRecord(operationId: string): HistoryRecord {
     subject: null,
     credits_at_most: null,
     service: null,
+    stop_reason: null,
   };
 }

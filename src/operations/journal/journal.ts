@@ -1,13 +1,26 @@
 import { constants, writeSync } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { type FolderLock, lockFolder, lockLost } from '../../files/folder-lock.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
-import { damaged, type Intent, type JournalEntry, toEntries, toLine } from './entries.ts';
+import { type JournalEntry, toEntries, toLine } from './entries.ts';
+import { costsOf, toIndexLine } from './index-lines.ts';
+import { readStored } from './open-index.ts';
+import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
+import {
+  folderOf,
+  isOperationId,
+  journalFile,
+  listOperations,
+  readOrNothing,
+  type StoredOperation,
+  toUnknownOperation,
+} from './stored.ts';
 
 export type { Intent, JournalEntry } from './entries.ts';
+export * from './stored.ts';
 
 /** The open journal of one operation. */
 export interface Journal {
@@ -22,23 +35,8 @@ export interface Journal {
   discard(): Promise<void>;
 }
 
-export interface StoredOperation {
-  readonly operationId: string;
-  /** All that was written in full, the intent first. */
-  readonly entries: readonly [Intent, ...JournalEntry[]];
-}
-
-const fileName = 'journal.jsonl';
 /** A link in its place would lead the writing to another file. Windows has no such flag. */
 const noFollow = constants.O_NOFOLLOW ?? 0;
-
-/** Every operation of this machine. */
-export interface StoredOperations {
-  /** Oldest first. */
-  readonly operations: readonly StoredOperation[];
-  /** Why others can't be read, an error each, which names the file. */
-  readonly damages: readonly LeadpipeError[];
-}
 
 /** Keeps nothing, for --no-history. */
 export const noJournal: Journal = {
@@ -51,18 +49,23 @@ export const noJournal: Journal = {
 
 /**
  * Makes the folder of a new operation (0700, its files 0600, under any umask), locked until the journal is closed.
- * Throws LocalIoError.
+ * `admit` is asked before anything is written that costs. Throws LocalIoError, and what `admit` throws.
  */
-export async function createJournal(stateDir: string, operationId: string, pid: number): Promise<Journal> {
-  const folder = folderOf(stateDir, operationId);
-  const path = join(folder, fileName);
+export async function createJournal(
+  context: IndexContext,
+  operationId: string,
+  admit?: Admit,
+): Promise<Journal> {
+  const folder = folderOf(context.directories.state, operationId);
+  const path = join(folder, journalFile);
+  const { pid } = context;
   try {
     await makePrivateFolder(folder);
     const lock = await lockFolder(folder, pid, 'this operation');
     const handle = await open(path, 'ax', 0o600).catch(releasing(lock));
     await handle.chmod(0o600);
     await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
-    return toJournal(operationId, path, handle, lock);
+    return toJournal(context, operationId, path, handle, lock, [], admit);
   } catch (error) {
     throw notKept(path, error);
   }
@@ -74,12 +77,14 @@ export async function createJournal(stateDir: string, operationId: string, pid: 
  * such operation; ConfigurationError for a damaged one, LocalIoError.
  */
 export async function openJournal(
-  stateDir: string,
+  context: IndexContext,
   operationId: string,
-  pid: number,
+  admit?: Admit,
 ): Promise<{ readonly journal: Journal; readonly operation: StoredOperation }> {
+  const { pid } = context;
+  const stateDir = context.directories.state;
   const folder = folderOf(stateDir, operationId);
-  const path = join(folder, fileName);
+  const path = join(folder, journalFile);
   const known = isOperationId(operationId) && (await readOrNothing(() => readFile(path), path)) !== undefined;
   if (!known) throw toUnknownOperation(operationId, await listOperations(stateDir));
   let lock: FolderLock | undefined;
@@ -90,7 +95,7 @@ export async function openJournal(
     if (intent?.type !== 'intent')
       throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
     const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | noFollow);
-    const journal = toJournal(operationId, path, handle, lock);
+    const journal = toJournal(context, operationId, path, handle, lock, [intent, ...rest], admit);
     await handle.truncate(wholeBytes(text, rest.length + 1)).catch((error: unknown) => {
       return journal.close().then(() => Promise.reject(error));
     });
@@ -101,7 +106,15 @@ export async function openJournal(
   }
 }
 
-function toJournal(operationId: string, path: string, handle: FileHandle, lock: FolderLock): Journal {
+function toJournal(
+  context: IndexContext,
+  operationId: string,
+  path: string,
+  handle: FileHandle,
+  lock: FolderLock,
+  entries: JournalEntry[],
+  admit: Admit | undefined,
+): Journal {
   // A line added to an incomplete one would make both unreadable.
   let failure: LeadpipeError | undefined;
   const fail = (error: unknown): never => {
@@ -129,9 +142,24 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
     get operationId() {
       return isThere ? operationId : undefined;
     },
-    async append(...entries) {
-      write(entries);
+    async append(...some) {
+      // Whoever looks for it finds it from before it is there; how it ended, from after that.
+      const [before, behind] = [some.filter(isBeginning), some.filter((entry) => !isBeginning(entry))];
+      for (const entry of before) {
+        const line = await toIndexLine(operationId, entry, entries);
+        const worst = costsOf(entry);
+        const check = admit && ((index: OperationIndex) => admit(index, worst));
+        if (line !== undefined) await addToIndex(context, line, readStored, { check }).catch(fail);
+      }
+      write(some);
+      entries.push(...some);
       await handle.datasync().catch(fail);
+      for (const entry of behind) {
+        const line = await toIndexLine(operationId, entry, entries);
+        // It is found all the same: its journal decides.
+        if (line !== undefined)
+          await addToIndex(context, line, readStored, { isLate: true }).catch(() => undefined);
+      }
     },
     note: (entry) => write([entry]),
     close,
@@ -144,103 +172,9 @@ function toJournal(operationId: string, path: string, handle: FileHandle, lock: 
   };
 }
 
-/** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
-export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {
-  return new LeadpipeError(
-    'not_found',
-    `there is no operation ${operationId.slice(0, 100)} on this machine`,
-    {
-      type: 'operation_not_found',
-      facts: { is: 'no_operation', operationId, known },
-      retryable: false,
-    },
-  );
-}
-
-/** Every operation of this machine. One that can't be read hides no other. Throws LocalIoError. */
-export async function readOperations(stateDir: string): Promise<StoredOperations> {
-  const operations: StoredOperation[] = [];
-  const damages: LeadpipeError[] = [];
-  for (const operationId of await listOperations(stateDir)) {
-    try {
-      const operation = await readOperation(stateDir, operationId);
-      if (operation !== undefined) operations.push(operation);
-    } catch (error) {
-      if (!(error instanceof LeadpipeError)) throw error;
-      damages.push(error);
-    }
-  }
-  return { operations, damages };
-}
-
-/** The newest operations of this machine, the oldest of them first, without those that can't be read. Throws LocalIoError. */
-export async function readNewest(stateDir: string, count: number): Promise<StoredOperation[]> {
-  const ids = (await listOperations(stateDir)).slice(-count);
-  const operations = await Promise.all(ids.map((id) => readOperation(stateDir, id).catch(() => undefined)));
-  return operations.filter((operation) => operation !== undefined);
-}
-
-/** The IDs of everything that looks like an operation, oldest first. Throws LocalIoError. */
-export async function listOperations(stateDir: string): Promise<string[]> {
-  const root = join(stateDir, 'operations');
-  return ((await readOrNothing(() => readdir(root), root)) ?? []).filter(isOperationId).sort();
-}
-
-/**
- * Undefined when there is no such operation, or it was killed before its intent was written, and so has sent nothing.
- * Throws ConfigurationError for a damaged one, LocalIoError.
- */
-export async function readOperation(
-  stateDir: string,
-  operationId: string,
-): Promise<StoredOperation | undefined> {
-  const path = join(folderOf(stateDir, operationId), fileName);
-  const text = await readOrNothing(() => readFile(path, 'utf8'), path);
-  const [intent, ...rest] = toEntries(text ?? '', path);
-  // What was bought is stored only behind an intent.
-  if (intent === undefined && (await hasBought(folderOf(stateDir, operationId)))) throw damaged(1, path);
-  return intent?.type === 'intent' ? { operationId, entries: [intent, ...rest] } : undefined;
-}
-
-/** Whether an operation has stored something. Its files are made before they are written to. */
-async function hasBought(folder: string): Promise<boolean> {
-  const names = (await readOrNothing(() => readdir(folder, { withFileTypes: true }), folder)) ?? [];
-  for (const one of names) {
-    if (!one.isFile() || one.name === fileName || one.name === 'lock') continue;
-    if (((await stat(join(folder, one.name)).catch(() => undefined))?.size ?? 0) > 0) return true;
-  }
-  return false;
-}
-
-/** When the journal of an operation was last written to. Throws LocalIoError. */
-export async function lastWritten(stateDir: string, operationId: string): Promise<Date> {
-  const path = join(folderOf(stateDir, operationId), fileName);
-  return (await readOrNothing(() => stat(path), path))?.mtime ?? new Date(0);
-}
-
-/** Undefined where there is no such file or folder. Throws LocalIoError. */
-export async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    const code = codeOf(error);
-    // A file among the folders is not ours.
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, {
-      cause: error,
-      ...(code === 'EACCES' ? { hint: toOwnHint(dirname(path)) } : {}),
-    });
-  }
-}
-
-/** A name with a path in it, which could lead out of the folder of operations, is refused. */
-function isOperationId(text: string): boolean {
-  return /^[\w-]+$/.test(text);
-}
-
-/** Where an operation keeps what belongs to it. */
-export function folderOf(stateDir: string, operationId: string): string {
-  return join(stateDir, 'operations', operationId);
+/** What is in the index before it is in the journal. */
+function isBeginning({ type }: JournalEntry): boolean {
+  return type === 'intent' || type === 'reserved';
 }
 
 function releasing(lock: FolderLock): (error: unknown) => Promise<never> {
@@ -256,16 +190,6 @@ function wholeBytes(text: string, lines: number): number {
     .split('\n')
     .slice(0, lines)
     .reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0);
-}
-
-/** Pure: one line about what can't be read, and what to do about it. */
-export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
-  return hint === undefined ? message : `${message}. ${hint}`;
-}
-
-/** Pure: what to do about a folder that only another user may read. */
-export function toOwnHint(folder: string): string {
-  return `It may belong to another user, for example after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
 }
 
 function notKept(path: string, error: unknown): LeadpipeError {

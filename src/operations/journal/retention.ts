@@ -1,12 +1,16 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { writeWhole } from '../../files/whole-file.ts';
+import { readUnfinished } from '../unfinished.ts';
 import { answerFile, garbledFile } from './answers.ts';
-import { folderOf, listOperations, readOperation, toOwnHint } from './journal.ts';
+import { readChainTo } from './chain.ts';
 import { leadsFile } from './leads.ts';
+import { openIndex } from './open-index.ts';
+import { type IndexContext, thinIndex } from './operation-index.ts';
 import { rowsFile } from './rows.ts';
+import { folderOf, readKnown, readOperation, toOwnHint } from './stored.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one; for as long as the journal is there, nothing is bought twice unseen. */
@@ -21,21 +25,34 @@ export interface Pruned {
 }
 
 /**
- * Removes answers and leads older than 7 days and operations older than 30, but none that a process is at work on.
- * `failed` is told of each that can't be removed; the others are. Throws LocalIoError.
+ * Removes answers and leads older than 7 days and operations older than 30, but none that a process is at work on, and nothing
+ * that an unfinished operation can go on with. `failed` is told of each that can't be removed; the others are. Throws
+ * LocalIoError.
  */
 export async function prune(
-  stateDir: string,
-  now: Date,
+  context: IndexContext,
   failed: (error: LocalIoError) => void,
+  isOld: IsOld = byClock(context.clock.now()),
 ): Promise<Pruned[]> {
+  const { state } = context.directories;
+  const unfinished = new Set<string>();
+  for await (const { operationId } of readUnfinished(context, () => {})) {
+    const last = await readKnown(context, operationId);
+    for (const one of await readChainTo(context, last)) unfinished.add(one.operationId);
+  }
   const pruned: Pruned[] = [];
-  for (const operationId of await listOperations(stateDir)) {
+  const begun = [...(await openIndex(context)).newest()].flatMap((line) =>
+    'begun' in line ? [line.begun] : [],
+  );
+  for (const { op: operationId, run, time } of begun.reverse()) {
+    const isNeeded = unfinished.has(operationId) || isLocked(folderOf(state, operationId));
+    if (isNeeded || !isOld(operationId, time, keptDays.answers)) continue;
     try {
-      const one = await pruneOne(stateDir, operationId, now);
+      const isGone = isOld(operationId, time, keptDays.operations);
+      const one = await pruneOne(state, operationId, isGone, run !== undefined);
       if (one !== undefined) pruned.push(one);
     } catch (error) {
-      const folder = folderOf(stateDir, operationId);
+      const folder = folderOf(state, operationId);
       const { code, message } = error as NodeJS.ErrnoException;
       // Another process has removed it.
       if (code === 'ENOENT') continue;
@@ -47,36 +64,61 @@ export async function prune(
       );
     }
   }
+  const gone = new Set(pruned.flatMap((one) => (one.removed === 'operation' ? [one.operation_id] : [])));
+  if (gone.size > 0) await thinIndex(context, (operationId) => !gone.has(operationId)).catch(() => undefined);
   return pruned;
 }
 
+/** Whether an operation is older than so many days. */
+type IsOld = (operationId: string, time: string, days: number) => boolean;
+
+function byClock(now: Date): IsOld {
+  return (_, time, days) => now.getTime() - Date.parse(time) > days * dayMs;
+}
+
+/** By the clock, and by the days on which something was begun since: a clock that was ahead once makes nothing old. */
+async function byDays(context: IndexContext): Promise<IsOld> {
+  const isOldByClock = byClock(context.clock.now());
+  const later = new Map<string, number>();
+  const days = new Set<string>();
+  for (const line of (await openIndex(context)).newest()) {
+    if (!('begun' in line)) continue;
+    later.set(line.begun.op, days.size);
+    days.add(line.begun.time.slice(0, 10));
+  }
+  return (operationId, time, some) =>
+    isOldByClock(operationId, time, some) && (later.get(operationId) ?? 0) >= some;
+}
+
 /** Undefined when there is nothing to remove. Throws what the file system throws. */
-async function pruneOne(stateDir: string, operationId: string, now: Date): Promise<Pruned | undefined> {
+async function pruneOne(
+  stateDir: string,
+  operationId: string,
+  isGone: boolean,
+  isNamed: boolean,
+): Promise<Pruned | undefined> {
   const folder = folderOf(stateDir, operationId);
-  const intent = await readOperation(stateDir, operationId).then(
-    (operation) => operation?.entries[0],
-    () => undefined,
-  );
-  const begun = intent === undefined ? await changedAt(folder) : Date.parse(intent.time);
-  const days = (now.getTime() - begun) / dayMs;
-  if (!(days > keptDays.answers) || (await isLocked(folder))) return undefined;
+  const operation = await readOperation(stateDir, operationId).catch(() => undefined);
+  const intent = operation?.entries[0];
   const what = { operation_id: operationId, time: intent?.time ?? null, command: intent?.command ?? null };
-  if (days > keptDays.operations) {
+  if (isGone) {
     await rm(folder, { recursive: true, force: true });
     return { ...what, removed: 'operation' };
   }
-  return (await removeAnswers(folder)) ? { ...what, removed: 'answer' } : undefined;
+  // The answers of a named run are what keeps its rows from being bought again.
+  return !isNamed && (await removeAnswers(folder)) ? { ...what, removed: 'answer' } : undefined;
 }
 
 /** The same as `prune`, but at most once a day; a failure is ignored. */
-export async function pruneIfDue(stateDir: string, now: Date): Promise<void> {
-  const stamp = join(stateDir, 'pruned');
+export async function pruneIfDue(context: IndexContext): Promise<void> {
+  const now = context.clock.now();
+  const stamp = join(context.directories.state, 'pruned');
   try {
     const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
     if (Math.abs(now.getTime() - last) < dayMs) return;
     await writeWhole(stamp, now.toISOString());
     // Nothing is old on the first day.
-    if (!Number.isNaN(last)) await prune(stateDir, now, () => {});
+    if (!Number.isNaN(last)) await prune(context, () => {}, await byDays(context));
   } catch {
     // What could not be removed today is removed tomorrow, or named by `history prune`.
   }
@@ -90,10 +132,6 @@ async function removeAnswers(folder: string): Promise<boolean> {
   );
   for (const name of old) await rm(join(folder, name), { force: true });
   return old.length > 0;
-}
-
-async function changedAt(folder: string): Promise<number> {
-  return (await stat(folder)).mtimeMs;
 }
 
 async function entriesOf(folder: string): Promise<string[]> {

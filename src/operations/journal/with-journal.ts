@@ -1,7 +1,12 @@
 import type { Context } from '../../context.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
-import { createJournal, type Journal, noJournal, openJournal, type StoredOperation } from './journal.ts';
+import { createJournal, type Journal, noJournal, openJournal } from './journal.ts';
+import type { Admit, IndexContext } from './operation-index.ts';
 import { pruneIfDue } from './retention.ts';
+import type { StoredOperation } from './stored.ts';
+
+/** What it takes to keep a record of a new operation. */
+export type KeepingContext = IndexContext & Pick<Context, 'ids'>;
 
 /**
  * Runs `work` with the journal of a new operation, and adds the operation's ID to the error that `work` throws. `needed`, for
@@ -9,14 +14,14 @@ import { pruneIfDue } from './retention.ts';
  * a journal, and it is told why there is none.
  */
 export async function withNewJournal<T>(
-  context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid'>,
+  context: KeepingContext,
   wanted: 'needed' | 'none' | { readonly unkept: (why: string) => void },
   work: (journal: Journal) => Promise<T>,
+  admit?: Admit,
 ): Promise<T> {
-  const journal = wanted === 'none' ? noJournal : await open(context, wanted);
+  const journal = wanted === 'none' ? noJournal : await open(context, wanted, admit);
   // Beside the purchase, which does not wait for it.
-  const pruning =
-    wanted === 'needed' ? pruneIfDue(context.directories.state, context.clock.now()) : undefined;
+  const pruning = wanted === 'needed' ? pruneIfDue(context) : undefined;
   try {
     return await work(journal);
   } catch (error) {
@@ -30,12 +35,13 @@ export async function withNewJournal<T>(
 
 /** Opens and locks the journal of an operation, and runs `work` with what the journal says then. Throws what `openJournal` throws. */
 export async function withOperation<T>(
-  { directories, pid }: Pick<Context, 'directories' | 'pid'>,
+  context: IndexContext,
   operationId: string,
   work: (journal: Journal, operation: StoredOperation) => Promise<T>,
+  admit?: Admit,
 ): Promise<T> {
   try {
-    const { journal, operation } = await openJournal(directories.state, operationId, pid);
+    const { journal, operation } = await openJournal(context, operationId, admit);
     try {
       return await work(journal, operation);
     } finally {
@@ -49,11 +55,12 @@ export async function withOperation<T>(
 }
 
 async function open(
-  { directories: { state }, ids, pid }: Pick<Context, 'directories' | 'ids' | 'pid'>,
+  context: KeepingContext,
   wanted: 'needed' | { readonly unkept: (why: string) => void },
+  admit: Admit | undefined,
 ): Promise<Journal> {
   try {
-    return await createJournal(state, ids.operationId(), pid);
+    return await createJournal(context, context.ids.operationId(), admit);
   } catch (error) {
     if (!(error instanceof LocalIoError)) throw error;
     if (wanted === 'needed') throw error.with({ charged: 'no', facts: { is: 'no_journal' } });

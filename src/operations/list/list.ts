@@ -1,6 +1,8 @@
 import { type LeadpipeError, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
+import { completeAdditionTo } from '../addition.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
+import { type Earlier, findEarlier, replacedBy, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
 import { folderOf, type Journal, type StoredOperation } from '../journal/journal.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
@@ -16,7 +18,6 @@ import {
 } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
-import { findEarlier } from './earlier.ts';
 import { isPartOf, isSameForm, placedIn, termsOf } from './going-on.ts';
 import { chargedIn, toLeft, toMissing } from './outcome.ts';
 import {
@@ -56,8 +57,8 @@ export interface ListOrder<Kind extends AnswerKind> extends ListWork<Kind> {
 export interface ListRunListener extends ListListener {
   /** An unfinished run of the same list is gone on with; the rest can cost so many credits, where that is known. */
   goingOn(operation: StoredOperation, credits: number | undefined): void;
-  /** An unfinished one asks for the same, and is left as it is. */
-  alike(operation: StoredOperation): void;
+  /** It is bought, and something is known of earlier runs. */
+  earlier(found: Extract<Earlier, { is: 'new' }>): void;
 }
 
 export interface FinishedList {
@@ -85,21 +86,24 @@ export async function runList<Kind extends AnswerKind>(
   const { kind, operation, run, terms, worst } = order;
   if (spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
   const row_request = toRowRequestText(order.request);
-  const found =
-    operation === undefined || run !== undefined
-      ? await findEarlier(shop, { kind: listKinds[kind], request: row_request, terms, run }, (one) =>
-          hasSentRow(shop, order, one),
-        )
-      : undefined;
+  const wanted: Wanted = {
+    command: listKinds[kind],
+    origin: shop.connection.origin,
+    ...terms,
+    row_request,
+    keep: true,
+    hasRow: (one) => hasSentRow(shop, order, one),
+  };
+  const found = operation === undefined || run !== undefined ? await findEarlier(shop, wanted) : undefined;
   const own = operation ?? (found?.is === 'go_on' ? found.operation : undefined);
-  const bought = [...(found?.answers ?? []), ...(found?.is === 'go_on' ? [found.operation] : [])];
+  const bought = found !== undefined && 'answers' in found ? found.answers : [];
   const others = await openOthers(
     shop,
     bought.filter(({ operationId }) => operationId !== own?.operationId),
   );
   try {
     if (own !== undefined) return await goOn(shop, order, own, others, listener);
-    if (found?.is === 'new' && found.alike !== undefined) listener.alike(found.alike);
+    if (found?.is === 'new') listener.earlier(found);
     // A list that is refused was never begun: nothing resumes it.
     await checkLimit(shop, order, 0, spending && (await countRest(order, others)));
     return await withNewJournal(context, 'needed', (journal) => {
@@ -129,6 +133,8 @@ async function goOn<Kind extends AnswerKind>(
   listener: ListRunListener,
 ): Promise<FinishedList> {
   const { terms, worst } = order;
+  // Where it is asked for by its ID, nobody has looked yet.
+  if (terms.output !== null) await completeAdditionTo(shop.context, terms.output);
   return await withOperation(shop.context, operationId, async (journal, operation) => {
     checkSameBuyer(shop, operation);
     if (order.operation !== undefined && !(await hasSentRow(shop, order, operation))) throw toGone(operation);
@@ -142,7 +148,8 @@ async function goOn<Kind extends AnswerKind>(
         rest === undefined || worst.credits === null ? undefined : exact(rest * worst.credits),
       );
       await checkLimit(shop, order, stored.sent(), rest);
-      const isOurs = isPartOf(operation, terms);
+      const later = terms.output === null ? undefined : await replacedBy(shop, operation, [operationId]);
+      const isOurs = later === undefined && isPartOf(operation, terms);
       return await order.open(isOurs ? { anew: true } : 'new')(async (opened) => {
         const delivery = withPlacing(journal, opened);
         if (!isSameForm(termsOf(operation), terms)) await journal.append({ type: 'restarted', ...terms });

@@ -35,7 +35,7 @@ export async function toListed<Kind extends 'search' | 'task run'>(
   if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
   const lines = await readLines(shop, name, warn);
   const { connection, context } = shop;
-  for (const operationId of await unfinishedRuns(context.directories.state, lines)) {
+  for (const operationId of await unfinishedRuns(context, lines)) {
     warn(
       `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. Resume it to get them`,
     );

@@ -68,7 +68,10 @@ async function streamInto(
     const error = summary.cut === undefined ? undefined : toCutError(end, request, await delivery.cut());
     await kept.end(summary, error, length);
     // Whatever is said stands behind the last byte.
-    if (error === undefined) await place(deal, end);
+    if (error === undefined) {
+      await place(deal, end);
+      await kept.placed(summary);
+    }
     // A reader that went away is told nothing: there may be no one to tell.
     if (error?.outcome !== 'reader_closed') {
       for (const warning of summary.warnings) listener.warn(warning);
@@ -82,11 +85,10 @@ async function streamInto(
 }
 
 /** Throws what the output throws, with what is known of the purchase: all of it has arrived. */
-async function place({ delivery, journal }: Deal, end: SearchEnd): Promise<void> {
+async function place({ delivery }: Deal, end: SearchEnd): Promise<void> {
   const { leads, operationId, idempotencyKey, requestId } = end;
   try {
     await delivery.finish();
-    if (delivery.file !== undefined) journal.note({ type: 'placed' });
   } catch (error) {
     if (!(error instanceof LeadpipeError)) throw error;
     throw error.with({

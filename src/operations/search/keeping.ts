@@ -1,4 +1,4 @@
-import type { LeadpipeError } from '../../errors.ts';
+import type { LeadpipeError, Outcome } from '../../errors.ts';
 import type { Records } from '../../json/lines.ts';
 import type { Delivery } from '../delivery.ts';
 import { toFailedEntries } from '../journal/failed.ts';
@@ -24,6 +24,8 @@ export interface Keeping {
   excluded(): number;
   /** The stream is over: `error` is how the run ends, if not well, and `length` that of the rows in the output file. */
   end(summary: SearchSummary, error: LeadpipeError | undefined, length?: number): Promise<void>;
+  /** The rows of a whole search are where they belong. */
+  placed(summary: SearchSummary): Promise<void>;
   /** The stream never began. */
   failed(error: unknown): Promise<void>;
   close(): Promise<void>;
@@ -51,6 +53,7 @@ export async function createKeeping(
     return { ...nothingKept, keep: async (leads) => sift(leads).fresh, excluded: () => excluded };
   }
   const stored = await createStoredLeads(folderOf(directories.state, journal.operationId));
+  const isInFile = delivery.file !== undefined;
   let kept = true;
   let named = false;
   /** Stored, and so paid for: of the last batch perhaps not all was printed. */
@@ -79,6 +82,19 @@ export async function createKeeping(
       request_id: ids.requestId ?? null,
       output_length: length ?? null,
     }) as const;
+
+  const toTerminal = (summary: SearchSummary, outcome: Outcome) => {
+    const leads = Math.max(summary.leads, arrived);
+    return {
+      type: 'terminal',
+      outcome,
+      state: null,
+      ready_count: null,
+      charged: leads > 0 ? 'yes' : 'no',
+      leads: leads - excluded,
+      stop_reason: summary.stopReason ?? null,
+    } as const;
+  };
 
   return {
     async keep(leads, { leadsSearchId, requestId }) {
@@ -110,24 +126,24 @@ export async function createKeeping(
       );
     },
     async end(summary, error, length) {
-      const { cut, stopReason } = summary;
-      const leads = Math.max(summary.leads, arrived);
       const batch = toBatch(summary, length);
-      const terminal = {
-        type: 'terminal',
-        outcome: error?.outcome ?? 'complete',
-        state: null,
-        ready_count: null,
-        charged: leads > 0 ? 'yes' : 'no',
-        leads: leads - excluded,
-        stop_reason: stopReason ?? null,
-      } as const;
       await syncing;
       await whileKept(async () => {
         await Promise.all([stored.sync(), sieve.sync()]);
-        if (cut !== undefined && leads === 0) await journal.append(batch, ...toFailedEntries(error));
-        else await journal.append(batch, terminal);
+        if (error === undefined && isInFile) {
+          const written = { state: null, ready_count: null, output_length: length ?? null } as const;
+          await journal.append(batch, {
+            type: 'written',
+            ...written,
+            stop_reason: summary.stopReason ?? null,
+          });
+        } else if (error !== undefined && Math.max(summary.leads, arrived) === 0) {
+          await journal.append(batch, ...toFailedEntries(error));
+        } else await journal.append(batch, toTerminal(summary, error?.outcome ?? 'complete'));
       });
+    },
+    async placed(summary) {
+      if (isInFile) await whileKept(() => journal.append(toTerminal(summary, 'complete')));
     },
     failed: (error) => whileKept(() => journal.append(...toFailedEntries(error))),
     async close() {
@@ -140,6 +156,7 @@ export async function createKeeping(
 const nothingKept: Omit<Keeping, 'keep' | 'excluded'> = {
   delivered: async () => {},
   end: async () => {},
+  placed: async () => {},
   failed: async () => {},
   close: async () => {},
 };

@@ -28,8 +28,6 @@ export interface TaskProgress {
   readonly terminal: Entry<'terminal'> | undefined;
 }
 
-const dayMs = 24 * 3_600_000;
-
 /** Pure. */
 export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
   const [begun] = entries;
@@ -55,41 +53,12 @@ export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
     outputLength: (place as Entry<'page' | 'opened'> | undefined)?.output_length ?? undefined,
     enrichFields: counted.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
     written: last('written', counted),
-    terminal: last('terminal'),
+    // Whoever reads no more has what it wanted, and can ask for more all the same.
+    terminal: last(
+      'terminal',
+      entries.filter((entry) => !('outcome' in entry) || entry.outcome !== 'reader_closed'),
+    ),
   };
-}
-
-/** Pure: what can be resumed of these operations, which come oldest first; newest first. */
-export function unfinishedTasks(operations: readonly StoredOperation[]): StoredOperation[] {
-  // A task that was read to its end by a later operation is not waiting for anyone.
-  const read = new Map<string, string>();
-  for (const operation of operations) {
-    const { leadsSearchId, terminal } = toTaskProgress(operation);
-    if (leadsSearchId !== undefined && terminal !== undefined) read.set(leadsSearchId, operation.operationId);
-  }
-  return operations
-    .filter((operation) => {
-      const { intent, terminal, leadsSearchId } = toTaskProgress(operation);
-      if (!isResumable(intent) || terminal !== undefined) return false;
-      if (leadsSearchId === undefined) return !isAnsweredElsewhere(operation, operations);
-      return (read.get(leadsSearchId) ?? '') < operation.operationId;
-    })
-    .reverse();
-}
-
-/** Pure: whether a creation was sent, and nobody knows whether it succeeded. */
-export function isUnanswered(operation: StoredOperation, operations: readonly StoredOperation[]): boolean {
-  const types = operation.entries.map(({ type }) => type);
-  if (!types.includes('sent') || types.includes('created') || types.includes('terminal')) return false;
-  return !isAnsweredElsewhere(operation, operations);
-}
-
-/** A later operation with the same key has the task that this one asked for. */
-function isAnsweredElsewhere({ entries: [intent] }: StoredOperation, operations: readonly StoredOperation[]) {
-  const key = intent.idempotency_key;
-  return operations.some(
-    ({ entries }) => entries[0].idempotency_key === key && entries.some(({ type }) => type === 'created'),
-  );
 }
 
 export function isResumable({ command }: Intent): boolean {
@@ -105,11 +74,4 @@ export function purchaseOf({ idempotency_key, body }: Intent):
   | undefined {
   if (idempotency_key === undefined || body === undefined) return undefined;
   return { idempotencyKey: idempotency_key, request: JSON.parse(body) as CreateTaskRequest };
-}
-
-/** Whether the service can be trusted to know the key still: after a day, sending it again may buy again. */
-export function mayReplay({ time }: Intent, now: Date): boolean {
-  const age = now.getTime() - Date.parse(time);
-  // A clock that was set back says nothing.
-  return age >= 0 && age < dayMs;
 }

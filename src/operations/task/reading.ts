@@ -190,6 +190,10 @@ async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
     await journal.append(toTerminal(failure.outcome, reading)).catch(() => undefined);
   }
   const left = failure === undefined ? undefined : toLeftError(failure, reading, await delivery.cut());
+  if (left?.outcome === 'reader_closed') {
+    // It has what it wanted.
+    await journal.append(toTerminal('reader_closed', reading)).catch(() => undefined);
+  }
   // A reader that went away is told nothing: there may be no one to tell.
   if (left?.outcome !== 'reader_closed') for (const warning of warnings) listener.warn(warning);
   if (left !== undefined) throw left;

@@ -1,55 +1,52 @@
-import { ConfigurationError, LeadpipeError, LocalIoError } from '../../errors.ts';
+import { ConfigurationError, LeadpipeError, outputChanged } from '../../errors.ts';
+import { isAdded } from '../addition.ts';
 import type { OpenDelivery, Opening } from '../delivery.ts';
-import type { Intent, Journal, StoredOperation } from '../journal/journal.ts';
-import { checkLast } from '../journal/later.ts';
+import { mayReplay } from '../earlier.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { StoredOperation } from '../journal/stored.ts';
 import { listOf, withSieve } from '../only-new/sieve.ts';
 import { checkSameBuyer, goOnWith, type Shop } from '../purchase.ts';
 import { createTask } from './create.ts';
 import type { TaskReading } from './end.ts';
-import { mayReplay, purchaseOf, type TaskProgress, toTaskProgress } from './progress.ts';
+import { purchaseOf, type TaskProgress, toTaskProgress } from './progress.ts';
 import { type Begun, followInto, type ReadTerms, type TaskListener } from './reading.ts';
 
 /** How an operation is continued. */
 export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
   /** Whether a creation is sent again although the service may have forgotten its key. */
   readonly replay: boolean;
-  /**
-   * Where the file can't be gone on with: all of the task is read again, into a new one that these options shape, or what comes
-   * next goes to the end of it.
-   */
-  readonly over?: { readonly options: Intent['options'] } | 'at_end' | undefined;
+  /** Whether what stands in the .part is of this operation. */
+  readonly isOurs: boolean;
 }
 
 /** Opens the output as it was begun. */
 export type OpenAgain = (progress: TaskProgress, opening: Opening) => OpenDelivery;
 
+export interface ResumeListener extends TaskListener {
+  /** What was printed of the last page is printed again. */
+  goingOn(from: number): void;
+  /** What was in the file is gone: all of the task is read again. */
+  readingAgain(why: LeadpipeError): void;
+}
+
 /**
- * Ends an operation of which only the name of the file, or the last line of the journal, may be missing; returns its
- * intent, undefined where there is more to do. `place` puts the file in place. Throws what the operation ended with.
+ * Ends an operation that is over, and of which only the last line of its journal may be missing; undefined where there is more to do.
+ * Throws what the operation ended with.
  */
-export async function finishWritten(
-  stateDir: string,
-  journal: Journal,
-  operation: StoredOperation,
-  place: (output: string, length: number) => Promise<void>,
-): Promise<Intent | undefined> {
-  const progress = toTaskProgress(operation);
-  const { excluded, intent, terminal, written, position, start } = progress;
-  const at = intent.output === null ? '' : `; its leads are in ${intent.output}`;
+export async function finishTask(journal: Journal, operation: StoredOperation): Promise<true | undefined> {
+  const { excluded, intent, terminal, written, position, start } = toTaskProgress(operation);
   const leads = position - start - excluded;
   const charged = intent.idempotency_key !== undefined && position > start ? 'yes' : 'no';
-  if (terminal === undefined && written === undefined) return undefined;
+  const isPlaced = written !== undefined && isAdded(operation);
+  if (terminal === undefined && !isPlaced) return undefined;
   const outcome = terminal?.outcome ?? (written?.state === 'error' ? 'partial' : 'complete');
   if (terminal === undefined && written !== undefined) {
-    if (intent.output !== null) {
-      if (intent.options.append !== true) await checkLast(stateDir, operation, toElsewhere(progress));
-      await place(intent.output, written.output_length ?? 0);
-    }
     const { state, ready_count } = written;
     await journal.append({ type: 'terminal', outcome, state, ready_count, charged, leads });
   }
   const { operationId } = operation;
   if (outcome === 'partial') {
+    const at = intent.output === null ? '' : `; its leads are in ${intent.output}`;
     throw new LeadpipeError(outcome, `${operationId} is finished: its task ended in error${at}`, {
       type: 'task_error',
       charged,
@@ -61,75 +58,83 @@ export async function finishWritten(
       charged: 'no',
     });
   }
-  return intent;
+  return true;
 }
 
-/** Goes on from the last position that the journal counts, into the same file. Throws as `followInto`. */
+/**
+ * Goes on from the last position that the journal counts, into the same file; where its rows are not there any more, all of the task
+ * is read again, which costs nothing. Throws as `followInto`.
+ */
 export async function resumeTask(
   shop: Shop,
   journal: Journal,
   operation: StoredOperation,
-  { over, replay, ...terms }: ResumeTerms,
+  terms: ResumeTerms,
   openAgain: OpenAgain,
-  listener: TaskListener & { goingOn(from: number): void },
+  listener: ResumeListener,
 ): Promise<TaskReading> {
-  const { clock, directories } = shop.context;
-  const { operationId } = operation;
   checkSameBuyer(shop, operation);
-  const progress = await toProgress(journal, operation, over);
-  const { intent, position, start, outputLength, leadsSearchId } = progress;
-  if (leadsSearchId === undefined && !replay && !mayReplay(intent, clock.now())) {
-    throw tooOld(operationId);
+  const progress = toTaskProgress(operation);
+  const { intent, leadsSearchId, outputLength } = progress;
+  if (leadsSearchId === undefined && !terms.replay && !mayReplay(intent.time, shop.context.clock.now())) {
+    throw tooOld(operation.operationId);
   }
-  if (outputLength !== undefined && intent.options.append !== true)
-    await checkLast(directories.state, operation, toElsewhere(progress));
-  const list = await listOf(shop, [operationId], intent, listener.warn);
-  const open = openAgain(progress, outputLength === undefined ? 'new' : { at: outputLength });
-  let isOpen = false;
-  try {
-    return await goOnWith(shop, journal, open, listener, async ({ delivery, begin }) => {
-      isOpen = true;
-      const inFile = delivery.file !== undefined;
-      // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
-      const from = inFile ? position : progress.lastPage;
-      if (!inFile && position > start) listener.goingOn(from);
-      const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
-      return await withSieve(shop, list, journal, async (sieve) => {
-        const client = await begin();
-        return await followInto(
-          {
-            shop,
-            client,
-            delivery,
-            journal,
-            sieve,
-            listener,
-            terms: { ...terms, num, positions },
-            earlier: inFile ? position - start : 0,
-            earlierExcluded: inFile ? progress.excluded : 0,
-          },
-          leadsSearchId === undefined ? 'creating' : 'waiting',
-          () => beginAgain(shop, client, journal, progress, from),
-        );
-      });
-    });
-  } catch (error) {
-    throw isOpen ? error : toUnopened(error, progress);
+  const read = (some: TaskProgress, opening: Opening) =>
+    readOn(shop, journal, operation, some, terms, openAgain(some, opening), listener);
+  if (intent.output === null) return await read(progress, 'new');
+  // Versions before put the rows of --append straight into the file: they stay there, and the rest is added.
+  const isInFile = intent.options.append === true && (intent.version ?? 1) < 2;
+  if (isInFile) return await read(progress, 'new');
+  if (outputLength !== undefined && terms.isOurs) {
+    try {
+      return await read(progress, { at: outputLength });
+    } catch (error) {
+      if (!(error instanceof LeadpipeError) || error.details.type !== outputChanged) throw error;
+      listener.readingAgain(error);
+    }
   }
+  const restarted = { type: 'restarted', options: intent.options } as const;
+  if (progress.position > progress.start) await journal.append(restarted);
+  const { operationId, entries } = operation;
+  return await read(toTaskProgress({ operationId, entries: [...entries, restarted] }), 'new');
 }
 
-async function toProgress(
+async function readOn(
+  shop: Shop,
   journal: Journal,
-  operation: StoredOperation,
-  over: ResumeTerms['over'],
-): Promise<TaskProgress> {
-  const progress = toTaskProgress(operation);
-  if (over === undefined) return progress;
-  if (over === 'at_end') return { ...progress, outputLength: undefined };
-  const restarted = { type: 'restarted', options: over.options } as const;
-  await journal.append(restarted);
-  const { operationId, entries } = operation;
-  return toTaskProgress({ operationId, entries: [...entries, restarted] });
+  { operationId }: StoredOperation,
+  progress: TaskProgress,
+  { isOurs: _, replay: __, ...terms }: ResumeTerms,
+  open: OpenDelivery,
+  listener: ResumeListener,
+): Promise<TaskReading> {
+  const { intent, leadsSearchId, position, start } = progress;
+  const list = await listOf(shop, [operationId], intent, listener.warn);
+  return await goOnWith(shop, journal, open, listener, async ({ delivery, begin }) => {
+    const inFile = delivery.file !== undefined;
+    // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
+    const from = inFile ? position : progress.lastPage;
+    if (!inFile && position > start) listener.goingOn(from);
+    const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
+    return await withSieve(shop, list, journal, async (sieve) => {
+      const client = await begin();
+      return await followInto(
+        {
+          shop,
+          client,
+          delivery,
+          journal,
+          sieve,
+          listener,
+          terms: { ...terms, num, positions },
+          earlier: inFile ? position - start : 0,
+          earlierExcluded: inFile ? progress.excluded : 0,
+        },
+        leadsSearchId === undefined ? 'creating' : 'waiting',
+        () => beginAgain(shop, client, journal, progress, from),
+      );
+    });
+  });
 }
 
 async function beginAgain(
@@ -154,24 +159,6 @@ async function beginAgain(
     from,
     created: { requestId: created.requestId, idempotencyKey, at: context.clock.monotonic() },
   };
-}
-
-/** Pure: what to do where the file can't be gone on with; a file that rows are added to keeps those it has. */
-function toElsewhere({ leadsSearchId, intent, start, position }: TaskProgress) {
-  if (leadsSearchId === undefined) return { hint: `First move ${intent.output} to another place.` };
-  const pts = intent.options.append === true ? position : start;
-  return { facts: { is: 'read_elsewhere', leadsSearchId, pts } } as const;
-}
-
-/** An output that can't be gone on with: what is lost of it can be read again. */
-function toUnopened(error: unknown, progress: TaskProgress): unknown {
-  const { intent, leadsSearchId } = progress;
-  if (!(error instanceof LocalIoError) || intent.output === null || leadsSearchId === undefined) return error;
-  if (intent.options.append === true) return error.with({ charged: 'no', ...toElsewhere(progress) });
-  return error.with({
-    charged: 'no',
-    facts: { is: 'read_again', leadsSearchId, output: intent.output },
-  });
 }
 
 function tooOld(operationId: string): LeadpipeError {

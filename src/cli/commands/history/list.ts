@@ -145,8 +145,8 @@ async function runHistoryList(context: Context, options: HistoryListOptions): Pr
     const wanted = { isWanted: toFilter(options), since };
     const written =
       limit === allOfThem
-        ? await writeAll(directories.state, wanted, write)
-        : await writeNewest(directories.state, wanted, limit, onTerminal ? mostCounted : 0, write);
+        ? await writeAll(context, wanted, write)
+        : await writeNewest(context, wanted, limit, onTerminal ? mostCounted : 0, write);
     if (written.shown === 0) await checkList(directories.state, options.list);
     return written;
   });
@@ -173,10 +173,10 @@ interface Wanted extends HistoryRange {
 type Write = (entries: readonly HistoryEntry[]) => Promise<void>;
 
 /** All of them, without holding them. */
-async function writeAll(stateDir: string, { isWanted, since }: Wanted, write: Write): Promise<Page> {
+async function writeAll(context: Context, { isWanted, since }: Wanted, write: Write): Promise<Page> {
   let shown = 0;
   let batch: HistoryEntry[] = [];
-  for await (const entry of readHistory(stateDir, { since })) {
+  for await (const entry of readHistory(context, { since })) {
     if (!isWanted(entry)) continue;
     shown++;
     if (batch.push(entry) < together) continue;
@@ -189,7 +189,7 @@ async function writeAll(stateDir: string, { isWanted, since }: Wanted, write: Wr
 
 /** The newest, for which no other has to be read; `further` are read to count them. */
 async function writeNewest(
-  stateDir: string,
+  context: Context,
   { isWanted, since }: Wanted,
   limit: number,
   further: number,
@@ -197,7 +197,7 @@ async function writeNewest(
 ): Promise<Page> {
   const newest: HistoryEntry[] = [];
   let [earlier, looked, isCounted] = [0, 0, true];
-  for await (const entry of readHistory(stateDir, { newestFirst: true, since })) {
+  for await (const entry of readHistory(context, { newestFirst: true, since })) {
     if (newest.length === limit && looked++ === further) {
       isCounted = false;
       break;

@@ -56,7 +56,7 @@ async function runHistoryPrune(context: Context, options: HistoryPruneOptions): 
   const notes = createNotes(context, options);
   let failure: LocalIoError | undefined;
   const pruned = await withOutput(context, options, kind, async (output) => {
-    const removed = await prune(context.directories.state, context.clock.now(), (error) => {
+    const removed = await prune(context, (error) => {
       if (failure !== undefined) notes.warn(failure.message);
       failure = error;
     });

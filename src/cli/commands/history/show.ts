@@ -5,20 +5,12 @@ import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { countOf } from '../../../operations/delivery.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
-import {
-  type HistoryRecord,
-  readContinuations,
-  readHistoryRecord,
-} from '../../../operations/journal/history.ts';
-import {
-  folderOf,
-  type Intent,
-  listOperations,
-  readOperation,
-  toUnknownOperation,
-} from '../../../operations/journal/journal.ts';
+import { readChainFrom } from '../../../operations/journal/chain.ts';
+import type { Intent } from '../../../operations/journal/entries.ts';
+import { type HistoryRecord, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
+import { folderOf, readKnown } from '../../../operations/journal/stored.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../../../operations/kinds.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
@@ -73,9 +65,7 @@ async function runHistoryShow(
   options: HistoryShowOptions,
 ): Promise<void> {
   const { state } = context.directories;
-  const known = await listOperations(state);
-  const operation = known.includes(operationId) ? await readOperation(state, operationId) : undefined;
-  if (operation === undefined) throw toUnknownOperation(operationId, known);
+  const operation = await readKnown(context, operationId);
   const folder = folderOf(state, operationId);
   const record = await readHistoryRecord(state, operation);
   const [{ command, body = '{}' }] = operation.entries;
@@ -118,7 +108,7 @@ async function runHistoryShow(
       idempotencyKey: record.idempotency_key ?? undefined,
     },
   });
-  const continued = await readContinuations(state, operation);
+  const continued = (await readChainFrom(state, operation)).slice(1);
   const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
   if (next !== undefined) notes.say(next);
   if (stored !== undefined && (damaged > 0 || shown < (record.leads ?? 0))) {

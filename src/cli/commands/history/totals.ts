@@ -70,7 +70,7 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   const damages: string[] = [];
   let hasList = false;
   let leftOut = 0;
-  for await (const entry of readHistory(context.directories.state)) {
+  for await (const entry of readHistory(context)) {
     if ('damage' in entry) damages.push(entry.damage);
     else if (!local && entry.record.service === 'local') leftOut++;
     else if (!local || entry.record.service === 'local') {

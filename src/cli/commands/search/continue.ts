@@ -1,10 +1,11 @@
-import type { Connection } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
-import { withOutputLock } from '../../../files/output-lock.ts';
+import { isSameFile } from '../../../files/target.ts';
+import { completeAdditionTo } from '../../../operations/addition.ts';
 import { countOf, type OpenDelivery } from '../../../operations/delivery.ts';
 import type { Intent, Journal } from '../../../operations/journal/journal.ts';
+import { readKnown } from '../../../operations/journal/stored.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { checkSameBuyer, type Shop } from '../../../operations/purchase.ts';
 import type { SearchOrder } from '../../../operations/search/buy.ts';
@@ -12,18 +13,16 @@ import {
   buyRest,
   checkSameOutput,
   finishSearch,
-  type RestOfSearch,
-  readRest,
-  type Standing,
+  type RestInto,
 } from '../../../operations/search/continue.ts';
 import type { SearchEnd } from '../../../operations/search/cut.ts';
+import { type RestOfSearch, readRest } from '../../../operations/search/rest.ts';
 import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
 import { withConnection } from '../../connect.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
-import { completePending } from '../../records/pending-addition.ts';
 import { printedAs } from '../../records/printed-as.ts';
-import { fileOf } from '../../records/record-output.ts';
+import { fileOf, withHeldOutput } from '../../records/record-output.ts';
 import { createSearchListener, type SearchOptions } from '../search.ts';
 
 /**
@@ -35,23 +34,22 @@ export async function continueSearch(
   operationId: string,
   given: SearchOptions,
 ): Promise<void> {
-  const { state } = context.directories;
-  await withOperation(context, operationId, async (earlierJournal, operation) => {
-    const rest = await readRest(state, operation);
-    const intoSame = await isIntoSame(rest.intent, given);
-    const options = intoSame ? { ...given, ...fromTerms(rest.intent) } : given;
-    if (intoSame) checkBegun(rest.intent, given);
-    await holding(context, options, async (lock) => {
-      if (lock !== undefined && options.append) await completePending(context, options.output ?? '');
-      if (intoSame) await checkSameOutput(state, rest);
+  const known = await readKnown(context, operationId);
+  const [intent] = known.entries;
+  const isSame = await isIntoSame(intent, given);
+  if (isSame) checkBegun(intent, given);
+  const options = isSame ? { ...given, ...fromTerms(intent) } : given;
+  await withHeldOutput(context, options, async (lock) => {
+    if (isSame && intent.output !== null) await completeAdditionTo(context, intent.output);
+    await withOperation(context, operationId, async (journal, operation) => {
+      const rest = await readRest(context, operation);
       await withConnection(context, options, async (connection) => {
         const shop = toShop(context, options, connection);
         checkSameBuyer(shop, operation);
-        await goOn(context, options, shop, rest, earlierJournal, {
-          standing: intoSame ? toStanding(rest) : 'elsewhere',
-          beginning: `Resuming ${operationId}`,
-          lock,
-        });
+        if (isSame) await checkSameOutput(shop, rest);
+        const beginning = `Resuming ${operationId}`;
+        const into = isSame ? 'same' : 'other';
+        await goOn(context, options, shop, rest, journal, { into, isOurs: isSame, lock, beginning });
       });
     });
   });
@@ -59,11 +57,12 @@ export async function continueSearch(
 
 /** How a search is gone on with. */
 export interface Going {
-  readonly standing: Standing;
+  readonly into: RestInto;
+  /** Whether what stands in the .part is of this search. */
+  readonly isOurs: boolean;
+  readonly lock: FolderLock | undefined;
   /** The first words about it. */
   readonly beginning: string;
-  /** Of its output. */
-  readonly lock: FolderLock | undefined;
 }
 
 /** Buys the rest, or, where there is none, completes the output. Returns what the rest came to. Throws as `buyRest`. */
@@ -73,30 +72,33 @@ export async function goOn(
   shop: Shop,
   rest: RestOfSearch,
   journal: Journal,
-  { standing, beginning, lock }: Going,
+  { beginning, into, isOurs, lock }: Going,
 ): Promise<SearchEnd | undefined> {
   const { say, warn } = createNotes(context, options);
   const { connection } = shop;
-  const { brought, request } = rest;
+  const { brought, intent, request } = rest;
+  const open: OpenDelivery = openOutput(context, options, {
+    ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
+    settings: connection.settings,
+    // All of it is written again from what is stored.
+    opening: isOurs ? { anew: true } : 'new',
+    lock,
+  });
   if (request === undefined) {
-    const open = openRest(context, options, connection, rest, standing, lock);
-    await finishSearch(shop, rest, journal, { open, standing }, warn);
+    await finishSearch(shop, rest, journal, { open, into }, warn);
     const file = fileOf(options);
     const place = file === undefined ? '' : ` ${file} is complete.`;
     say(`${beginning}: all ${countOf(brought.length)} had arrived.${place} Nothing was bought.`);
     return undefined;
   }
-  const order: SearchOrder = {
-    ...toOrder(context, options, connection, 'search', request),
-    open: openRest(context, options, connection, rest, standing, lock),
-  };
+  const order: SearchOrder = { ...toOrder(context, options, connection, 'search', request), open };
   const cost = toWorstCase('search', request, connection.settings);
   const price = cost.credits === null ? '' : `, for at most ${creditsOf(cost.credits)}`;
   return await buyRest(
     shop,
     rest,
     journal,
-    { ...order, idempotencyKey: isUsed(rest, order) ? undefined : order.idempotencyKey, standing },
+    { ...order, idempotencyKey: isUsed(rest, order) ? undefined : order.idempotencyKey, into },
     {
       ...createSearchListener(context, options, request, connection.settings, rest),
       goingOn: () =>
@@ -109,38 +111,6 @@ export async function goOn(
   );
 }
 
-/** Runs `work` as the one run that writes the file of -o. Throws `temporary` where another one does. */
-export async function holding<T>(
-  context: Context,
-  options: SearchOptions,
-  work: (lock: FolderLock | undefined) => Promise<T>,
-): Promise<T> {
-  const file = options.dryRun ? undefined : fileOf(options);
-  return file === undefined ? await work(undefined) : await withOutputLock(context, file, work);
-}
-
-/** Pure: a .part is written again from what is stored, where that is all of it. */
-export function toStanding({ isKept }: RestOfSearch): Standing {
-  return isKept ? 'part' : 'counted';
-}
-
-function openRest(
-  context: Context,
-  options: SearchOptions,
-  { settings }: Connection,
-  { intent, outputLength, request }: RestOfSearch,
-  standing: Standing,
-  lock: FolderLock | undefined,
-): OpenDelivery {
-  return openOutput(context, options, {
-    ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
-    settings,
-    opening:
-      standing === 'part' ? { anew: true } : standing === 'counted' ? { at: outputLength ?? 0 } : 'new',
-    lock,
-  });
-}
-
 /** The rest is another request, which a key that was used already would not buy. */
 function isUsed({ chain }: RestOfSearch, { idempotencyKey }: SearchOrder): boolean {
   return chain.some(({ intent }) => intent.idempotency_key === idempotencyKey);
@@ -150,7 +120,6 @@ function isUsed({ chain }: RestOfSearch, { idempotencyKey }: SearchOrder): boole
 async function isIntoSame({ output: begun }: Intent, { output }: SearchOptions): Promise<boolean> {
   if (begun === null) return false;
   if (output === undefined) return true;
-  const { isSameFile } = await import('../../../files/target.ts');
   return output !== '-' && (await isSameFile(output, begun));
 }
 

@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
+import { findEarlier, toWanted } from '../../../operations/earlier.ts';
 import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
 import { buyTask } from '../../../operations/task/create.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { close } from '../../messages/closing-line.ts';
+import { tellEarlier, toRepeated } from '../../messages/earlier-runs.ts';
 import { shellWord } from '../../messages/shell-word.ts';
 import { toOrder, toShop } from '../../records/orders.ts';
 import {
@@ -14,7 +16,6 @@ import {
   readTaskRequest,
   type TaskRequestOptions,
 } from './request.ts';
-import { withUnansweredKey } from './unanswered.ts';
 
 const help: CommandHelp = {
   examples: [
@@ -48,9 +49,11 @@ async function runTaskCreate(
     const shop = toShop(context, options, connection);
     const order = toOrder(context, options, connection, 'task create', request);
     const { credits } = toWorstCase('task create', request, connection.settings);
+    const earlier = await findEarlier(shop, toWanted(shop, order));
+    if (earlier.is === 'new') tellEarlier(context, options, earlier);
     await buyTask(
       shop,
-      await withUnansweredKey(context, options, shop, order),
+      toRepeated(context, options, order, earlier),
       ({ leadsSearchId, requestId, operationId }) =>
         close(context, options, {
           what: 'task created',

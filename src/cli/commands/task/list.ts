@@ -1,8 +1,11 @@
 import { Command } from 'commander';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
+import type { LeadpipeError } from '../../../errors.ts';
 import type { JsonView } from '../../../json/text.ts';
-import { readOperations, toDamageLine } from '../../../operations/journal/journal.ts';
+import { damagedKind, readNewest } from '../../../operations/journal/open-index.ts';
+import { type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
+import { isTask } from '../../../operations/kinds.ts';
 import { toKnownTasks } from '../../../operations/task/known.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
@@ -83,7 +86,12 @@ export function createTaskListCommand(context: Context): Command {
 
 async function runTaskList(context: Context, options: TaskListOptions): Promise<void> {
   const { settings } = await readProfile(context, undefined);
-  const { operations, damages } = await readOperations(context.directories.state);
+  const damages: LeadpipeError[] = [];
+  const operations: StoredOperation[] = [];
+  const isListed = (kind: string): boolean => isTask(kind) || kind === damagedKind;
+  for await (const operation of readNewest(context, isListed, (damage) => void damages.push(damage))) {
+    operations.unshift(operation);
+  }
   const tasks = toKnownTasks(operations).map((task) => zoned(task, 'time', context.zone));
   await printRecords(context, options, { shape: 'list', layout: knownTaskLayout, settings }, tasks);
   const notes = createNotes(context, options);

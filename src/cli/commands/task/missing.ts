@@ -1,7 +1,8 @@
 import type { Connection } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
-import { type Intent, readOperations } from '../../../operations/journal/journal.ts';
+import type { Intent } from '../../../operations/journal/entries.ts';
+import { readOfTask } from '../../../operations/journal/open-index.ts';
 
 /**
  * Runs `work`, which reads a task. Where the service does not know the task and this machine does, the hint says
@@ -18,10 +19,9 @@ export async function withMissingExplained<T>(
   } catch (error) {
     if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
     // A history that can't be read is no reason to say anything but what the service said.
-    const known = await readOperations(context.directories.state).catch(() => undefined);
-    for (const { operationId, entries } of known?.operations ?? []) {
-      if (!entries.some((entry) => entry.type === 'created' && entry.leads_search_id === leadsSearchId))
-        continue;
+    const known = await readOfTask(context, leadsSearchId).catch(() => []);
+    for (const { operationId, entries } of known) {
+      if (!entries.some(({ type }) => type === 'created')) continue;
       const hint = toDifference(entries[0], connection, connection.fingerprint(operationId));
       throw hint === undefined ? error : error.with({ hint });
     }

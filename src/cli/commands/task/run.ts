@@ -1,21 +1,21 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
+import { LeadpipeError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
-import { withOutputLock } from '../../../files/output-lock.ts';
-import { toDamageLine } from '../../../operations/journal/journal.ts';
+import { type Earlier, findEarlier, mayReplay, toWanted } from '../../../operations/earlier.ts';
+import { withOperation } from '../../../operations/journal/with-journal.ts';
 import type { Order, Shop } from '../../../operations/purchase.ts';
-import { findEarlierRun } from '../../../operations/task/earlier.ts';
 import { runTask } from '../../../operations/task/run.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { toNothingFound } from '../../messages/closing-line.ts';
+import { tellEarlier, timeOf, toRepeated } from '../../messages/earlier-runs.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { addListOptions, type ListOptions, toListTerms } from '../../options/entity-search.ts';
 import { openOutput, toOrder, toShop } from '../../records/orders.ts';
-import { completePending } from '../../records/pending-addition.ts';
 import { printedAs } from '../../records/printed-as.ts';
-import { fileOf, toFormat } from '../../records/record-output.ts';
+import { toFormat, withHeldOutput } from '../../records/record-output.ts';
 import {
   addFollowOptions,
   checkPositions,
@@ -29,8 +29,7 @@ import {
   readTaskRequest,
   type TaskRequestOptions,
 } from './request.ts';
-import { goOnInstead } from './resume.ts';
-import { withUnansweredKey } from './unanswered.ts';
+import { goOnWithTask } from './resume.ts';
 
 interface TaskRunOptions extends TaskRequestOptions, FollowOptions, ListOptions {}
 
@@ -69,42 +68,67 @@ async function runTaskRun(
   const request = await readTaskRequest(context, entityType, objective, options);
   const { dryRun, num, positions } = options;
   await withConnection(context, options, async (connection) => {
+    const { settings } = connection;
     const shop = toShop(context, options, connection);
-    if (!dryRun)
-      checkPositions(options, toFormat(options, context.stdout.isTerminal, connection.settings.format));
+    if (!dryRun) checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
     const shaped = { positions, num };
     const order = {
       ...toOrder(context, options, connection, 'task run', request, shaped),
       list: toListTerms(options),
     };
-    const file = dryRun ? undefined : fileOf(options);
-    if (file === undefined)
-      return await create(context, options, shop, await withUnansweredKey(context, options, shop, order));
-    await withOutputLock(context, file, (lock) => runInto(context, options, shop, order, file, lock));
+    await withHeldOutput(context, options, async (lock) => {
+      const earlier = await findEarlier(shop, toWanted(shop, order));
+      if (earlier.is === 'go_on' && (await goOnInstead(context, options, shop, earlier, lock))) return;
+      if (earlier.is === 'new') tellEarlier(context, options, earlier);
+      const open = openOutput(context, options, { ...printedAs('task run', request), settings, lock });
+      await create(context, options, shop, { ...withEarlierKey(context, options, order, earlier), open });
+    });
   });
 }
 
-/** The same run into the same file goes on with what was left of it. */
-async function runInto(
+/** A creation whose answer was lost is sent again with its key; it is followed as this run asks. */
+function withEarlierKey(
+  context: Context,
+  options: TaskRunOptions,
+  order: Order<'task run'>,
+  earlier: Earlier,
+): Order<'task run'> {
+  if (earlier.is !== 'repeat') return order;
+  const { again } = toRepeated(context, options, order, earlier);
+  return { ...order, idempotencyKey: again?.entries[0].idempotency_key };
+}
+
+/** Goes on with what was left of the same run; false where the service does not know its task any more. */
+async function goOnInstead(
   context: Context,
   options: TaskRunOptions,
   shop: Shop,
-  order: Order<'task run'>,
-  file: string,
+  { isOurs, operation }: Extract<Earlier, { is: 'go_on' }>,
   lock: FolderLock | undefined,
-): Promise<void> {
-  const notes = createNotes(context, options);
-  const { isSameFile } = await import('../../../files/target.ts');
-  const earlier = await findEarlierRun(shop, order, {
-    isSame: (other) => isSameFile(file, other),
-    damaged: (error) => notes.warn(toDamageLine(error)),
+): Promise<boolean> {
+  const { operationId, entries } = operation;
+  const { say, warn } = createNotes(context, options);
+  const isNamed = entries.some(({ type }) => type === 'created');
+  const mayBuyAgain = !isNamed && !mayReplay(entries[0].time, context.clock.now());
+  const free = mayBuyAgain ? '' : ' You are not charged again.';
+  say(`Resuming ${operationId} (the same task, unfinished since ${timeOf(context, operation)}).${free}`);
+  if (mayBuyAgain) {
+    warn(
+      'leadpipe never got the ID of this task, more than 24 hours ago. It sends the same request again; if the service no longer knows it, you pay for a new task',
+    );
+  }
+  return await withOperation(context, operationId, async (journal, found) => {
+    try {
+      const going = { isOurs, lock, replayCreate: true };
+      await goOnWithTask(shop, context, options, journal, found, going);
+      return true;
+    } catch (error) {
+      if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
+      warn(`${error.words}. A new task is created, and charged`);
+      await journal.append({ type: 'terminal', outcome: 'not_found', state: null, ready_count: null });
+      return false;
+    }
   });
-  const shaped = order.terms.options;
-  if (earlier !== undefined && (await goOnInstead(shop, context, options, earlier, shaped, lock))) return;
-  if (options.append && lock !== undefined) await completePending(context, file);
-  const { settings } = shop.connection;
-  const open = openOutput(context, options, { ...printedAs('task run', order.body), settings, lock });
-  await create(context, options, shop, { ...order, open });
 }
 
 async function create(

@@ -1,8 +1,18 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { Context } from '../../../context.ts';
-import { LeadpipeError, type Outcome, stoppedBy } from '../../../errors.ts';
-import { toTerminalText } from '../../../output/clean.ts';
+import type { Context } from '../context.ts';
+import { LeadpipeError, type Outcome, stoppedBy } from '../errors.ts';
+import { toTerminalText } from '../output/clean.ts';
+
+/** Yes or no, and nothing else: what is typed here could be a key. For use only where standard input is a terminal. */
+export async function confirm(context: Context, question: string): Promise<boolean> {
+  for (let time = 1; time <= 3; time++) {
+    const answer = (await ask(context, `${question} [y/n]`, 'shown')).trim().toLowerCase();
+    if (answer === 'y' || answer === 'n') return answer === 'y';
+    context.stderr.stream.write('Type y or n.\n');
+  }
+  return false;
+}
 
 /**
  * Asks on stderr for one line; for use only where standard input is a terminal. Hidden, what is typed does not appear.
@@ -26,7 +36,7 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
     return await new Promise<string>((resolve, reject) => {
       const stop = (outcome: Outcome): void => {
         isStopped = true;
-        reject(new LeadpipeError(outcome, 'Nothing was stored'));
+        reject(new LeadpipeError(outcome, 'Nothing was changed'));
       };
       lines.once('line', resolve);
       lines.once('SIGINT', () => stop('interrupted'));

@@ -1,33 +1,31 @@
-import { join } from 'node:path';
 import { Command } from 'commander';
-import { changeSetting } from '../../../config/change-settings.ts';
-import { defaults } from '../../../config/defaults.ts';
-import { KeychainError } from '../../../config/keychain.ts';
-import { checkProfileName, type Profile, readProfile } from '../../../config/settings.ts';
+import { defaults } from '../../config/defaults.ts';
+import { KeychainError } from '../../config/keychain.ts';
+import { changeSetting, checkProfileName, type Profile, readProfile } from '../../config/settings.ts';
 import {
   type CredentialStore,
-  credentialsFile,
+  keysPath,
   probeKeychain,
   readKeyRecord,
   storeKey,
-} from '../../../config/stored-keys.ts';
-import { findAddress } from '../../../connection/address-and-key.ts';
-import type { Context } from '../../../context.ts';
-import { ConfigurationError, LeadpipeError, UsageError } from '../../../errors.ts';
-import { creditsAre } from '../../../operations/spending.ts';
-import { toAddressText, toBaseUrl } from '../../../requests/address.ts';
-import { checkKey } from '../../../requests/api-key.ts';
-import { addressOf, withConnection } from '../../connect.ts';
-import { freeOutcomes } from '../../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../../help.ts';
-import { toHint } from '../../messages/hints.ts';
-import { toMaskedKey } from '../../messages/masked-key.ts';
-import { createNotes } from '../../messages/notes.ts';
-import { readInput } from '../../options/inputs.ts';
-import { addServiceOptions, type ConnectionOptions } from '../../options/options.ts';
-import { ask } from './prompt.ts';
+} from '../../config/stored-keys.ts';
+import { findAddress } from '../../connection/address-and-key.ts';
+import type { Context } from '../../context.ts';
+import { ConfigurationError, LeadpipeError, UsageError } from '../../errors.ts';
+import { creditsAre } from '../../operations/spending.ts';
+import { toAddressText, toBaseUrl, withScheme } from '../../requests/address.ts';
+import { checkKey } from '../../requests/api-key.ts';
+import { ask, confirm } from '../ask.ts';
+import { addressOf, withConnection } from '../connect.ts';
+import { freeOutcomes } from '../exit-codes.ts';
+import { addHelp, type CommandHelp } from '../help.ts';
+import { toHint } from '../messages/hints.ts';
+import { toMaskedKey } from '../messages/masked-key.ts';
+import { createNotes } from '../messages/notes.ts';
+import { readInput } from '../options/inputs.ts';
+import { addServiceOptions, type ConnectionOptions } from '../options/options.ts';
 
-/** How often an address is asked for that can't be used. */
+/** How often something is asked for again that can't be used. */
 const mostTries = 3;
 
 type LoginOptions = Omit<ConnectionOptions, 'local'>;
@@ -65,9 +63,8 @@ async function runAuthLogin(context: Context, options: LoginOptions): Promise<vo
   checkProfileName(profile.name);
   const baseUrl = await toAddress(context, options, profile);
   const { origin } = baseUrl;
-  // Before anyone types a key that could not be stored.
-  const store = await chooseStore(context, profile, origin);
   const key = await readKey(context, origin);
+  const store = await chooseStore(context, profile, origin);
   const known = { baseUrl, apiKey: key, profile };
   const balance = await withConnection(context, options, ({ client }) => client.balance(context.signal), {
     known,
@@ -81,15 +78,15 @@ async function runAuthLogin(context: Context, options: LoginOptions): Promise<vo
   if (profile.settings.base_url !== address) await changeSetting(context, profile.name, 'base_url', address);
   if (leftover !== undefined)
     notes.warn(`the old key could not be removed from the keychain: ${leftover.message}`);
-  const place = store === 'file' ? join(context.directories.config, credentialsFile) : 'the keychain';
+  const place = store === 'file' ? keysPath(context.directories.config) : 'the keychain';
   notes.say(`Stored the key ${toMaskedKey(key)} for ${origin} in ${place}, profile "${profile.name}".`);
   notes.say(`${creditsAre(balance.value.available_credits)} available.`);
   const inUse = await readProfile(context, undefined, 'may be new');
-  if (inUse.name !== profile.name) {
-    notes.say(
-      `The profile in use is still "${inUse.name}". To use the new one: leadpipe auth switch ${profile.name}`,
-    );
-  }
+  notes.say(
+    inUse.name === profile.name
+      ? 'Next, for at most 5 credits: leadpipe search company "seed-stage fintech in Berlin" --limit 5'
+      : `The profile in use is still "${inUse.name}". To use the new one: leadpipe auth switch ${profile.name}`,
+  );
   if (context.env.LEADPIPE_API_KEY)
     notes.warn('LEADPIPE_API_KEY is set, so that key is used and not the stored one');
 }
@@ -107,15 +104,30 @@ async function toAddress(context: Context, options: LoginOptions, profile: Profi
   const proposal = known === undefined ? '' : ` [${toAddressText(known)}]`;
   const question = `Address of the service${proposal}:`;
   for (let time = 1; ; time++) {
-    const given = await ask(context, question, 'shown');
-    if (given.trim() === '' && known !== undefined) return known;
+    const given = (await ask(context, question, 'shown')).trim();
+    if (given === '' && known !== undefined) return known;
     try {
-      return toBaseUrl(given, 'the prompt');
+      return toBaseUrl(withScheme(given) ?? given, 'the prompt');
     } catch (error) {
       if (!(error instanceof LeadpipeError) || time === mostTries) throw error;
       createNotes(context, {}).warn([error.message, toHint(error)].join('. '));
     }
   }
+}
+
+async function readKey(context: Context, origin: string): Promise<string> {
+  const { isTerminal } = context.stdin;
+  const given = isTerminal
+    ? await ask(context, `API key for ${origin} (not shown):`, 'hidden')
+    : await readInput(context, 'the API key');
+  const key = given.trim();
+  if (key === '') {
+    const hint = isTerminal
+      ? undefined
+      : 'Give it on standard input: leadpipe auth login --base-url … < key.txt';
+    throw new ConfigurationError('the API key is missing', hint);
+  }
+  return checkKey(key, isTerminal ? 'the prompt' : 'standard input');
 }
 
 /** The keychain, unless a file was chosen: by a setting, by this profile's earlier key, or here, when asked. */
@@ -135,28 +147,8 @@ async function chooseStore(context: Context, profile: Profile, origin: string): 
     if (!(error instanceof KeychainError) || error.kind !== 'absent' || !context.stdin.isTerminal)
       throw error;
     createNotes(context, {}).warn(error.message);
-    const file = join(config, credentialsFile);
-    const answer = await ask(
-      context,
-      `Store the key in the file ${file}, which only you can read (0600)? [y/N]`,
-      'shown',
-    );
-    if (/^y(?:es)?$/i.test(answer.trim())) return 'file';
+    const question = `Store the key in the file ${keysPath(config)}, which only you can read (0600)?`;
+    if (await confirm(context, question)) return 'file';
     throw error;
   }
-}
-
-async function readKey(context: Context, origin: string): Promise<string> {
-  const { isTerminal } = context.stdin;
-  const given = isTerminal
-    ? await ask(context, `API key for ${origin} (not shown):`, 'hidden')
-    : await readInput(context, 'the API key');
-  const key = given.trim();
-  if (key === '') {
-    const hint = isTerminal
-      ? undefined
-      : 'Give it on standard input: leadpipe auth login --base-url … < key.txt';
-    throw new ConfigurationError('the API key is missing', hint);
-  }
-  return checkKey(key, isTerminal ? 'the prompt' : 'standard input');
 }

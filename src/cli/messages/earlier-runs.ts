@@ -1,0 +1,61 @@
+import { toMinutes } from '../../clock.ts';
+import type { Context } from '../../context.ts';
+import type { Earlier } from '../../operations/earlier.ts';
+import type { StoredOperation } from '../../operations/journal/stored.ts';
+import { isTask, type PaidKind } from '../../operations/kinds.ts';
+import type { Order } from '../../operations/purchase.ts';
+import type { ReportOptions } from '../options/options.ts';
+import { createNotes } from './notes.ts';
+
+/** Says what is good to know of earlier runs before something is bought that is not gone on with. */
+export function tellEarlier(
+  context: Context,
+  options: ReportOptions,
+  { alike, left, recent }: Extract<Earlier, { is: 'new' }>,
+): void {
+  const { say, warn } = createNotes(context, options);
+  if (left !== undefined) warn(toLeft(left, context));
+  if (alike !== undefined) {
+    say(
+      `The same was left unfinished at ${timeOf(context, alike)}, and this is a new purchase. To resume that one: leadpipe history resume ${alike.operationId}`,
+    );
+  } else if (recent !== undefined && context.stderr.isTerminal) {
+    say(
+      `You bought the same at ${timeOf(context, recent)}, and this is a new purchase. To print that one again, for free: leadpipe history show ${recent.operationId}`,
+    );
+  }
+}
+
+/** The order as the purchase that it repeats, whose answer was lost; says so of a creation. */
+export function toRepeated<Kind extends PaidKind>(
+  context: Context,
+  options: ReportOptions,
+  order: Order<Kind>,
+  earlier: Earlier,
+): Order<Kind> {
+  if (earlier.is !== 'repeat') return order;
+  const { operation } = earlier;
+  if (isTask(order.kind)) {
+    createNotes(context, options).say(
+      `Asking for the task of ${operation.operationId} again, with the same idempotency key: its answer was lost. You are not charged twice.`,
+    );
+  }
+  return { ...order, again: operation };
+}
+
+function toLeft(
+  { operation, why }: NonNullable<Extract<Earlier, { is: 'new' }>['left']>,
+  context: Context,
+): string {
+  const which = `${operation.operationId} (${timeOf(context, operation)})`;
+  if (why === 'in_doubt') {
+    return `the search ${which} was stopped before any lead arrived. It may have been charged; check \`leadpipe balance\`. A new search starts now; it is a new purchase`;
+  }
+  const reason = why === 'not_kept' ? 'are no longer stored' : `can't be read: ${why.message}`;
+  return `the leads of ${which} ${reason}. A new search starts now, and all its leads are charged again`;
+}
+
+/** Pure: when it was begun, as the user's clock showed it. */
+export function timeOf({ zone }: Pick<Context, 'zone'>, { entries: [{ time }] }: StoredOperation): string {
+  return toMinutes(new Date(time), zone);
+}

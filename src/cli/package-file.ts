@@ -1,0 +1,15 @@
+import { access } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** The path of a file that comes along in the package: how far below its root this code stands is the build's business. */
+export async function findPackageFile(...names: readonly string[]): Promise<string> {
+  for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
+    const path = join(folder, ...names);
+    const isThere = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+    if (folder === dirname(folder)) throw new Error(`${names.join('/')} is not in the package`);
+  }
+}

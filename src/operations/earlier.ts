@@ -1,0 +1,376 @@
+import { requests } from '../client.ts';
+import type { EntitySearchRequest } from '../contract/types.ts';
+import { ConfigurationError, type LeadpipeError } from '../errors.ts';
+import { isLocked } from '../files/folder-lock.ts';
+import { completeAdditionTo } from './addition.ts';
+import { readAnswer } from './journal/answers.ts';
+import { isBegun, isComplete, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
+import type { JournalEntry } from './journal/entries.ts';
+import { countStoredLeads } from './journal/leads.ts';
+import { openIndex } from './journal/open-index.ts';
+import {
+  type IndexContext,
+  type IndexKey,
+  type OperationIndex,
+  operationOf,
+} from './journal/operation-index.ts';
+import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/order-identity.ts';
+import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
+import { isTask, kindOf, kinds, type PaidKind, rowsOf } from './kinds.ts';
+import { isSameBuyer, type Order, type Shop } from './purchase.ts';
+import { type RestOfSearch, readRestOf } from './search/rest.ts';
+import { isUnfinished } from './unfinished.ts';
+
+/** What is ordered, as far as it decides whether an earlier run is the same. */
+export interface Wanted extends Ordered {
+  /** The key that the user gave. */
+  readonly idempotencyKey?: string | undefined;
+  /** Whether a record is kept: without one, nothing is gone on with. */
+  readonly keep: boolean;
+  /** Of many rows: whether a row that the operation has sent is in the input now. */
+  readonly hasRow?: ((operation: StoredOperation) => Promise<boolean>) | undefined;
+}
+
+/** Is there an earlier run of this? */
+export type Earlier =
+  /** No: it is bought. */
+  | ({
+      readonly is: 'new';
+      /** Something unfinished that looks like it, but is not gone on with unasked. */
+      readonly alike?: StoredOperation | undefined;
+      /** The same was bought to its end within the last day. */
+      readonly recent?: StoredOperation | undefined;
+      /** A run of the same was left, and there is nothing to go on with: why, and it may have been charged. */
+      readonly left?: Left | undefined;
+    } & Place)
+  /** A task or a list that is finished: nothing is bought twice. */
+  | ({ readonly is: 'go_on'; readonly operation: StoredOperation } & Place)
+  /** A search of which only the rest is bought. */
+  | ({ readonly is: 'rest'; readonly operation: StoredOperation; readonly rest: RestOfSearch } & Place)
+  /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
+  | { readonly is: 'repeat'; readonly operation: StoredOperation; readonly first: StoredOperation }
+  /** It was bought, and what it brought is here. */
+  | { readonly is: 'stored'; readonly operation: StoredOperation; readonly first: StoredOperation }
+  /** Its answer was lost, and the service has said that it does not give it again. */
+  | {
+      readonly is: 'lost';
+      readonly operation: StoredOperation;
+      readonly failed: Extract<JournalEntry, { type: 'failed' }>;
+    };
+
+interface Place {
+  /** Whether the .part beside the output holds rows of this operation. */
+  readonly isOurs: boolean;
+  /** Of a named run: operations that have bought rows of it, the newest first. */
+  readonly answers: readonly StoredOperation[];
+}
+
+interface Left {
+  readonly operation: StoredOperation;
+  /** Nothing has arrived; what arrived is not here any more; or it can't be read. */
+  readonly why: 'in_doubt' | 'not_kept' | LeadpipeError;
+}
+
+const dayMs = 24 * 3_600_000;
+/** For how long an agent's call that is made again gives the stored answer. */
+const storedMs = 10 * 60_000;
+
+/** Pure: what an order is looked for by. */
+export function toWanted<Kind extends PaidKind>(
+  { connection }: Shop,
+  { body, idempotencyKey, keep, kind, list, preview, terms }: Order<Kind>,
+): Wanted {
+  const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => { body?: string };
+  const text = toRequest(body, '').body ?? '{}';
+  const type =
+    kind === 'search' || kind === 'task run' ? (body as EntitySearchRequest).entity_type : undefined;
+  return {
+    command: kind,
+    body: text,
+    ...(list?.onlyNew ? { asked: text } : {}),
+    ...(type === undefined ? {} : { list: list?.name ?? type }),
+    origin: connection.origin,
+    options: terms.options,
+    output: terms.output,
+    idempotencyKey,
+    keep: keep && preview === undefined,
+  };
+}
+
+/**
+ * Is there an earlier run of this order, and how does it go on? The one place that is asked: by searches, tasks, lists and agents.
+ * The output is held by whoever asks, so that nothing changes meanwhile. Throws ConfigurationError for a journal of the same order that
+ * can't be read, LocalIoError.
+ */
+export async function findEarlier(shop: Shop, wanted: Wanted): Promise<Earlier> {
+  if (!wanted.keep) return { is: 'new', isOurs: false, answers: [] };
+  const asking: Asking = {
+    shop,
+    wanted,
+    digests: await toDigests(wanted),
+    index: await openIndex(shop.context),
+  };
+  if (wanted.output !== null) await completeAdditionTo(shop.context, wanted.output);
+  if (wanted.options.tool === true) return await findForTool(asking);
+  const again = await findByKey(asking);
+  if (again !== undefined) return { is: 'repeat', operation: again, first: again };
+  if (wanted.output === null) {
+    const unanswered = await findUnanswered(asking);
+    if (unanswered !== undefined) return { is: 'repeat', operation: unanswered, first: unanswered };
+  }
+  const answers = await readAnswers(asking);
+  const found = await findInFile(asking);
+  if (found !== undefined && 'is' in found) return { answers, ...found };
+  const alike = found === undefined ? await findAlike(asking) : undefined;
+  const recent = await findRecent(asking);
+  return { is: 'new', alike, recent, left: found, isOurs: false, answers };
+}
+
+interface Asking {
+  readonly shop: Shop;
+  readonly wanted: Wanted;
+  readonly digests: OrderDigests;
+  readonly index: OperationIndex;
+}
+
+/** Operations of this buyer, the newest first. Throws ConfigurationError for one that can't be read and was not complete. */
+async function* operationsBy(
+  { index, shop, wanted }: Asking,
+  key: IndexKey,
+  value: string | undefined,
+): AsyncGenerator<StoredOperation> {
+  if (value === undefined) return;
+  for (const line of index.find(key, value)) {
+    if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
+    const operation = await readIfNeeded(shop, index, line.begun.op);
+    if (operation !== undefined && isSameBuyer(shop, operation)) yield operation;
+  }
+}
+
+async function readIfNeeded(
+  { context }: Shop,
+  index: OperationIndex,
+  id: string,
+): Promise<StoredOperation | undefined> {
+  return await readOperation(context.directories.state, id).catch((error: unknown) => {
+    for (const line of index.find('op', id)) {
+      if ('ended' in line && line.ended.outcome === 'complete') return undefined;
+    }
+    throw error;
+  });
+}
+
+/** The request that this key was given for before, and of which nobody knows what came. */
+async function findByKey(asking: Asking): Promise<StoredOperation | undefined> {
+  const { wanted } = asking;
+  const { idempotencyKey, output, command, body } = wanted;
+  if (idempotencyKey === undefined || kindOf(command)?.keeps !== 'answer') return undefined;
+  for await (const operation of operationsBy(asking, 'key', digestOf(idempotencyKey))) {
+    const [intent] = operation.entries;
+    const isSame = intent.body === body && intent.output === output;
+    if (isSame && isInDoubt(operation) && !isAtWork(asking, operation)) return operation;
+  }
+  return undefined;
+}
+
+/** Creations whose answer was lost are sent again with their key: the service gives the task that it made then. */
+async function findUnanswered(asking: Asking): Promise<StoredOperation | undefined> {
+  const { digests, index, shop, wanted } = asking;
+  if (!isTask(wanted.command) || wanted.idempotencyKey !== undefined) return undefined;
+  for await (const operation of operationsBy(asking, 'like', digests.like)) {
+    const [intent] = operation.entries;
+    if (intent.output !== null || !isInDoubt(operation) || isAtWork(asking, operation)) continue;
+    if (!mayReplay(intent.time, shop.context.clock.now()) || isAnswered(index, intent.idempotency_key))
+      continue;
+    return operation;
+  }
+  return undefined;
+}
+
+/** Whether an operation with the same key has its task. */
+function isAnswered(index: OperationIndex, key = ''): boolean {
+  for (const line of index.find('key', digestOf(key))) {
+    if (!('begun' in line)) continue;
+    for (const other of index.find('op', line.begun.op)) if ('created' in other) return true;
+  }
+  return false;
+}
+
+/** The newest run of the same order into the same file decides. Those that were refused, or never sent, say nothing. */
+async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
+  const { digests, wanted } = asking;
+  for await (const operation of operationsBy(asking, 'same', digests.same)) {
+    const { idempotency_key } = operation.entries[0];
+    const isOther = wanted.idempotencyKey !== undefined && wanted.idempotencyKey !== idempotency_key;
+    if (wanted.command !== 'search' && isOther) continue;
+    if (wanted.command === 'search') {
+      if (!isBegun(operation)) continue;
+      return await findRest(asking, operation);
+    }
+    if (!isUnfinished(operation)) {
+      if (isBegun(operation)) return undefined;
+      continue;
+    }
+    if (rowsOf(wanted.command) !== undefined && !(await wanted.hasRow?.(operation))) continue;
+    return { is: 'go_on', operation, isOurs: await isInPart(asking, [operation.operationId]) };
+  }
+  return undefined;
+}
+
+type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } & (
+  | { readonly is: 'go_on' }
+  | { readonly is: 'rest'; readonly rest: RestOfSearch }
+);
+
+async function findRest(asking: Asking, operation: StoredOperation): Promise<InFile | Left | undefined> {
+  const { shop, wanted } = asking;
+  const { context } = shop;
+  if (isComplete(operation)) return undefined;
+  const chain = await readChainTo(context, operation);
+  let rest: RestOfSearch;
+  try {
+    rest = await readRestOf(context.directories.state, chain, JSON.parse(wanted.body ?? '{}'));
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return { operation, why: error };
+  }
+  if (!rest.isKept) return { operation, why: 'not_kept' };
+  if (rest.arrived === 0) return isInDoubt(operation) ? { operation, why: 'in_doubt' } : undefined;
+  const ids = chain.map(({ operationId }) => operationId);
+  return { is: 'rest', operation, rest, isOurs: await isInPart(asking, ids) };
+}
+
+/**
+ * The last operation that opened the output of this one since, where another did: its rows are there now. Undefined where none did.
+ */
+export async function replacedBy(
+  { context }: Pick<Shop, 'context'>,
+  { entries: [intent] }: StoredOperation,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  const { output } = await toDigests(intent);
+  const index = await openIndex(context);
+  const last = await lastToOpen(context, index, output);
+  return last === undefined || ids.includes(last) ? undefined : last;
+}
+
+/** Whether what stands in the .part is of one of these operations. */
+async function isInPart({ digests, index, shop }: Asking, ids: readonly string[]): Promise<boolean> {
+  return ids.includes((await lastToOpen(shop.context, index, digests.output)) ?? '');
+}
+
+/** The last operation that opened a file. A journal that can't be read may be of one that did. */
+async function lastToOpen(
+  { directories }: IndexContext,
+  index: OperationIndex,
+  output = '',
+): Promise<string | undefined> {
+  for (const line of index.find('output', output)) {
+    if ('opened' in line) return line.opened.op;
+    const id = operationOf(line);
+    const other = await readOperation(directories.state, id).catch(() => null);
+    if (other === null || other?.entries.some(({ type }) => type === 'opened')) return id;
+  }
+  return undefined;
+}
+
+/** The operations that have bought rows of the run of this name, whatever their output, shard or input. */
+async function readAnswers(asking: Asking): Promise<StoredOperation[]> {
+  const answers: StoredOperation[] = [];
+  for await (const operation of operationsBy(asking, 'run', asking.digests.run)) answers.push(operation);
+  return answers;
+}
+
+async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
+  for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
+    if (!isUnfinished(operation) || isReaderGone(operation) || isAtWork(asking, operation)) continue;
+    const chain = await readChainFrom(asking.shop.context.directories.state, operation);
+    if (chain.length === 1) return operation;
+  }
+  return undefined;
+}
+
+/** Of the last day: what is older is no surprise. */
+async function findRecent(asking: Asking): Promise<StoredOperation | undefined> {
+  const now = asking.shop.context.clock.now().getTime();
+  for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
+    if (now - Date.parse(operation.entries[0].time) > dayMs) return undefined;
+    if (isComplete(operation)) return operation;
+  }
+  return undefined;
+}
+
+/** The rules for an agent's call: what it bought within ten minutes is given again, what was left is gone on with. */
+async function findForTool(asking: Asking): Promise<Earlier> {
+  const { digests, shop, wanted } = asking;
+  const anew = { is: 'new', isOurs: false, answers: [] } as const;
+  const now = shop.context.clock.now().getTime();
+  for await (const operation of operationsBy(asking, 'like', digests.like)) {
+    const [intent] = operation.entries;
+    if (now - Date.parse(intent.time) > dayMs) return anew;
+    const isSame = intent.options.tool === true && intent.body === wanted.body;
+    if (!isSame || intent.continues !== undefined || isRefused(operation)) continue;
+    return isBegun(operation) ? await decideForTool(shop, operation) : anew;
+  }
+  return anew;
+}
+
+async function decideForTool({ context }: Shop, first: StoredOperation): Promise<Earlier> {
+  const { state } = context.directories;
+  const chain = await readChainFrom(state, first);
+  const operation = chain.at(-1) ?? first;
+  const age = context.clock.now().getTime() - (await lastWritten(state, operation.operationId)).getTime();
+  const isFresh = age < storedMs;
+  const anew = { is: 'new', isOurs: false, answers: [] } as const;
+  const stored = { is: 'stored', operation, first } as const;
+  const [{ command }] = first.entries;
+  if (command === 'search') {
+    if (isComplete(operation)) return isFresh ? stored : anew;
+    const counts = await countStoredLeads(folderOf(state, operation.operationId));
+    const isEmpty = counts.delivered + counts.excluded === 0;
+    if (isEmpty && isInDoubt(operation)) return toRepeated(operation, first);
+    const rest = await readRestOf(state, chain);
+    if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false, answers: [] };
+    return isFresh ? stored : anew;
+  }
+  const isAnswered =
+    command === 'task create'
+      ? first.entries.some(({ type }) => type === 'created')
+      : (await readAnswer(folderOf(state, first.operationId))) !== undefined;
+  if (!isAnswered) return isInDoubt(first) ? toRepeated(first, first) : anew;
+  return hasEnded(first) && !isFresh ? anew : stored;
+}
+
+/** Nothing came: what may have been charged is never bought again with another key. */
+function toRepeated(operation: StoredOperation, first: StoredOperation): Earlier {
+  const failed = operation.entries.findLast((entry) => entry.type === 'failed');
+  return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation, first };
+}
+
+function hasEnded({ entries }: StoredOperation): boolean {
+  return entries.some(({ type }) => type === 'terminal');
+}
+
+function isRefused(operation: StoredOperation): boolean {
+  return hasEnded(operation) && !isBegun(operation);
+}
+
+/** Whether it was sent, and nobody knows what came of it. */
+function isInDoubt({ entries }: StoredOperation): boolean {
+  const isKnown = (entry: JournalEntry): boolean =>
+    entry.type === 'terminal' ||
+    entry.type === 'created' ||
+    (entry.type === 'batch' && entry.delivered + (entry.excluded ?? 0) > 0);
+  return entries.some(({ type }) => type === 'sent') && !entries.some(isKnown);
+}
+
+function isAtWork({ shop }: Asking, { operationId }: StoredOperation): boolean {
+  return isLocked(folderOf(shop.context.directories.state, operationId));
+}
+
+/** Pure: whether the service can be trusted to know the key still: after a day, sending it again may buy again. */
+export function mayReplay(time: string, now: Date): boolean {
+  const age = now.getTime() - Date.parse(time);
+  // A clock that was set back says nothing.
+  return age >= 0 && age < dayMs;
+}

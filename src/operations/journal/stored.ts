@@ -1,0 +1,122 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Context } from '../../context.ts';
+import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import { codeOf } from '../../files/error-code.ts';
+import { damaged, type Intent, type JournalEntry, toEntries } from './entries.ts';
+
+export interface StoredOperation {
+  readonly operationId: string;
+  /** All that was written in full, the intent first. */
+  readonly entries: readonly [Intent, ...JournalEntry[]];
+}
+
+export const journalFile = 'journal.jsonl';
+
+/** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
+export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {
+  return new LeadpipeError(
+    'not_found',
+    `there is no operation ${operationId.slice(0, 100)} on this machine`,
+    {
+      type: 'operation_not_found',
+      facts: { is: 'no_operation', operationId, known },
+      retryable: false,
+    },
+  );
+}
+
+/** The IDs of everything that looks like an operation, oldest first. Throws LocalIoError. */
+export async function listOperations(stateDir: string): Promise<string[]> {
+  const root = join(stateDir, 'operations');
+  return ((await readOrNothing(() => readdir(root), root)) ?? []).filter(isOperationId).sort();
+}
+
+/**
+ * Undefined when there is no such operation, or it was killed before its intent was written, and so has sent nothing.
+ * Throws ConfigurationError for a damaged one, LocalIoError.
+ */
+export async function readOperation(
+  stateDir: string,
+  operationId: string,
+): Promise<StoredOperation | undefined> {
+  const path = join(folderOf(stateDir, operationId), journalFile);
+  const text = await readOrNothing(() => readFile(path, 'utf8'), path);
+  const [intent, ...rest] = toEntries(text ?? '', path);
+  // What was bought is stored only behind an intent.
+  if (intent === undefined && (await hasBought(folderOf(stateDir, operationId)))) throw damaged(1, path);
+  return intent?.type === 'intent' ? { operationId, entries: [intent, ...rest] } : undefined;
+}
+
+/** What a damaged journal says that was ordered; null where it does not even say that. */
+export async function readIntent(stateDir: string, operationId: string): Promise<StoredOperation | null> {
+  const text = await readFile(join(folderOf(stateDir, operationId), journalFile), 'utf8').catch(() => '');
+  try {
+    const [intent] = toEntries(text.slice(0, text.indexOf('\n') + 1), journalFile);
+    return intent?.type === 'intent' ? { operationId, entries: [intent] } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** As `readOperation`. Throws `not_found` where there is none. */
+export async function readKnown(
+  { directories }: Pick<Context, 'directories'>,
+  operationId: string,
+): Promise<StoredOperation> {
+  const { state } = directories;
+  const operation = isOperationId(operationId) ? await readOperation(state, operationId) : undefined;
+  if (operation !== undefined) return operation;
+  throw toUnknownOperation(operationId, await listOperations(state));
+}
+
+/** Whether an operation has stored something. Its files are made before they are written to. */
+async function hasBought(folder: string): Promise<boolean> {
+  const names = (await readOrNothing(() => readdir(folder, { withFileTypes: true }), folder)) ?? [];
+  for (const one of names) {
+    if (!one.isFile() || one.name === journalFile || one.name === 'lock') continue;
+    if (((await stat(join(folder, one.name)).catch(() => undefined))?.size ?? 0) > 0) return true;
+  }
+  return false;
+}
+
+/** When the journal of an operation was last written to. Throws LocalIoError. */
+export async function lastWritten(stateDir: string, operationId: string): Promise<Date> {
+  const path = join(folderOf(stateDir, operationId), journalFile);
+  return (await readOrNothing(() => stat(path), path))?.mtime ?? new Date(0);
+}
+
+/** Undefined where there is no such file or folder. Throws LocalIoError. */
+export async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    const code = codeOf(error);
+    // A file among the folders is not ours.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, {
+      cause: error,
+      ...(code === 'EACCES' ? { hint: toOwnHint(dirname(path)) } : {}),
+    });
+  }
+}
+
+/** A name with a path in it, which could lead out of the folder of operations, is refused. */
+export function isOperationId(text: string): boolean {
+  return /^[\w-]+$/.test(text);
+}
+
+/** Where an operation keeps what belongs to it. */
+export function folderOf(stateDir: string, operationId: string): string {
+  return join(stateDir, 'operations', operationId);
+}
+
+/** Pure: one line about what can't be read, and what to do about it. */
+export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
+  return hint === undefined ? message : `${message}. ${hint}`;
+}
+
+/** Pure: what to do about a folder that only another user may read. */
+export function toOwnHint(folder: string): string {
+  return `It may belong to another user, for example after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
+}

@@ -1,0 +1,71 @@
+import type { LeadpipeError } from '../errors.ts';
+import { hasDelivered, isBegun, isComplete, isReaderGone, isSearch } from './journal/chain.ts';
+import { damagedKind, openIndex } from './journal/open-index.ts';
+import type { Begun, IndexContext } from './journal/operation-index.ts';
+import { readOperation, type StoredOperation } from './journal/stored.ts';
+import { isTask, kindOf, rowsOf } from './kinds.ts';
+
+/**
+ * What was left before its end and can be gone on with, the newest first: nobody else has brought its rest, or read its task
+ * to the end. `damaged` is told of what can't be read. Throws LocalIoError.
+ */
+export async function* readUnfinished(
+  context: IndexContext,
+  damaged: (error: LeadpipeError) => void,
+): AsyncGenerator<StoredOperation> {
+  const ended = new Set<string>();
+  const tasks = new Map<string, string>();
+  const readTasks = new Set<string>();
+  const answered = new Set<string>();
+  const continued = new Set<string>();
+  for (const line of (await openIndex(context)).newest()) {
+    if ('ended' in line && line.ended.outcome === 'complete') ended.add(line.ended.op);
+    if ('created' in line) tasks.set(line.created.op, line.created.task);
+    if (!('begun' in line)) continue;
+    const { begun } = line;
+    const task = begun.task ?? tasks.get(begun.op);
+    if (tasks.has(begun.op) && begun.key !== undefined) answered.add(begun.key);
+    const isOver =
+      ended.has(begun.op) ||
+      continued.has(begun.op) ||
+      readTasks.has(task ?? '') ||
+      (task === undefined && answered.has(begun.key ?? ''));
+    if (ended.has(begun.op) && task !== undefined && begun.kind !== 'task create') readTasks.add(task);
+    const operation = isOver || !canGoOn(begun) ? undefined : await readOrTell(context, begun.op, damaged);
+    if (begun.continues !== undefined && (isOver || (operation !== undefined && isBegun(operation)))) {
+      continued.add(begun.continues);
+    }
+    if (operation !== undefined && isUnfinished(operation) && !isReaderGone(operation)) yield operation;
+  }
+}
+
+async function readOrTell(
+  { directories }: IndexContext,
+  operationId: string,
+  damaged: (error: LeadpipeError) => void,
+): Promise<StoredOperation | undefined> {
+  return await readOperation(directories.state, operationId).catch((error: LeadpipeError) => {
+    damaged(error);
+    return undefined;
+  });
+}
+
+function canGoOn({ kind }: Begun): boolean {
+  return kind === damagedKind || ['resume', 'continue', 'command'].includes(kindOf(kind)?.goesOn ?? '');
+}
+
+/** Pure: whether there is something to go on with, as far as its own journal knows. */
+export function isUnfinished(operation: StoredOperation): boolean {
+  const { entries } = operation;
+  const [{ command }] = entries;
+  const terminal = entries.findLast((entry) => entry.type === 'terminal');
+  // Whoever reads no more has what it wanted, and can ask for more all the same.
+  const isOpen = terminal === undefined || terminal.outcome === 'reader_closed';
+  if (isSearch(operation)) {
+    const isNamed = entries.some(({ type }) => type === 'created');
+    return isBegun(operation) && !isComplete(operation) && (isNamed || hasDelivered(operation));
+  }
+  if (isTask(command)) return isOpen && kindOf(command)?.goesOn === 'resume';
+  if (rowsOf(command) !== undefined) return isOpen || terminal?.outcome !== 'complete';
+  return false;
+}
