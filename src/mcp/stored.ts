@@ -1,8 +1,8 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { folderOf, type StoredOperation } from '../operations/journal/journal.ts';
+import { hasRows, readStoredAnswers } from '../operations/journal/known-rows.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
-import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
 
 /** Some of the records that are kept of an operation. */

@@ -147,13 +147,11 @@ const cases: readonly [
   ],
   ['two inputs', () => ['contact', 'email', '--input', 'a', '--input', 'b'], ['--input is given twice']],
   ['two outputs', () => [...company, '-o', 'a.csv', '--output', 'b.csv'], ['-o is given twice']],
-  ...['--concurrency=3', '--on-error=stop', '--template={a}', '--retry-unknown'].map(
-    (option): (typeof cases)[number] => [
-      `${option} without --input`,
-      () => ['contact', 'email', 'x', option],
-      [`${option.split('=')[0]} works only with --input`],
-    ],
-  ),
+  ...['--concurrency=3', '--template={a}', '--retry-unknown'].map((option): (typeof cases)[number] => [
+    `${option} without --input`,
+    () => ['contact', 'email', 'x', option],
+    [`${option.split('=')[0]} works only with --input`],
+  ]),
   ...['12345678901234567891', '9007199254740993', '1e400', '0.12345678901234567891'].map(
     (number, at): (typeof cases)[number] => [
       `a schema with ${number}`,

@@ -12,13 +12,15 @@ export interface RowServiceOptions {
   readonly seed?: string;
   /** Every answer is charged, and is no JSON. */
   readonly garbled?: true;
+  /** What a refusal of a request says of when to come again. */
+  readonly retryAfter?: string;
   /** Objectives that are refused with 422, as long as they are in here. */
   readonly refused?: ReadonlySet<string>;
   /** Credits of the account: 402 when they are used up. */
   readonly credits?: number;
 }
 
-/** A service that looks up contacts, and keeps books. */
+/** A service that looks up contacts enriches and extracts, and keeps books. */
 export interface RowService {
   readonly url: string;
   /** What was charged, by idempotency key. */
@@ -70,7 +72,9 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
     }
     const key = String(request.headers['idempotency-key']);
     requests++;
-    if (open >= mostAtOnce) return refuse(response, 429, 'concurrency_limit', { 'retry-after': '0' });
+    if (open >= mostAtOnce) {
+      return refuse(response, 429, 'concurrency_limit', { 'retry-after': options.retryAfter ?? '0' });
+    }
     open++;
     most = Math.max(most, open);
     try {
@@ -89,8 +93,14 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
         return void response.end('<paid for>');
       }
       if (luck < faults) return void request.socket.destroy();
-      const { contact_type, objective } = JSON.parse(body);
+      const { contact_type, objective, entity_context, target } = JSON.parse(body);
+      if (target !== undefined) return void response.end('{"success":true,"data":[{"id":1}]}');
       response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': `req_${requests}` });
+      if (entity_context !== undefined) {
+        // Of a city nothing is known about those with an x.
+        const answer = { city: 'Berlin', ...(entity_context.includes('x') ? {} : { size: 3 }) };
+        return void response.end(JSON.stringify({ success: true, answer }));
+      }
       response.end(
         JSON.stringify({
           object: 'contact_search_result',

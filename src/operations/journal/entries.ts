@@ -63,7 +63,7 @@ export type JournalEntry =
       readonly excluded?: number;
     }
   /** All is written again: of a task into a new file, so that what was read before does not count; of a list in another form, or elsewhere. */
-  | { readonly type: 'restarted'; readonly options: Intent['options']; readonly output?: string | null }
+  | { readonly type: 'restarted'; readonly options: Intent['options'] }
   /** The output is open, and no row has been written: what is in front of this length is not ours. */
   | {
       readonly type: 'opened';

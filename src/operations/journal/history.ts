@@ -12,10 +12,10 @@ import {
   type StoredOperation,
   toDamageLine,
 } from './journal.ts';
+import { countRows } from './known-rows.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
 import { damagedKind, openIndex } from './open-index.ts';
 import type { Begun, IndexContext } from './operation-index.ts';
-import { countRows } from './rows.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is

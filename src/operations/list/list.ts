@@ -5,7 +5,8 @@ import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, replacedBy, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
 import { folderOf, type Journal, type StoredOperation } from '../journal/journal.ts';
-import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
+import { type KnownRows, openRowsOfOther } from '../journal/known-rows.ts';
+import { openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
-import { isPartOf, isSameForm, placedIn, termsOf } from './going-on.ts';
+import { isSame, mayHavePart, placedIn, termsOf } from './going-on.ts';
 import { chargedIn, toLeft, toMissing } from './outcome.ts';
 import {
   findKnown,
@@ -97,11 +98,14 @@ export async function runList<Kind extends AnswerKind>(
   const found = operation === undefined || run !== undefined ? await findEarlier(shop, wanted) : undefined;
   const own = operation ?? (found?.is === 'go_on' ? found.operation : undefined);
   const bought = found !== undefined && 'answers' in found ? found.answers : [];
-  const others = await openOthers(
-    shop,
-    bought.filter(({ operationId }) => operationId !== own?.operationId),
-  );
+  const others: KnownRows[] = [];
   try {
+    for (const one of bought) {
+      if (one.operationId === own?.operationId) continue;
+      const folder = folderOf(context.directories.state, one.operationId);
+      const rows = await openRowsOfOther(folder, placedIn(one, terms, listener.warn));
+      if (rows !== undefined) others.push(rows);
+    }
     if (own !== undefined) return await goOn(shop, order, own, others, listener);
     if (found?.is === 'new') listener.earlier(found);
     // A list that is refused was never begun: nothing resumes it.
@@ -116,7 +120,7 @@ export async function runList<Kind extends AnswerKind>(
       return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
         await sent();
         return await withStored(shop, journal, 0, (stored) =>
-          work(shop, order, journal, { stored, others, delivery, listener }),
+          work(shop, order, journal, { stored, others, delivery, listener }, false),
         );
       });
     });
@@ -138,8 +142,7 @@ async function goOn<Kind extends AnswerKind>(
   return await withOperation(shop.context, operationId, async (journal, operation) => {
     checkSameBuyer(shop, operation);
     if (order.operation !== undefined && !(await hasSentRow(shop, order, operation))) throw toGone(operation);
-    const isAdding = terms.options.append === true;
-    const placed = isAdding ? placedIn(operation, terms.output, listener.warn) : 0;
+    const placed = placedIn(operation, terms, listener.warn);
     return await withStored(shop, journal, placed, async (stored) => {
       const isTold = shop.spending !== undefined || worst.credits !== null;
       const rest = isTold ? await countRest(order, others, stored) : undefined;
@@ -149,12 +152,14 @@ async function goOn<Kind extends AnswerKind>(
       );
       await checkLimit(shop, order, stored.sent(), rest);
       const later = terms.output === null ? undefined : await replacedBy(shop, operation, [operationId]);
-      const isOurs = later === undefined && isPartOf(operation, terms);
+      const isOurs = later === undefined && mayHavePart(operation);
       return await order.open(isOurs ? { anew: true } : 'new')(async (opened) => {
         const delivery = withPlacing(journal, opened);
-        if (!isSameForm(termsOf(operation), terms)) await journal.append({ type: 'restarted', ...terms });
+        const { options } = terms;
+        if (!isSame(termsOf(operation).options, options))
+          await journal.append({ type: 'restarted', options });
         await journal.append({ type: 'opened', output_length: 0 });
-        return await work(shop, order, journal, { stored, others, delivery, listener }, placed > 0);
+        return await work(shop, order, journal, { stored, others, delivery, listener }, true);
       });
     });
   });
@@ -167,13 +172,12 @@ interface Doing {
   readonly listener: ListListener;
 }
 
-/** `isAdding` says whether rows of this list stand in the file that rows are added to; undefined for a list that begins. */
 async function work<Kind extends AnswerKind>(
   shop: Shop,
   order: ListOrder<Kind>,
   journal: Journal,
   { stored, others, delivery, listener }: Doing,
-  isAdding?: boolean,
+  isGoingOn: boolean,
 ): Promise<FinishedList> {
   const operationId = journal.operationId ?? '';
   const end = await workThrough(
@@ -184,7 +188,6 @@ async function work<Kind extends AnswerKind>(
       keyBase: order.run ?? operationId,
       stored,
       others,
-      isAdding: isAdding === true,
     },
     delivery,
     listener,
@@ -210,7 +213,7 @@ async function work<Kind extends AnswerKind>(
     charged: chargedIn(stored, counts),
     sent_rows: stored.sent(),
   });
-  const isIdle = isAdding !== undefined && cost.sent === 0;
+  const isIdle = (isGoingOn || others.length > 0) && cost.sent === 0;
   const missing = toMissing(end, isIdle, operationId, kept);
   return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
 }
@@ -227,15 +230,6 @@ async function withStored<T>(
   } finally {
     await stored.close();
   }
-}
-
-async function openOthers({ context }: Shop, operations: readonly StoredOperation[]): Promise<KnownRows[]> {
-  const opened: KnownRows[] = [];
-  for (const { operationId } of operations) {
-    const rows = await openRowsOfOther(folderOf(context.directories.state, operationId));
-    if (rows !== undefined) opened.push(rows);
-  }
-  return opened;
 }
 
 /** Whether the rows ask for something that an operation has sent; it has nothing to lose where it has sent nothing. */

@@ -5,7 +5,8 @@ import type { JsonText } from '../../json/text.ts';
 import { StoppedError } from '../../transport/errors.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
-import type { KnownRows, RowEnd, StoredRows } from '../journal/rows.ts';
+import type { KnownRows, RowEnd } from '../journal/known-rows.ts';
+import type { StoredRows } from '../journal/rows.ts';
 import type { AnswerKind, BodyOf } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
 import { toRowOverLimit, type WorstCase } from '../spending.ts';
@@ -43,8 +44,6 @@ export interface ListRun {
   readonly stored: StoredRows;
   /** What other operations of the same run have bought. */
   readonly others: readonly KnownRows[];
-  /** Whether rows of this list stand in the file that rows are added to: they are not written again. */
-  readonly isAdding: boolean;
 }
 
 export interface ListCounts {
@@ -146,7 +145,7 @@ export function findKnown(digest: bigint, all: readonly KnownRows[]) {
 export async function workThrough<Kind extends AnswerKind>(
   { connection, context, spending }: Shop,
   work: ListWork<Kind>,
-  { rows, keyBase, stored, others, isAdding }: ListRun,
+  { rows, keyBase, stored, others }: ListRun,
   delivery: Pick<Delivery, 'write'>,
   listener: ListListener,
 ): Promise<ListEnd> {
@@ -291,8 +290,10 @@ export async function workThrough<Kind extends AnswerKind>(
   async function write(some: readonly Item[]): Promise<void> {
     const records = some.flatMap(({ row, result, digest }) => {
       const made = work.toRecords(row, result as RowResult);
-      const isWritten = isAdding && (digest === undefined || stored.isPlaced(digest));
-      return isWritten ? [] : made;
+      // Of rows that can't be sent only their own list knows.
+      const isPlaced =
+        stored.isPlaced(digest) || (digest !== undefined && all.some((one) => one.isPlaced(digest)));
+      return isPlaced ? [] : made;
     });
     if (records.length > 0) await delivery.write(records);
     for (const { row, result } of some) {

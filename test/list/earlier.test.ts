@@ -1,0 +1,418 @@
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RowService, type RowServiceOptions, startRowService } from '../helpers/row-service.ts';
+import {
+  bareEnvironment,
+  pointedAt,
+  type Result,
+  resultOf,
+  run,
+  start,
+  temporaryFolder,
+} from '../helpers/run.ts';
+
+/** Is there an earlier run of this list? What is paid for is counted by the service, and files are compared by their bytes. */
+let service: RowService;
+let cwd: string;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  const home = temporaryFolder();
+  cwd = join(home, 'work');
+  mkdirSync(cwd);
+  env = bareEnvironment(home);
+  await serve({ latencyMs: 30 });
+});
+afterEach(() => service.close());
+
+async function serve(options: RowServiceOptions): Promise<void> {
+  await service?.close();
+  service = await startRowService(options);
+  env = { ...env, ...pointedAt(service.url) };
+}
+
+const write = (name: string, text: string): void => writeFileSync(join(cwd, name), text);
+const read = (name: string): string => readFileSync(resolve(cwd, name), 'utf8');
+const leadpipe = (args: string[], stdin?: string): Promise<Result> =>
+  run(args, { env, cwd, ...(stdin === undefined ? {} : { stdin }) });
+const contacts = (...args: string[]): Promise<Result> => leadpipe(['contact', 'email', ...args]);
+/** What was paid for, sorted. */
+const paid = (): string[] =>
+  [...service.charged.values()]
+    .map((body) => JSON.parse(body))
+    .map(({ objective, entity_context, target }) => objective ?? entity_context ?? target)
+    .sort();
+const people = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, at) => `p${String(from + at).padStart(2, '0')}`);
+const lines = (rows: readonly string[]): string => `${rows.join('\n')}\n`;
+const csvRow = (name: string): string => `${name},${name}@example.com,,`;
+const csvOf = (rows: readonly string[]): string =>
+  ['objective,email,email_reference,email_error', ...rows.map(csvRow), ''].join('\r\n');
+
+/** Runs it, and sends the signal when the service has charged so many. */
+async function stopped(
+  args: string[],
+  bought: number,
+  signal: NodeJS.Signals,
+  stdin?: string,
+): Promise<Result> {
+  const before = service.charged.size;
+  const child = start(args, { env, cwd, ...(stdin === undefined ? {} : { stdin }) });
+  const ended = resultOf(child);
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  while (!isOver && service.charged.size < before + bought) await new Promise((wait) => setTimeout(wait, 2));
+  child.kill(signal);
+  return await ended;
+}
+
+const one = ['--concurrency', '1'];
+const operations = (): string[] => readdirSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations')).sort();
+
+describe('history resume of a list', () => {
+  const schema = (name: string): string =>
+    JSON.stringify({ type: 'object', properties: { [name]: { type: 'string' } } });
+
+  it('goes on from what is stored, and buys nothing of what was edited since', async () => {
+    write('list.txt', lines(people(0, 10)));
+    write('schema.json', schema('city'));
+    const args = ['enrich', '--input', 'list.txt', '--schema', 'schema.json', '-o', 'out.jsonl', ...one];
+    await stopped([...args, '--input-format', 'text'], 4, 'SIGINT');
+    write('schema.json', schema('size'));
+    const resumed = await leadpipe(['history', 'resume']);
+    expect(resumed.code).toBe(0);
+    expect(paid()).toEqual(people(0, 10));
+    expect([...service.charged.values()].every((body) => body.includes('"city"'))).toBe(true);
+    const [operation = ''] = operations();
+    const again = await leadpipe(['history', 'resume', operation]);
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('is finished') });
+    expect(service.charged.size).toBe(10);
+  });
+
+  it('buys nothing at another address', async () => {
+    write('list.txt', lines(people(0, 10)));
+    await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.jsonl', ...one], 3, 'SIGINT');
+    const other = await startRowService();
+    const [operation = ''] = operations();
+    const result = await run(['history', 'resume', operation], {
+      env: { ...env, ...pointedAt(other.url) },
+      cwd,
+    });
+    expect(result.code).toBe(78);
+    expect(other.requests()).toBe(0);
+    await other.close();
+  });
+
+  it('of rows that are gone, or came from standard input, says so and buys nothing', async () => {
+    write('list.txt', lines(people(0, 10)));
+    await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.jsonl', ...one], 3, 'SIGINT');
+    const [first = ''] = operations();
+    write('list.txt', lines(people(20, 30)));
+    const gone = await leadpipe(['history', 'resume', first]);
+    expect(gone).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing was bought') });
+    const piped = ['contact', 'email', '--input', '-', '-o', 'piped.jsonl', ...one];
+    await stopped(piped, 3, 'SIGINT', lines(people(30, 40)));
+    const second = operations().find((id) => id !== first) ?? '';
+    const before = service.requests();
+    const lost = await leadpipe(['history', 'resume', second]);
+    expect(lost).toMatchObject({ code: 2, stderr: expect.stringContaining('came from standard input') });
+    expect(service.requests()).toBe(before);
+  });
+
+  it('goes on with an extraction', async () => {
+    write('list.txt', lines(people(0, 6)));
+    const args = ['extract', 'x_followers', '--limit', '5', '--input', 'list.txt', '-o', 'out.jsonl', ...one];
+    await stopped(args, 2, 'SIGINT');
+    expect(await leadpipe(['history', 'resume'])).toMatchObject({ code: 0 });
+    expect(read('out.jsonl')).toBe(
+      lines(people(0, 6).map((target) => `{"type":"x_followers","target":"${target}","id":1}`)),
+    );
+    expect(paid()).toEqual(people(0, 6));
+  });
+});
+
+describe('a list that adds rows to a file, stopped and run again', () => {
+  const all = people(0, 12);
+  const args = ['contact', 'email', '--input', '-', '-o', 'out.csv', '--append', ...one];
+
+  it('has every row once, paid for once', async () => {
+    await stopped(args, 5, 'SIGKILL', lines(all));
+    expect(await leadpipe(args, lines(all))).toMatchObject({
+      stderr: expect.stringContaining('Resuming op_'),
+    });
+    expect(
+      read('out.csv')
+        .split('\r\n')
+        .map((row) => row.split(',')[0]),
+    ).toEqual(['objective', ...all, '']);
+    expect(paid()).toEqual(all);
+  });
+
+  it('with a corrected line, and rows of others in the file', async () => {
+    write('out.csv', csvOf(['other']));
+    await stopped(args, 5, 'SIGINT', lines(all));
+    expect(read('out.csv')).toBe(csvOf(['other']));
+    write('out.csv', csvOf(['other', 'more']));
+    const corrected = all.map((name) => (name === 'p01' ? 'p99' : name));
+    expect(await leadpipe(args, lines(corrected))).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('1 answer of rows that the input no longer has'),
+    });
+    expect(read('out.csv')).toBe(csvOf(['other', 'more', ...corrected]));
+    expect(paid()).toEqual([...all, 'p99']);
+  });
+});
+
+it('two lists into one file leave each other alone: both are paid for once', async () => {
+  write('a.txt', lines(people(0, 8)));
+  write('b.txt', lines(people(50, 58)));
+  const list = (name: string) => ['contact', 'email', '--input', name, '-o', 'out.csv', ...one];
+  await stopped(list('a.txt'), 3, 'SIGINT');
+  const other = await leadpipe(list('b.txt'));
+  expect(other).toMatchObject({ code: 0, stderr: expect.stringContaining('out.csv.part.1') });
+  expect(read('out.csv')).toBe(csvOf(people(50, 58)));
+  expect((await leadpipe(list('a.txt'))).code).toBe(0);
+  expect(read('out.csv')).toBe(csvOf(people(0, 8)));
+  expect(paid()).toEqual([...people(0, 8), ...people(50, 58)]);
+});
+
+it('what goes through a pipe is bought anew, and names what it could go on with', async () => {
+  write('list.txt', lines(people(0, 6)));
+  const args = ['contact', 'email', '--input', 'list.txt', ...one];
+  await stopped(args, 2, 'SIGINT');
+  const { code, stderr } = await leadpipe(args);
+  expect({ code, stderr }).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('leadpipe history resume op_'),
+  });
+});
+
+describe('a named run', () => {
+  const all = people(0, 8);
+  const named = (...more: string[]) => contacts('--input', 'list.txt', '--run', 'october', ...more);
+  beforeEach(() => write('list.txt', lines(all)));
+
+  it('without its state leaves a good output as it is', async () => {
+    expect((await named('-o', 'out.csv')).code).toBe(0);
+    rmSync(env.LEADPIPE_STATE_DIR ?? '', { recursive: true });
+    const { code, stderr } = await named('-o', 'out.csv');
+    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('out.csv.part') });
+    expect(read('out.csv')).toBe(csvOf(all));
+    expect(paid()).toEqual(all);
+  });
+
+  it('finds the answers of its shards, whatever the output and the shard', async () => {
+    expect((await named('-o', '0.csv', '--shard', '2/2')).code).toBe(0);
+    expect((await named('-o', '1.csv', '--shard', '1/2')).code).toBe(0);
+    expect((await named('-o', 'again.csv', '--shard', '0/2')).code).toBe(0);
+    expect(read('again.csv')).toBe(read('0.csv'));
+    const whole = await named('-o', 'whole.csv', '--max-credits', '0');
+    expect(whole.code).toBe(5);
+    await leadpipe(['config', 'set', 'price.contact.email', '1']);
+    expect(await named('-o', 'whole.csv', '--max-credits', '0')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('cost nothing'),
+    });
+    expect(read('whole.csv')).toBe(csvOf(all));
+    expect(service.requests()).toBe(8);
+  });
+
+  it('of a killed shard is gone on with by another, with the keys that were sent', async () => {
+    await stopped(
+      ['contact', 'email', '--input', 'list.txt', '--run', 'october', '-o', 'a.csv', ...one],
+      3,
+      'SIGKILL',
+    );
+    write('list.txt', lines(['new', ...all]));
+    expect([0, 3]).toContain((await named('-o', 'b.csv')).code);
+    expect(paid()).toEqual(['new', ...all]);
+  });
+
+  it('adds the rows of its shards under one header', async () => {
+    for (const shard of ['0/2', '1/2']) {
+      expect((await named('-o', 'out.csv', '--append', '--shard', shard)).code).toBe(0);
+    }
+    const odd = all.filter((_, at) => at % 2 === 1);
+    const even = all.filter((_, at) => at % 2 === 0);
+    expect(read('out.csv')).toBe(csvOf([...odd, ...even]));
+    expect((await named('-o', 'out.csv', '--append', '--shard', '0/2')).stderr).toContain(
+      'nothing was left to send',
+    );
+    expect(read('out.csv')).toBe(csvOf([...odd, ...even]));
+  });
+});
+
+it('whoever buys with another key begins anew', async () => {
+  write('list.txt', lines(people(0, 5)));
+  await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', ...one], 2, 'SIGINT');
+  env = { ...env, LEADPIPE_API_KEY: 'another-key-0123456789' };
+  expect((await contacts('--input', 'list.txt', '-o', 'out.csv')).code).toBe(0);
+  expect(read('out.csv')).toBe(csvOf(people(0, 5)));
+});
+
+it.each(['SIGINT', 'SIGTERM'] as const)(
+  'a first %s waits for the answers that are under way',
+  async (signal) => {
+    await serve({ latencyMs: 1500 });
+    write('list.txt', lines(people(0, 12)));
+    const args = ['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', '--concurrency', '3'];
+    const child = start(args, { env, cwd });
+    const ended = resultOf(child);
+    await expect.poll(() => service.requests(), { timeout: 10_000 }).toBe(3);
+    child.kill(signal);
+    expect(await ended).toMatchObject({
+      code: signal === 'SIGINT' ? 130 : 143,
+      stderr: expect.stringContaining('waiting up to 10 s for 3 answers'),
+    });
+    expect(service.charged.size).toBe(3);
+    await serve({});
+    expect(await leadpipe(args)).toMatchObject({ code: 78 - 78 });
+  },
+);
+
+describe('a service without room', () => {
+  it.each([
+    ['3600', 'asks to wait 3600 s'],
+    ['Fri, 31 Dec 2099 23:59:59 GMT', 'asks to wait'],
+  ])('that says for how long (%s) stops the list at once', async (retryAfter, words) => {
+    await serve({ mostAtOnce: 0, retryAfter });
+    write('list.txt', lines(people(0, 30)));
+    const begun = Date.now();
+    const { code, stderr } = await contacts('--input', 'list.txt', '-o', 'out.csv');
+    expect({ code, stderr }).toMatchObject({ code: 75, stderr: expect.stringContaining(words) });
+    expect(Date.now() - begun).toBeLessThan(15_000);
+    expect(service.requests()).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('the history', () => {
+  it('counts every row that was sent, and none that was refused for nothing', async () => {
+    await serve({ refused: new Set(['p00']), faults: 0 });
+    await leadpipe(['config', 'set', 'price.contact.email', '2']);
+    write('list.txt', lines(people(0, 5)));
+    expect((await contacts('--input', 'list.txt', '-o', 'out.csv')).code).toBe(3);
+    await serve({ garbled: true });
+    expect((await contacts('--input', 'list.txt', '-o', 'lost.csv')).code).toBe(3);
+    const { stdout } = await leadpipe(['history', 'list', '-f', 'csv', '--columns', 'credits_at_most']);
+    expect(stdout.trimEnd().split('\r\n')).toEqual(['credits_at_most', '8', '10']);
+  });
+});
+
+describe('the output', () => {
+  it.each([
+    [
+      'csv',
+      'objective,email,email_error\nAda,mine,mine too\n',
+      'objective,email,email_error,email_2,email_reference,email_error_2\r\nAda,mine,mine too,Ada@example.com,,\r\n',
+    ],
+    ['jsonl', '{"objective":"Ada"}\n{"objective":"Bo","email_error":"mine"}\n', undefined],
+  ])('keeps columns that are called like ours (%s)', async (format, text, expected) => {
+    write(`list.${format}`, text);
+    const { stdout } = await contacts('--input', `list.${format}`, '-f', format);
+    if (expected !== undefined) expect(stdout.replace('ada@', 'Ada@')).toBe(expected);
+    else
+      expect(JSON.parse(stdout.split('\n')[1] ?? '')).toMatchObject({
+        email_error: 'mine',
+        email: { content: 'bo@example.com' },
+      });
+  });
+
+  it('says which fields were asked for and not found', async () => {
+    write('list.txt', 'a\nx\nxx\n');
+    const { stderr } = await leadpipe([
+      'enrich',
+      '--input',
+      'list.txt',
+      '--field',
+      'city',
+      '--field',
+      'size:integer',
+    ]);
+    expect(stderr).toContain('2 rows lack fields: size (2)');
+  });
+
+  it('is never the input, under whatever name', async () => {
+    write('list.csv', 'objective\nAda\n');
+    linkSync(join(cwd, 'list.csv'), join(cwd, 'linked.csv'));
+    const { code } = await contacts('--input', 'list.csv', '-o', 'linked.csv', '--append');
+    expect({ code, requests: service.requests() }).toEqual({ code: 2, requests: 0 });
+    expect(read('list.csv')).toBe('objective\nAda\n');
+  });
+});
+
+describe('what is refused before anything is sent', () => {
+  it.each([
+    [
+      'a field of a template that no row has',
+      ['--template', '{name}, {site}'],
+      '{"name":"A"}\n{"name":"B"}\n',
+      'there is no field "site"',
+    ],
+    [
+      'a field within a field',
+      ['--template', '{name}, {links.site}'],
+      '{"name":"A","links":{}}\n',
+      'there is no field "links.site"',
+    ],
+    [
+      'rows that say nothing',
+      [],
+      '{"firm":"A","company_name":"B","homepage_url":"c"}\n',
+      "--template '{company_name}, {homepage_url}'",
+    ],
+  ])('%s', async (_, more, text, words) => {
+    write('list.jsonl', text);
+    const { code, stderr } = await contacts('--input', 'list.jsonl', ...more);
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
+    expect(service.requests()).toBe(0);
+  });
+
+  it.each([
+    [{}, 'auto', 'JOB_COMPLETION_INDEX is not set'],
+    [{ JOB_COMPLETION_INDEX: '' }, 'auto/4', 'JOB_COMPLETION_INDEX is empty'],
+    [{ JOB_COMPLETION_INDEX: 'x' }, 'auto/4', 'JOB_COMPLETION_INDEX is "x"'],
+    [{ JOB_COMPLETION_INDEX: '4' }, 'auto/4', 'JOB_COMPLETION_INDEX=4: that is none of 4 parts'],
+    [{ JOB_COMPLETION_INDEX: '1' }, 'auto', 'Add the number of completions'],
+    [{ SLURM_ARRAY_TASK_ID: '7' }, 'auto', 'SLURM_ARRAY_TASK_COUNT is not set'],
+    [
+      {
+        SLURM_ARRAY_TASK_ID: '7',
+        SLURM_ARRAY_TASK_MIN: '2',
+        SLURM_ARRAY_TASK_STEP: '2',
+        SLURM_ARRAY_TASK_COUNT: '4',
+      },
+      'auto',
+      'that is none of 4 parts',
+    ],
+    [{}, '5/4', '--shard must be i/n'],
+    [{}, '0/0', '--shard must be i/n'],
+  ])('a shard of %j (%s)', async (more, shard, words) => {
+    write('list.txt', lines(people(0, 4)));
+    const args = ['contact', 'email', '--input', 'list.txt', '--shard', shard];
+    const { code, stderr } = await run(args, { env: { ...env, ...more } as Record<string, string>, cwd });
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
+    expect(service.requests()).toBe(0);
+  });
+
+  it.each([
+    [{ JOB_COMPLETION_INDEX: '1' }, 'auto/4', ['p00', 'p04']],
+    [
+      {
+        SLURM_ARRAY_TASK_ID: '8',
+        SLURM_ARRAY_TASK_MIN: '2',
+        SLURM_ARRAY_TASK_STEP: '3',
+        SLURM_ARRAY_TASK_COUNT: '3',
+      },
+      'auto',
+      ['p01', 'p04'],
+    ],
+  ])('but a place in a job array of %j is one', async (more, shard, rows) => {
+    write('list.txt', lines(people(0, 6)));
+    const args = ['contact', 'email', '--input', 'list.txt', '--shard', shard];
+    expect((await run(args, { env: { ...env, ...more } as Record<string, string>, cwd })).code).toBe(0);
+    expect(paid()).toEqual(rows);
+  });
+});
