@@ -403,11 +403,11 @@ describe('retention', () => {
   it('by itself once a day', async () => {
     const state = join(temporaryFolder(), 'state');
     for (let days = 40; days > 9; days--) await kept(state, days);
-    const after = (hours: number) => keepingIn(state, () => new Date(now.getTime() + hours * 3_600_000));
-    await pruneIfDue(after(0));
-    await pruneIfDue(after(23));
+    const hoursLater = (hours: number) => keepingIn(state, () => new Date(now.getTime() + hours * 3_600_000));
+    await pruneIfDue(hoursLater(0));
+    await pruneIfDue(hoursLater(23));
     expect(existsSync(join(state, 'operations/op_40'))).toBe(true);
-    await pruneIfDue(after(25));
+    await pruneIfDue(hoursLater(25));
     expect(existsSync(join(state, 'operations/op_40'))).toBe(false);
   });
 
