@@ -82,11 +82,6 @@ function isDevice(descriptor: number): boolean {
 }
 
 async function run(): Promise<void> {
-  if (isServer(argv) && !process.stdin.isTTY) {
-    // An agent starts many servers, and waits for all of them: its first question is answered before the rest is loaded.
-    const { greet } = await import('./mcp/greeting.ts');
-    await greet(process.stdin, process.stdout, LEADPIPE_VERSION);
-  }
   const stop = new AbortController();
   const env = takeEnvironment();
   const { default: envPaths } = await import('env-paths');

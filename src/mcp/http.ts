@@ -10,7 +10,6 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
 import { LocalIoError } from '../errors.ts';
-import { createRawJson, type RawJson } from './raw-json.ts';
 import { createSession, type McpOptions } from './session.ts';
 
 /** Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room. */
@@ -29,8 +28,7 @@ export async function serveHttp(
   listening: (url: string) => void,
 ): Promise<void> {
   const { signal } = context;
-  const raw = createRawJson();
-  const session = createSession(context, options, raw);
+  const session = createSession(context, options);
   const onerror = (error: Error): void => options.say(error.message);
   const modern = createMcpHandler(() => session.createServer(), { legacy: 'reject', onerror });
   const earlier = createEarlierRevisions(() => session.createServer(), onerror);
@@ -38,10 +36,7 @@ export async function serveHttp(
   const answer = async (request: Request): Promise<Response> => {
     const refusal = allowed === undefined ? undefined : refusalOf(request, allowed);
     if (refusal !== undefined) return refusal;
-    const response = (await earlier.isFor(request))
-      ? await earlier.answer(request)
-      : await modern.fetch(request);
-    return toRawResponse(response, raw);
+    return (await earlier.isFor(request)) ? await earlier.answer(request) : await modern.fetch(request);
   };
   const server = createServer(getRequestListener(answer, { overrideGlobalObjects: false }));
   await listen(server, port);
@@ -123,31 +118,6 @@ function createEarlierRevisions(newServer: () => McpServer, onerror: (error: Err
       await Promise.all([...sessions.values()].map((transport) => transport.close()));
     },
   };
-}
-
-/** The same answer, in which JSON stands as it was written. */
-async function toRawResponse(response: Response, raw: RawJson): Promise<Response> {
-  const { body, status, headers } = response;
-  if (body === null) return response;
-  if (!headers.get('content-type')?.startsWith('text/event-stream')) {
-    return new Response(raw.restore(await response.text()), { status, headers });
-  }
-  const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
-  let rest = '';
-  const whole = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      rest += decoder.decode(chunk, { stream: true });
-      // Line by line: a message is one of them.
-      const end = rest.lastIndexOf('\n') + 1;
-      if (end > 0) controller.enqueue(encoder.encode(raw.restore(rest.slice(0, end))));
-      rest = rest.slice(end);
-    },
-    flush(controller) {
-      if (rest !== '') controller.enqueue(encoder.encode(raw.restore(rest)));
-    },
-  });
-  return new Response(body.pipeThrough(whole), { status, headers });
 }
 
 function listen(server: Server, port: number): Promise<void> {

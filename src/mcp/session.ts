@@ -12,20 +12,18 @@ import { type JsonText, objectOf } from '../json/text.ts';
 import { readOperation } from '../operations/journal/journal.ts';
 import { createSpending } from '../operations/spending.ts';
 import { toTerminalText } from '../output/clean.ts';
+import { toAgentJson } from './agent-json.ts';
 import { type Arguments, checkArguments } from './arguments.ts';
 import { freeTools, type Members, toNext } from './calls.ts';
-import { toCleanJson } from './clean-json.ts';
 import { type Asker, createConfirmation } from './confirmation.ts';
 import { chainOf } from './earlier.ts';
-import { capabilities, instructions, serverName } from './early.ts';
 import { failureIn, itemsOf, type PaidTool, paidTools } from './paid-tools.ts';
 import type { Tell } from './progress.ts';
 import { type Connect, createPurchases, type PaidCall } from './purchases.ts';
-import type { RawJson } from './raw-json.ts';
 import type { Settled } from './resumption.ts';
 import { readRecords } from './stored.ts';
 import { type Advice, type DescribeError, toErrorFields } from './tool-errors.ts';
-import { tools } from './tools.ts';
+import { instructions, tools } from './tools.ts';
 
 export interface McpOptions {
   readonly connect: Connect;
@@ -59,7 +57,7 @@ interface Came {
   readonly isError: boolean;
 }
 
-export function createSession(context: Context, options: McpOptions, raw: RawJson): Session {
+export function createSession(context: Context, options: McpOptions): Session {
   const spending = options.maxCredits === undefined ? undefined : createSpending(options.maxCredits);
   const purchases = createPurchases(context, options.connect, spending);
   const confirmation = options.confirm
@@ -173,10 +171,10 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
   return {
     createServer() {
       const server = new Server(
-        { name: serverName, version: context.version },
+        { name: 'leadpipe', version: context.version },
         // Arguments are checked here, with messages that say what to do; the SDK's validator would only be loaded.
         {
-          capabilities,
+          capabilities: { tools: {} },
           instructions,
           jsonSchemaValidator: {
             getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
@@ -190,7 +188,7 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
         try {
           const came = await call(params.name, params.arguments, mcpReq, canElicit(theirs));
           if (!isCame(came)) return came;
-          const result = toResult(objectOf(came.members), raw);
+          const result = toResult(objectOf(came.members));
           return came.isError ? { ...result, isError: true } : result;
         } catch (error) {
           if (!(error instanceof LeadpipeError))
@@ -198,7 +196,7 @@ export function createSession(context: Context, options: McpOptions, raw: RawJso
               `a bug in leadpipe: ${error instanceof Error ? (error.stack ?? error.message) : error}`,
             );
           const fields = toErrorFields(error, options);
-          return { ...toResult(JSON.stringify({ error: fields }), raw), isError: true };
+          return { ...toResult(JSON.stringify({ error: fields })), isError: true };
         }
       });
       return server;
@@ -219,9 +217,9 @@ function toElicit({ send, signal }: Call): NonNullable<Asker['elicit']> {
 }
 
 /** The same twice: for clients that look at the structure, and for those that look at the text. */
-function toResult(json: JsonText, raw: RawJson): CallToolResult {
-  const text = toCleanJson(json);
-  return { content: [{ type: 'text', text }], structuredContent: raw.wrap(text) };
+function toResult(json: JsonText): CallToolResult {
+  const text = toAgentJson(json);
+  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) };
 }
 
 function toList(name: string, records: readonly JsonText[], count: number): Members {
