@@ -20,7 +20,12 @@ const knownMs = 24 * 3_600_000;
 /** What earlier calls have bought, or may have. */
 export interface Earlier {
   /** The newest operation for this request that was not refused; undefined where there is none of the last day. Throws LocalIoError. */
-  find(connection: Connection, kind: PaidKind, body: string): Promise<StoredOperation | undefined>;
+  find(
+    connection: Connection,
+    kind: PaidKind,
+    body: string,
+    onlyNew: boolean,
+  ): Promise<StoredOperation | undefined>;
 }
 
 /** Each journal is read once, however many calls there are. */
@@ -46,15 +51,20 @@ export function createEarlier({ directories, clock }: Pick<Context, 'directories
         break;
       }
       if (intent.options.tool !== true || intent.body === undefined) continue;
-      const digest = digestOf(intent.origin, intent.command, intent.body);
+      const digest = digestOf(
+        intent.origin,
+        intent.command,
+        intent.asked ?? intent.body,
+        intent.asked !== undefined,
+      );
       known.set(digest, [...(known.get(digest) ?? []), id].sort());
     }
   }
 
   return {
-    async find(connection, kind, body) {
+    async find(connection, kind, body, onlyNew) {
       await look();
-      const ids = known.get(digestOf(connection.origin, kind, body)) ?? [];
+      const ids = known.get(digestOf(connection.origin, kind, body, onlyNew)) ?? [];
       for (const id of ids.toReversed()) {
         const operation = await readOperation(directories.state, id);
         // One that was refused says nothing of those before it: as when a key was used before.
@@ -73,8 +83,8 @@ export function createEarlier({ directories, clock }: Pick<Context, 'directories
 }
 
 /** Pure: a name for a request, the same for the same bytes to the same address. */
-export function digestOf(origin: string, kind: string, body: string): string {
-  return hash('sha256', `${origin}\n${kind}\n${body}`).slice(0, 32);
+export function digestOf(origin: string, kind: string, body: string, onlyNew: boolean): string {
+  return hash('sha256', `${origin}\n${onlyNew ? 'new ' : ''}${kind}\n${body}`).slice(0, 32);
 }
 
 /** The operation, and those that went on with it, in the order in which they came. Throws as `readOperation`. */

@@ -5,14 +5,16 @@ import { getRequestListener } from '@hono/node-server';
 import {
   createMcpHandler,
   isLegacyRequest,
-  type Server as McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
 import { LocalIoError } from '../errors.ts';
-import { createSession, type McpOptions } from './session.ts';
+import { type Calls, createSession, type McpOptions, type Session } from './session.ts';
 
-/** Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room. */
+/**
+ * Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room, but never while a call
+ * is under way in them: it may be buying.
+ */
 const mostSessions = 100;
 
 const path = '/mcp';
@@ -31,7 +33,7 @@ export async function serveHttp(
   const session = createSession(context, options);
   const onerror = (error: Error): void => options.say(error.message);
   const modern = createMcpHandler(() => session.createServer(), { legacy: 'reject', onerror });
-  const earlier = createEarlierRevisions(() => session.createServer(), onerror);
+  const earlier = createEarlierRevisions(session, onerror);
   let allowed: Allowed | undefined;
   const answer = async (request: Request): Promise<Response> => {
     const refusal = allowed === undefined ? undefined : refusalOf(request, allowed);
@@ -78,20 +80,21 @@ function refusalOf(request: Request, { hosts, origins }: Allowed): Response | un
 }
 
 /** Clients that begin with `initialize` keep a session, in which they can be asked something. */
-function createEarlierRevisions(newServer: () => McpServer, onerror: (error: Error) => void) {
-  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+function createEarlierRevisions(session: Session, onerror: (error: Error) => void) {
+  const sessions = new Map<string, { transport: WebStandardStreamableHTTPServerTransport; calls: Calls }>();
   const name = 'mcp-session-id';
 
   async function begin(): Promise<WebStandardStreamableHTTPServerTransport> {
+    const calls = { underWay: 0 };
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized(id) {
-        sessions.set(id, transport);
-        const [oldest] = sessions;
-        if (sessions.size > mostSessions && oldest !== undefined) void oldest[1].close();
+        const idle = [...sessions.values()].find((one) => one.calls.underWay === 0);
+        if (sessions.size >= mostSessions) void idle?.transport.close();
+        sessions.set(id, { transport, calls });
       },
     });
-    const server = newServer();
+    const server = session.createServer(calls);
     server.onerror = onerror;
     server.onclose = () => {
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
@@ -106,16 +109,18 @@ function createEarlierRevisions(newServer: () => McpServer, onerror: (error: Err
     },
     async answer(request: Request): Promise<Response> {
       const id = request.headers.get(name);
-      const known = id === null ? await begin() : sessions.get(id);
-      if (known !== undefined) {
-        if (id !== null && sessions.delete(id)) sessions.set(id, known);
-        return await known.handleRequest(request);
+      if (id === null) return await (await begin()).handleRequest(request);
+      const known = sessions.get(id);
+      if (known === undefined) {
+        const error = { code: -32_001, message: 'this session has ended' };
+        return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
       }
-      const error = { code: -32_001, message: 'this session has ended' };
-      return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
+      sessions.delete(id);
+      sessions.set(id, known);
+      return await known.transport.handleRequest(request);
     },
     async close(): Promise<void> {
-      await Promise.all([...sessions.values()].map((transport) => transport.close()));
+      await Promise.all([...sessions.values()].map(({ transport }) => transport.close()));
     },
   };
 }

@@ -1,7 +1,8 @@
+import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
-import { type Charged, LeadpipeError } from '../errors.ts';
-import type { JsonText } from '../json/text.ts';
+import { LeadpipeError } from '../errors.ts';
+import { isLocked } from '../files/folder-lock.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { isBegun, isComplete } from '../operations/journal/chain.ts';
 import {
@@ -11,65 +12,37 @@ import {
   type StoredOperation,
 } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
-import { chainOf, terminalOf } from './earlier.ts';
-
-/** What a paid call came to. */
-export interface Settled {
-  /** The first of the operations that the records are kept under. */
-  readonly operationId: string | undefined;
-  readonly complete: boolean;
-  readonly charged: Charged;
-  /** Given again for nothing. */
-  readonly stored: boolean;
-  readonly requestId?: string | undefined;
-  readonly leadsSearchId?: string | undefined;
-  readonly stopReason?: string | undefined;
-  /** The one answer, as the service sent it. */
-  readonly answer?: JsonText;
-  /** Leads that came and could not be kept: they are here or nowhere. */
-  readonly unkept?: readonly JsonText[];
-  /** Why this is not all of it. */
-  readonly error?: LeadpipeError;
-  /** Where there is an error: whether this call has brought something all the same. */
-  readonly hasBrought?: boolean;
-  readonly warnings: readonly string[];
-}
-
-/** What a call does that is the same as an earlier one. */
-export type Plan =
-  | { readonly is: 'new' }
-  | { readonly is: 'stored'; readonly settled: Settled }
-  /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
-  | {
-      readonly is: 'repeat';
-      readonly first: StoredOperation;
-      readonly last: StoredOperation;
-      readonly idempotencyKey: string;
-    }
-  /** Its answer was lost, and the service has said that it does not give it again. */
-  | { readonly is: 'lost'; readonly error: LeadpipeError }
-  /** A search that was cut: only the rest is bought. */
-  | {
-      readonly is: 'rest';
-      readonly first: StoredOperation;
-      readonly last: StoredOperation;
-      readonly limit: number;
-    };
+import { chainOf, createEarlier, terminalOf } from './earlier.ts';
+import type { Plan, Settled, Wanted } from './plan.ts';
 
 /** For how long a call that is made again gives the stored answer. */
 const storedMs = 10 * 60_000;
 
 const anew: Plan = { is: 'new' };
 
-/** Decides by what is on the disk: this process may be another one than that of the earlier call. Throws LocalIoError, ConfigurationError. */
-export async function toPlan(
+/**
+ * Asks what a request is the same as, by what is on the disk: this process may be another one than that of the earlier call.
+ * `body` is what is sent. Throws LocalIoError, ConfigurationError.
+ */
+export type Look = (connection: Connection, wanted: Wanted, body: string) => Promise<Plan>;
+
+/** The one way from here to the purchases of earlier calls. */
+export function createLook(context: Pick<Context, 'directories' | 'clock'>): Look {
+  const earlier = createEarlier(context);
+  return async (connection, { kind, onlyNew }, body) =>
+    await toPlan(context, await earlier.find(connection, kind, body, onlyNew));
+}
+
+async function toPlan(
   context: Pick<Context, 'directories' | 'clock'>,
   first: StoredOperation | undefined,
 ): Promise<Plan> {
-  if (first === undefined || !isBegun(first)) return anew;
+  if (first === undefined) return anew;
   const { state } = context.directories;
   const chain = await chainOf(state, first);
   const last = chain.at(-1) ?? first;
+  if (isLocked(folderOf(state, last.operationId))) return { is: 'join' };
+  if (!isBegun(first)) return anew;
   const age = context.clock.now().getTime() - (await lastWritten(state, last.operationId)).getTime();
   const isFresh = age < storedMs;
   const { command } = first.entries[0];
@@ -148,5 +121,7 @@ function toStored({ operationId, entries }: StoredOperation): Settled {
       leadsSearchId = entry.leads_search_id ?? leadsSearchId;
     if ('request_id' in entry) requestId = entry.request_id ?? requestId;
   }
-  return { operationId, complete: true, charged: 'no', stored: true, requestId, leadsSearchId, warnings: [] };
+  const { idempotency_key: idempotencyKey } = entries[0];
+  const free = { complete: true, charged: 'no', stored: true, warnings: [] } as const;
+  return { ...free, operationId, idempotencyKey, requestId, leadsSearchId };
 }

@@ -1,9 +1,10 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
-import { folderOf, type StoredOperation } from '../operations/journal/journal.ts';
+import { folderOf, readOperation, type StoredOperation } from '../operations/journal/journal.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
 import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
+import { chainOf } from './earlier.ts';
 
 /** Some of the records that are kept of an operation. */
 export interface StoredRecords {
@@ -12,19 +13,26 @@ export interface StoredRecords {
   readonly count: number;
   /** How many could not be read. */
   readonly damaged: number;
+  /** The operation that went on with it last. */
+  readonly last: StoredOperation;
 }
 
 /**
- * Records of these operations, which went on one with the other, from a position on. Undefined where nothing is kept of them.
- * Throws ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
+ * Records of an operation and of those that went on with it, from a position on; `records` is undefined where nothing is kept of
+ * them. Undefined where there is no such operation. Throws ConfigurationError for a damaged answer, LocalIoError, and when
+ * `signal` aborts.
  */
 export async function readRecords(
   stateDir: string,
-  chain: readonly StoredOperation[],
+  operationId: string,
   from: number,
   most: number,
   signal: AbortSignal,
-): Promise<StoredRecords | undefined> {
+): Promise<(Omit<StoredRecords, 'records'> & Partial<StoredRecords>) | undefined> {
+  const operation = await readOperation(stateDir, operationId);
+  if (operation === undefined) return undefined;
+  const chain = await chainOf(stateDir, operation);
+  const last = chain.at(-1) ?? operation;
   const records: JsonText[] = [];
   let count = 0;
   let damaged = 0;
@@ -39,7 +47,7 @@ export async function readRecords(
       }
     }
   }
-  return isKeptHere ? { records, count, damaged } : undefined;
+  return { ...(isKeptHere ? { records } : {}), count, damaged, last };
 }
 
 /** All that is kept, some at a time; nothing at all where nothing is kept any more. */

@@ -42,6 +42,7 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
     next: 2,
     complete: true,
     charged: 'yes',
+    credits_left: expect.any(Number),
     operation_id: expect.stringMatching(/^op_/),
   });
   expect(progress.at(0)).toMatch(/^0\.001 of \d+: searching$/);
@@ -59,6 +60,7 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
     limit: limit + 20,
   });
   const { leads_search_id } = created;
+  expect(created).toMatchObject({ charged: 'maybe', idempotency_key: expect.stringMatching(/^lp-/) });
   let state = await ask('task_status', { leads_search_id });
   while (!state.complete) state = await ask('task_status', { leads_search_id });
   expect(state.task).toMatchObject({ leads_search_id, status: 'done', ready_count: limit + 20 });
@@ -78,6 +80,8 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
   const page = { type: 'web2list', target: 'https://example.com/list' };
   const extracted = await ask('extract', { ...page, instruction: `Kontora ${limit}`, show: 0 });
   expect(extracted).toMatchObject({ items: [], count: 1, next: 0, charged: 'yes' });
+  expect(extracted.metadata).toMatchObject(page);
+
   expect(await ask('balance')).toMatchObject({ balance: { available_credits: expect.any(Number) } });
   const history = await ask('history_list', { show: 3 });
   expect(history.purchases.map(({ command }: { command: string }) => command)).toEqual([

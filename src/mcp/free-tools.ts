@@ -1,3 +1,4 @@
+import type { Client } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
@@ -6,14 +7,12 @@ import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
-import { listOperations, readOperation } from '../operations/journal/journal.ts';
+import { listOperations } from '../operations/journal/journal.ts';
 import { isTask } from '../operations/kinds.ts';
 import type { Spending } from '../operations/spending.ts';
 import { readPage } from '../operations/task/follow.ts';
 import { checkText } from '../requests/within-limits.ts';
 import type { Arguments } from './arguments.ts';
-import { chainOf } from './earlier.ts';
-import type { Connect } from './purchases.ts';
 import { readRecords } from './stored.ts';
 
 /** The members of a result, as JSON. */
@@ -22,15 +21,16 @@ export type Members = readonly (readonly [name: string, value: JsonText])[];
 /** What the free tools need. */
 export interface FreeCall {
   readonly context: Context;
-  readonly connect: Connect;
   readonly spending: Spending | undefined;
   readonly signal: AbortSignal;
+  /** Runs `work` with a client, and says meanwhile how it goes. */
+  read<T>(work: (client: Client, settings: Connection['settings']) => Promise<T>): Promise<T>;
 }
 
 /** The tools that cost nothing, by name. */
 export const freeTools: Readonly<Record<string, (call: FreeCall, given: Arguments) => Promise<Members>>> = {
-  balance: ({ connect, spending, signal }) =>
-    connect(async ({ client }) => {
+  balance: ({ read, spending, signal }) =>
+    read(async (client) => {
       const { text } = await client.balance(signal);
       if (spending === undefined) return [['balance', text]];
       const { limit, spent, reserved } = spending;
@@ -40,8 +40,8 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
       ];
     }),
 
-  task_status: ({ connect, signal }, { leads_search_id }) =>
-    connect(async ({ client }) => {
+  task_status: ({ read, signal }, { leads_search_id }) =>
+    read(async (client) => {
       const id = toTaskId(leads_search_id);
       const { text, value } = await client.status(id, signal);
       const status = objectMembers(text).get('status') ?? '{}';
@@ -53,8 +53,8 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
       ];
     }),
 
-  task_fetch: ({ connect, context, signal }, { leads_search_id, position, show }) =>
-    connect(async ({ client, settings }) => {
+  task_fetch: ({ read, context, signal }, { leads_search_id, position, show }) =>
+    read(async (client, settings) => {
       const from = position as number;
       const task = {
         leadsSearchId: toTaskId(leads_search_id),
@@ -90,25 +90,24 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
   async history_show({ context, signal }, { operation_id, position, show }) {
     const { state } = context.directories;
     const id = operation_id as string;
-    const known = await listOperations(state);
-    const operation = known.includes(id) ? await readOperation(state, id) : undefined;
-    if (operation === undefined) {
+    const from = position as number;
+    const known = (await listOperations(state)).includes(id);
+    const stored = known ? await readRecords(state, id, from, show as number, signal) : undefined;
+    if (stored === undefined) {
       throw notFound(
         `there is no operation ${id.slice(0, 100)} on this machine`,
         'operation_not_found',
         'See history_list.',
       );
     }
-    const chain = await chainOf(state, operation);
-    const last = await readHistoryRecord(state, chain.at(-1) ?? operation);
-    const from = position as number;
-    const stored = await readRecords(state, chain, from, show as number, signal);
-    if (stored === undefined) throw toNothingKept(id, operation.entries[0].command, last.leads_search_id);
+    const { records, count, damaged } = stored;
+    const last = await readHistoryRecord(state, stored.last);
+    if (records === undefined) throw toNothingKept(id, stored.last.entries[0].command, last.leads_search_id);
     return [
-      ['records', `[${stored.records.join(',')}]`],
-      ['count', String(stored.count)],
-      ...toNext(from + stored.records.length, stored.count),
-      ['complete', String(last.state === 'complete' && stored.damaged === 0)],
+      ['records', `[${records.join(',')}]`],
+      ['count', String(count)],
+      ...toNext(from + records.length, count),
+      ['complete', String(last.state === 'complete' && damaged === 0)],
       ['operation_id', JSON.stringify(id)],
     ];
   },
