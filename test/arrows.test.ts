@@ -171,6 +171,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'output/write-failure.ts',
   ],
   'fs/promises': [
+    'cli/commands/mcp.ts',
     'cli/commands/skill.ts',
     'cli/doctor/machine-checks.ts',
     'cli/options/inputs.ts',

@@ -4,10 +4,11 @@ import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
 import type { Delivery } from '../operations/delivery.ts';
 import { isGone } from '../operations/journal/failed.ts';
-import { folderOf } from '../operations/journal/journal.ts';
+import { folderOf, type StoredOperation } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
 import { withOperation } from '../operations/journal/with-journal.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
+import { toListed, withSieve } from '../operations/only-new/sieve.ts';
 import type { Order, Shop } from '../operations/purchase.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest, readRest } from '../operations/search/continue.ts';
@@ -39,9 +40,25 @@ export async function buy(purchase: Purchase): Promise<Omit<Settled, 'warnings'>
   }
 }
 
+/** Its leads stay at the service, and count for their list by its ID. */
 async function task(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
-  const bought = await buyTask(purchase.shop, toOrder<'task create'>(purchase), () => {});
+  const { shop, plan, listener } = purchase;
+  const given = toOrder<'task create'>(purchase);
+  const asked = plan.is === 'repeat' ? { ...given, ...asSent(plan.last) } : given;
+  const { order, list } = await toListed(shop, asked, listener.warn);
+  const bought = await buyTask(shop, order, () => {});
+  if (bought !== undefined) {
+    await withSieve(shop, list, bought, async (sieve) => {
+      sieve.sift([]).count(bought.leadsSearchId);
+      await sieve.sync();
+    }).catch((error: Error) => listener.warn(`${error.message}: only_new may bring its leads again`));
+  }
   return { operationId: undefined, complete: true, stored: false, charged: 'maybe', ...bought };
+}
+
+/** To the byte what was sent, without what its list has got since. */
+function asSent({ entries: [{ body = '{}', list }] }: StoredOperation) {
+  return { body: JSON.parse(body), list: { name: list } };
 }
 
 async function answer(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {

@@ -1,4 +1,4 @@
-import type { Client } from '../client.ts';
+import type { Client, Page } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
@@ -7,22 +7,33 @@ import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
-import { listOperations } from '../operations/journal/journal.ts';
+import { type Intent, listOperations } from '../operations/journal/journal.ts';
 import { isTask } from '../operations/kinds.ts';
 import type { Spending } from '../operations/spending.ts';
 import { readPage } from '../operations/task/follow.ts';
 import { checkText } from '../requests/within-limits.ts';
 import type { Arguments } from './arguments.ts';
-import { readRecords } from './stored.ts';
+import { findStored, readSome } from './stored.ts';
 
 /** The members of a result, as JSON. */
 export type Members = readonly (readonly [name: string, value: JsonText])[];
+
+/**
+ * Writes records into a new file of this name, as the command line writes those of such an operation (undefined for a task); gives
+ * its path. Throws UsageError for a name that may not be written, LocalIoError, and what reading the records throws.
+ */
+export type Save = (
+  name: string,
+  intent: Intent | undefined,
+  records: AsyncIterable<readonly JsonText[]>,
+) => Promise<string>;
 
 /** What the free tools need. */
 export interface FreeCall {
   readonly context: Context;
   readonly spending: Spending | undefined;
   readonly signal: AbortSignal;
+  readonly save: Save;
   /** Runs `work` with a client, and says meanwhile how it goes. */
   read<T>(work: (client: Client, settings: Connection['settings']) => Promise<T>): Promise<T>;
 }
@@ -53,21 +64,28 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
       ];
     }),
 
-  task_fetch: ({ read, context, signal }, { leads_search_id, position, show }) =>
+  task_fetch: ({ read, context, signal, save }, { leads_search_id, position, show, output }) =>
     read(async (client, settings) => {
-      const from = position as number;
-      const task = {
-        leadsSearchId: toTaskId(leads_search_id),
-        from,
-        num: show as number,
-        poll: pollOf(settings),
-      };
+      const leadsSearchId = toTaskId(leads_search_id);
       const waiting = { clock: context.clock, random: () => context.random(), signal };
-      const { entities, value } = await readPage(client, waiting, task);
-      const next = from + entities.length;
-      const { status = 'running', ready_count } = value;
+      let next = position as number;
+      let last: Page | undefined;
+      const readNext = async (num: number): Promise<readonly JsonText[]> => {
+        last = await readPage(client, waiting, { leadsSearchId, from: next, num, poll: pollOf(settings) });
+        next += last.entities.length;
+        return last.entities;
+      };
+      const readAll = async function* () {
+        do yield await readNext(limits.fetchNum.max);
+        while (last !== undefined && last.entities.length > 0 && next < last.value.ready_count);
+      };
+      const isToFile = output !== undefined;
+      const leads = isToFile ? [] : await readNext(show as number);
+      const file = isToFile && (await save(output as string, undefined, readAll()));
+      const { status = 'running', ready_count } = (last as unknown as Page).value;
       return [
-        ['leads', `[${entities.join(',')}]`],
+        ...(file ? [['output', JSON.stringify(file)] as const] : []),
+        ['leads', `[${leads.join(',')}]`],
         ['count', String(ready_count)],
         ...(next < ready_count || !isEnded(status) ? [['next', String(next)] as const] : []),
         ['status', JSON.stringify(status)],
@@ -87,12 +105,10 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
     return [['purchases', JSON.stringify(some)], ...toNext(from + some.length, at)];
   },
 
-  async history_show({ context, signal }, { operation_id, position, show }) {
+  async history_show({ context, signal, save }, { operation_id, position, show, output }) {
     const { state } = context.directories;
     const id = operation_id as string;
-    const from = position as number;
-    const known = (await listOperations(state)).includes(id);
-    const stored = known ? await readRecords(state, id, from, show as number, signal) : undefined;
+    const stored = (await listOperations(state)).includes(id) ? await findStored(state, id) : undefined;
     if (stored === undefined) {
       throw notFound(
         `there is no operation ${id.slice(0, 100)} on this machine`,
@@ -100,13 +116,19 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
         'See history_list.',
       );
     }
-    const { records, count, damaged } = stored;
     const last = await readHistoryRecord(state, stored.last);
-    if (records === undefined) throw toNothingKept(id, stored.last.entries[0].command, last.leads_search_id);
+    const [intent] = stored.first.entries;
+    const isToFile = output !== undefined;
+    const from = isToFile ? 0 : (position as number);
+    const some = await readSome(stored, from, isToFile ? 0 : (show as number), signal);
+    if (some === undefined) throw toNothingKept(id, intent.command, last.leads_search_id);
+    const { records, count, damaged } = some;
+    const file = isToFile && (await save(output as string, intent, stored.read(signal)));
     return [
+      ...(file ? [['output', JSON.stringify(file)] as const] : []),
       ['records', `[${records.join(',')}]`],
       ['count', String(count)],
-      ...toNext(from + records.length, count),
+      ...(file ? [] : toNext(from + records.length, count)),
       ['complete', String(last.state === 'complete' && damaged === 0)],
       ['operation_id', JSON.stringify(id)],
     ];

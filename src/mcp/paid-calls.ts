@@ -12,7 +12,7 @@ import type { PaidTool } from './paid-tools.ts';
 import type { Settled, Wanted } from './plan.ts';
 import type { Tell } from './progress.ts';
 import type { Connect, PaidCall, Purchases, Unbought } from './purchases.ts';
-import { readRecords } from './stored.ts';
+import { findStored, readSome } from './stored.ts';
 import { type Telling, toErrorFields } from './tool-errors.ts';
 
 /** What came of a call. */
@@ -210,8 +210,8 @@ export function createPaidCalls(options: PaidCallOptions) {
       const items = await kinds.extract.recordsOf(answer, signal);
       return toList(name, items.slice(0, show), items.length);
     }
-    const { records = [], count = 0 } =
-      (await readRecords(context.directories.state, operationId, 0, show, signal)) ?? {};
+    const stored = await findStored(context.directories.state, operationId);
+    const { records = [], count = 0 } = (stored && (await readSome(stored, 0, show, signal))) ?? {};
     return toList(name, records, count);
   }
 

@@ -14,7 +14,7 @@ import { toTerminalText } from '../output/clean.ts';
 import { toAgentJson } from './agent-json.ts';
 import { checkArguments } from './arguments.ts';
 import { type Asker, createConfirmation } from './confirmation.ts';
-import { type FreeCall, freeTools } from './free-tools.ts';
+import { type FreeCall, freeTools, type Save } from './free-tools.ts';
 import { type Came, createPaidCalls } from './paid-calls.ts';
 import { paidTools } from './paid-tools.ts';
 import { createTeller, type Tell } from './progress.ts';
@@ -28,6 +28,7 @@ export interface McpOptions extends Telling {
   readonly maxCredits: number | undefined;
   /** Whether the person is asked before each purchase. */
   readonly confirm: boolean;
+  readonly save: Save;
   /** Tells the person who started it, not the client. */
   say(line: string): void;
 }
@@ -51,7 +52,7 @@ type Call = Pick<
 >;
 
 export function createSession(context: Context, options: McpOptions): Session {
-  const { connect, maxCredits, confirm: isAsked, advice } = options;
+  const { connect, maxCredits, confirm: isAsked, advice, save } = options;
   const spending = maxCredits === undefined ? undefined : createSpending(maxCredits);
   const purchases = createPurchases(context, connect, spending);
   const confirm = isAsked ? createConfirmation(context.clock, advice.cannotAsk) : undefined;
@@ -88,7 +89,7 @@ export function createSession(context: Context, options: McpOptions): Session {
       teller.during('reading', () =>
         connect(({ newClient, settings }) => work(newClient(teller.waits), settings)),
       );
-    const members = await freeTools[name]?.({ context, spending, signal, read }, args);
+    const members = await freeTools[name]?.({ context, spending, signal, save, read }, args);
     return { members: members ?? [], isError: false };
   }
 

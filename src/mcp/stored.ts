@@ -6,48 +6,52 @@ import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
 import { chainOf } from './earlier.ts';
 
-/** Some of the records that are kept of an operation. */
-export interface StoredRecords {
-  readonly records: readonly JsonText[];
-  /** How many there are in all. */
-  readonly count: number;
-  /** How many could not be read. */
-  readonly damaged: number;
-  /** The operation that went on with it last. */
+/** What is kept of an operation and of those that went on with it. */
+export interface Stored {
+  readonly first: StoredOperation;
   readonly last: StoredOperation;
+  /** All records, some at a time; none at all, not even an empty batch, where nothing is kept any more. */
+  read(signal: AbortSignal, damaged?: () => void): AsyncGenerator<readonly JsonText[]>;
+}
+
+/** Undefined where there is no such operation. Throws LocalIoError. */
+export async function findStored(stateDir: string, operationId: string): Promise<Stored | undefined> {
+  const first = await readOperation(stateDir, operationId);
+  if (first === undefined) return undefined;
+  const chain = await chainOf(stateDir, first);
+  return {
+    first,
+    last: chain.at(-1) ?? first,
+    async *read(signal, damaged = () => {}) {
+      for (const { operationId, entries } of chain) {
+        yield* recordsIn(folderOf(stateDir, operationId), entries[0].command, signal, damaged);
+      }
+    },
+  };
 }
 
 /**
- * Records of an operation and of those that went on with it, from a position on; `records` is undefined where nothing is kept of
- * them. Undefined where there is no such operation. Throws ConfigurationError for a damaged answer, LocalIoError, and when
- * `signal` aborts.
+ * Records from a position on, and how many there are in all; undefined where nothing is kept. Throws ConfigurationError for a
+ * damaged answer, LocalIoError, and when `signal` aborts.
  */
-export async function readRecords(
-  stateDir: string,
-  operationId: string,
+export async function readSome(
+  stored: Stored,
   from: number,
   most: number,
   signal: AbortSignal,
-): Promise<(Omit<StoredRecords, 'records'> & Partial<StoredRecords>) | undefined> {
-  const operation = await readOperation(stateDir, operationId);
-  if (operation === undefined) return undefined;
-  const chain = await chainOf(stateDir, operation);
-  const last = chain.at(-1) ?? operation;
+): Promise<{ records: readonly JsonText[]; count: number; damaged: number } | undefined> {
   const records: JsonText[] = [];
   let count = 0;
   let damaged = 0;
   let isKeptHere = false;
-  for (const { operationId, entries } of chain) {
-    const folder = folderOf(stateDir, operationId);
-    for await (const some of recordsIn(folder, entries[0].command, signal, () => damaged++)) {
-      isKeptHere = true;
-      for (const record of some) {
-        if (count >= from && records.length < most) records.push(record);
-        count++;
-      }
+  for await (const some of stored.read(signal, () => damaged++)) {
+    isKeptHere = true;
+    for (const record of some) {
+      if (count >= from && records.length < most) records.push(record);
+      count++;
     }
   }
-  return { ...(isKeptHere ? { records } : {}), count, damaged, last };
+  return isKeptHere ? { records, count, damaged } : undefined;
 }
 
 /** All that is kept, some at a time; nothing at all where nothing is kept any more. */

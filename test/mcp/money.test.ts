@@ -209,6 +209,41 @@ describe('many rows in a call', () => {
   });
 });
 
+describe('only what is new', () => {
+  it('is bought, and the same call gives the same leads again', async () => {
+    const service = await startLedgerService({});
+    const env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+    const agent = await startAgent({ version: 2, env });
+    const first = await agent.call('search', { ...search, limit: 3 });
+    const fresh = { ...search, limit: 3, only_new: true };
+    const second = await agent.call('search', fresh);
+    const names = [...namesOf(first), ...namesOf(second)];
+    expect(new Set(names).size).toBe(6);
+    expect(service.spent()).toBe(6);
+    const stored = await agent.call('search', fresh);
+    expect(stored.structuredContent).toMatchObject({ stored: true, charged: 'no' });
+    expect(namesOf(stored)).toEqual(namesOf(second));
+    const third = await agent.call('search', { ...fresh, again: true });
+    expect(new Set([...names, ...namesOf(third)]).size).toBe(9);
+    // Those of a task count too, though they are read at the service.
+    const untilDone = async (args: object): Promise<string[]> => {
+      const { leads_search_id } = (await agent.call('task_create', args)).structuredContent;
+      for (;;) {
+        const { complete } = (await agent.call('task_status', { leads_search_id })).structuredContent;
+        if (complete) break;
+      }
+      return namesOf(await agent.call('task_fetch', { leads_search_id }));
+    };
+    const { show: _, ...task } = fresh;
+    const fourth = await untilDone(task);
+    const fifth = await untilDone({ ...task, again: true });
+    expect(fourth).toHaveLength(3);
+    expect(new Set([...names, ...namesOf(third), ...fourth, ...fifth]).size).toBe(12 + fifth.length);
+    await agent.close();
+    await service.close();
+  });
+});
+
 describe('limits', () => {
   let service: LedgerService;
   let env: Record<string, string>;
