@@ -1,6 +1,6 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
-import { type Charged, LeadpipeError, type Outcome } from '../errors.ts';
+import { type Charged, LeadpipeError } from '../errors.ts';
 import { type JsonText, objectMembers, objectOf } from '../json/text.ts';
 import { failureOf, kinds } from '../operations/kinds.ts';
 import type { Spending } from '../operations/spending.ts';
@@ -14,6 +14,9 @@ import type { Tell } from './progress.ts';
 import type { Connect, PaidCall, Purchases, Unbought } from './purchases.ts';
 import { findStored, readSome } from './stored.ts';
 import { type Telling, toErrorFields } from './tool-errors.ts';
+
+/** What came of a purchase. */
+type Outcome = Settled | LeadpipeError;
 
 /** What came of a call. */
 export interface Came {
@@ -41,7 +44,7 @@ const mostAtOnce = 4;
 /** How long the credits that are left may take to be read. */
 const patienceMs = 3000;
 /** Errors that hold for the next row too. */
-const general: readonly Outcome[] = [
+const general: readonly LeadpipeError['outcome'][] = [
   'authentication',
   'credits',
   'configuration',
@@ -55,118 +58,109 @@ export function createPaidCalls(options: PaidCallOptions) {
 
   /** Runs a call of a paid tool; one with `rows` is a call for each of them. */
   return async (tool: PaidTool, args: Arguments, caller: Caller): Promise<Came | InputRequiredResult> => {
-    const rows = args.rows as readonly string[] | undefined;
-    const each = rows?.map((text) => ({ ...args, [tool.row ?? '']: text })) ?? [args];
-    const wanted: Wanted[] = [];
-    for (const one of each) {
-      const body = await tool.toBody(one).catch((error: unknown) => {
-        if (rows === undefined || !(error instanceof LeadpipeError)) throw error;
-        throw error.with({}, `row ${wanted.length + 1}: ${error.words}`);
-      });
-      wanted.push({ kind: tool.kind, body, onlyNew: args.only_new === true });
-    }
     const { signal } = caller;
     const again = args.again === true;
-    const isMany = rows !== undefined;
+    const rows = args.rows as readonly string[] | undefined;
+    const each = rows?.map((text) => ({ ...args, [tool.row ?? '']: text })) ?? [args];
+    const wanted = new Map<string, Wanted>();
+    /** Rows that ask for the same are bought once. */
+    const names: string[] = [];
+    for (const [index, one] of each.entries()) {
+      const body = await tool.toBody(one).catch((error: unknown) => {
+        const isOfRow = rows !== undefined && error instanceof LeadpipeError;
+        throw isOfRow ? error.with({}, `row ${index + 1}: ${error.words}`) : error;
+      });
+      const name = JSON.stringify(body);
+      wanted.set(name, { kind: tool.kind, body, onlyNew: args.only_new === true });
+      names.push(name);
+    }
+    const isLeads = tool.records === 'leads';
     const tell = caller.tellOf(
-      isMany ? rows.length : tool.records === 'leads' ? (args.limit as number) : undefined,
+      rows === undefined ? (isLeads ? (args.limit as number) : undefined) : wanted.size,
     );
-    const settle = async (mayBuy: boolean): Promise<readonly (Settled | Unbought | LeadpipeError)[]> => {
-      const calls = wanted.map((one): PaidCall => ({ wanted: one, again, mayBuy, signal, tell }));
-      return isMany ? await settleRows(calls, tell) : await Promise.all(calls.map(purchases.settle));
+    const settle = async (mayBuy: boolean): Promise<readonly (Outcome | Unbought)[]> => {
+      const calls = [...wanted.values()].map((one) => ({ wanted: one, again, mayBuy, signal, tell }));
+      return rows === undefined ? await Promise.all(calls.map(purchases.settle)) : await settleRows(calls);
     };
-    const buy = async () => (await settle(true)) as readonly (Settled | LeadpipeError)[];
+    const buy = async () => (await settle(true)) as readonly Outcome[];
     const look = async () => {
       const found = await settle(false);
       const unbought = found.filter((one) => 'worst' in one);
-      if (unbought.length === 0) return found as readonly (Settled | LeadpipeError)[];
+      if (unbought.length === 0) return found as readonly Outcome[];
       return { worst: await purchases.check(unbought, signal) };
     };
-    let came: readonly (Settled | LeadpipeError)[] | InputRequiredResult;
-    if (confirm === undefined) {
-      // Many are refused before the first is bought.
-      if (isMany && spending !== undefined) await look();
-      came = await buy();
-    } else {
-      const [first = args] = each;
-      const about = tool.about(first);
-      const asker = {
-        about: `${args.only_new}\n${tool.kind}\n${JSON.stringify(wanted.map(({ body }) => body))}`,
+    const toAsker = (): Asker => {
+      const about = tool.about(each[0] ?? args);
+      return {
+        about: `${args.only_new}\n${tool.kind}\n${[...wanted.keys()].join()}`,
         isApart: again,
-        what: toTerminalText(isMany ? `${rows.length} look-ups, the first of them: ${about}` : about),
+        what: toTerminalText(
+          rows === undefined ? about : `${wanted.size} look-ups, the first of them: ${about}`,
+        ),
         ...caller,
       };
-      came = await confirm<readonly (Settled | LeadpipeError)[]>(asker, look, buy);
-    }
-    if (!Array.isArray(came)) return came as InputRequiredResult;
+    };
+    // Many are refused before the first is bought.
+    if (confirm === undefined && rows !== undefined && spending !== undefined) await look();
+    const came = confirm === undefined ? await buy() : await confirm(toAsker(), look, buy);
+    if ('inputRequests' in came) return came;
+    const outcomes = came as readonly Outcome[];
     const results: Came[] = [];
-    for (const [index, outcome] of came.entries()) {
-      results.push(await toResult(tool, each[index] ?? args, outcome, isMany, signal));
+    for (const [index, name] of names.entries()) {
+      const outcome = outcomes[[...wanted.keys()].indexOf(name)] as Outcome;
+      const result = toResult(tool, each[index] ?? args, outcome, signal);
+      results.push(await (rows === undefined ? result : result.catch(toFailed)));
     }
-    const charged = costOf(came);
+    const costs = outcomes.map((one) => (one instanceof LeadpipeError ? one.details : one).charged);
+    const charged = (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';
     const credits = charged === 'no' ? undefined : await readCreditsLeft();
     const left: Members = credits === undefined ? [] : [['credits_left', credits]];
-    const [{ members, isError }] = (isMany ? [toRows(results, came, charged)] : results) as [Came];
+    const { members, isError } = rows === undefined ? (results[0] as Came) : toRows(results, charged);
     return { members: [...members, ...left], isError };
   };
 
-  async function settleRows(calls: readonly PaidCall[], tell: Tell) {
-    const outcomes: (Settled | Unbought | LeadpipeError)[] = [];
+  async function settleRows(calls: readonly PaidCall[]): Promise<readonly (Outcome | Unbought)[]> {
+    const outcomes: (Outcome | Unbought)[] = [];
     let next = 0;
     let done = 0;
     let stop: LeadpipeError | undefined;
-    const tellRows = (): void => tell(`${done} of ${calls.length} rows`, done);
+    const failed = (error: unknown): LeadpipeError => {
+      if (!(error instanceof LeadpipeError)) throw error;
+      const { type = '', facts, charged } = error.details;
+      if (!general.includes(error.outcome) || charged === 'yes') return error;
+      const details = { type, charged: 'no', retryable: false, ...(facts && { facts }) } as const;
+      stop ??= new LeadpipeError(error.outcome, `not sent: ${error.words}`, details);
+      return error;
+    };
     const work = async (): Promise<void> => {
       for (let at = next++; at < calls.length; at = next++) {
-        const call = { ...(calls[at] as PaidCall), tell: tellRows };
-        outcomes[at] =
-          stop ??
-          (await purchases.settle(call).catch((error: unknown) => {
-            if (!(error instanceof LeadpipeError)) throw error;
-            const { type, facts, charged } = error.details;
-            if (general.includes(error.outcome) && charged !== 'yes') {
-              const details = {
-                charged: 'no',
-                retryable: false,
-                ...(type && { type }),
-                ...(facts && { facts }),
-              } as const;
-              stop ??= new LeadpipeError(error.outcome, `not sent: ${error.words}`, details);
-            }
-            return error;
-          }));
+        const call = calls[at] as PaidCall;
+        const tell = (): void => call.tell(`${done} of ${calls.length} rows`, done);
+        outcomes[at] = stop ?? (await purchases.settle({ ...call, tell }).catch(failed));
         done++;
-        tellRows();
+        tell();
       }
     };
     await Promise.all(Array.from({ length: mostAtOnce }, work));
     return outcomes;
   }
 
-  /** As the tool gives it; of a row, an error is its result. */
+  /** An error is the result of its row. */
+  function toFailed(error: unknown): Came {
+    if (!(error instanceof LeadpipeError)) throw error;
+    return { members: [['error', JSON.stringify(toErrorFields(error, options))]], isError: true };
+  }
+
+  /** Throws what came in place of a result. */
   async function toResult(
     tool: PaidTool,
     args: Arguments,
-    outcome: Settled | LeadpipeError,
-    isRow: boolean,
+    settled: Outcome,
     signal: AbortSignal,
   ): Promise<Came> {
-    try {
-      if (outcome instanceof LeadpipeError) throw outcome;
-      return await toMembers(tool, args, outcome, signal);
-    } catch (error) {
-      if (!isRow || !(error instanceof LeadpipeError)) throw error;
-      return { members: [['error', JSON.stringify(toErrorFields(error, options))]], isError: true };
-    }
-  }
-
-  async function toMembers(
-    tool: PaidTool,
-    args: Arguments,
-    settled: Settled,
-    signal: AbortSignal,
-  ): Promise<Came> {
-    const { answer, error, kind } = { ...settled, kind: tool.kind };
+    if (settled instanceof LeadpipeError) throw settled;
+    const { kind } = tool;
+    const { answer, error } = settled;
     const isAnswer = kind !== 'search' && kind !== 'task create';
     const failure = answer !== undefined && isAnswer ? failureOf(kind, answer) : undefined;
     if (failure !== undefined) throw toStoredFailure(failure, settled);
@@ -230,24 +224,15 @@ export function createPaidCalls(options: PaidCallOptions) {
   }
 }
 
-function costOf(outcomes: readonly (Settled | LeadpipeError)[]): Charged {
-  const costs = outcomes.map((one) => (one instanceof LeadpipeError ? one.details.charged : one.charged));
-  return (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';
-}
-
 /** Many results as one. */
-function toRows(
-  results: readonly Came[],
-  outcomes: readonly (Settled | LeadpipeError)[],
-  charged: Charged,
-): Came {
-  const failed = results.filter(({ isError }) => isError).length;
-  const isComplete = failed === 0 && outcomes.every((one) => 'complete' in one && one.complete);
+function toRows(results: readonly Came[], charged: Charged): Came {
+  const isWhole = ({ members, isError }: Came): boolean =>
+    !isError && members.some(([name, value]) => name === 'complete' && value === 'true');
   return {
     members: [
       ['rows', `[${results.map(({ members }) => objectOf(members)).join(',')}]`],
-      ['failed', String(failed)],
-      ['complete', String(isComplete)],
+      ['failed', String(results.filter(({ isError }) => isError).length)],
+      ['complete', String(results.every(isWhole))],
       ['charged', JSON.stringify(charged)],
     ],
     isError: false,

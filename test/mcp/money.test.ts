@@ -119,7 +119,7 @@ describe('many rows in a call', () => {
     expect(first.rows[0].answer.result.content).toBe('lena@nordlicht.example');
     expect(first.rows[2].operation_id).toBe(first.rows[0].operation_id);
     expect(first.credits_left).toEqual(expect.any(Number));
-    expect(progress.at(-1)).toBe('3 of 3: 3 of 3 rows');
+    expect(progress.at(-1)).toBe('2 of 2: 2 of 2 rows');
     const spent = service.spent();
 
     // One that can't be sent is found before anything is bought.
@@ -143,6 +143,9 @@ describe('many rows in a call', () => {
       true,
     ]);
     expect(service.spent()).toBe(spent + 5);
+    const twice = { contact_type: 'email', rows: ['Lena Weber', 'Lena Weber'], again: true };
+    expect((await call('contact', twice)).structuredContent.rows).toHaveLength(2);
+    expect(service.spent()).toBe(spent + 10);
     const pages = { type: 'web2list', rows: ['https://example.com/a', 'https://example.com/b'], show: 1 };
     const extracted = (await call('extract', { ...pages, instruction: 'Kontora' })).structuredContent;
     expect(extracted.rows).toMatchObject([
