@@ -45,9 +45,9 @@ const boolean = { type: 'boolean' } as const;
 const integer = { type: 'integer' } as const;
 const list = { type: 'array' } as const;
 const object = { type: 'object' } as const;
-const strings = { type: 'array', items: string } as const;
 const textOf = ({ max }: { readonly max: number }) => ({ type: 'string', maxLength: max }) as const;
-const listOf = ({ max }: { readonly max: number }) => ({ ...strings, maxItems: max }) as const;
+const listOf = ({ max }: { readonly max: number }) =>
+  ({ type: 'array', items: string, maxItems: max }) as const;
 
 const show = {
   type: 'integer',
@@ -104,75 +104,68 @@ const bought = {
   stored: boolean,
   credits_left: {},
   warnings: list,
-  error: {},
 } as const;
 /** Of what can be looked up many at once. */
-const boughtRows = {
-  ...bought,
-  rows: { type: 'array', description: 'a result for each' },
-  failed: integer,
-} as const;
-const listed = {
-  count: integer,
-  next: integer,
-} as const;
+const rows = { rows: { type: 'array', description: 'a result for each' }, failed: integer } as const;
+const listed = { count: integer, next: integer } as const;
 const searchId = { leads_search_id: string } as const;
 
-const paid = {
-  readOnlyHint: false,
-  destructiveHint: false,
-  openWorldHint: true,
-} as const;
+const paid = { readOnlyHint: false, destructiveHint: false, openWorldHint: true } as const;
 const free = { readOnlyHint: true, openWorldHint: true } as const;
 const here = { readOnlyHint: true, openWorldHint: false } as const;
 
+type Words = readonly [name: string, title: string, description: string];
+type Takes = ToolDefinition['inputSchema']['properties'];
+type Gives = ToolDefinition['outputSchema']['properties'];
+
 function tool(
-  name: string,
-  title: string,
-  description: string,
+  [name, title, description]: Words,
   annotations: ToolDefinition['annotations'],
-  properties: Readonly<Record<string, ArgumentSchema>>,
+  properties: Takes,
   required: readonly string[],
-  output: Readonly<Record<string, object>>,
+  gives: Gives,
   always: readonly string[],
 ): ToolDefinition {
+  const needs = required.length === 0 ? {} : { required: [...required] };
   return {
     name,
     title,
     description,
-    inputSchema: {
-      type: 'object',
-      properties,
-      ...(required.length === 0 ? {} : { required: [...required] }),
-      additionalProperties: false,
-    },
+    inputSchema: { type: 'object', properties, ...needs, additionalProperties: false },
     // An error has `error` alone, and clients look at that too.
     outputSchema: {
       type: 'object',
-      properties: output,
+      properties: { ...gives, error: {} },
       anyOf: [{ required: always }, { required: ['error'] }],
     },
     annotations,
   };
 }
 
+function paidTool(words: Words, takes: Takes, required: string[], gives: Gives, always: string[] = []) {
+  const all = [...always, 'complete', 'charged'];
+  return tool(words, paid, { ...takes, again }, required, { ...gives, ...bought }, all);
+}
+
 /** Every tool. All agents pay for this list in every conversation: it has to stay below 12 kB. */
 export const tools: readonly ToolDefinition[] = [
-  tool(
-    'search',
-    'Search leads',
-    'Finds people, companies, creators or stores that fit an objective. Costs up to one credit per lead, more with enrich_fields.',
-    paid,
-    { entity_type: { type: 'string', enum: streamEntityTypes }, ...searched, show, again },
+  paidTool(
+    [
+      'search',
+      'Search leads',
+      'Finds people, companies, creators or stores that fit an objective. Costs up to one credit per lead, more with enrich_fields.',
+    ],
+    { entity_type: { type: 'string', enum: streamEntityTypes }, ...searched, show },
     ['entity_type', 'objective'],
-    { leads: list, ...listed, ...searchId, ...bought },
-    ['leads', 'count', 'complete', 'charged'],
+    { leads: list, ...listed, ...searchId },
+    ['leads', 'count'],
   ),
-  tool(
-    'task_create',
-    'Start a search task',
-    'The same search, run by the service without this machine. Costs the same, and more with web search. Then: task_status, task_fetch.',
-    paid,
+  paidTool(
+    [
+      'task_create',
+      'Start a search task',
+      'The same search, run by the service without this machine. Costs the same, and more with web search. Then: task_status, task_fetch.',
+    ],
     {
       entity_type: { type: 'string', enum: entityTypes },
       ...searched,
@@ -180,62 +173,53 @@ export const tools: readonly ToolDefinition[] = [
         type: 'boolean',
         description: 'needed for xiaohongshu and wechat; more expensive and slower',
       },
-      again,
     },
     ['entity_type', 'objective'],
-    { ...searchId, idempotency_key: string, ...bought },
-    ['leads_search_id', 'complete', 'charged'],
+    { ...searchId, idempotency_key: string },
+    ['leads_search_id'],
   ),
   tool(
-    'task_status',
-    'Look at a task',
-    'The state of a task: status, ready_count. Free.',
+    ['task_status', 'Look at a task', 'The state of a task: status, ready_count. Free.'],
     free,
     { leads_search_id: string },
     ['leads_search_id'],
-    { task: object, complete: boolean, error: {} },
+    { task: object, complete: boolean },
     ['task', 'complete'],
   ),
   tool(
-    'task_fetch',
-    'Read the leads of a task',
-    'Leads of a task that are ready. Free. Complete when the task has ended and nothing follows.',
+    [
+      'task_fetch',
+      'Read the leads of a task',
+      'Leads of a task that are ready. Free. Complete when the task has ended and nothing follows.',
+    ],
     free,
     { leads_search_id: string, position, show: { ...show, minimum: 1 }, output },
     ['leads_search_id'],
-    { leads: list, ...listed, status: string, complete: boolean, error: {} },
+    { leads: list, ...listed, output: string, status: string, complete: boolean },
     ['leads', 'count', 'status', 'complete'],
   ),
-  tool(
-    'contact',
-    'Look up a contact',
-    'One email address or phone number of someone. Paid per lookup.',
-    paid,
+  paidTool(
+    ['contact', 'Look up a contact', 'One email address or phone number of someone. Paid per lookup.'],
     {
       contact_type: { type: 'string', enum: contactTypes },
       objective: { ...textOf(limits.contactObjective), description: 'who it is, in words' },
       rows: rowsFor('objective'),
-      again,
     },
     ['contact_type'],
-    { answer: object, ...boughtRows },
-    ['complete', 'charged'],
+    { answer: object, ...rows },
   ),
-  tool(
-    'research',
-    'Research a question',
-    'One answer with citations; takes minutes. Paid per question.',
-    paid,
-    { query: textOf(limits.deepSearchQuery), rows: rowsFor('query'), again },
+  paidTool(
+    ['research', 'Research a question', 'One answer with citations; takes minutes. Paid per question.'],
+    { query: textOf(limits.deepSearchQuery), rows: rowsFor('query') },
     [],
-    { answer: object, ...boughtRows },
-    ['complete', 'charged'],
+    { answer: object, ...rows },
   ),
-  tool(
-    'enrich',
-    'Fill in fields',
-    'Fills the fields of a JSON Schema for one person, company or thing. Paid per request.',
-    paid,
+  paidTool(
+    [
+      'enrich',
+      'Fill in fields',
+      'Fills the fields of a JSON Schema for one person, company or thing. Paid per request.',
+    ],
     {
       entity_context: {
         ...textOf(limits.enrichContext),
@@ -243,17 +227,16 @@ export const tools: readonly ToolDefinition[] = [
       },
       rows: rowsFor('entity_context'),
       enrich_fields: { type: 'object', description: 'JSON Schema: {"type":"object","properties":{…}}' },
-      again,
     },
     ['enrich_fields'],
-    { answer: object, ...boughtRows },
-    ['complete', 'charged'],
+    { answer: object, ...rows },
   ),
-  tool(
-    'extract',
-    'Extract a list',
-    'Followers, following, stargazers or contributors of an account or repository, or with web2list the list on a public page. Paid per item.',
-    paid,
+  paidTool(
+    [
+      'extract',
+      'Extract a list',
+      'Followers, following, stargazers or contributors of an account or repository, or with web2list the list on a public page. Paid per item.',
+    ],
     {
       type: { type: 'string', enum: extractionTypes },
       target: { ...textOf(limits.extractTarget), description: 'handle, repository, or URL for web2list' },
@@ -264,44 +247,39 @@ export const tools: readonly ToolDefinition[] = [
       },
       limit: limitOf(limits.extractLimit),
       show,
-      again,
     },
     ['type'],
-    { items: list, ...listed, metadata: object, ...boughtRows },
-    ['complete', 'charged'],
+    { items: list, ...listed, metadata: object, ...rows },
   ),
   tool(
-    'balance',
-    'Credits left',
-    'Credits available now. Free.',
+    ['balance', 'Credits left', 'Credits available now. Free.'],
     free,
     {},
     [],
     {
       balance: object,
-      session: { type: 'object', description: 'what this session may still spend, where it has a limit' },
-      error: {},
+      session: { type: 'object', description: 'what the session may still spend' },
     },
     ['balance'],
   ),
   tool(
-    'history_list',
-    'List purchases',
-    'What was bought on this machine, newest first: state, cost, operation_id. Free.',
+    [
+      'history_list',
+      'List purchases',
+      'What was bought on this machine, newest first: state, cost, operation_id. Free.',
+    ],
     here,
     { position, show },
     [],
-    { purchases: list, next: integer, error: {} },
+    { purchases: list, next: integer },
     ['purchases'],
   ),
   tool(
-    'history_show',
-    'Read a purchase',
-    'Records that a purchase brought. Free.',
+    ['history_show', 'Read a purchase', 'Records that a purchase brought. Free.'],
     here,
     { operation_id: string, position, show, output },
     ['operation_id'],
-    { records: list, ...listed, complete: boolean, operation_id: string, error: {} },
+    { records: list, ...listed, output: string, complete: boolean },
     ['records', 'count', 'complete'],
   ),
 ];
