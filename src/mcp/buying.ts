@@ -14,8 +14,7 @@ import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest, readRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
 import { buyTask } from '../operations/task/create.ts';
-import { begunByTool } from './earlier.ts';
-import type { Buying, Settled, ToolKind, Wanted } from './plan.ts';
+import { type Buying, begunByTool, type Settled, type ToolKind, type Wanted } from './plan.ts';
 
 /** A purchase that is about to be made. */
 export interface Purchase {

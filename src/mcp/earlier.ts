@@ -1,18 +1,14 @@
-import { hash } from 'node:crypto';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { isBegun } from '../operations/journal/chain.ts';
 import {
   type Intent,
-  type JournalEntry,
   listOperations,
   readOperation,
   type StoredOperation,
 } from '../operations/journal/journal.ts';
 import type { PaidKind } from '../operations/kinds.ts';
-
-/** What marks an operation that a tool began; others are for the command that began them to go on with. */
-export const begunByTool = { tool: true } as const;
+import { digestOf } from './plan.ts';
 
 /** For as long as the service knows a key, what it was used for can be gone on with. */
 const knownMs = 24 * 3_600_000;
@@ -82,38 +78,6 @@ export function createEarlier({ directories, clock }: Pick<Context, 'directories
   };
 }
 
-/** Pure: a name for a request, the same for the same bytes to the same address. */
-export function digestOf(origin: string, kind: string, body: string, onlyNew: boolean): string {
-  return hash('sha256', `${origin}\n${onlyNew ? 'new ' : ''}${kind}\n${body}`).slice(0, 32);
-}
-
-/** The operation, and those that went on with it, in the order in which they came. Throws as `readOperation`. */
-export async function chainOf(stateDir: string, first: StoredOperation): Promise<StoredOperation[]> {
-  const chain = [first];
-  for (let last = first; ; ) {
-    const next = await nextOf(stateDir, last);
-    if (next === undefined || chain.some(({ operationId }) => operationId === next.operationId)) return chain;
-    chain.push(next);
-    last = next;
-  }
-}
-
-/** What went on with it; what was killed before it sent anything, or was refused, did not. */
-async function nextOf(stateDir: string, { entries }: StoredOperation): Promise<StoredOperation | undefined> {
-  for (const entry of entries.toReversed()) {
-    if (entry.type !== 'continued') continue;
-    const next = await readOperation(stateDir, entry.operation_id);
-    if (next !== undefined && isBegun(next)) return next;
-  }
-  return undefined;
-}
-
 function isRefused(operation: StoredOperation): boolean {
-  return terminalOf(operation) !== undefined && !isBegun(operation);
-}
-
-export function terminalOf({
-  entries,
-}: StoredOperation): Extract<JournalEntry, { type: 'terminal' }> | undefined {
-  return entries.findLast((entry) => entry.type === 'terminal');
+  return operation.entries.some(({ type }) => type === 'terminal') && !isBegun(operation);
 }

@@ -1,7 +1,11 @@
+import { hash } from 'node:crypto';
 import type { Charged, LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import type { StoredOperation } from '../operations/journal/journal.ts';
 import type { AnswerKind, BodyOf } from '../operations/kinds.ts';
+
+/** What marks an operation that a tool began; others are for the command that began them to go on with. */
+export const begunByTool = { tool: true } as const;
 
 /** What the tools buy. */
 export type ToolKind = 'search' | 'task create' | AnswerKind;
@@ -64,3 +68,8 @@ export type Plan =
 
 /** What is left to do, where something is. */
 export type Buying = Extract<Plan, { readonly is: 'new' | 'repeat' | 'rest' }>;
+
+/** Pure: a name for a request, the same for the same bytes to the same address. */
+export function digestOf(origin: string, kind: string, body: string, onlyNew: boolean): string {
+  return hash('sha256', `${origin}\n${onlyNew ? 'new ' : ''}${kind}\n${body}`).slice(0, 32);
+}

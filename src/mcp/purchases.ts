@@ -10,8 +10,7 @@ import type { Shop } from '../operations/purchase.ts';
 import { exact, type Spending, toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { pause } from '../transport/pause.ts';
 import { buy } from './buying.ts';
-import { digestOf } from './earlier.ts';
-import type { Settled, Wanted } from './plan.ts';
+import { digestOf, type Settled, type Wanted } from './plan.ts';
 import { createTeller, createToolListener, type Tell } from './progress.ts';
 import { createLook } from './resumption.ts';
 

@@ -12,8 +12,9 @@ import {
   type StoredOperation,
 } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
-import { chainOf, createEarlier, terminalOf } from './earlier.ts';
+import { createEarlier } from './earlier.ts';
 import type { Plan, Settled, Wanted } from './plan.ts';
+import { chainOf } from './stored.ts';
 
 /** For how long a call that is made again gives the stored answer. */
 const storedMs = 10 * 60_000;
@@ -124,4 +125,8 @@ function toStored({ operationId, entries }: StoredOperation): Settled {
   const { idempotency_key: idempotencyKey } = entries[0];
   const free = { complete: true, charged: 'no', stored: true, warnings: [] } as const;
   return { ...free, operationId, idempotencyKey, requestId, leadsSearchId };
+}
+
+function terminalOf({ entries }: StoredOperation): Extract<JournalEntry, { type: 'terminal' }> | undefined {
+  return entries.findLast((entry) => entry.type === 'terminal');
 }

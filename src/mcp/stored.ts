@@ -1,10 +1,10 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
+import { isBegun } from '../operations/journal/chain.ts';
 import { folderOf, readOperation, type StoredOperation } from '../operations/journal/journal.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
 import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
-import { chainOf } from './earlier.ts';
 
 /** What is kept of an operation and of those that went on with it. */
 export interface Stored {
@@ -76,4 +76,25 @@ async function* recordsIn(
   if ((await sizeOfStoredLeads(folder)) === undefined) return;
   yield [];
   for await (const leads of readStoredLeads(folder, damaged)) yield leads;
+}
+
+/** The operation, and those that went on with it, in the order in which they came. Throws as `readOperation`. */
+export async function chainOf(stateDir: string, first: StoredOperation): Promise<StoredOperation[]> {
+  const chain = [first];
+  for (let last = first; ; ) {
+    const next = await nextOf(stateDir, last);
+    if (next === undefined || chain.some(({ operationId }) => operationId === next.operationId)) return chain;
+    chain.push(next);
+    last = next;
+  }
+}
+
+/** What went on with it; what was killed before it sent anything, or was refused, did not. */
+async function nextOf(stateDir: string, { entries }: StoredOperation): Promise<StoredOperation | undefined> {
+  for (const entry of entries.toReversed()) {
+    if (entry.type !== 'continued') continue;
+    const next = await readOperation(stateDir, entry.operation_id);
+    if (next !== undefined && isBegun(next)) return next;
+  }
+  return undefined;
 }

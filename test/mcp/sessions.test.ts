@@ -204,6 +204,10 @@ describe('a server that many clients came to', () => {
     expect((await bought)?.structuredContent).toMatchObject({ count: 20, complete: true });
     const ping = (id = '') =>
       post(http.url, { jsonrpc: '2.0', id: 2, method: 'ping' }, { 'mcp-session-id': id });
+    // A program that reaches this port may be anybody's: it writes no file unless the person has named a folder.
+    const { operation_id } = (await bought)?.structuredContent ?? {};
+    const written = await agent.call('history_show', { operation_id, output: 'leads.csv' });
+    expect(written.structuredContent.error).toMatchObject({ hint: expect.stringContaining('--files') });
     expect((await ping(idle[0])).status).toBe(404);
     expect((await ping(idle.at(-1))).status).toBe(200);
     await agent.close();
