@@ -82,12 +82,15 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
       const isToFile = output !== undefined;
       const leads = isToFile ? [] : await readNext(show as number);
       const file = isToFile && (await save(output as string, undefined, readAll()));
-      const { status = 'running', ready_count } = (last as unknown as Page).value;
+      const { value, text } = last as unknown as Page;
+      const { status = 'running', ready_count } = value;
+      const limit = objectMembers(text).get('limit');
       return [
         ...(file ? [['output', JSON.stringify(file)] as const] : []),
         ['leads', `[${leads.join(',')}]`],
         ['count', String(ready_count)],
         ...(next < ready_count || !isEnded(status) ? [['next', String(next)] as const] : []),
+        ...(limit === undefined ? [] : [['limit', limit] as const]),
         ['status', JSON.stringify(status)],
         ['complete', String(isEnded(status) && next >= ready_count)],
       ];

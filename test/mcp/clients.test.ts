@@ -69,7 +69,13 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
   while (!state.complete) state = await ask('task_status', { leads_search_id });
   expect(state.task).toMatchObject({ leads_search_id, status: 'done', ready_count: limit + 20 });
   const ready = await ask('task_fetch', { leads_search_id, position: 3, show: 5 });
-  expect(ready).toMatchObject({ count: limit + 20, next: 8, status: 'done', complete: false });
+  expect(ready).toMatchObject({
+    count: limit + 20,
+    next: 8,
+    limit: limit + 20,
+    status: 'done',
+    complete: false,
+  });
   expect(ready.leads).toHaveLength(5);
 
   const output = `leads of ${limit}.csv`;
