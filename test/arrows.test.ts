@@ -172,6 +172,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'output/workbook-rows.ts',
   ],
   'fs/promises': [
+    'cli/commands/mcp.ts',
     'cli/commands/skill.ts',
     'cli/doctor/machine-checks.ts',
     'cli/options/inputs.ts',

@@ -6,11 +6,15 @@ import type { ArgumentSchema, ToolDefinition } from './tools.ts';
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Pure: the arguments of a call, with what is left out filled in. The limits of the service are checked with the request, where
- * they have their own messages. Throws UsageError, also for a name that the tool does not know: a misspelt limit would be paid
- * for.
+ * Pure: the arguments of a call, with what is left out filled in; `rows` can stand for the one called `row`. The limits of the
+ * service are checked with the request, where they have their own messages. Throws UsageError, also for a name that the tool does
+ * not know: a misspelt limit would be paid for.
  */
-export function checkArguments({ name, inputSchema }: ToolDefinition, given: unknown): Arguments {
+export function checkArguments(
+  { name, inputSchema }: ToolDefinition,
+  given: unknown,
+  row?: string,
+): Arguments {
   if (given !== undefined && !isObject(given))
     throw new UsageError(`the arguments of ${name} must be an object`);
   const { properties, required = [] } = inputSchema;
@@ -30,42 +34,41 @@ export function checkArguments({ name, inputSchema }: ToolDefinition, given: unk
   for (const argument of required) {
     if (checked[argument] === undefined) throw new UsageError(`${name} needs the argument ${argument}`);
   }
+  if (row !== undefined && (checked[row] === undefined) === (checked.rows === undefined)) {
+    throw new UsageError(`${name} takes either ${row} or rows`);
+  }
   for (const [argument, { default: usual }] of Object.entries(properties)) {
     if (usual !== undefined) checked[argument] ??= usual;
   }
   return checked;
 }
 
+const types: Readonly<
+  Record<ArgumentSchema['type'], readonly [what: string, isOne: (value: unknown) => boolean]>
+> = {
+  string: ['a text', isText],
+  integer: ['a whole number', Number.isSafeInteger],
+  boolean: ['true or false', (value) => typeof value === 'boolean'],
+  array: ['a list of texts', (value) => Array.isArray(value) && value.every(isText)],
+  object: ['an object', isObject],
+};
+
 function checkValue(name: string, schema: ArgumentSchema, value: unknown): unknown {
-  if (!isOfType(schema, value)) throw new UsageError(`${name} takes ${kinds[schema.type]}`);
-  const { minimum, maximum } = schema as { minimum?: number; maximum?: number };
-  if (typeof value === 'number' && minimum !== undefined && value < minimum) {
+  const [what, isOne] = types[schema.type];
+  if (!isOne(value)) throw new UsageError(`${name} takes ${what}`);
+  const { minimum = -Infinity, maximum = Infinity, maxItems = Infinity } = schema as Bounds;
+  if (typeof value === 'number' && value < minimum)
     throw new UsageError(`${name} is ${value}: it takes ${minimum} or more`);
-  }
-  if (typeof value === 'number' && maximum !== undefined && value > maximum) {
+  if (typeof value === 'number' && value > maximum)
     throw new UsageError(`${name} is ${value}: it takes up to ${maximum}`);
-  }
+  // How many texts a request may have is said with the request.
+  if (name === 'rows' && Array.isArray(value) && (value.length === 0 || value.length > maxItems))
+    throw new UsageError(`rows has ${value.length} texts: it takes 1 to ${maxItems}`);
   return value;
 }
 
-const kinds = {
-  string: 'a text',
-  integer: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list of texts',
-  object: 'an object',
-} as const;
+type Bounds = Partial<Record<'minimum' | 'maximum' | 'maxItems', number>>;
 
-function isOfType({ type }: ArgumentSchema, value: unknown): boolean {
-  switch (type) {
-    case 'string':
-    case 'boolean':
-      return typeof value === type;
-    case 'integer':
-      return Number.isSafeInteger(value);
-    case 'array':
-      return Array.isArray(value) && value.every((item) => typeof item === 'string');
-    case 'object':
-      return isObject(value);
-  }
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
 }

@@ -4,77 +4,80 @@ import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
 import type { Delivery } from '../operations/delivery.ts';
 import { isGone } from '../operations/journal/failed.ts';
-import { folderOf } from '../operations/journal/journal.ts';
+import { folderOf, type StoredOperation } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
 import { withOperation } from '../operations/journal/with-journal.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
+import { toListed, withSieve } from '../operations/only-new/sieve.ts';
 import type { Order, Shop } from '../operations/purchase.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
 import { readRest } from '../operations/search/rest.ts';
 import { buyTask } from '../operations/task/create.ts';
-import { begunByTool } from './earlier.ts';
-import type { Plan, Settled } from './resumption.ts';
+import { type Buying, begunByTool, type Settled, type ToolKind, type Wanted } from './plan.ts';
 
-/** What the tools buy. */
-export type ToolKind = 'search' | 'task create' | AnswerKind;
-
-/** A request that is checked, and may cost. */
-export interface Wanted<Kind extends ToolKind = ToolKind> {
-  readonly kind: Kind;
-  readonly body: BodyOf<Kind>;
+/** A purchase that is about to be made. */
+export interface Purchase {
+  readonly shop: Shop;
+  readonly wanted: Wanted;
+  readonly plan: Buying;
+  readonly listener: SearchListener;
+  /** Told when it is on the disk. */
+  readonly begun: () => void;
 }
 
-/** What is left to do, where something is. */
-export type Buying = Exclude<Plan, { readonly is: 'stored' | 'lost' }>;
-
-/** Buys through the door of its kind, as the plan says; `begun` is told when it is on the disk. Throws as the doors do, where nothing came. */
-export async function buy(
-  shop: Shop,
-  wanted: Wanted,
-  plan: Buying,
-  listener: SearchListener,
-  warnings: readonly string[],
-  begun: () => void,
-): Promise<Settled> {
+/** Buys through the door of its kind, as the plan says. Throws as the doors do, where nothing came. */
+export async function buy(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
+  const { kind } = purchase.wanted;
   try {
-    return await buyAs(shop, wanted, plan, listener, warnings, begun);
+    if (kind === 'search') return await search(purchase);
+    return kind === 'task create' ? await task(purchase) : await answer(purchase);
   } catch (error) {
-    const { repetition } = endpoints[kinds[wanted.kind].endpoint];
+    const { repetition } = endpoints[kinds[kind].endpoint];
     const isAnswerLost = isGone(error, repetition) && (error as LeadpipeError).details.charged === 'maybe';
     throw isAnswerLost ? (error as LeadpipeError).with({ facts: { is: 'key_used' } }) : error;
   }
 }
 
-async function buyAs(
-  shop: Shop,
-  wanted: Wanted,
-  plan: Buying,
-  listener: SearchListener,
-  warnings: readonly string[],
-  begun: () => void,
-): Promise<Settled> {
-  if (isSearch(wanted)) return await search(shop, wanted, plan, listener, warnings, begun);
-  const order = toOrder(wanted, plan, [], begun);
-  if (isTask(order)) {
-    const task = await buyTask(shop, order, () => {});
-    return { ...common(task?.operationId, warnings), charged: 'maybe', ...task };
+/** Its leads stay at the service, and count for their list by its ID. */
+async function task(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
+  const { shop, plan, listener } = purchase;
+  const given = toOrder<'task create'>(purchase);
+  const asked = plan.is === 'repeat' ? { ...given, ...asSent(plan.last) } : given;
+  const { order, list } = await toListed(shop, asked, listener.warn);
+  const bought = await buyTask(shop, order, () => {});
+  if (bought !== undefined) {
+    await withSieve(shop, list, bought, async (sieve) => {
+      sieve.sift([]).count(bought.leadsSearchId);
+      await sieve.sync();
+    }).catch((error: Error) => listener.warn(`${error.message}: only_new may bring its leads again`));
   }
-  const bought = await buyAnswer(shop, order as Order<AnswerKind>, listener);
-  const { operationId, requestId } = bought?.ids ?? {};
-  return { ...common(operationId, warnings), charged: 'yes', requestId, answer: bought?.text ?? 'null' };
+  return { operationId: undefined, complete: true, stored: false, charged: 'maybe', ...bought };
+}
+
+/** To the byte what was sent, without what its list has got since. */
+function asSent({ entries: [{ body = '{}', list }] }: StoredOperation) {
+  return { body: JSON.parse(body), list: { name: list } };
+}
+
+async function answer(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
+  const { shop, listener } = purchase;
+  const bought = await buyAnswer(shop, toOrder<AnswerKind>(purchase), listener);
+  const { operationId, ...ids } = { operationId: undefined, ...bought?.ids };
+  return {
+    operationId,
+    complete: true,
+    stored: false,
+    charged: 'yes',
+    answer: bought?.text ?? 'null',
+    ...ids,
+  };
 }
 
 /** Leads are read from where they are kept; those of a search that brought some and was cut are a result, and no error. */
-async function search(
-  shop: Shop,
-  wanted: Wanted<'search'>,
-  plan: Buying,
-  listener: SearchListener,
-  warnings: readonly string[],
-  begun: () => void,
-): Promise<Settled> {
+async function search(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
+  const { shop, plan, listener } = purchase;
   const delivered: JsonText[] = [];
   let end: SearchEnd | undefined;
   const ended = (one: SearchEnd): void => {
@@ -82,7 +85,7 @@ async function search(
   };
   let error: LeadpipeError | undefined;
   try {
-    await searchBy(shop, wanted, plan, { ...listener, ended }, delivered, begun);
+    await searchBy({ ...purchase, listener: { ...listener, ended } }, delivered);
   } catch (thrown) {
     if (!(thrown instanceof LeadpipeError) || thrown.details.operationId === undefined) throw thrown;
     // A rest that could not be had takes nothing away from what came before.
@@ -90,78 +93,56 @@ async function search(
     error = thrown;
   }
   const own = end?.operationId ?? error?.details.operationId;
-  const { leads = 0, excluded = 0, leadsSearchId, stopReason } = end ?? {};
-  const kept = await countKept(shop.context.directories.state, own);
+  const { leads = 0, excluded = 0, leadsSearchId, stopReason, idempotencyKey } = end ?? {};
   return {
-    ...common(plan.is === 'new' ? own : plan.first.operationId, warnings),
+    operationId: plan.is === 'new' ? own : plan.first.operationId,
     complete: error === undefined,
+    stored: false,
     charged: error?.details.charged ?? (leads > 0 ? 'yes' : 'no'),
+    idempotencyKey: idempotencyKey ?? error?.details.idempotencyKey,
     requestId: end?.requestId ?? error?.details.requestId,
     leadsSearchId,
     stopReason,
+    excluded,
     ...(error === undefined ? {} : { error, hasBrought: leads > 0 }),
-    ...(kept < leads - excluded ? { unkept: delivered } : {}),
+    ...((await countKept(shop, own)) < leads - excluded ? { unkept: delivered } : {}),
   };
 }
 
-async function countKept(stateDir: string, operationId: string | undefined): Promise<number> {
+async function countKept({ context }: Shop, operationId: string | undefined): Promise<number> {
   if (operationId === undefined) return 0;
-  return (await countStoredLeads(folderOf(stateDir, operationId)).catch(() => undefined))?.delivered ?? 0;
+  const folder = folderOf(context.directories.state, operationId);
+  return (await countStoredLeads(folder).catch(() => undefined))?.delivered ?? 0;
 }
 
-async function searchBy(
-  shop: Shop,
-  wanted: Wanted<'search'>,
-  plan: Buying,
-  listener: SearchListener,
-  delivered: JsonText[],
-  begun: () => void,
-): Promise<SearchEnd | undefined> {
-  const { context } = shop;
-  if (plan.is === 'new') return await buySearch(shop, toOrder(wanted, plan, delivered, begun), listener);
+async function searchBy(purchase: Purchase, delivered: JsonText[]): Promise<SearchEnd | undefined> {
+  const { shop, plan, listener } = purchase;
+  const order = toOrder<'search'>(purchase, delivered);
+  if (plan.is === 'new') return await buySearch(shop, order, listener);
+  const [{ body, list }] = plan.last.entries;
   if (plan.is === 'repeat') {
-    const body = JSON.parse(plan.last.entries[0].body ?? '{}') as BodyOf<'search'>;
-    const order = toOrder({ kind: 'search', body }, plan, delivered, begun);
-    return await buySearch(shop, order, listener);
+    // To the byte what was sent, without what its list has got since.
+    return await buySearch(
+      shop,
+      { ...order, body: JSON.parse(body ?? '{}'), list: { name: list } },
+      listener,
+    );
   }
-  return await withOperation(context, plan.last.operationId, async (journal, operation) => {
-    const rest = await readRest(context, operation);
+  return await withOperation(shop.context, plan.last.operationId, async (journal, operation) => {
+    const rest = await readRest(shop.context, operation);
     // It was decided that something is missing: it has come meanwhile.
     if (rest.request === undefined) throw new UsageError('all leads that the search asked for have arrived');
-    const order = toOrder({ kind: 'search', body: rest.request }, plan, delivered, begun);
     const watching = { ...listener, goingOn() {} };
-    return await buyRest(shop, rest, journal, { ...order, into: 'other' }, watching);
+    return await buyRest(shop, rest, journal, { ...order, body: rest.request, into: 'other' }, watching);
   });
 }
 
-function isSearch(wanted: Wanted): wanted is Wanted<'search'> {
-  return wanted.kind === 'search';
-}
-
-function isTask(order: Order): order is Order<'task create'> {
-  return order.kind === 'task create';
-}
-
-function toOrder<Kind extends ToolKind>(
-  { kind, body }: Wanted<Kind>,
-  plan: Buying,
-  delivered: JsonText[],
-  begun: () => void,
-): Order<Kind> {
-  return {
-    kind,
-    body,
-    again: plan.is === 'repeat' ? plan.last : undefined,
-    begun,
-    keep: true,
-    terms: { output: null, options: begunByTool },
-    open: (work) => work(toDelivery(delivered)),
-  };
-}
-
 /** What is bought is kept, and read from there; in memory it stays for as long as the call goes on. */
-function toDelivery(delivered: JsonText[]): Delivery {
-  return {
+export function toOrder<Kind extends ToolKind>(
+  { wanted, plan, begun }: Pick<Purchase, 'wanted'> & Partial<Purchase>,
+  delivered: JsonText[] = [],
+): Order<Kind> {
+  const delivery: Delivery = {
     file: undefined,
     length: undefined,
     async write(records) {
@@ -171,8 +152,14 @@ function toDelivery(delivered: JsonText[]): Delivery {
     finish: async (placing) => await placing?.written?.(undefined),
     cut: async () => undefined,
   };
-}
-
-function common(operationId: string | undefined, warnings: readonly string[]) {
-  return { operationId, complete: true, stored: false, warnings } as const;
+  return {
+    kind: wanted.kind as Kind,
+    body: wanted.body as BodyOf<Kind>,
+    again: plan?.is === 'repeat' ? plan.last : undefined,
+    begun,
+    list: { onlyNew: wanted.onlyNew },
+    keep: true,
+    terms: { output: null, options: begunByTool },
+    open: (work) => work(delivery),
+  };
 }

@@ -17,8 +17,11 @@ export interface Asker {
   readonly isApart: boolean;
   /** In words for the person. */
   readonly what: string;
-  /** What came back with the call, where the client was asked before. */
-  readonly given: GivenAnswer;
+  /** What the client says the person answered, and the mark of the question, where it was asked before. */
+  readonly given: {
+    readonly responses: Readonly<Record<string, unknown>> | undefined;
+    readonly mark: unknown;
+  };
   readonly canAsk: boolean;
   /** Puts the question to the person, where the client is asked while it waits. */
   readonly elicit: ((question: ElicitRequestFormParams) => Promise<{ readonly action: string }>) | undefined;
@@ -26,27 +29,16 @@ export interface Asker {
   readonly signal: AbortSignal;
 }
 
-/** Asks the person before each purchase. */
-export interface Confirmation {
-  /**
-   * Asks, and lets `buy` go on when the person agrees; where the client has to ask by itself, the question is returned. `look`
-   * gives what is there without a purchase, or what one can cost. Undefined where another call put the question, and nobody has
-   * answered it: it is to be asked anew. Throws when the person said no, where nobody can be asked, and what `look` throws.
-   */
-  ask<T extends object>(
-    asker: Asker,
-    look: () => Promise<T | { readonly worst: WorstCase }>,
-    buy: () => Promise<T>,
-  ): Promise<T | InputRequiredResult | undefined>;
-  /** The same for a call that brings the answer; undefined for one that doesn't. */
-  answered<T>(asker: Asker, buy: () => Promise<T>): Promise<T> | undefined;
-}
-
-/** What came back with a call: what the client says the person answered, and the mark of the question. */
-export interface GivenAnswer {
-  readonly responses: Readonly<Record<string, unknown>> | undefined;
-  readonly mark: unknown;
-}
+/**
+ * Asks the person before each purchase, and lets `buy` go on when the person agrees; where the client has to ask by itself, the
+ * question is returned. `look` gives what is there without a purchase, or what one can cost. Throws when the person said no,
+ * where nobody can be asked, and what `look` and `buy` throw.
+ */
+export type Confirm = <T extends object>(
+  asker: Asker,
+  look: () => Promise<T | { readonly worst: WorstCase }>,
+  buy: () => Promise<T>,
+) => Promise<T | InputRequiredResult>;
 
 type Verdict = 'accepted' | 'declined' | 'unanswered';
 
@@ -65,7 +57,7 @@ const mostOpen = 1000;
 const patienceMs = 60_000;
 
 /** `cannotAsk` is what to do where a client can't ask. */
-export function createConfirmation(clock: Clock, cannotAsk: string): Confirmation {
+export function createConfirmation(clock: Clock, cannotAsk: string): Confirm {
   /** By their marks: an answer counts once, and for what was asked. */
   const open = new Map<string, Question>();
   /** The last question about each request. */
@@ -76,11 +68,10 @@ export function createConfirmation(clock: Clock, cannotAsk: string): Confirmatio
     const verdict = new Promise<Verdict>((resolve) => {
       decide = resolve;
     });
-    const until = clock.monotonic() + patienceMs;
     const question: Question = {
       about,
       verdict,
-      until,
+      until: clock.monotonic() + patienceMs,
       decide(how) {
         if (asked.get(about) === question) asked.delete(about);
         decide(how);
@@ -111,68 +102,73 @@ export function createConfirmation(clock: Clock, cannotAsk: string): Confirmatio
     }
   }
 
-  return {
-    answered(asker, buy) {
-      const { responses, mark } = asker.given;
-      const answer = responses?.[name];
-      const question = typeof mark === 'string' ? open.get(mark) : undefined;
-      if (answer === undefined || question?.about !== asker.about) return undefined;
-      open.delete(mark as string);
-      return follow(question, answer as { action?: unknown }, buy);
-    },
-    async ask(asker, look, buy) {
-      const { about, isApart, canAsk, elicit, signal, what } = asker;
+  async function put<T extends object>(
+    asker: Asker,
+    question: Question,
+    look: () => Promise<T | { readonly worst: WorstCase }>,
+    buy: () => Promise<T>,
+  ): Promise<T | InputRequiredResult> {
+    const { canAsk, elicit, what } = asker;
+    const found = await look();
+    if (!('worst' in found)) {
+      question.decide('unanswered');
+      return found;
+    }
+    if (!canAsk) {
+      throw refused(
+        "this server asks the person before it buys, and this client can't ask; nothing was bought",
+        'confirmation_unavailable',
+        cannotAsk,
+      );
+    }
+    const params = {
+      message: `Buy this? ${what}\n${toCost(found.worst)}`,
+      requestedSchema: { type: 'object', properties: {} },
+    } as const;
+    if (elicit === undefined) {
+      const mark = randomUUID();
+      for (const oldest of open.keys()) {
+        if (open.size < mostOpen) break;
+        open.delete(oldest);
+      }
+      open.set(mark, question);
+      return inputRequired({ inputRequests: { [name]: inputRequired.elicit(params) }, requestState: mark });
+    }
+    const answer = await elicit({ mode: 'form', ...params }).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw refused(
+        `this client could not ask the person: ${why}; nothing was bought`,
+        'confirmation_failed',
+        'The same call asks again. If that fails too, ask the person what to do.',
+      );
+    });
+    return await follow(question, answer, buy);
+  }
+
+  return async (asker, look, buy) => {
+    const { about, isApart, given, signal } = asker;
+    const answer = given.responses?.[name];
+    const mine = typeof given.mark === 'string' ? open.get(given.mark) : undefined;
+    if (answer !== undefined && mine?.about === about) {
+      open.delete(given.mark as string);
+      return await follow(mine, answer as { action?: unknown }, buy);
+    }
+    for (;;) {
       const other = isApart ? undefined : asked.get(about);
-      if (other !== undefined && other.until > clock.monotonic()) {
-        const verdict = await verdictOf(other, signal);
-        if (verdict === 'declined') throw toDeclined();
-        return verdict === 'accepted' ? await buy() : undefined;
-      }
-      // From here on others wait: what is bought between a look and a question would be asked about again.
-      const question = begin(asker);
-      const isOver = (error: unknown): never => {
-        question.decide('unanswered');
-        throw error;
-      };
-      const found = await look().catch(isOver);
-      if (!('worst' in found)) {
-        question.decide('unanswered');
-        return found;
-      }
-      if (!canAsk) {
-        return isOver(
-          refused(
-            "this server asks the person before it buys, and this client can't ask; nothing was bought",
-            'confirmation_unavailable',
-            cannotAsk,
-          ),
-        );
-      }
-      const params = {
-        message: `Buy this? ${what}\n${toCost(found.worst)}`,
-        requestedSchema: { type: 'object', properties: {} },
-      } as const;
-      if (elicit === undefined) {
-        const mark = randomUUID();
-        for (const oldest of open.keys()) {
-          if (open.size < mostOpen) break;
-          open.delete(oldest);
-        }
-        open.set(mark, question);
-        return inputRequired({ inputRequests: { [name]: inputRequired.elicit(params) }, requestState: mark });
-      }
-      const answer = await elicit({ mode: 'form', ...params }).catch((error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        return isOver(
-          refused(
-            `this client could not ask the person: ${why}; nothing was bought`,
-            'confirmation_failed',
-            'The same call asks again. If that fails too, ask the person what to do.',
-          ),
-        );
-      });
-      return await follow(question, answer, buy);
-    },
+      if (other === undefined || other.until <= clock.monotonic()) break;
+      const verdict = await verdictOf(other, signal);
+      if (verdict === 'declined') throw toDeclined();
+      if (verdict === 'accepted') return await buy();
+    }
+    // From here on others wait: what is bought between a look and a question would be asked about again.
+    const question = begin(asker);
+    try {
+      return await put(asker, question, look, buy);
+    } catch (error) {
+      // Where it was answered, this says nothing any more.
+      question.decide('unanswered');
+      throw error;
+    }
   };
 }
 

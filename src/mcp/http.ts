@@ -5,15 +5,16 @@ import { getRequestListener } from '@hono/node-server';
 import {
   createMcpHandler,
   isLegacyRequest,
-  type Server as McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
 import { LocalIoError } from '../errors.ts';
-import { createRawJson, type RawJson } from './raw-json.ts';
-import { createSession, type McpOptions } from './session.ts';
+import { type Calls, createSession, type McpOptions, type Session } from './session.ts';
 
-/** Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room. */
+/**
+ * Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room, but never while a call
+ * is under way in them: it may be buying.
+ */
 const mostSessions = 100;
 
 const path = '/mcp';
@@ -29,19 +30,15 @@ export async function serveHttp(
   listening: (url: string) => void,
 ): Promise<void> {
   const { signal } = context;
-  const raw = createRawJson();
-  const session = createSession(context, options, raw);
+  const session = createSession(context, options);
   const onerror = (error: Error): void => options.say(error.message);
   const modern = createMcpHandler(() => session.createServer(), { legacy: 'reject', onerror });
-  const earlier = createEarlierRevisions(() => session.createServer(), onerror);
+  const earlier = createEarlierRevisions(session, onerror);
   let allowed: Allowed | undefined;
   const answer = async (request: Request): Promise<Response> => {
     const refusal = allowed === undefined ? undefined : refusalOf(request, allowed);
     if (refusal !== undefined) return refusal;
-    const response = (await earlier.isFor(request))
-      ? await earlier.answer(request)
-      : await modern.fetch(request);
-    return toRawResponse(response, raw);
+    return (await earlier.isFor(request)) ? await earlier.answer(request) : await modern.fetch(request);
   };
   const server = createServer(getRequestListener(answer, { overrideGlobalObjects: false }));
   await listen(server, port);
@@ -83,20 +80,21 @@ function refusalOf(request: Request, { hosts, origins }: Allowed): Response | un
 }
 
 /** Clients that begin with `initialize` keep a session, in which they can be asked something. */
-function createEarlierRevisions(newServer: () => McpServer, onerror: (error: Error) => void) {
-  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+function createEarlierRevisions(session: Session, onerror: (error: Error) => void) {
+  const sessions = new Map<string, { transport: WebStandardStreamableHTTPServerTransport; calls: Calls }>();
   const name = 'mcp-session-id';
 
   async function begin(): Promise<WebStandardStreamableHTTPServerTransport> {
+    const calls = { underWay: 0 };
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized(id) {
-        sessions.set(id, transport);
-        const [oldest] = sessions;
-        if (sessions.size > mostSessions && oldest !== undefined) void oldest[1].close();
+        const idle = [...sessions.values()].find((one) => one.calls.underWay === 0);
+        if (sessions.size >= mostSessions) void idle?.transport.close();
+        sessions.set(id, { transport, calls });
       },
     });
-    const server = newServer();
+    const server = session.createServer(calls);
     server.onerror = onerror;
     server.onclose = () => {
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
@@ -111,43 +109,20 @@ function createEarlierRevisions(newServer: () => McpServer, onerror: (error: Err
     },
     async answer(request: Request): Promise<Response> {
       const id = request.headers.get(name);
-      const known = id === null ? await begin() : sessions.get(id);
-      if (known !== undefined) {
-        if (id !== null && sessions.delete(id)) sessions.set(id, known);
-        return await known.handleRequest(request);
+      if (id === null) return await (await begin()).handleRequest(request);
+      const known = sessions.get(id);
+      if (known === undefined) {
+        const error = { code: -32_001, message: 'this session has ended' };
+        return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
       }
-      const error = { code: -32_001, message: 'this session has ended' };
-      return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
+      sessions.delete(id);
+      sessions.set(id, known);
+      return await known.transport.handleRequest(request);
     },
     async close(): Promise<void> {
-      await Promise.all([...sessions.values()].map((transport) => transport.close()));
+      await Promise.all([...sessions.values()].map(({ transport }) => transport.close()));
     },
   };
-}
-
-/** The same answer, in which JSON stands as it was written. */
-async function toRawResponse(response: Response, raw: RawJson): Promise<Response> {
-  const { body, status, headers } = response;
-  if (body === null) return response;
-  if (!headers.get('content-type')?.startsWith('text/event-stream')) {
-    return new Response(raw.restore(await response.text()), { status, headers });
-  }
-  const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
-  let rest = '';
-  const whole = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      rest += decoder.decode(chunk, { stream: true });
-      // Line by line: a message is one of them.
-      const end = rest.lastIndexOf('\n') + 1;
-      if (end > 0) controller.enqueue(encoder.encode(raw.restore(rest.slice(0, end))));
-      rest = rest.slice(end);
-    },
-    flush(controller) {
-      if (rest !== '') controller.enqueue(encoder.encode(raw.restore(rest)));
-    },
-  });
-  return new Response(body.pipeThrough(whole), { status, headers });
 }
 
 function listen(server: Server, port: number): Promise<void> {

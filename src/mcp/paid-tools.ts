@@ -1,6 +1,5 @@
 import type { ContactType } from '../contract/types.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
-import { failureOf, kinds } from '../operations/kinds.ts';
 import { toContactSearchRequest } from '../requests/contact.ts';
 import { toDeepSearchRequest } from '../requests/deep-search.ts';
 import { toEnrichRequest } from '../requests/enrich.ts';
@@ -13,11 +12,13 @@ import {
 import { toExtractRequest } from '../requests/extract.ts';
 import { wireNames } from '../requests/input-names.ts';
 import type { Arguments } from './arguments.ts';
-import type { ToolKind, Wanted } from './buying.ts';
+import type { ToolKind, Wanted } from './plan.ts';
 
 /** How a paid tool asks, and what it gives back. */
 export interface PaidTool {
   readonly kind: ToolKind;
+  /** The argument that `rows` stand for, where many can be looked up in one call. */
+  readonly row?: string;
   /** Checked against the limits of the service. Throws UsageError. */
   toBody(given: Arguments): Promise<Wanted['body']>;
   /** What the person is asked about. */
@@ -48,17 +49,20 @@ export const paidTools: Readonly<Record<string, PaidTool>> = {
   },
   contact: {
     kind: 'contact',
+    row: 'objective',
     toBody: async ({ contact_type, objective }) =>
       toContactSearchRequest(text(contact_type) as ContactType, text(objective), wireNames),
     about: ({ contact_type, objective }) => `One ${contact_type}: ${objective}`,
   },
   research: {
     kind: 'research',
+    row: 'query',
     toBody: async ({ query }) => toDeepSearchRequest(text(query), wireNames),
     about: ({ query }) => `The answer to: ${query}`,
   },
   enrich: {
     kind: 'enrich',
+    row: 'entity_context',
     async toBody({ entity_context, enrich_fields }) {
       const request = toEnrichRequest(text(entity_context), enrich_fields, wireNames);
       await checkSchema(request.enrich_fields);
@@ -73,6 +77,7 @@ export const paidTools: Readonly<Record<string, PaidTool>> = {
   },
   extract: {
     kind: 'extract',
+    row: 'target',
     records: 'items',
     toBody: async ({ type, target, instruction, limit }) =>
       toExtractRequest(
@@ -83,16 +88,6 @@ export const paidTools: Readonly<Record<string, PaidTool>> = {
     about: ({ type, target, limit }) => `Up to ${limit} items (${type}): ${target}`,
   },
 };
-
-/** The records of an answer. Throws when `signal` aborts. */
-export async function itemsOf(answer: JsonText, signal: AbortSignal): Promise<readonly JsonText[]> {
-  return await kinds.extract.recordsOf(answer, signal);
-}
-
-/** What the service said in place of a result; undefined where there is one. */
-export function failureIn({ kind }: PaidTool, answer: JsonText): string | undefined {
-  return kind === 'search' || kind === 'task create' ? undefined : failureOf(kind, answer);
-}
 
 async function checkSchema(schema: EnrichSchema) {
   const { checkJsonSchema } = await import('../requests/json-schema.ts');

@@ -18,63 +18,83 @@ const doing: Readonly<Record<Stage, string>> = {
   fetching: 'fetching',
 };
 
-/** What a purchase is watched by. `before` leads are here already. */
-export function createToolListener(
-  clock: Clock,
-  tell: Tell,
-  warn: (line: string) => void,
-  before = 0,
-): SearchListener {
+/** Tells of what takes its time. */
+export interface Teller {
+  /** `leads` are here already. */
+  say(state: string, leads?: number): void;
+  /** The same, unless something has just been said. */
+  saySoon(state: string, leads?: number): void;
+  /** A request is made again after a while. */
+  waits(error: Error, ms: number): undefined;
+  /** Runs `work`, and says from time to time that it goes on. */
+  during<T>(state: string, work: () => Promise<T>): Promise<T>;
+}
+
+export function createTeller(clock: Clock, tell: Tell, before = 0): Teller {
   const begun = clock.monotonic();
   let told = Number.NEGATIVE_INFINITY;
-  let state = '';
+  let last = '';
   let arrived = before;
-  const tellSoon = (): void => {
-    const now = clock.monotonic();
-    if (now - told < soonestMs) return;
-    told = now;
-    tell(state, arrived);
-  };
-  const watchOf = (write: Watch['write']): Watch => {
-    let leads = 0;
-    return {
-      async write(records) {
-        await write(records);
-        leads += records.length;
-        arrived += records.length;
-        state = `${countOf(leads)} so far`;
-        tellSoon();
-      },
-      progress(task, readyCount) {
-        state = `task ${task}, ${readyCount} ready`;
-        tellSoon();
-      },
-      stumbled: ({ message }) => tell(`trying again: ${message}`, arrived),
-    };
-  };
-  return {
-    warn,
-    ended() {},
+  const teller: Teller = {
+    say(state, leads = arrived) {
+      last = state;
+      arrived = leads;
+      tell(state, leads);
+    },
+    saySoon(state, leads = arrived) {
+      last = state;
+      arrived = leads;
+      const now = clock.monotonic();
+      if (now - told < soonestMs) return;
+      told = now;
+      tell(state, leads);
+    },
     waits(error, ms) {
       tell(`trying again in ${Math.ceil(ms / 1000)} s: ${error.message}`, arrived);
       return undefined;
     },
-    async during(stage, delivery, work) {
-      state = doing[stage];
-      tell(state, arrived);
+    async during(state, work) {
+      teller.say(state);
       let cancel = (): void => {};
       const tick = (): void => {
         cancel = clock.after(everyMs, () => {
-          tell(`${state}, ${Math.round((clock.monotonic() - begun) / 1000)} s`, arrived);
+          tell(`${last}, ${Math.round((clock.monotonic() - begun) / 1000)} s`, arrived);
           tick();
         });
       };
       tick();
       try {
-        return await work(watchOf((records) => delivery.write(records)));
+        return await work();
       } finally {
         cancel();
       }
+    },
+  };
+  return teller;
+}
+
+/** What a purchase is watched by. `before` leads are here already. */
+export function createToolListener(
+  teller: Teller,
+  warn: (line: string) => void,
+  before: number,
+): SearchListener {
+  let leads = 0;
+  return {
+    warn,
+    ended() {},
+    waits: teller.waits,
+    during(stage, delivery, work) {
+      const watch: Watch = {
+        async write(records) {
+          await delivery.write(records);
+          leads += records.length;
+          teller.saySoon(`${countOf(leads)} so far`, before + leads);
+        },
+        progress: (task, readyCount) => teller.saySoon(`task ${task}, ${readyCount} ready`),
+        stumbled: ({ message }) => teller.say(`trying again: ${message}`),
+      };
+      return teller.during(doing[stage], () => work(watch));
     },
   };
 }

@@ -1,18 +1,17 @@
+import { join } from 'node:path';
 import { requests } from '../client.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
-import { isLocked } from '../files/folder-lock.ts';
+import { LeadpipeError } from '../errors.ts';
+import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
 import { checkCovered, glanceAtBalance } from '../operations/covered.ts';
-import { folderOf, type StoredOperation } from '../operations/journal/journal.ts';
 import { kinds } from '../operations/kinds.ts';
 import type { Shop } from '../operations/purchase.ts';
-import { type Spending, toWorstCase, type WorstCase } from '../operations/spending.ts';
+import { exact, type Spending, toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { pause } from '../transport/pause.ts';
-import { type Buying, buy, type Wanted } from './buying.ts';
-import { chainOf, createEarlier, digestOf } from './earlier.ts';
-import { oneAtATime } from './one-at-a-time.ts';
-import { createToolListener, type Tell } from './progress.ts';
-import { type Settled, toPlan } from './resumption.ts';
+import { buy, toOrder } from './buying.ts';
+import { nameOf, type Settled, toPlan, type Wanted } from './plan.ts';
+import { createTeller, createToolListener, type Tell } from './progress.ts';
 
 /** Opens a connection for as long as `work` takes. */
 export type Connect = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
@@ -29,14 +28,18 @@ export interface PaidCall {
   readonly tell: Tell;
 }
 
-/** What a purchase that is not allowed yet can cost. */
+/** What a purchase that is not made yet can cost. */
 export interface Unbought {
   readonly worst: WorstCase;
+  /** Whether the session's limit has counted it already. */
+  readonly isCounted: boolean;
 }
 
 export interface Purchases {
   /** Joins the same purchase where one is under way; else gives what is stored, goes on with what was left, or buys. */
   settle(call: PaidCall): Promise<Settled | Unbought>;
+  /** What these can cost together. Throws `credits` where the limit of the session, or the balance, does not cover it. */
+  check(unbought: readonly Unbought[], signal: AbortSignal): Promise<WorstCase>;
   /** Stops what is under way, as Ctrl-C does; resolves when what arrived is put away. */
   close(): Promise<void>;
 }
@@ -56,43 +59,41 @@ export function createPurchases(
   connect: Connect,
   spending: Spending | undefined,
 ): Purchases {
-  const earlier = createEarlier(context);
   const running = new Map<string, Running>();
   const all = new Set<Running>();
   let isClosed = false;
   const { clock, directories, ids, pid } = context;
+  const shopOf = (connection: Connection, signal: AbortSignal): Shop => ({
+    connection,
+    context: { clock, directories, ids, pid, random: () => context.random(), signal, zone: context.zone },
+    spending,
+  });
 
   /** Undefined while another process is at work on the same request. */
   async function tryOnce(
-    call: PaidCall,
+    { wanted, again, mayBuy }: PaidCall,
     connection: Connection,
     signal: AbortSignal,
     tell: Tell,
     begun: () => void,
   ): Promise<Settled | Unbought | undefined> {
-    const { wanted, again, mayBuy } = call;
-    const first = again ? undefined : await earlier.find(connection, wanted.kind, bodyOf(wanted));
-    if (first !== undefined && isLocked(folderOf(directories.state, (await lastOf(first)).operationId))) {
-      return undefined;
-    }
-    const plan = await toPlan(context, first);
+    const shop = shopOf(connection, signal);
+    const plan = again ? ({ is: 'new' } as const) : await toPlan(shop, toOrder({ wanted }));
+    if (plan.is === 'join') return undefined;
     if (plan.is === 'stored') return plan.settled;
     if (plan.is === 'lost') throw plan.error;
-    const shop: Shop = {
-      connection,
-      context: { clock, directories, ids, pid, random: () => context.random(), signal, zone: context.zone },
-      spending,
-    };
-    if (!mayBuy) return { worst: await checkedWorst(shop, wanted, plan) };
+    if (!mayBuy) {
+      const body = plan.is === 'rest' ? { ...wanted.body, limit: plan.limit } : wanted.body;
+      const worst = toWorstCase(wanted.kind, body, connection.settings);
+      const key = plan.is === 'repeat' ? plan.last.entries[0].idempotency_key : undefined;
+      return { worst, isCounted: spending?.inDoubt.has(key ?? '') === true };
+    }
     const warnings: string[] = [];
     const { limit = 0 } = wanted.body as { limit?: number };
     const before = plan.is === 'rest' ? limit - plan.limit : 0;
-    const listener = createToolListener(clock, tell, (line) => warnings.push(line), before);
-    return await buy(shop, wanted, plan, listener, warnings, begun);
-  }
-
-  async function lastOf(first: StoredOperation): Promise<StoredOperation> {
-    return (await chainOf(directories.state, first)).at(-1) ?? first;
+    const teller = createTeller(clock, tell, before);
+    const listener = createToolListener(teller, (line) => warnings.push(line), before);
+    return { ...(await buy({ shop, wanted, plan, listener, begun })), warnings };
   }
 
   async function work(
@@ -104,7 +105,7 @@ export function createPurchases(
     const { wanted, again } = call;
     // What is bought once more has nothing to look for.
     if (again) return (await tryOnce(call, connection, signal, tell, () => {})) as Settled | Unbought;
-    const name = digestOf(connection.origin, wanted.kind, bodyOf(wanted));
+    const name = nameOf(connection.origin, wanted.kind, bodyOf(wanted), wanted.onlyNew);
     for (;;) {
       const settled = await oneAtATime(context, name, signal, (release) =>
         tryOnce(call, connection, signal, tell, release),
@@ -133,7 +134,8 @@ export function createPurchases(
 
   return {
     async settle(call) {
-      const name = `${call.wanted.kind}\n${bodyOf(call.wanted)}`;
+      const { kind, onlyNew } = call.wanted;
+      const name = `${kind}\n${onlyNew}\n${bodyOf(call.wanted)}`;
       for (;;) {
         const same = call.again ? undefined : running.get(name);
         if (same === undefined) {
@@ -146,6 +148,16 @@ export function createPurchases(
         // It is putting away what arrived, and is gone on with then.
         await same.done.catch(() => undefined);
       }
+    },
+    async check(unbought, signal) {
+      const worst = sumOf(unbought);
+      if (spending === undefined) return worst;
+      await connect(async (connection) => {
+        const shop = shopOf(connection, signal);
+        const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
+        checkCovered(shop, toCount, await glanceAtBalance(shop));
+      });
+      return worst;
     },
     async close() {
       isClosed = true;
@@ -177,11 +189,40 @@ function bodyOf({ kind, body }: Wanted): string {
   return toRequest(body, '').body ?? '';
 }
 
-/** What it costs at most, where it may be bought. Throws as the purchase would that is not covered. */
-async function checkedWorst(shop: Shop, { kind, body }: Wanted, plan: Buying): Promise<WorstCase> {
-  const { settings } = shop.connection;
-  const worst = toWorstCase(kind, plan.is === 'rest' ? { ...body, limit: plan.limit } : body, settings);
-  const available = shop.spending === undefined ? undefined : await glanceAtBalance(shop);
-  checkCovered(shop, worst, available, plan.is === 'repeat' ? plan.idempotencyKey : undefined);
-  return worst;
+function sumOf(unbought: readonly Unbought[]): WorstCase {
+  let credits = 0;
+  for (const { worst } of unbought) {
+    if (worst.credits === null) return worst;
+    credits = exact(credits + worst.credits);
+  }
+  return { credits };
+}
+
+/**
+ * Runs `work` while no other process does the same under this name; `release` ends that earlier. It is for what takes moments:
+ * to look for a purchase, and to write down that one begins. Throws when `signal` aborts, and what `work` throws.
+ */
+async function oneAtATime<T>(
+  { clock, directories, pid, random }: Context,
+  name: string,
+  signal: AbortSignal,
+  work: (release: () => void) => Promise<T>,
+): Promise<T> {
+  let lock: FolderLock | undefined;
+  for (let isTaken = true; isTaken; ) {
+    try {
+      // Where nothing can be kept there is no lock, and `work` runs all the same.
+      lock = await lockPlace(join(directories.state, 'beginning', name), pid, 'the same purchase');
+      isTaken = false;
+    } catch (error) {
+      if (!(error instanceof LeadpipeError) || error.outcome !== 'temporary') throw error;
+      await pause(clock, 5 + 20 * random(), signal);
+    }
+  }
+  const release = (): void => lock?.release();
+  try {
+    return await work(release);
+  } finally {
+    release();
+  }
 }

@@ -1,42 +1,54 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
-import { folderOf, type StoredOperation } from '../operations/journal/journal.ts';
+import { readChainFrom } from '../operations/journal/chain.ts';
+import { folderOf, readOperation, type StoredOperation } from '../operations/journal/journal.ts';
 import { hasRows, readStoredAnswers } from '../operations/journal/known-rows.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
 
-/** Some of the records that are kept of an operation. */
-export interface StoredRecords {
-  readonly records: readonly JsonText[];
-  /** How many there are in all. */
-  readonly count: number;
-  /** How many could not be read. */
-  readonly damaged: number;
+/** What is kept of an operation and of those that went on with it. */
+export interface Stored {
+  readonly first: StoredOperation;
+  readonly last: StoredOperation;
+  /** All records, some at a time; none at all, not even an empty batch, where nothing is kept any more. */
+  read(signal: AbortSignal, damaged?: () => void): AsyncGenerator<readonly JsonText[]>;
+}
+
+/** Undefined where there is no such operation. Throws LocalIoError. */
+export async function findStored(stateDir: string, operationId: string): Promise<Stored | undefined> {
+  const first = await readOperation(stateDir, operationId);
+  if (first === undefined) return undefined;
+  const chain = await readChainFrom(stateDir, first);
+  return {
+    first,
+    last: chain.at(-1) ?? first,
+    async *read(signal, damaged = () => {}) {
+      for (const { operationId, entries } of chain) {
+        yield* recordsIn(folderOf(stateDir, operationId), entries[0].command, signal, damaged);
+      }
+    },
+  };
 }
 
 /**
- * Records of these operations, which went on one with the other, from a position on. Undefined where nothing is kept of them.
- * Throws ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
+ * Records from a position on, and how many there are in all; undefined where nothing is kept. Throws ConfigurationError for a
+ * damaged answer, LocalIoError, and when `signal` aborts.
  */
-export async function readRecords(
-  stateDir: string,
-  chain: readonly StoredOperation[],
+export async function readSome(
+  stored: Stored,
   from: number,
   most: number,
   signal: AbortSignal,
-): Promise<StoredRecords | undefined> {
+): Promise<{ records: readonly JsonText[]; count: number; damaged: number } | undefined> {
   const records: JsonText[] = [];
   let count = 0;
   let damaged = 0;
   let isKeptHere = false;
-  for (const { operationId, entries } of chain) {
-    const folder = folderOf(stateDir, operationId);
-    for await (const some of recordsIn(folder, entries[0].command, signal, () => damaged++)) {
-      isKeptHere = true;
-      for (const record of some) {
-        if (count >= from && records.length < most) records.push(record);
-        count++;
-      }
+  for await (const some of stored.read(signal, () => damaged++)) {
+    isKeptHere = true;
+    for (const record of some) {
+      if (count >= from && records.length < most) records.push(record);
+      count++;
     }
   }
   return isKeptHere ? { records, count, damaged } : undefined;

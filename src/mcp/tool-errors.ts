@@ -14,7 +14,7 @@ export interface Advice {
 }
 
 /** How errors are told. */
-interface Telling {
+export interface Telling {
   readonly describe: DescribeError;
   readonly advice: Advice;
 }

@@ -49,6 +49,8 @@ export type Earlier =
   | ({ readonly is: 'rest'; readonly operation: StoredOperation; readonly rest: RestOfSearch } & Place)
   /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
   | { readonly is: 'repeat'; readonly operation: StoredOperation; readonly first: StoredOperation }
+  /** Another process is at work on it: it can be waited for. Told to agents alone; others find the output taken. */
+  | { readonly is: 'running' }
   /** It was bought, and what it brought is here. */
   | { readonly is: 'stored'; readonly operation: StoredOperation; readonly first: StoredOperation }
   /** Its answer was lost, and the service has said that it does not give it again. */
@@ -121,8 +123,9 @@ export async function findEarlier(shop: Shop, wanted: Wanted): Promise<Earlier> 
   const answers = await readAnswers(asking);
   const found = await findInFile(asking);
   if (found !== undefined && 'is' in found) return { answers, ...found };
-  const alike = found === undefined ? await findAlike(asking) : undefined;
-  const recent = await findRecent(asking);
+  // The rows of a named run are bought once, wherever they go.
+  const alike = found === undefined && answers.length === 0 ? await findAlike(asking) : undefined;
+  const recent = answers.length === 0 ? await findRecent(asking) : undefined;
   return { is: 'new', alike, recent, left: found, isOurs: false, answers };
 }
 
@@ -140,8 +143,12 @@ async function* operationsBy(
   value: string | undefined,
 ): AsyncGenerator<StoredOperation> {
   if (value === undefined) return;
+  const complete = new Set<string>();
   for (const line of index.find(key, value)) {
+    // A search that is complete says that nothing of the same is left; another order may be the same in all but its rows.
+    if ('ended' in line && line.ended.outcome === 'complete') complete.add(line.ended.op);
     if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
+    if (complete.has(line.begun.op) && wanted.command !== 'search') continue;
     const operation = await readIfNeeded(shop, index, line.begun.op);
     if (operation !== undefined && isSameBuyer(shop, operation)) yield operation;
   }
@@ -207,10 +214,7 @@ async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
       if (!isBegun(operation)) continue;
       return await findRest(asking, operation);
     }
-    if (!isUnfinished(operation)) {
-      if (isBegun(operation)) return undefined;
-      continue;
-    }
+    if (!isUnfinished(operation)) continue;
     if (rowsOf(wanted.command) !== undefined && !(await wanted.hasRow?.(operation))) continue;
     return { is: 'go_on', operation, isOurs: await isInPart(asking, [operation.operationId]) };
   }
@@ -307,20 +311,23 @@ async function findForTool(asking: Asking): Promise<Earlier> {
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
     if (now - Date.parse(intent.time) > dayMs) return anew;
-    const isSame = intent.options.tool === true && intent.body === wanted.body;
+    const isSame = intent.options.tool === true && askedIn(intent) === askedIn(wanted);
     if (!isSame || intent.continues !== undefined || isRefused(operation)) continue;
-    return isBegun(operation) ? await decideForTool(shop, operation) : anew;
+    return await decideForTool(asking, operation);
   }
   return anew;
 }
 
-async function decideForTool({ context }: Shop, first: StoredOperation): Promise<Earlier> {
+async function decideForTool(asking: Asking, first: StoredOperation): Promise<Earlier> {
+  const { context } = asking.shop;
   const { state } = context.directories;
   const chain = await readChainFrom(state, first);
   const operation = chain.at(-1) ?? first;
+  if (isAtWork(asking, operation)) return { is: 'running' };
   const age = context.clock.now().getTime() - (await lastWritten(state, operation.operationId)).getTime();
   const isFresh = age < storedMs;
   const anew = { is: 'new', isOurs: false, answers: [] } as const;
+  if (!isBegun(first)) return anew;
   const stored = { is: 'stored', operation, first } as const;
   const [{ command }] = first.entries;
   if (command === 'search') {
@@ -372,4 +379,9 @@ export function mayReplay(time: string, now: Date): boolean {
   const age = now.getTime() - Date.parse(time);
   // A clock that was set back says nothing.
   return age >= 0 && age < dayMs;
+}
+
+/** The request before anything was left out of it. */
+function askedIn({ asked, body }: Pick<Ordered, 'asked' | 'body'>): string | undefined {
+  return asked ?? body;
 }

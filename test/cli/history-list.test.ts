@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toSince } from '../../src/cli/commands/history/since.ts';
@@ -140,6 +140,7 @@ describe('history list in a pipe', () => {
     const folder = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', idOf(40));
     mkdirSync(folder);
     writeFileSync(join(folder, 'journal.jsonl'), 'rubbish\nmore\n');
+    rmSync(join(env.LEADPIPE_STATE_DIR ?? '', 'index'), { recursive: true });
     expect((await history(['--limit', '5'])).stderr).toBe('');
     expect((await history(['--since', '20d'])).stderr).toBe('');
     expect((await history([])).stderr).toContain('is damaged');

@@ -119,7 +119,7 @@ describe('what was bought with --local', () => {
   it('is free in the history of a terminal, at any width', async () => {
     const piped = await run(['history'], { env });
     expect(JSON.parse(piped.stdout)).toMatchObject({ service: 'local', charged: 'yes', credits_at_most: 3 });
-    expect(Object.keys(JSON.parse(piped.stdout)).at(-1)).toBe('service');
+    expect(Object.keys(JSON.parse(piped.stdout)).at(-1)).toBe('stop_reason');
     for (const columns of [60, 120]) {
       const { stdout } = await shown(['history'], columns);
       expect(plain(stdout)).toContain('free (--local)');

@@ -1,16 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { parse as parseCsv } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tools } from '../../src/mcp/tools.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
-import { bareEnvironment, pointedAt } from '../helpers/run.ts';
+import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
 import { type Agent, startAgent, startHttp } from './agent.ts';
 
 let service: LedgerService;
 let env: Record<string, string>;
+let files: string;
 let http: Awaited<ReturnType<typeof startHttp>>;
 beforeAll(async () => {
   service = await startLedgerService({ task_step: 40 });
   env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
-  http = await startHttp([], env);
+  files = temporaryFolder();
+  http = await startHttp(['--files', files], env);
 });
 afterAll(() => service.close());
 
@@ -42,6 +46,7 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
     next: 2,
     complete: true,
     charged: 'yes',
+    credits_left: expect.any(Number),
     operation_id: expect.stringMatching(/^op_/),
   });
   expect(progress.at(0)).toMatch(/^0\.001 of \d+: searching$/);
@@ -59,12 +64,32 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
     limit: limit + 20,
   });
   const { leads_search_id } = created;
+  expect(created).toMatchObject({ charged: 'maybe', idempotency_key: expect.stringMatching(/^lp-/) });
   let state = await ask('task_status', { leads_search_id });
   while (!state.complete) state = await ask('task_status', { leads_search_id });
   expect(state.task).toMatchObject({ leads_search_id, status: 'done', ready_count: limit + 20 });
   const ready = await ask('task_fetch', { leads_search_id, position: 3, show: 5 });
-  expect(ready).toMatchObject({ count: limit + 20, next: 8, status: 'done', complete: false });
+  expect(ready).toMatchObject({
+    count: limit + 20,
+    next: 8,
+    limit: limit + 20,
+    status: 'done',
+    complete: false,
+  });
   expect(ready.leads).toHaveLength(5);
+
+  const output = `leads of ${limit}.csv`;
+  const written = await ask('history_show', { operation_id, output });
+  expect(written).toMatchObject({ count: limit, complete: true, records: [] });
+  expect(readFileSync(written.output, 'utf8').split('\n')[0]).toMatch(/^name,description,score/);
+  expect(parseCsv(readFileSync(written.output), { columns: true })).toHaveLength(limit);
+  const fetched = await ask('task_fetch', { leads_search_id, output: `task ${limit}.jsonl` });
+  expect(fetched).toMatchObject({ count: limit + 20, complete: true, leads: [] });
+  expect(readFileSync(fetched.output, 'utf8').trimEnd().split('\n')).toHaveLength(limit + 20);
+  for (const name of [output, '../x.csv', '.mcp.json', 'AGENTS.md', '/tmp/x.csv', 'x.sh', 'a\\b.csv']) {
+    const { structuredContent } = await agent.call('history_show', { operation_id, output: name });
+    expect(structuredContent.error).toMatchObject({ type: 'usage', charged: 'no' });
+  }
 
   const contact = await ask('contact', { contact_type: 'email', objective: `Lena Weber, ${limit}` });
   expect(contact).toMatchObject({
@@ -78,6 +103,8 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
   const page = { type: 'web2list', target: 'https://example.com/list' };
   const extracted = await ask('extract', { ...page, instruction: `Kontora ${limit}`, show: 0 });
   expect(extracted).toMatchObject({ items: [], count: 1, next: 0, charged: 'yes' });
+  expect(extracted.metadata).toMatchObject(page);
+
   expect(await ask('balance')).toMatchObject({ balance: { available_credits: expect.any(Number) } });
   const history = await ask('history_list', { show: 3 });
   expect(history.purchases.map(({ command }: { command: string }) => command)).toEqual([
@@ -122,7 +149,8 @@ async function beRefused(agent: Agent): Promise<void> {
 
 describe.each([1, 2] as const)("the SDK's client of version %i", (version) => {
   it('runs every tool on stdio', async () => {
-    const agent = await startAgent({ version, env: { ...env, ...bareEnvironment() } });
+    const args = ['--files', files];
+    const agent = await startAgent({ version, args, env: { ...env, ...bareEnvironment() } });
     await useAll(agent, 5 + version);
     await beRefused(agent);
     await agent.close();

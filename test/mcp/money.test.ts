@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { errorAnswer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
 import { type Agent, startAgent, startHttp, type ToolAnswer } from './agent.ts';
@@ -99,6 +100,150 @@ describe('an agent that repeats, cancels, loses and dies', () => {
     const leads = settled.reduce((sum: number, credits) => sum + (credits ?? 0), 0) - 10;
     expect(leads).toBeGreaterThanOrEqual(63);
     expect(leads).toBeLessThanOrEqual(63 + 8);
+  });
+});
+
+describe('many rows in a call', () => {
+  it('are bought once each, and the same call buys only what is missing', async () => {
+    const service = await startLedgerService({});
+    const env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+    const agent = await startAgent({ version: 1, env });
+    const progress: string[] = [];
+    const names = ['Lena Weber', 'CTO of Kontora', 'Lena Weber'];
+    const call = (name: string, args: object, onProgress?: (line: string) => void) =>
+      agent.call(name, args, onProgress && { onProgress });
+    const contact = { contact_type: 'email', rows: names };
+    const first = (await call('contact', contact, (line) => progress.push(line))).structuredContent;
+    expect(first).toMatchObject({ failed: 0, complete: true, charged: 'yes' });
+    expect(first.rows).toHaveLength(3);
+    expect(first.rows[0].answer.result.content).toBe('lena@nordlicht.example');
+    expect(first.rows[2].operation_id).toBe(first.rows[0].operation_id);
+    expect(first.credits_left).toEqual(expect.any(Number));
+    expect(progress.at(-1)).toBe('2 of 2: 2 of 2 rows');
+    const spent = service.spent();
+
+    // One that can't be sent is found before anything is bought.
+    const flawed = { contact_type: 'email', rows: [...names, ' '] };
+    expect((await call('contact', flawed)).structuredContent.error).toMatchObject({
+      type: 'usage',
+      message: expect.stringContaining('row 4'),
+    });
+    const both = { contact_type: 'email', objective: 'x', rows: names };
+    expect((await call('contact', both)).structuredContent.error.message).toContain(
+      'either objective or rows',
+    );
+    expect(service.spent()).toBe(spent);
+
+    const more = { contact_type: 'email', rows: ['Lena Weber 4', ...names] };
+    const second = (await call('contact', more)).structuredContent;
+    expect(second.rows.map(({ stored }: { stored?: boolean }) => stored ?? false)).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    expect(service.spent()).toBe(spent + 5);
+    const twice = { contact_type: 'email', rows: ['Lena Weber', 'Lena Weber'], again: true };
+    expect((await call('contact', twice)).structuredContent.rows).toHaveLength(2);
+    expect(service.spent()).toBe(spent + 10);
+    const pages = { type: 'web2list', rows: ['https://example.com/a', 'https://example.com/b'], show: 1 };
+    const extracted = (await call('extract', { ...pages, instruction: 'Kontora' })).structuredContent;
+    expect(extracted.rows).toMatchObject([
+      { items: [{}], charged: 'yes' },
+      { items: [{}], charged: 'yes' },
+    ]);
+    await agent.close();
+    await service.close();
+  });
+
+  it('count together against the limit, and are asked about once', async () => {
+    const service = await startLedgerService({});
+    const env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+    await run(['config', 'set', 'price.contact.email', '5'], { env });
+    const questions: string[] = [];
+    for (const version of [1, 2] as const) {
+      const agent = await startAgent({
+        version,
+        env,
+        args: ['--confirm', '--max-credits', '14'],
+        answer(question) {
+          questions.push(question);
+          return 'accept';
+        },
+      });
+      const before = service.spent();
+      const rows = [1, 2, 3].map((number) => `Lena Weber ${version} ${number}`);
+      const refused = await agent.call('contact', { contact_type: 'email', rows });
+      expect(refused.structuredContent.error).toMatchObject({
+        type: 'over_limit',
+        charged: 'no',
+        message: expect.stringContaining('this can cost 15 credits, but the limit is 14'),
+      });
+      expect(service.spent()).toBe(before);
+      const bought = await agent.call('contact', { contact_type: 'email', rows: rows.slice(1) });
+      expect(bought.structuredContent).toMatchObject({ complete: true, failed: 0 });
+      expect(service.spent()).toBe(before + 10);
+      expect(questions).toHaveLength(version);
+      expect(questions.at(-1)).toMatch(/2 look-ups.*Lena Weber . 2.*It costs at most 10 credits\./s);
+      await agent.close();
+    }
+    await service.close();
+  });
+
+  it('have each their own error, and what holds for all is not tried for each', async () => {
+    let asked = 0;
+    const service = await startFaultServer((socket, { method, body }) => {
+      if (method === 'GET') return void socket.write(wholeAnswer('200 OK', 'application/json', '{}'));
+      asked++;
+      if (body.includes('nobody'))
+        return void socket.write(errorAnswer('422 Unprocessable Content', 'invalid', 'no'));
+      socket.write(errorAnswer('401 Unauthorized', 'authentication_error', 'no'));
+    });
+    const env = { ...bareEnvironment(), ...pointedAt(service.url) };
+    const agent = await startAgent({ version: 2, env });
+    const rows = ['nobody', ...Array.from({ length: 30 }, (_, number) => `Lena ${number}`)];
+    const { structuredContent } = await agent.call('contact', { contact_type: 'email', rows });
+    expect(structuredContent).toMatchObject({ failed: 31, complete: false, charged: 'no' });
+    expect(structuredContent.rows[0].error).toMatchObject({ exit: 2 });
+    expect(structuredContent.rows[30].error).toMatchObject({ exit: 4, charged: 'no' });
+    expect(asked).toBeLessThanOrEqual(8);
+    await agent.close();
+    await service.close();
+  });
+});
+
+describe('only what is new', () => {
+  it('is bought, and the same call gives the same leads again', async () => {
+    const service = await startLedgerService({});
+    const env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+    const agent = await startAgent({ version: 2, env });
+    const first = await agent.call('search', { ...search, limit: 3 });
+    const fresh = { ...search, limit: 3, only_new: true };
+    const second = await agent.call('search', fresh);
+    const names = [...namesOf(first), ...namesOf(second)];
+    expect(new Set(names).size).toBe(6);
+    expect(service.spent()).toBe(6);
+    const stored = await agent.call('search', fresh);
+    expect(stored.structuredContent).toMatchObject({ stored: true, charged: 'no' });
+    expect(namesOf(stored)).toEqual(namesOf(second));
+    const third = await agent.call('search', { ...fresh, again: true });
+    expect(new Set([...names, ...namesOf(third)]).size).toBe(9);
+    // Those of a task count too, though they are read at the service.
+    const untilDone = async (args: object): Promise<string[]> => {
+      const { leads_search_id } = (await agent.call('task_create', args)).structuredContent;
+      for (;;) {
+        const { complete } = (await agent.call('task_status', { leads_search_id })).structuredContent;
+        if (complete) break;
+      }
+      return namesOf(await agent.call('task_fetch', { leads_search_id }));
+    };
+    const { show: _, ...task } = fresh;
+    const fourth = await untilDone(task);
+    const fifth = await untilDone({ ...task, again: true });
+    expect(fourth).toHaveLength(3);
+    expect(new Set([...names, ...namesOf(third), ...fourth, ...fifth]).size).toBe(12 + fifth.length);
+    await agent.close();
+    await service.close();
   });
 });
 

@@ -11,7 +11,7 @@ import {
 } from '../helpers/fault-server.ts';
 import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
-import { startAgent } from './agent.ts';
+import { startAgent, startHttp } from './agent.ts';
 
 const json = (body: object): string => wholeAnswer('200 OK', 'application/json', JSON.stringify(body));
 const credits = json({ object: 'credit_balance', available_credits: 1000 });
@@ -163,6 +163,70 @@ describe('what came to nothing', () => {
     const cut = await agent.call('search', { entity_type: 'company', objective: 'fintech', limit: 3 });
     expect(cut.isError).toBe(true);
     expect(cut.structuredContent.error).toMatchObject({ exit: 8 });
+    await agent.close();
+    await service.close();
+  });
+});
+
+describe('a server that many clients came to', () => {
+  /** Begins a session as clients of the earlier revisions do, and goes away without a word. */
+  async function beginSession(url: string): Promise<string> {
+    const clientInfo = { name: 'test', version: '1' };
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+    const response = await post(url, { jsonrpc: '2.0', id: 1, method: 'initialize', params });
+    await response.text();
+    return response.headers.get('mcp-session-id') ?? '';
+  }
+  const post = (url: string, message: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: JSON.stringify(message),
+    });
+
+  it('lets the oldest idle session go for a new one, and never one in which something is bought', async () => {
+    const service = await startLedgerService({ batch_size: 1, batch_pause_ms: 150 });
+    const env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+    const http = await startHttp([], env);
+    const agent = await startAgent({ version: 1, url: http.url });
+    let bought: ReturnType<typeof agent.call> | undefined;
+    await new Promise<void>((resolve) => {
+      const search = { entity_type: 'company', objective: 'fintech', limit: 20 };
+      const onProgress = (message: string) => message.includes('so far') && resolve();
+      bought = agent.call('search', search, { onProgress });
+    });
+    const idle: string[] = [];
+    for (let number = 0; number < 110; number++) idle.push(await beginSession(http.url));
+    expect((await bought)?.structuredContent).toMatchObject({ count: 20, complete: true });
+    const ping = (id = '') =>
+      post(http.url, { jsonrpc: '2.0', id: 2, method: 'ping' }, { 'mcp-session-id': id });
+    // A program that reaches this port may be anybody's: it writes no file unless the person has named a folder.
+    const { operation_id } = (await bought)?.structuredContent ?? {};
+    const written = await agent.call('history_show', { operation_id, output: 'leads.csv' });
+    expect(written.structuredContent.error).toMatchObject({ hint: expect.stringContaining('--files') });
+    expect((await ping(idle[0])).status).toBe(404);
+    expect((await ping(idle.at(-1))).status).toBe(200);
+    await agent.close();
+    await http.stop();
+    expect((await service.close()).size).toBe(1);
+  });
+});
+
+describe('a free read that has to wait', () => {
+  it('says so, that the client waits on', async () => {
+    let asked = 0;
+    const busy = errorAnswer('429 Too Many Requests', 'rate_limited', 'slow down', ['Retry-After: 1']);
+    const service = await startFaultServer((socket) => void socket.write(asked++ % 2 === 0 ? busy : credits));
+    const env = { ...bareEnvironment(), ...pointedAt(service.url) };
+    const agent = await startAgent({ version: 2, env });
+    const heard: string[] = [];
+    const { structuredContent } = await agent.call('balance', {}, { onProgress: (line) => heard.push(line) });
+    expect(structuredContent.balance.available_credits).toBe(1000);
+    expect(heard).toContainEqual(expect.stringContaining('trying again in 1 s'));
     await agent.close();
     await service.close();
   });

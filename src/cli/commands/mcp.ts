@@ -1,7 +1,10 @@
+import { lstat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, stoppedBy } from '../../errors.ts';
+import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { McpOptions } from '../../mcp/session.ts';
+import { isKept, rowsOf } from '../../operations/kinds.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
@@ -12,6 +15,7 @@ interface McpCommandOptions extends ConnectionOptions {
   readonly http?: number;
   readonly maxCredits?: number;
   readonly confirm?: true;
+  readonly files?: string;
 }
 
 const help: CommandHelp = {
@@ -45,6 +49,10 @@ export function createMcpCommand(context: Context): Command {
       '--confirm',
       'ask the person before each purchase; without a client that can ask, nothing is bought',
     ),
+    new Option(
+      '--files <folder>',
+      'where agents may write files of leads: new ones alone; the working directory when it is not given, and nowhere with --http',
+    ),
   ];
   for (const option of options) command.addOption(option.helpGroup('What agents may do:'));
   return addHelp(addConnectionOptions(command), help).action((given: McpCommandOptions) =>
@@ -74,6 +82,7 @@ async function runMcp(context: Context, given: McpCommandOptions): Promise<void>
     confirm: given.confirm === true,
     describe: (error) => toErrorFields(error),
     advice,
+    save: createSave(context, given.files ?? (given.http === undefined ? '.' : undefined)),
     say,
   };
   if (given.http === undefined) {
@@ -87,6 +96,53 @@ async function runMcp(context: Context, given: McpCommandOptions): Promise<void>
   }
   await connect.close();
   if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');
+}
+
+/** Names that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */
+const savable = /^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,200}\.(?:csv|jsonl|json|xlsx)$/iu;
+
+function createSave(context: Context, folder: string | undefined): McpOptions['save'] {
+  return async (name, intent, records) => {
+    if (folder === undefined) {
+      throw new UsageError(
+        'this server writes no files',
+        'Ask the person to start it with --files <folder>, or read the records with position.',
+      );
+    }
+    if (!savable.test(name)) {
+      throw new UsageError(
+        'output is the name of a file, without a folder, that ends with .csv, .jsonl, .json or .xlsx',
+      );
+    }
+    const file = resolve(folder, name);
+    if (
+      await lstat(file).then(
+        () => true,
+        () => false,
+      )
+    )
+      throw new UsageError(`${name} is there already`, 'Choose another name.');
+    const { answersAs, printedAs } = await import('../records/printed-as.ts');
+    const { withOutput } = await import('../records/record-output.ts');
+    const { foundLayout } = await import('./task/options.ts');
+    const { command = '', body = '{}', options = {} } = intent ?? {};
+    const list = rowsOf(command)?.list;
+    const printed =
+      list !== undefined
+        ? { shape: 'list' as const, layout: answersAs(list, options) }
+        : isKept(command)
+          ? printedAs(command, JSON.parse(body))
+          : { shape: 'list' as const, layout: foundLayout({}) };
+    await withOutput(
+      context,
+      { output: file, quiet: true, color: false },
+      { ...printed, settings: {} },
+      async (output) => {
+        for await (const some of records) await output.write(some);
+      },
+    );
+    return file;
+  };
 }
 
 /**

@@ -26,10 +26,16 @@ export async function toIndexLine(
       return output === undefined ? undefined : { opened: { op, output } };
     }
     case 'terminal':
-      return { ended: { op, outcome: entry.outcome, ...toSpent(entry) } };
+      return { ended: { op, outcome: entry.outcome, ...(await toSame(begun)), ...toSpent(entry) } };
     default:
       return undefined;
   }
+}
+
+/** Who looks for an order finds how it ended, too. */
+async function toSame(begun: JournalEntry): Promise<{ same?: string }> {
+  const { same } = begun.type === 'intent' ? await toDigests(begun) : {};
+  return same === undefined ? {} : { same };
 }
 
 function toSpent({ charged, spent }: Extract<JournalEntry, { type: 'terminal' }>): { worst?: number } {

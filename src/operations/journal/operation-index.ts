@@ -46,7 +46,14 @@ export type IndexLine =
   /** It can cost more than was counted: a list that is gone on with. */
   | { readonly reserved: { readonly op: string; readonly time: string; readonly worst: number } }
   /** How it ended. What was set aside for it at most counts as this from then on. */
-  | { readonly ended: { readonly op: string; readonly outcome: Outcome; readonly worst?: number } };
+  | {
+      readonly ended: {
+        readonly op: string;
+        readonly outcome: Outcome;
+        readonly same?: string;
+        readonly worst?: number;
+      };
+    };
 
 /** What an operation can be looked for by. */
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';

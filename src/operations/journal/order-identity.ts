@@ -49,5 +49,6 @@ export function requestOf(order: Ordered): string {
     return JSON.stringify(request);
   }
   // The leads that are left out differ from day to day, and don't make it another order.
-  return JSON.stringify([asked ?? body, asked !== undefined, list ?? null]);
+  const counts = command === 'task run' ? (list ?? null) : null;
+  return JSON.stringify([asked ?? body, asked !== undefined, counts]);
 }

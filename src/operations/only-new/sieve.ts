@@ -23,7 +23,7 @@ export const nothingKnown = createKnown([]);
  * Leads that the search before brought, which it goes on with, count as delivered: that one may have been killed before it
  * could say so. Throws LocalIoError.
  */
-export async function toListed<Kind extends 'search' | 'task run'>(
+export async function toListed<Kind extends 'search' | 'task run' | 'task create'>(
   shop: Shop,
   order: Order<Kind>,
   warn: (line: string) => void,
@@ -125,7 +125,7 @@ export const noSieve: Sieve = {
 export async function withSieve<T>(
   shop: Shop,
   list: RunOfList | undefined,
-  { operationId }: Journal,
+  { operationId }: Pick<Journal, 'operationId'>,
   work: (sieve: Sieve) => Promise<T>,
 ): Promise<T> {
   if (list === undefined) return await work(noSieve);

@@ -1,3 +1,4 @@
+import type { Client, Page } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
@@ -6,31 +7,41 @@ import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
-import { listOperations, readOperation } from '../operations/journal/journal.ts';
+import { type Intent, listOperations } from '../operations/journal/journal.ts';
 import { isTask } from '../operations/kinds.ts';
 import type { Spending } from '../operations/spending.ts';
 import { readPage } from '../operations/task/follow.ts';
 import { checkText } from '../requests/within-limits.ts';
 import type { Arguments } from './arguments.ts';
-import { chainOf } from './earlier.ts';
-import type { Connect } from './purchases.ts';
-import { readRecords } from './stored.ts';
+import { findStored, readSome } from './stored.ts';
 
 /** The members of a result, as JSON. */
 export type Members = readonly (readonly [name: string, value: JsonText])[];
 
+/**
+ * Writes records into a new file of this name, as the command line writes those of such an operation (undefined for a task); gives
+ * its path. Throws UsageError for a name that may not be written, LocalIoError, and what reading the records throws.
+ */
+export type Save = (
+  name: string,
+  intent: Intent | undefined,
+  records: AsyncIterable<readonly JsonText[]>,
+) => Promise<string>;
+
 /** What the free tools need. */
 export interface FreeCall {
   readonly context: Context;
-  readonly connect: Connect;
   readonly spending: Spending | undefined;
   readonly signal: AbortSignal;
+  readonly save: Save;
+  /** Runs `work` with a client, and says meanwhile how it goes. */
+  read<T>(work: (client: Client, settings: Connection['settings']) => Promise<T>): Promise<T>;
 }
 
 /** The tools that cost nothing, by name. */
 export const freeTools: Readonly<Record<string, (call: FreeCall, given: Arguments) => Promise<Members>>> = {
-  balance: ({ connect, spending, signal }) =>
-    connect(async ({ client }) => {
+  balance: ({ read, spending, signal }) =>
+    read(async (client) => {
       const { text } = await client.balance(signal);
       if (spending === undefined) return [['balance', text]];
       const { limit, spent, reserved } = spending;
@@ -40,8 +51,8 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
       ];
     }),
 
-  task_status: ({ connect, signal }, { leads_search_id }) =>
-    connect(async ({ client }) => {
+  task_status: ({ read, signal }, { leads_search_id }) =>
+    read(async (client) => {
       const id = toTaskId(leads_search_id);
       const { text, value } = await client.status(id, signal);
       const status = objectMembers(text).get('status') ?? '{}';
@@ -53,23 +64,33 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
       ];
     }),
 
-  task_fetch: ({ connect, context, signal }, { leads_search_id, position, show }) =>
-    connect(async ({ client, settings }) => {
-      const from = position as number;
-      const task = {
-        leadsSearchId: toTaskId(leads_search_id),
-        from,
-        num: show as number,
-        poll: pollOf(settings),
-      };
+  task_fetch: ({ read, context, signal, save }, { leads_search_id, position, show, output }) =>
+    read(async (client, settings) => {
+      const leadsSearchId = toTaskId(leads_search_id);
       const waiting = { clock: context.clock, random: () => context.random(), signal };
-      const { entities, value } = await readPage(client, waiting, task);
-      const next = from + entities.length;
+      let next = position as number;
+      let last: Page | undefined;
+      const readNext = async (num: number): Promise<readonly JsonText[]> => {
+        last = await readPage(client, waiting, { leadsSearchId, from: next, num, poll: pollOf(settings) });
+        next += last.entities.length;
+        return last.entities;
+      };
+      const readAll = async function* () {
+        do yield await readNext(limits.fetchNum.max);
+        while (last !== undefined && last.entities.length > 0 && next < last.value.ready_count);
+      };
+      const isToFile = output !== undefined;
+      const leads = isToFile ? [] : await readNext(show as number);
+      const file = isToFile && (await save(output as string, undefined, readAll()));
+      const { value, text } = last as unknown as Page;
       const { status = 'running', ready_count } = value;
+      const limit = objectMembers(text).get('limit');
       return [
-        ['leads', `[${entities.join(',')}]`],
+        ...(file ? [['output', JSON.stringify(file)] as const] : []),
+        ['leads', `[${leads.join(',')}]`],
         ['count', String(ready_count)],
         ...(next < ready_count || !isEnded(status) ? [['next', String(next)] as const] : []),
+        ...(limit === undefined ? [] : [['limit', limit] as const]),
         ['status', JSON.stringify(status)],
         ['complete', String(isEnded(status) && next >= ready_count)],
       ];
@@ -87,28 +108,31 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
     return [['purchases', JSON.stringify(some)], ...toNext(from + some.length, at)];
   },
 
-  async history_show({ context, signal }, { operation_id, position, show }) {
+  async history_show({ context, signal, save }, { operation_id, position, show, output }) {
     const { state } = context.directories;
     const id = operation_id as string;
-    const known = await listOperations(state);
-    const operation = known.includes(id) ? await readOperation(state, id) : undefined;
-    if (operation === undefined) {
+    const stored = (await listOperations(state)).includes(id) ? await findStored(state, id) : undefined;
+    if (stored === undefined) {
       throw notFound(
         `there is no operation ${id.slice(0, 100)} on this machine`,
         'operation_not_found',
         'See history_list.',
       );
     }
-    const chain = await chainOf(state, operation);
-    const last = await readHistoryRecord(state, chain.at(-1) ?? operation);
-    const from = position as number;
-    const stored = await readRecords(state, chain, from, show as number, signal);
-    if (stored === undefined) throw toNothingKept(id, operation.entries[0].command, last.leads_search_id);
+    const last = await readHistoryRecord(state, stored.last);
+    const [intent] = stored.first.entries;
+    const isToFile = output !== undefined;
+    const from = isToFile ? 0 : (position as number);
+    const some = await readSome(stored, from, isToFile ? 0 : (show as number), signal);
+    if (some === undefined) throw toNothingKept(id, intent.command, last.leads_search_id);
+    const { records, count, damaged } = some;
+    const file = isToFile && (await save(output as string, intent, stored.read(signal)));
     return [
-      ['records', `[${stored.records.join(',')}]`],
-      ['count', String(stored.count)],
-      ...toNext(from + stored.records.length, stored.count),
-      ['complete', String(last.state === 'complete' && stored.damaged === 0)],
+      ...(file ? [['output', JSON.stringify(file)] as const] : []),
+      ['records', `[${records.join(',')}]`],
+      ['count', String(count)],
+      ...(file ? [] : toNext(from + records.length, count)),
+      ['complete', String(last.state === 'complete' && damaged === 0)],
       ['operation_id', JSON.stringify(id)],
     ];
   },
