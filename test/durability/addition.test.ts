@@ -18,7 +18,12 @@ beforeAll(async () => {
 });
 
 const kinds = [
-  { format: 'csv', before: 'a,b\r\nold,1', rows: 'a,b\r\nnew,2\r\n"n\new",3\r\n', added: '\r\nnew,2\r\n"n\new",3\r\n' },
+  {
+    format: 'csv',
+    before: 'a,b\r\nold,1',
+    rows: 'a,b\r\nnew,2\r\n"n\new",3\r\n',
+    added: '\r\nnew,2\r\n"n\new",3\r\n',
+  },
   { format: 'csv', before: 'a,b\nold,1\n', rows: 'a,b\nnew,2\n', added: 'new,2\n' },
   { format: 'csv', before: '', rows: 'a,b\r\nnew,2\r\n', added: 'a,b\r\nnew,2\r\n' },
   { format: 'jsonl', before: '{"a":1}\n', rows: '{"a":2}\n{"a":3}\n', added: '{"a":2}\n{"a":3}\n' },
@@ -87,7 +92,10 @@ describe('rows that are added', () => {
         }
         // The one who completes it may be killed too.
         await runWorker(1 + (at % 12), [...args, adding]);
-        expect({ where, end: await completeAddition(file, JSON.parse(adding)) }).toEqual({ where, end: 'done' });
+        expect({ where, end: await completeAddition(file, JSON.parse(adding)) }).toEqual({
+          where,
+          end: 'done',
+        });
         expect({ where, text: textOf(file) }).toEqual({ where, text: `${before ?? ''}${added}` });
         expect({ where, names: readdirSync(folder) }).toEqual({ where, names: ['leads'] });
         completed++;

@@ -166,7 +166,10 @@ async function killEverywhere(
     const entries = operations.map((operation) => operation.entries.map(({ type }) => type));
     const part = join(machine.cwd, `${kind.file}.part`);
     const rows = existsSync(part) && readFileSync(part, 'utf8');
-    states.set(JSON.stringify([killed.text, rows, killed.searches.map(({ stored }) => stored), entries]), killed);
+    states.set(
+      JSON.stringify([killed.text, rows, killed.searches.map(({ stored }) => stored), entries]),
+      killed,
+    );
   });
   return [...states.values()];
 }

@@ -228,19 +228,22 @@ describe('a lock that another machine or container has', () => {
 });
 
 describe('a lock of this machine', () => {
-  it.skipIf(process.platform === 'win32')('stays with a process that is stopped, and goes with it', async () => {
-    const at = temporaryFolder();
-    const holder = await hold(at, []);
-    holder.kill('SIGSTOP');
-    const [owner = ''] = readdirSync(join(at, 'lock'));
-    utimesSync(join(at, 'lock', owner), 0, 0);
-    const message = `process ${holder.pid} is working on this`;
-    const details = { hint: `Wait until it has finished, or stop it: kill ${holder.pid}` };
-    await expect(lockFolder(at, process.pid, 'this')).rejects.toMatchObject({ message, details });
-    holder.kill('SIGKILL');
-    await once(holder, 'exit');
-    (await lockFolder(at, process.pid, 'this')).release();
-  });
+  it.skipIf(process.platform === 'win32')(
+    'stays with a process that is stopped, and goes with it',
+    async () => {
+      const at = temporaryFolder();
+      const holder = await hold(at, []);
+      holder.kill('SIGSTOP');
+      const [owner = ''] = readdirSync(join(at, 'lock'));
+      utimesSync(join(at, 'lock', owner), 0, 0);
+      const message = `process ${holder.pid} is working on this`;
+      const details = { hint: `Wait until it has finished, or stop it: kill ${holder.pid}` };
+      await expect(lockFolder(at, process.pid, 'this')).rejects.toMatchObject({ message, details });
+      holder.kill('SIGKILL');
+      await once(holder, 'exit');
+      (await lockFolder(at, process.pid, 'this')).release();
+    },
+  );
 });
 
 /** A process that has the lock of a folder. */
