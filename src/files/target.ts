@@ -29,10 +29,10 @@ export async function hasPart(path: string): Promise<boolean> {
   return (await statOrNothing(`${await targetOf(path)}.part`)) !== undefined;
 }
 
-/** Whether two names, which need not exist, mean one file: by symbolic links and by hard ones. */
+/** Whether two names, which need not exist, mean one regular file: by symbolic links and by hard ones. */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
-  if ((await realPathOf(one)) === (await realPathOf(other))) return true;
   const [a, b] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
+  if (a === undefined && b === undefined) return (await realPathOf(one)) === (await realPathOf(other));
   return a?.isFile() === true && a.ino === b?.ino && a.dev === b.dev;
 }
 

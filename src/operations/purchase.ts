@@ -275,7 +275,7 @@ export async function withIntent<T>(
 }
 
 /** The same delivery. That rows are added to a file is written down before and after: whoever finds it half done can complete it. */
-export function withPlacing(journal: Journal, delivery: Delivery): Delivery {
+function withPlacing(journal: Journal, delivery: Delivery): Delivery {
   return {
     file: delivery.file,
     get length() {

@@ -21,7 +21,7 @@ export interface AppendState {
 }
 
 /** What an empty file, or none, is to rows that are added. */
-export const nothingYet: AppendState = { length: 0, lineEnd: '\r\n', before: '' };
+const nothingYet: AppendState = { length: 0, lineEnd: '\r\n', before: '' };
 
 const newline = 0x0a;
 const quote = 0x22;

@@ -36,10 +36,12 @@ export async function entriesOf({ env }: Machine): Promise<(readonly JournalEntr
   return operations.map(({ entries }) => entries);
 }
 
-/** Every file of a folder, with its text. */
+/** Every file of a folder, with its text. The lock of a run that was killed stays until the next run, and holds nobody up. */
 export function filesOf(folder: string): Record<string, string> {
   return Object.fromEntries(
-    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+    readdirSync(folder, { withFileTypes: true })
+      .filter((one) => !(one.isDirectory() && one.name.endsWith('.lock')))
+      .map(({ name }) => [name, readFileSync(join(folder, name), 'utf8')]),
   );
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalService, localKeys, startLocalService } from '../../src/local-service/server.ts';
@@ -74,6 +74,7 @@ async function undisturbed(kind: Kind, args: readonly string[]) {
   const report = join(machine.cwd, '../report');
   const { code, stderr } = await runWith({ mode: 'count', report }, machine, args);
   expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(readdirSync(machine.cwd)).toEqual([kind.file]);
   bought++;
   const counted: { boundaries: number; writes: number } = JSON.parse(readFileSync(report, 'utf8'));
   return { files: comparable(machine), ...counted };

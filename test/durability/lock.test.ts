@@ -28,7 +28,7 @@ const processes = 4;
 
 beforeAll(async () => {
   worker = await bundle(join(import.meta.dirname, 'lock-worker.ts'));
-  holder = await bundle(join(import.meta.dirname, 'lock-holder.ts'));
+  holder = await bundle(join(import.meta.dirname, 'holding-worker.ts'));
 });
 
 const intent: Intent = {

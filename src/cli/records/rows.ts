@@ -221,15 +221,17 @@ async function checkFiles({
   ...options
 }: Options & { readonly input: string }): Promise<void> {
   const output = fileOf(options);
+  // What a shell has opened for this process has a name too, on most systems.
+  const given = input === '-' ? '/dev/stdin' : input;
   const pairs = [
     ['--errors', errors, '-o', output],
-    ['--errors', errors, '--input', input === '-' ? undefined : input],
-    ['-o', output, '--input', input === '-' ? undefined : input],
+    ['--errors', errors, '--input', given],
+    [output === undefined ? 'standard output' : '-o', output ?? '/dev/stdout', '--input', given],
   ] as const;
   for (const [one, file, other, another] of pairs) {
     if (file === undefined || another === undefined || !(await isSameFile(file, another))) continue;
     throw new UsageError(
-      `${one} and ${other} are the same file, ${file}`,
+      `${one} and ${other} are the same file, ${output === undefined ? another : file}`,
       'Name another file for one of them.',
     );
   }

@@ -1,0 +1,114 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { linkSync, openSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type RowService, startRowService } from '../helpers/row-service.ts';
+import { bareEnvironment, command, pointedAt, resultOf, temporaryFolder } from '../helpers/run.ts';
+
+/** Runs that meet at one file. */
+
+let service: RowService;
+let cwd: string;
+let env: Record<string, string>;
+beforeEach(async () => {
+  service = await startRowService({ latencyMs: 300 });
+  cwd = temporaryFolder();
+  env = { ...bareEnvironment(), ...pointedAt(service.url) };
+  writeFileSync(join(cwd, 'in.csv'), `objective\n${[1, 2, 3, 4].map((at) => `who ${at}\n`).join('')}`);
+});
+afterEach(() => service.close());
+
+const textOf = (name: string): string => readFileSync(join(cwd, name), 'utf8');
+const list = (...args: string[]) => [command, 'contact', 'email', ...args, '-q'];
+
+function runIn(
+  wrapper: readonly string[],
+  args: readonly string[],
+  stdio: ('pipe' | number)[] = ['pipe', 'pipe', 'pipe'],
+) {
+  const [file = '', ...rest] = [...wrapper, process.execPath, ...args];
+  return spawn(file, rest, { cwd, env, stdio: stdio as unknown as 'pipe' });
+}
+
+it('four shards that add to one new file: one header, and whoever waits is told to', async () => {
+  const shards = [0, 1, 2, 3].map((at) =>
+    list('--input', 'in.csv', '-o', 'out.csv', '--append', '--shard', `${at}/4`),
+  );
+  const first = await Promise.all(shards.map((args) => resultOf(runIn([], args))));
+  expect(new Set(first.map(({ code }) => code))).toEqual(new Set([0, 75]));
+  for (const { code, stderr } of first) {
+    if (code === 75) expect(stderr).toMatch(/process \d+ is working on out\.csv/);
+  }
+  for (const [at, args] of shards.entries()) {
+    if (first[at]?.code === 75) expect(await resultOf(runIn([], args))).toMatchObject({ code: 0 });
+  }
+  const [header, ...rows] = textOf('out.csv').trimEnd().split('\r\n');
+  expect(header).toBe('objective,email,email_reference,email_error');
+  expect(rows.map((row) => row.split(',')[0]).sort()).toEqual(['who 1', 'who 2', 'who 3', 'who 4']);
+  expect(service.charged.size).toBe(4);
+  expect(readdirSync(cwd).sort()).toEqual(['in.csv', 'out.csv']);
+}, 60_000);
+
+const container = ['unshare', '-r', '--pid', '--fork', '--mount-proc'];
+it.runIf(spawnSync('unshare', [...container.slice(1), 'true']).status === 0)(
+  'two containers on one volume: the second stops at once, and buys nothing',
+  async () => {
+    const args = list('--input', 'in.csv', '-o', 'out.csv', '--concurrency', '1');
+    const first = resultOf(runIn(container, args));
+    while (service.requests() === 0) await pause(20);
+    const second = await resultOf(runIn(container, args));
+    expect(second).toMatchObject({
+      code: 75,
+      stderr: expect.stringMatching(
+        /another machine or container \([\w.-]+\) is working on (?:out\.csv|this operation)/,
+      ),
+    });
+    expect(await first).toMatchObject({ code: 0 });
+    expect(service.charged.size).toBe(4);
+    expect(readdirSync(cwd).sort()).toEqual(['in.csv', 'out.csv']);
+  },
+  60_000,
+);
+
+it.each([
+  ['a symbolic link', () => symlinkSync('in.csv', join(cwd, 'out.csv'))],
+  ['a hard link', () => linkSync(join(cwd, 'in.csv'), join(cwd, 'out.csv'))],
+])('an input that is also the output, by %s, is refused', async (_, make) => {
+  make();
+  const before = textOf('in.csv');
+  for (const more of [[], ['--append']]) {
+    const result = await resultOf(runIn([], list('--input', 'in.csv', '-o', 'out.csv', ...more)));
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('are the same file') });
+  }
+  expect(textOf('in.csv')).toBe(before);
+  expect(service.requests()).toBe(0);
+});
+
+it.skipIf(process.platform === 'win32')(
+  'an input that a shell has opened, and that is also the output, is refused',
+  async () => {
+    const path = join(cwd, 'in.csv');
+    const before = textOf('in.csv');
+    const [reading, adding] = [openSync(path, 'r'), openSync(path, 'a')];
+    const ways = [
+      [list('--input', '-', '-o', 'in.csv', '--append'), [reading, 'pipe', 'pipe']],
+      [list('--input', 'in.csv', '-f', 'csv'), ['pipe', adding, 'pipe']],
+      [list('--input', '-', '-f', 'csv'), [reading, adding, 'pipe']],
+    ] as const;
+    for (const [args, stdio] of ways) {
+      const child = runIn([], args, [...stdio]);
+      let stderr = '';
+      child.stderr.on('data', (text) => {
+        stderr += text;
+      });
+      const code = await new Promise((resolve) => child.on('close', resolve));
+      expect({ code, stderr }).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('are the same file'),
+      });
+    }
+    expect(textOf('in.csv')).toBe(before);
+    expect(service.requests()).toBe(0);
+  },
+);
