@@ -208,7 +208,8 @@ async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
       return await findRest(asking, operation);
     }
     if (!isUnfinished(operation)) {
-      if (isBegun(operation)) return undefined;
+      // Of lists the rows decide: another one may have come and gone.
+      if (isBegun(operation) && rowsOf(wanted.command) === undefined) return undefined;
       continue;
     }
     if (rowsOf(wanted.command) !== undefined && !(await wanted.hasRow?.(operation))) continue;
