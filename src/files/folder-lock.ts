@@ -243,11 +243,11 @@ async function staysSilent(folder: string, owner: string): Promise<boolean> {
   return true;
 }
 
-/** When an owner gave its last sign of life, or took the lock, in milliseconds. */
+/** When an owner gave its last sign of life, in milliseconds. */
 function beatOf(folder: string, owner: string): number | undefined {
   for (const at of [join(folder, 'lock'), join(folder, `lock-${owner}`)]) {
     try {
-      return Math.max(statSync(join(at, owner)).mtimeMs, statSync(at).ctimeMs);
+      return statSync(join(at, owner)).mtimeMs;
     } catch {}
   }
   return undefined;

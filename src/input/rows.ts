@@ -89,8 +89,6 @@ function isOneOf(cell: string, paths: readonly string[]): boolean {
 type ToRow = (line: string) => { readonly record: JsonText } | { readonly flaw: string };
 
 const toJsonRow: ToRow = (line) => {
-  const flaw = lengthFlaw(line.length);
-  if (flaw !== undefined) return { flaw };
   if (!isJson(line)) return { flaw: 'is not valid JSON' };
   return kindOf(line) === 'object' ? { record: line.trim() } : { flaw: 'is not a JSON object' };
 };
@@ -102,28 +100,39 @@ const toTextRow =
 async function* lineRows(text: AsyncIterable<string>, toRow: ToRow): AsyncGenerator<InputRow> {
   let number = 0;
   let line = 0;
-  for await (const found of linesOf(text)) {
+  for await (const { text: found, length } of linesOf(text)) {
     line++;
-    if (found.trim() === '') continue;
-    yield { number: ++number, line, record: undefined, ...toRow(found) };
+    const flaw = lengthFlaw(length);
+    if (flaw === undefined && found.trim() === '') continue;
+    yield { number: ++number, line, record: undefined, ...(flaw === undefined ? toRow(found) : { flaw }) };
   }
 }
 
-/** Lines end with \n or \r\n: U+2028 is a character as any other. */
-async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
+/** Lines end with \n or \r\n: U+2028 is a character as any other. Of one that is too long only the length is known: it may fill the memory. */
+async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<{ text: string; length: number }> {
   let pieces: string[] = [];
+  let length = 0;
+  const take = (piece: string): void => {
+    length += piece.length;
+    if (length <= longestRow) pieces.push(piece);
+    else pieces = [];
+  };
+  const end = () => {
+    const line = { text: pieces.join('').replace(/\r$/, ''), length };
+    pieces = [];
+    length = 0;
+    return line;
+  };
   for await (const piece of text) {
     const lines = piece.split('\n');
     const last = lines.pop() as string;
     for (const line of lines) {
-      pieces.push(line);
-      yield pieces.join('').replace(/\r$/, '');
-      pieces = [];
+      take(line);
+      yield end();
     }
-    pieces.push(last);
+    take(last);
   }
-  const rest = pieces.join('');
-  if (rest !== '') yield rest;
+  if (length > 0) yield end();
 }
 
 async function openCsv(text: AsyncIterable<string>, delimiter: string, what: string): Promise<Input> {

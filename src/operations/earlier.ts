@@ -18,7 +18,7 @@ import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, kinds, type PaidKind, rowsOf } from './kinds.ts';
 import { isSameBuyer, type Order, type Shop } from './purchase.ts';
-import { type RestOfSearch, readRestOf } from './search/rest.ts';
+import { idsOf, type RestOfSearch, readRestOf } from './search/rest.ts';
 import { isUnfinished } from './unfinished.ts';
 
 /** What is ordered, as far as it decides whether an earlier run is the same. */
@@ -237,8 +237,7 @@ async function findRest(asking: Asking, operation: StoredOperation): Promise<InF
   }
   if (!rest.isKept) return { operation, why: 'not_kept' };
   if (rest.arrived === 0) return isInDoubt(operation) ? { operation, why: 'in_doubt' } : undefined;
-  const ids = chain.map(({ operationId }) => operationId);
-  return { is: 'rest', operation, rest, isOurs: await isInPart(asking, ids) };
+  return { is: 'rest', operation, rest, isOurs: await isInPart(asking, idsOf(rest)) };
 }
 
 /**

@@ -27,6 +27,7 @@ import {
   wholeAnswer,
 } from '../helpers/fault-server.ts';
 import { bareEnvironment, command, pointedAt, run, start, temporaryFolder } from '../helpers/run.ts';
+import { keepingIn } from '../helpers/stored.ts';
 
 /** What is kept of a purchase, when, and how it is shown again. */
 
@@ -354,7 +355,7 @@ describe('retention', () => {
 
   async function kept(state: string, days: number, isOpen = false): Promise<string> {
     const operation = `op_${String(days).replace('.', '_')}`;
-    const journal = await createJournal(state, operation, process.pid);
+    const journal = await createJournal(keepingIn(state), operation);
     const intent: Intent = {
       type: 'intent',
       time: daysAgo(days),
@@ -378,7 +379,12 @@ describe('retention', () => {
     const state = join(temporaryFolder(), 'state');
     for (const days of [6.9, 7.1, 29.9, 30.1]) await kept(state, days);
     await kept(state, 31, true);
-    const removed = (await prune(state, now, unexpected)).map((one) => [one.operation_id, one.removed]);
+    const removed = (
+      await prune(
+        keepingIn(state, () => now),
+        unexpected,
+      )
+    ).map((one) => [one.operation_id, one.removed]);
     expect(removed.sort()).toEqual([
       ['op_29_9', 'answer'],
       ['op_30_1', 'operation'],
@@ -396,13 +402,23 @@ describe('retention', () => {
 
   it('by itself once a day', async () => {
     const state = join(temporaryFolder(), 'state');
-    await kept(state, 40);
-    const later = (hours: number): Date => new Date(now.getTime() + hours * 3_600_000);
-    await pruneIfDue(state, now);
-    await pruneIfDue(state, later(23));
+    for (let days = 40; days > 9; days--) await kept(state, days);
+    const hoursLater = (hours: number) => keepingIn(state, () => new Date(now.getTime() + hours * 3_600_000));
+    await pruneIfDue(hoursLater(0));
+    await pruneIfDue(hoursLater(23));
     expect(existsSync(join(state, 'operations/op_40'))).toBe(true);
-    await pruneIfDue(state, later(25));
+    await pruneIfDue(hoursLater(25));
     expect(existsSync(join(state, 'operations/op_40'))).toBe(false);
+  });
+
+  it('not by a clock that is ahead once', async () => {
+    const state = join(temporaryFolder(), 'state');
+    for (const days of [3, 2, 1]) await kept(state, days);
+    const ahead = keepingIn(state, () => new Date(now.getTime() + 40 * 86_400_000));
+    await pruneIfDue(keepingIn(state, () => now));
+    await pruneIfDue(ahead);
+    expect(readdirSync(join(state, 'operations')).sort()).toEqual(['op_1', 'op_2', 'op_3']);
+    expect(readdirSync(join(state, 'operations/op_3'))).toHaveLength(3);
   });
 
   it('history prune prints what it removed', async () => {

@@ -16,6 +16,7 @@ import {
 } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run, start, temporaryFolder } from '../helpers/run.ts';
+import { keepingIn } from '../helpers/stored.ts';
 import { startTaskServer, taskId } from '../helpers/task-server.ts';
 
 /** What earlier runs of a list delivered is left out: by the service as far as its limits go, and else here. */
@@ -204,7 +205,10 @@ describe('a list', () => {
   it('stays when the history is pruned', async () => {
     const env = await serve(leadsOf(0, 2), leadsOf(0, 3));
     await search(env);
-    await prune(env.LEADPIPE_STATE_DIR as string, new Date(Date.now() + 40 * 86_400_000), () => {});
+    await prune(
+      keepingIn(env.LEADPIPE_STATE_DIR as string, () => new Date(Date.now() + 40 * 86_400_000)),
+      () => {},
+    );
     expect(await history(env, 'list')).toEqual([]);
     expect(names((await search(env, '--only-new', '-f', 'jsonl')).stdout)).toEqual(['2']);
   });

@@ -11,11 +11,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
-import { readOperations } from '../../src/operations/journal/journal.ts';
 import { formats } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
+import { readOperations } from '../helpers/stored.ts';
 import {
   type Fault,
   type Step,
@@ -102,37 +102,19 @@ describe('task resume', () => {
   });
 
   it.each([0, 9, 80, 800])(
-    'adds to the file of --append what is missing, of a row too (%i)',
+    'of a run with --append adds all its rows in one go, also behind a torn one in its .part (%i)',
     async (torn) => {
       const lines = join(temporaryFolder(), 'leads.jsonl');
       writeFileSync(lines, '{"name":"before"}');
       await leave(...taskRun, '-o', lines, '--append');
-      appendFileSync(lines, rows(45, 20).slice(0, torn));
+      expect(readFileSync(lines, 'utf8')).toBe('{"name":"before"}');
+      appendFileSync(`${lines}.part`, rows(45, 20).slice(0, torn));
+      appendFileSync(lines, '\n{"name":"mine"}\n');
       expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
-      expect(readFileSync(lines, 'utf8')).toBe(`{"name":"before"}\n${rows(45)}`);
+      expect(readFileSync(lines, 'utf8')).toBe(`{"name":"before"}\n{"name":"mine"}\n${rows(45)}`);
+      expect(readdirSync(join(lines, '..'))).toEqual(['leads.jsonl']);
     },
   );
-
-  it('leaves rows alone that are not its own, and names the command that reads the rest elsewhere', async () => {
-    const lines = join(temporaryFolder(), 'leads.jsonl');
-    await leave(...taskRun, '-o', lines, '--append');
-    appendFileSync(lines, '{"name":"mine"}\n');
-    const { code, stderr } = await runInProcess(resume, { env });
-    expect(code).toBe(74);
-    expect(stderr).toContain('was changed after the earlier run: it has more rows now');
-    expect(stderr).toContain('leadpipe task wait ls_task --pts 20 -o <file>');
-    expect(readFileSync(lines, 'utf8')).toBe(`${rows(20)}{"name":"mine"}\n`);
-  });
-
-  it('puts what is not its own in a .part beside it, with a warning', async () => {
-    await leave(...taskRun, '-o', file);
-    appendFileSync(`${file}.part`, 'mine');
-    const { code, stderr } = await runInProcess(resume, { env });
-    expect(code).toBe(0);
-    expect(stderr).toContain(`warning: ${file}.part had text that leadpipe did not write (4 bytes)`);
-    expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
-    expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
-  });
 
   it('replaces no file that a later operation has added to', async () => {
     await leave(...taskRun, '-o', file);
@@ -147,20 +129,18 @@ describe('task resume', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it('does not cut off rows that a later operation has added', async () => {
+  it('of a run with --append adds its rows behind those of a later one', async () => {
     await leave(...taskRun, '-o', file, '--append');
-    expect(
-      await runInProcess(['task', 'wait', 'ls_other', '-o', file, '--append', '--columns', 'name'], { env }),
-    ).toMatchObject({ code: 2 });
+    const [id = ''] = (await readOperations(env.LEADPIPE_STATE_DIR ?? '')).operations.map(
+      (one) => one.operationId,
+    );
     const other = ['task', 'run', 'company', 'other', ...fast, '-o', file, '--append'];
     expect(await runInProcess(other, { env })).toMatchObject({ code: 0 });
     const before = readFileSync(file, 'utf8');
-    const { code, stderr } = await runInProcess([...resume, (await folderOf()).split('/').at(-1) ?? ''], {
-      env,
-    });
-    expect(code).toBe(74);
-    expect(stderr).toContain('leadpipe task wait ls_task --pts 20');
-    expect(readFileSync(file, 'utf8')).toBe(before);
+    expect(await runInProcess([...resume, id], { env })).toMatchObject({ code: 0 });
+    const [, ...added] = (await undisturbed(...taskRun, '-f', 'csv')).split('\r\n');
+    expect(readFileSync(file, 'utf8')).toBe(before + added.join('\r\n'));
+    expect(creations()).toHaveLength(2);
   });
 
   it('prints the last page to standard output again, which may not have been read, and the rest', async () => {
@@ -239,29 +219,23 @@ describe('task resume', () => {
   });
 
   it.each([
-    ['is gone', () => rmSync(`${file}.part`), 'is gone'],
-    ['was shortened', () => truncateSync(`${file}.part`, 9), 'it was changed since'],
-  ])(
-    'is refused with 74 where the .part %s, and the same command reads all again',
-    async (_, change, says) => {
+    ['is gone', () => rmSync(`${file}.part`)],
+    ['was shortened', () => truncateSync(`${file}.part`, 9)],
+  ])('reads all again where the .part %s, as the same command does', async (_, change) => {
+    for (const way of [resume, [...taskRun, '-o', file]]) {
       await leave(...taskRun, '-o', file);
       change();
-      const files = readdirSync(join(file, '..'));
-      const { code, stderr } = await runInProcess(resume, { env });
-      expect(code).toBe(74);
-      expect(stderr).toContain(says);
-      expect(stderr).toContain(`leadpipe task wait ls_task -o ${file}`);
-      expect(readdirSync(join(file, '..'))).toEqual(files);
-      // The same command needs no person: it reads all of the task again.
-      const again = await runInProcess([...taskRun, '-o', file], { env });
-      expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('read again, for free') });
+      const { code, stderr } = await runInProcess(way, { env });
+      expect({ way, code, stderr }).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining('read again, for free'),
+      });
       expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
-      expect(creations()).toHaveLength(1);
       expect(await runInProcess(resume, { env })).toMatchObject({ stderr: 'There is nothing to resume.\n' });
-      expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });
-      expect(creations()).toHaveLength(2);
-    },
-  );
+      steps.splice(0, steps.length, ['running', 20]);
+    }
+    expect(creations()).toHaveLength(2);
+  });
 
   it.each([
     ['done', 0],
@@ -317,19 +291,9 @@ describe('the same task run again, into the same file', () => {
     expect(creations()).toHaveLength(2);
   });
 
-  it('in another format reads all of it again, and buys nothing', async () => {
-    await leave(...taskRun, '-o', file);
-    const again = await runInProcess([...taskRun, '--columns', 'name', '-o', file], { env });
-    expect(again).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining(`They are now in ${file}.part.1`),
-    });
-    expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv', '--columns', 'name'));
-    expect(creations()).toHaveLength(1);
-  });
-
   it.each([
     ['another search', ['task', 'run', 'company', 'y', ...fast]],
+    ['other columns', [...taskRun, '--columns', 'name']],
     ['a key of its own', [...taskRun, '--idempotency-key', 'mine']],
     ['another key of the service', taskRun],
   ])('%s begins anew, and puts aside what is there', async (name, args) => {

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -127,7 +119,7 @@ describe('search --continue', () => {
     },
   );
 
-  it('adds behind the rows that other runs have added since', async () => {
+  it('adds all its rows behind those that other runs have added since', async () => {
     const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
     const file = join(temporaryFolder(), 'leads.jsonl');
     writeFileSync(file, '{"name":"before"}\n');
@@ -136,38 +128,36 @@ describe('search --continue', () => {
     expect([cut.code, later.code]).toEqual([3, 0]);
     appendFileSync(file, '{"name":"by hand"}');
     expect((await runInProcess(['search', '--continue', operationIn(cut.stderr)], { env })).code).toBe(0);
-    const rows = ['{"name":"before"}', ...first, ...rest, '{"name":"by hand"}', ...rest];
+    const rows = ['{"name":"before"}', ...rest, '{"name":"by hand"}', ...first, ...rest];
     expect(readFileSync(file, 'utf8')).toBe(`${rows.join('\n')}\n`);
   });
 
-  it.each(['changed', 'gone'])('refuses with 74 where the rows are %s, and names the way on', async (how) => {
+  it('refuses with 74 where a later search has written the file anew, and names the way on', async () => {
     const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
     const file = join(temporaryFolder(), 'leads.jsonl');
-    writeFileSync(file, '{"name":"before"}\n');
-    const cut = await runInProcess(['search', 'company', 'x', '--append', '-o', file], { env });
-    if (how === 'changed') writeFileSync(file, '{}\n');
-    else rmSync(file);
+    const cut = await runInProcess(['search', 'company', 'x', '-o', file], { env });
+    expect(await runInProcess(['search', 'company', 'y', '-o', file], { env })).toMatchObject({ code: 0 });
+    const before = readFileSync(file, 'utf8');
     const operation = operationIn(cut.stderr);
     const { code, stderr } = await runInProcess(['search', '--continue', operation], { env });
     expect(code).toBe(74);
     expect(stderr).toContain(`leadpipe search --continue ${operation} -o <file>`);
     expect(stderr).toContain('charged: no');
-    expect(existsSync(file) ? readFileSync(file, 'utf8') : undefined).toBe(
-      how === 'changed' ? '{}\n' : undefined,
-    );
+    expect(readFileSync(file, 'utf8')).toBe(before);
     const other = join(temporaryFolder(), 'all.jsonl');
     expect((await runInProcess(['search', '--continue', operation, '-o', other], { env })).code).toBe(0);
     expect(readFileSync(other, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
   });
 
-  it('whose leads are not kept any more still has their rows, and buys no more than the rest', async () => {
+  it('whose leads are not kept any more leaves their rows beside, and buys no more than the rest', async () => {
     const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
     const file = join(temporaryFolder(), 'leads.jsonl');
     const cut = await runInProcess(['search', 'company', 'x', '--limit', '9', '-o', file], { env });
     const operation = operationIn(cut.stderr);
     rmSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation, 'leads.jsonl'));
     expect((await runInProcess(['search', '--continue', operation], { env })).code).toBe(0);
-    expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
+    expect(readFileSync(file, 'utf8')).toBe(`${rest.join('\n')}\n`);
+    expect(readFileSync(`${file}.part.1`, 'utf8')).toBe(`${first.join('\n')}\n`);
     expect(bodies()[1]).toMatchObject({ limit: 7, dedup_service_leads: ['ls_test'] });
   });
 
@@ -181,19 +171,6 @@ describe('search --continue', () => {
     expect(code).toBe(78);
     expect(stderr).toContain(`line 2 of ${path} is damaged`);
     expect(bodies()).toHaveLength(1);
-  });
-
-  it('keeps what is not its own in the .part beside it, and says where', async () => {
-    const env = { ...bareEnvironment(), ...pointedAt(await serve(1)) };
-    const cwd = temporaryFolder();
-    const file = join(cwd, 'leads.jsonl');
-    const cut = await runInProcess(['search', 'company', 'x', '-o', file], { env });
-    appendFileSync(`${file}.part`, 'mine');
-    const { code, stderr } = await runInProcess(['search', '--continue', operationIn(cut.stderr)], { env });
-    expect(code).toBe(0);
-    expect(stderr).toContain(`it is now in ${file}.part.1`);
-    expect(readFileSync(file, 'utf8')).toBe(`${[...first, ...rest].join('\n')}\n`);
-    expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('mine');
   });
 
   it('to standard output prints what is new', async () => {

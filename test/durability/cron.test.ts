@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { readOperations } from '../../src/operations/journal/journal.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, start, temporaryFolder } from '../helpers/run.ts';
+import { readOperations } from '../helpers/stored.ts';
 import { type Machine, runWith } from './faulty-run.ts';
 
 /** Five mornings of a cron job that nobody looks after: whole, killed, no room on the disk, service away, whole again. */

@@ -85,7 +85,7 @@ fs.writeSync = (fd, data, ...rest) => {
   return written;
 };
 
-for (const name of ['open', 'rename', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile']) {
+for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile']) {
   const original = fsp[name];
   fsp[name] = async (...args) => {
     boundary();

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type JournalEntry, readOperations } from '../../src/operations/journal/journal.ts';
+import type { JournalEntry } from '../../src/operations/journal/journal.ts';
 import { command, resultOf } from '../helpers/run.ts';
+import { readOperations } from '../helpers/stored.ts';
 
 export interface Fault {
   readonly mode: 'count' | 'kill' | 'EIO' | 'ENOSPC';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { LeadpipeError } from '../../src/errors.ts';
 import { openJournal } from '../../src/operations/journal/journal.ts';
+import { keepingIn } from '../helpers/stored.ts';
 
 /** Adds a page to each operation that it is told, as soon as nobody else is at work on it. */
 const [, , stateDir = ''] = process.argv;
@@ -14,7 +15,7 @@ for await (const operationId of createInterface({ input: process.stdin })) {
 }
 
 async function addPage(operationId: string): Promise<boolean> {
-  const opened = await openJournal(stateDir, operationId, process.pid).catch((error: unknown) => {
+  const opened = await openJournal(keepingIn(stateDir), operationId).catch((error: unknown) => {
     if (error instanceof LeadpipeError && error.outcome === 'temporary') return undefined;
     throw error;
   });

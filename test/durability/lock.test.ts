@@ -1,25 +1,34 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isAlive, lockFolder } from '../../src/files/folder-lock.ts';
-import {
-  createJournal,
-  type Intent,
-  openJournal,
-  readOperations,
-} from '../../src/operations/journal/journal.ts';
+import { isAlive, isLocked, lockFolder } from '../../src/files/folder-lock.ts';
+import { createJournal, type Intent, openJournal } from '../../src/operations/journal/journal.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { temporaryFolder } from '../helpers/run.ts';
+import { keepingIn, readOperations } from '../helpers/stored.ts';
 
 let worker = '';
+let holder = '';
+const hasNamespaces =
+  spawnSync('unshare', ['-r', '--pid', '--fork', '--mount-proc', 'true'], { stdio: 'ignore' }).status === 0;
 const races = 1000;
 const processes = 4;
 
 beforeAll(async () => {
   worker = await bundle(join(import.meta.dirname, 'lock-worker.ts'));
+  holder = await bundle(join(import.meta.dirname, 'lock-holder.ts'));
 });
 
 const intent: Intent = {
@@ -35,7 +44,7 @@ const intent: Intent = {
 
 /** An operation whose owner died in the middle of a line. */
 async function createAbandoned(stateDir: string, operationId: string): Promise<string> {
-  const journal = await createJournal(stateDir, operationId, process.pid);
+  const journal = await createJournal(keepingIn(stateDir), operationId);
   await journal.append(intent);
   await journal.close();
   const at = join(stateDir, 'operations', operationId);
@@ -117,14 +126,138 @@ describe('the lock of an operation', () => {
   });
 });
 
+describe('a lock that another machine or container has', () => {
+  const foreign = () => `1.1.elsewhere.${randomUUID()}`;
+
+  /** A folder that a process of another place holds, which gave its last sign of life so many seconds ago. */
+  function createHeld(secondsAgo: number, owner = foreign()) {
+    const at = temporaryFolder();
+    const path = join(at, 'lock', owner);
+    mkdirSync(join(at, 'lock'));
+    writeFileSync(path, 'other-host\n');
+    backdate(path, secondsAgo);
+    return { at, path, beat: () => backdate(path, 0) };
+  }
+
+  function backdate(path: string, secondsAgo: number): void {
+    const time = new Date(Date.now() - 1000 * secondsAgo);
+    utimesSync(path, time, time);
+  }
+
+  const take = (at: string) => lockFolder(at, process.pid, 'leads.csv');
+  const refusal = {
+    outcome: 'temporary',
+    message: 'another machine or container (other-host) is working on leads.csv',
+    details: { hint: expect.not.stringContaining('kill') },
+  };
+
+  it('is told by its signs of life: none for 40 s, and none while it is watched', async () => {
+    // A clock that was set back leaves a sign of life in the future, and one that was set ahead an old one.
+    const [living, dead, ahead, jumped] = [30, 60, -3600, 3600].map((ago) => createHeld(ago));
+    setTimeout(() => jumped?.beat(), 5000);
+    expect(isLocked(living?.at ?? '')).toBe(true);
+    expect(isLocked(dead?.at ?? '')).toBe(false);
+    await expect(take(living?.at ?? '')).rejects.toMatchObject(refusal);
+    await Promise.all([
+      expect(take(jumped?.at ?? '')).rejects.toMatchObject(refusal),
+      ...[dead, ahead].map(async (held) => {
+        const lock = await take(held?.at ?? '');
+        expect(lock.isHeld()).toBe(true);
+        expect(existsSync(held?.path ?? '')).toBe(false);
+        lock.release();
+        expect(readdirSync(held?.at ?? '')).toEqual([]);
+      }),
+    ]);
+  }, 40_000);
+
+  it('of one that died while it prepared is cleared away after an hour', async () => {
+    for (const [seconds, left] of [
+      [1800, 1],
+      [7200, 0],
+    ] as const) {
+      const at = temporaryFolder();
+      const owner = foreign();
+      mkdirSync(join(at, `lock-${owner}`));
+      writeFileSync(join(at, `lock-${owner}`, owner), '');
+      backdate(join(at, `lock-${owner}`, owner), seconds);
+      (await take(at)).release();
+      expect(readdirSync(at)).toHaveLength(left);
+    }
+  });
+
+  it('is lost by one that was stopped for too long, and then it writes no more', async () => {
+    const stateDir = temporaryFolder();
+    const journal = await createJournal(keepingIn(stateDir), 'op_1');
+    await journal.append(intent);
+    const at = join(stateDir, 'operations', 'op_1');
+    for (const name of readdirSync(join(at, 'lock'))) unlinkSync(join(at, 'lock', name));
+    const theirs = foreign();
+    writeFileSync(join(at, 'lock', theirs), 'other-host');
+    await expect(journal.append({ type: 'opened', output_length: 0 })).rejects.toMatchObject({
+      outcome: 'temporary',
+      message: expect.stringContaining('another machine or container has taken over this operation'),
+    });
+    expect(() => journal.note({ type: 'placed' })).toThrow('taken over');
+    await journal.close();
+    expect(readdirSync(join(at, 'lock'))).toEqual([theirs]);
+    expect((await readOperations(stateDir)).operations[0]?.entries).toEqual([intent]);
+  });
+
+  it.runIf(hasNamespaces)(
+    'is known by its namespace, though the number of its process means another one here',
+    async () => {
+      const at = temporaryFolder();
+      const holder = await hold(at, ['unshare', '-r', '--pid', '--fork', '--mount-proc', '--kill-child']);
+      const [owner = ''] = readdirSync(join(at, 'lock'));
+      // Its number there; here it is that of another process, or of none.
+      expect(Number(owner.split('.')[0])).toBeLessThan(10);
+      const other = expect.stringContaining('another machine or container (');
+      await expect(take(at)).rejects.toMatchObject({ outcome: 'temporary', message: other });
+      holder.kill('SIGKILL');
+      await once(holder, 'exit');
+      await expect(take(at)).rejects.toMatchObject({ message: other });
+      backdate(join(at, 'lock', owner), 41);
+      (await take(at)).release();
+    },
+    40_000,
+  );
+});
+
+describe('a lock of this machine', () => {
+  it.skipIf(process.platform === 'win32')(
+    'stays with a process that is stopped, and goes with it',
+    async () => {
+      const at = temporaryFolder();
+      const holder = await hold(at, []);
+      holder.kill('SIGSTOP');
+      const [owner = ''] = readdirSync(join(at, 'lock'));
+      utimesSync(join(at, 'lock', owner), 0, 0);
+      const message = `process ${holder.pid} is working on this`;
+      const details = { hint: `Wait until it has finished, or stop it: kill ${holder.pid}` };
+      await expect(lockFolder(at, process.pid, 'this')).rejects.toMatchObject({ message, details });
+      holder.kill('SIGKILL');
+      await once(holder, 'exit');
+      (await lockFolder(at, process.pid, 'this')).release();
+    },
+  );
+});
+
+/** A process that has the lock of a folder. */
+async function hold(folder: string, before: readonly string[]): Promise<ChildProcess> {
+  const [file = '', ...args] = [...before, process.execPath, holder, folder];
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  return child;
+}
+
 describe('a journal that is opened again', () => {
   it('goes on behind the last whole line', async () => {
     const stateDir = temporaryFolder();
     await createAbandoned(stateDir, 'op_1');
-    const { journal, operation } = await openJournal(stateDir, 'op_1', process.pid);
+    const { journal, operation } = await openJournal(keepingIn(stateDir), 'op_1');
     expect(operation).toEqual({ operationId: 'op_1', entries: [intent] });
     await journal.append({ type: 'opened', output_length: 7 });
-    await expect(openJournal(stateDir, 'op_1', process.pid)).rejects.toMatchObject({ outcome: 'temporary' });
+    await expect(openJournal(keepingIn(stateDir), 'op_1')).rejects.toMatchObject({ outcome: 'temporary' });
     await journal.close();
     const [stored] = (await readOperations(stateDir)).operations;
     expect(stored?.entries).toEqual([intent, { type: 'opened', output_length: 7 }]);
@@ -133,7 +266,7 @@ describe('a journal that is opened again', () => {
   it.each(['op_none', '../op_1', ''])('is none: %j', async (operationId) => {
     const stateDir = temporaryFolder();
     await createAbandoned(stateDir, 'op_1');
-    await expect(openJournal(stateDir, operationId, process.pid)).rejects.toMatchObject({
+    await expect(openJournal(keepingIn(stateDir), operationId)).rejects.toMatchObject({
       outcome: 'not_found',
     });
   });

@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readOperations } from '../../src/operations/journal/journal.ts';
 import {
   chunk,
   type FaultServer,
@@ -12,6 +11,7 @@ import {
   streamHead,
 } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { readOperations } from '../helpers/stored.ts';
 import { someEntities, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
 import { inParallel, type Machine, runWith } from './faulty-run.ts';
 

@@ -8,18 +8,23 @@ import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
 import type { Shop } from '../purchase.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 import type { SearchEnd } from './cut.ts';
-import type { RestOfSearch } from './rest.ts';
+import { idsOf, type RestOfSearch } from './rest.ts';
 
 /** Where the rows go: into the output that was begun, whose .part is written again from what is stored, or into another. */
 export type RestInto = 'same' | 'other';
 
-/** Throws LocalIoError where a later operation has put its rows into the output of the search: they would be lost. */
-export async function checkSameOutput(shop: Shop, { chain, operation }: RestOfSearch): Promise<void> {
-  const ids = chain.map(({ operationId }) => operationId);
-  const later = await replacedBy(shop, operation, ids);
-  if (later === undefined) return;
+/**
+ * Whether what stands in the .part is of this search. Throws LocalIoError where a later operation has written the output anew: its
+ * rows would be lost.
+ */
+export async function isPartOurs(shop: Shop, rest: RestOfSearch): Promise<boolean> {
+  const { operation } = rest;
   const { operationId, entries } = operation;
-  throw new LocalIoError(`${entries[0].output} has rows of a later operation, ${later}`, {
+  const [{ options, output }] = entries;
+  const later = await replacedBy(shop, operation, idsOf(rest));
+  // Rows that are added leave the others where they are.
+  if (later === undefined || options.append === true) return later === undefined;
+  throw new LocalIoError(`${output} has rows of a later operation, ${later}`, {
     type: outputChanged,
     charged: 'no',
     facts: { is: 'continue_elsewhere', operationId },
@@ -117,12 +122,7 @@ function isAddedAlready({ options, version = 1 }: RestOfSearch['intent']): boole
 }
 
 /** What other runs of the list have delivered. */
-async function knownOf(
-  shop: Shop,
-  { chain, intent }: RestOfSearch,
-  warn: (line: string) => void,
-): Promise<Known> {
-  // What a search brought counts for those that went on with it too, also where they were refused.
-  const ids = chain.flatMap(({ operationId, continuedBy }) => [operationId, ...continuedBy]);
-  return (await listOf(shop, ids, intent, warn))?.known ?? nothingKnown;
+async function knownOf(shop: Shop, rest: RestOfSearch, warn: (line: string) => void): Promise<Known> {
+  // What a search brought counts for those that went on with it too.
+  return (await listOf(shop, idsOf(rest), rest.intent, warn))?.known ?? nothingKnown;
 }

@@ -45,6 +45,11 @@ export interface EarlierSearch {
   readonly continuedBy: readonly string[];
 }
 
+/** Pure: a search, those that it is the rest of, and those that were to bring its rest, also where they were refused. */
+export function idsOf({ chain }: RestOfSearch): string[] {
+  return chain.flatMap(({ operationId, continuedBy }) => [operationId, ...continuedBy]);
+}
+
 /** Throws UsageError for what can't be continued; ConfigurationError for damaged leads, LocalIoError. */
 export async function readRest(context: IndexContext, operation: StoredOperation): Promise<RestOfSearch> {
   const { state } = context.directories;

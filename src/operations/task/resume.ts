@@ -1,7 +1,7 @@
-import { ConfigurationError, LeadpipeError, outputChanged } from '../../errors.ts';
+import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import { isAdded } from '../addition.ts';
 import type { OpenDelivery, Opening } from '../delivery.ts';
-import { mayReplay } from '../earlier.ts';
+import { mayReplay, replacedBy } from '../earlier.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { listOf, withSieve } from '../only-new/sieve.ts';
@@ -59,6 +59,27 @@ export async function finishTask(journal: Journal, operation: StoredOperation): 
     });
   }
   return true;
+}
+
+/**
+ * Whether what stands in the .part is of this operation. Throws LocalIoError where a later one has written the output anew: its rows
+ * would be lost.
+ */
+export async function isTaskPartOurs(
+  shop: Pick<Shop, 'context'>,
+  operation: StoredOperation,
+): Promise<boolean> {
+  const { intent, leadsSearchId, start } = toTaskProgress(operation);
+  const later = await replacedBy(shop, operation, [operation.operationId]);
+  // Rows that are added leave the others where they are.
+  if (later === undefined || intent.options.append === true) return later === undefined;
+  throw new LocalIoError(`${intent.output} has rows of a later operation, ${later}`, {
+    type: outputChanged,
+    charged: 'no',
+    ...(leadsSearchId === undefined
+      ? { hint: `First move ${intent.output} to another place.` }
+      : { facts: { is: 'read_elsewhere', leadsSearchId, pts: start } as const }),
+  });
 }
 
 /**

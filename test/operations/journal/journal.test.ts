@@ -3,14 +3,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toEntries, toLine } from '../../../src/operations/journal/entries.ts';
-import {
-  createJournal,
-  type Intent,
-  type JournalEntry,
-  readOperations,
-} from '../../../src/operations/journal/journal.ts';
+import { createJournal, type Intent, type JournalEntry } from '../../../src/operations/journal/journal.ts';
 import { toKnownTasks } from '../../../src/operations/task/known.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
+import { keepingIn, readOperations } from '../../helpers/stored.ts';
 
 const intent: Intent = {
   type: 'intent',
@@ -37,7 +33,7 @@ const pageTo = (next: number): JournalEntry => ({
 const done: JournalEntry = { type: 'terminal', outcome: 'complete', state: 'done', ready_count: 9 };
 
 async function write(stateDir: string, id: string, ...entries: JournalEntry[]): Promise<string> {
-  const journal = await createJournal(stateDir, id, process.pid);
+  const journal = await createJournal(keepingIn(stateDir), id);
   for (const entry of entries) await journal.append(entry);
   await journal.close();
   return join(stateDir, 'operations', id, 'journal.jsonl');
@@ -119,7 +115,7 @@ describe('the journal', () => {
   it('never goes into a folder that is there already', async () => {
     const state = temporaryFolder();
     await write(state, 'op_1', intent);
-    await expect(createJournal(state, 'op_1', process.pid)).rejects.toMatchObject({ outcome: 'local_io' });
+    await expect(createJournal(keepingIn(state), 'op_1')).rejects.toMatchObject({ outcome: 'local_io' });
   });
 });
 

@@ -44,6 +44,7 @@ function purchase(
     excluded: null,
     subject: null,
     service: all.origin,
+    stop_reason: null,
     ...record,
   } as const;
   return { record: { ...known, credits_at_most: costOf(known, all) }, intent: all };

@@ -26,6 +26,7 @@ import {
 } from '../../../src/operations/only-new/list-lines.ts';
 import type { Shop } from '../../../src/operations/purchase.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
+import { keepingIn } from '../../helpers/stored.ts';
 
 function line(operation: string, names: string, id: string | null = `ls_${operation}`): Delivered {
   const leads = [...names].map((name) => identityOf(JSON.stringify({ name })) as Identity);
@@ -196,7 +197,7 @@ describe('the files of a list', () => {
 
   it('of runs that are under way are left alone, and so is damage', async () => {
     const { stateDir, shop, folder } = state();
-    const journal = await createJournal(stateDir, 'op_1', process.pid);
+    const journal = await createJournal(keepingIn(stateDir), 'op_1');
     const running = await openRunFile(shop, folder, 'op_1');
     const lines = Array.from({ length: 30 }, (_, at) => line(`op_${100 + at}`, 'A'));
     await add(shop, folder, ...lines);

@@ -9,12 +9,7 @@ import { readKnown } from '../../../operations/journal/stored.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { checkSameBuyer, type Shop } from '../../../operations/purchase.ts';
 import type { SearchOrder } from '../../../operations/search/buy.ts';
-import {
-  buyRest,
-  checkSameOutput,
-  finishSearch,
-  type RestInto,
-} from '../../../operations/search/continue.ts';
+import { buyRest, finishSearch, isPartOurs, type RestInto } from '../../../operations/search/continue.ts';
 import type { SearchEnd } from '../../../operations/search/cut.ts';
 import { type RestOfSearch, readRest } from '../../../operations/search/rest.ts';
 import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
@@ -46,10 +41,10 @@ export async function continueSearch(
       await withConnection(context, options, async (connection) => {
         const shop = toShop(context, options, connection);
         checkSameBuyer(shop, operation);
-        if (isSame) await checkSameOutput(shop, rest);
         const beginning = `Resuming ${operationId}`;
         const into = isSame ? 'same' : 'other';
-        await goOn(context, options, shop, rest, journal, { into, isOurs: isSame, lock, beginning });
+        const isOurs = isSame && (await isPartOurs(shop, rest));
+        await goOn(context, options, shop, rest, journal, { into, isOurs, lock, beginning });
       });
     });
   });
@@ -80,8 +75,8 @@ export async function goOn(
   const open: OpenDelivery = openOutput(context, options, {
     ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
     settings: connection.settings,
-    // All of it is written again from what is stored.
-    opening: isOurs ? { anew: true } : 'new',
+    // All of it is written again from what is stored, where that is all of it.
+    opening: isOurs && rest.isKept ? { anew: true } : 'new',
     lock,
   });
   if (request === undefined) {

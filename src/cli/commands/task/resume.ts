@@ -3,7 +3,6 @@ import type { Context } from '../../../context.ts';
 import { type LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import { completeAdditionTo } from '../../../operations/addition.ts';
-import { replacedBy } from '../../../operations/earlier.ts';
 import type { Journal } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
@@ -15,7 +14,7 @@ import {
   type TaskProgress,
   toTaskProgress,
 } from '../../../operations/task/progress.ts';
-import { finishTask, resumeTask } from '../../../operations/task/resume.ts';
+import { finishTask, isTaskPartOurs, resumeTask } from '../../../operations/task/resume.ts';
 import { readUnfinished } from '../../../operations/unfinished.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import { confirm } from '../../ask.ts';
@@ -150,14 +149,8 @@ export async function resumeOperation(
       }
       await withConnection(context, withRouteOf(operation, options), async (connection) => {
         const shop = { connection, context };
-        const { leadsSearchId } = toTaskProgress(operation);
-        const later = await replacedBy(shop, operation, [operationId]);
-        if (later !== undefined && leadsSearchId !== undefined) {
-          createNotes(context, options).warn(
-            `${intent.output} has rows of a later operation, ${later}. All leads of the task are read again, for free`,
-          );
-        }
-        const going = { isOurs: later === undefined, lock, replayCreate: options.replayCreate === true };
+        const isOurs = await isTaskPartOurs(shop, operation);
+        const going = { isOurs, lock, replayCreate: options.replayCreate === true };
         await goOnWithTask(shop, context, options, journal, operation, going);
       });
     });
