@@ -94,8 +94,8 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
       }
       if (luck < faults) return void request.socket.destroy();
       const { contact_type, objective, entity_context, target } = JSON.parse(body);
-      if (target !== undefined) return void response.end('{"success":true,"data":[{"id":1}]}');
       response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': `req_${requests}` });
+      if (target !== undefined) return void response.end('{"success":true,"data":[{"id":1}]}');
       if (entity_context !== undefined) {
         // Of a city nothing is known about those with an x.
         const answer = { city: 'Berlin', ...(entity_context.includes('x') ? {} : { size: 3 }) };

@@ -107,7 +107,7 @@ export async function runList<Kind extends AnswerKind>(
       if (rows !== undefined) others.push(rows);
     }
     if (own !== undefined) return await goOn(shop, order, own, others, listener);
-    if (found?.is === 'new') listener.earlier(found);
+    if (found?.is === 'new' && run === undefined) listener.earlier(found);
     // A list that is refused was never begun: nothing resumes it.
     await checkLimit(shop, order, 0, spending && (await countRest(order, others)));
     return await withNewJournal(context, 'needed', (journal) => {

@@ -70,8 +70,8 @@ export function createRowPurchases<Kind extends AnswerKind>(
   { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases<Kind>,
 ): { readonly slots: Slots; readonly buy: BuyRow<Kind> } {
   const { endpoint } = kinds[kind];
-  const slots = createSlots(clock, concurrency);
-  const ahead = createSlots(clock, concurrency + Math.min(concurrency, mostAhead));
+  const slots = createSlots(clock, concurrency, halt);
+  const ahead = createSlots(clock, concurrency + Math.min(concurrency, mostAhead), halt);
   // A row that the service has no room for goes back to the others.
   const client = connection.newClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;

@@ -181,10 +181,11 @@ export async function workThrough<Kind extends AnswerKind>(
     for (const next of short.splice(0)) next();
   };
   const stopped = (): void => {
+    // What is under way is paid for.
+    const answers = slots.used;
     stopWith(new StoppedError(stoppedBy(signal), 'stopped'));
     clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
-    // What is under way is paid for.
-    if (slots.used > 0) listener.stopping(slots.used, graceSeconds);
+    if (answers > 0) listener.stopping(answers, graceSeconds);
   };
   const { slots, buy } = createRowPurchases(
     { connection, context },

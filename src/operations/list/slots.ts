@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 
 /** How many requests may be under way at once: fewer while the service says that it is too many. */
 export interface Slots {
-  /** Resolves when there is room; the caller frees it. Rejects when the signal aborts. */
+  /** Resolves when there is room, which the caller frees, or when nothing more is sent. */
   take(): Promise<void>;
   free(): void;
   /** The service has refused a request of that time (monotonic) because of too many at once. */
@@ -15,7 +15,7 @@ export interface Slots {
 const quietMs = 2000;
 
 /** `most` is what was asked for, and never exceeded. Halved on a refusal, it grows again one by one. */
-export function createSlots(clock: Clock, most: number): Slots {
+export function createSlots(clock: Clock, most: number, halt: AbortSignal): Slots {
   const waiting: (() => void)[] = [];
   let allowed = most;
   let used = 0;
@@ -27,12 +27,13 @@ export function createSlots(clock: Clock, most: number): Slots {
       allowed++;
       changed = now;
     }
-    while (used < allowed && waiting.length > 0) {
+    while ((used < allowed || halt.aborted) && waiting.length > 0) {
       used++;
       waiting.shift()?.();
     }
   }
 
+  halt.addEventListener('abort', admit);
   return {
     take: () =>
       new Promise((resolve) => {
