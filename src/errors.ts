@@ -60,6 +60,8 @@ export type Facts =
   | { readonly is: 'bad_authorities' }
   | { readonly is: 'bad_switch' }
   | { readonly is: 'port_in_use' }
+  /** The service is asked nothing more before that time (RFC 3339, UTC); undefined where it is too far away to be one. */
+  | { readonly is: 'busy_until'; readonly until: string | undefined }
   /** It may have been charged, and only the balance can tell. */
   | { readonly is: 'in_doubt' }
   | { readonly is: 'key_used' }

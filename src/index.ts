@@ -3,6 +3,8 @@
  * API key that the command has. Nothing is read from the environment and nothing is written to disk, so an answer that
  * the program loses is lost: only the command keeps what it bought.
  */
+
+import type { Answer, Page, Status, Success } from './answers.ts';
 import { createClient as createWireClient, type Client as WireClient } from './client.ts';
 import { createClock } from './clock.ts';
 import { defaults } from './config/defaults.ts';
@@ -22,7 +24,6 @@ import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
 import { type ClientOptions, checkNames, checkOptions } from './library/options.ts';
 import { type Search, toSearch } from './library/search.ts';
 import { checkPage } from './operations/task/pages.ts';
-import type { Answer, Page, Status, Success } from './received.ts';
 import { toBaseUrl } from './requests/address.ts';
 import { checkKey } from './requests/api-key.ts';
 import { toContactSearchRequest } from './requests/contact.ts';
@@ -35,6 +36,7 @@ import { checkIdempotencyKey, checkNumber, checkText } from './requests/within-l
 import { createTransport } from './transport/request.ts';
 import { toTimeLimits } from './transport/time-limits.ts';
 
+export type { Answer, Page, PageFacts, Status, Success } from './answers.ts';
 export type { KeyHeader } from './contract/endpoints.ts';
 export type * from './contract/types.ts';
 export {
@@ -49,7 +51,6 @@ export {
 export { type JsonText, JsonView } from './json/text.ts';
 export type { ClientOptions, Dispatcher, Retry, Timeouts } from './library/options.ts';
 export type { Search } from './library/search.ts';
-export type { Answer, Page, PageFacts, Status, Success } from './received.ts';
 export { RequestError, ServiceError, StoppedError } from './transport/errors.ts';
 export type { Fault } from './transport/policy.ts';
 
@@ -140,7 +141,6 @@ export function createClient(options: ClientOptions): Client {
         proxies: false,
         connectTimeoutMs: 1000 * (timeouts.connect ?? defaults['timeout.connect']),
         env: {},
-        clock,
       }),
     );
     return agent;

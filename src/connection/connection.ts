@@ -12,7 +12,6 @@ import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
 import { keepBaselineWasm } from './baseline-wasm.ts';
-import { createCollecting } from './collecting.ts';
 import type { LocalOptions } from './local-service.ts';
 
 /** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
@@ -40,8 +39,6 @@ export interface RouteListener {
 export interface Connection {
   /** For what costs nothing. */
   readonly client: Client;
-  /** Begins to connect, for a request that is about to be made; nothing of it is sent. */
-  prepare(): void;
   /** A client for one purchase, whose waits between attempts are its own. */
   newClient(listener?: WaitListener): Client;
   readonly settings: Settings;
@@ -62,7 +59,7 @@ export interface Route {
   readonly settings: Settings;
   readonly profile: string;
   readonly keyHeader: KeyHeader | undefined;
-  readonly dispatcher: Dispatcher & Pick<Connection, 'prepare'>;
+  readonly dispatcher: Dispatcher;
 }
 
 /**
@@ -100,14 +97,12 @@ export function withConnection<T>(
           random: context.random,
           retryAttempts: settings['retry.attempts'] ?? defaults['retry.attempts'],
           retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
-          passed: createCollecting(),
         });
       const limitsOf = (endpoint: EndpointName): TimeLimits =>
         toTimeLimits(endpoint, toAskedLimits(settings, options.timeout));
       const transport = toTransport();
       return await work({
         client: createClient(transport, limitsOf),
-        prepare: dispatcher.prepare,
         newClient: (waits) => createClient(toTransport(waits), limitsOf),
         settings,
         profile,
@@ -142,7 +137,6 @@ export async function withRoute<T>(
       proxies: takesProxy(baseUrl),
       connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? defaults['timeout.connect']),
       env: context.env,
-      clock: context.clock,
       caFile: settings.ca_file,
       connecting: listener.connecting,
       // undici compiles its parser next.

@@ -1,9 +1,9 @@
+import type { SearchStream } from '../answers.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { toCutError } from '../operations/search/cut.ts';
 import { createSearchReading } from '../operations/search/reading.ts';
-import type { SearchStream } from '../received.ts';
 import { RequestError } from '../transport/errors.ts';
 
 /**
@@ -28,40 +28,39 @@ export function toSearch(
   idempotencyKey: string,
 ): Search {
   const reading = createSearchReading();
-  let leads = 0;
-  const toError = (cut: string, cause?: unknown): LeadpipeError => {
-    const end = {
-      ...reading.told(),
-      cut,
-      cause,
-      leads,
-      isDelivered: true,
-      excluded: 0,
-      requestId,
-      idempotencyKey,
-      operationId: undefined,
-    };
-    return toCutError(end, request, undefined);
-  };
+  const toError = (cut: string, cause?: RequestError): LeadpipeError =>
+    toCutError(
+      {
+        ...reading.summary(),
+        cut,
+        cause,
+        leads: reading.leads,
+        isDelivered: true,
+        excluded: 0,
+        requestId,
+        idempotencyKey,
+        operationId: undefined,
+      },
+      request,
+      undefined,
+    );
 
   async function* read(): AsyncGenerator<JsonText, void> {
+    let cause: RequestError | undefined;
     try {
       for await (const some of events) {
-        for (const lead of reading.take(some)) {
-          leads++;
-          yield lead;
-        }
-        reading.settle();
+        yield* reading.take(some);
         if (reading.isOver()) break;
       }
     } catch (error) {
-      if (error instanceof RequestError) throw toError(error.message, error);
-      throw error instanceof LeadpipeError && leads > 0 ? error.with({ charged: 'yes' }) : error;
+      if (!(error instanceof RequestError))
+        throw error instanceof LeadpipeError && reading.leads > 0 ? error.with({ charged: 'yes' }) : error;
+      cause = error;
     }
-    const cut = reading.verdict();
-    if (cut !== undefined) throw toError(cut);
+    const cut = reading.verdict(cause?.message);
+    if (cut !== undefined) throw toError(cut, cause);
   }
 
   const all = read();
-  return { requestId, idempotencyKey, told: reading.told, [Symbol.asyncIterator]: () => all };
+  return { requestId, idempotencyKey, told: reading.summary, [Symbol.asyncIterator]: () => all };
 }

@@ -1,5 +1,5 @@
 import type { TaskState } from '../contract/types.ts';
-import type { Records } from '../json/lines.ts';
+import type { Records } from '../json/text.ts';
 import type { WaitListener } from '../transport/retry.ts';
 
 /** The port that records leave by. */

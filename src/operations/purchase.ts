@@ -84,8 +84,6 @@ export async function purchase<T>(
 ): Promise<T | undefined> {
   const { connection, context } = shop;
   const { again, body, kind } = order;
-  // The journal and the output are made ready meanwhile.
-  connection.prepare();
   const key = again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
   const idempotencyKey = checkIdempotencyKey(key, wireNames);
   const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;

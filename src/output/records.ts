@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import type { Records } from '../json/lines.ts';
+import type { Records } from '../json/text.ts';
 import type { Layout, LayoutOf } from './columns.ts';
 import type { FileSink, Make, Resumed } from './open-file.ts';
 import { createStreamSink, type Sink } from './sink.ts';

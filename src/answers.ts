@@ -12,10 +12,17 @@ import {
   streamSentinel,
   taskStates,
 } from './contract/types.ts';
-import { type JsonRanges, scanObject } from './json/scan.ts';
-import { arrayItems, type JsonKind, type JsonText, kindOf, objectMembers, stringOf } from './json/text.ts';
+import {
+  arrayItems,
+  type JsonKind,
+  type JsonText,
+  kindOf,
+  objectMembers,
+  type Records,
+  stringOf,
+} from './json/text.ts';
 import { isJson } from './json/valid.ts';
-import type { Frame } from './transport/sse.ts';
+import type { Frame } from './transport/frames.ts';
 
 /** The same members, each undefined where what came can't be used. */
 type Usable<T> = { readonly [Name in keyof T]-?: T[Name] | undefined };
@@ -25,8 +32,8 @@ export type SearchEvent =
   | {
       readonly kind: 'batch';
       readonly batch: Usable<Omit<EntitySearchBatch, 'object' | 'entities'>>;
-      /** Undefined where no list of them came. Bytes where they are proven to be lines that can be shown as they are. */
-      readonly entities: readonly JsonText[] | JsonRanges | undefined;
+      /** Undefined where no list of them came. */
+      readonly entities: Records | undefined;
     }
   | {
       readonly kind: 'done';
@@ -92,19 +99,8 @@ const longestId = 1000;
 /** The members of an answer, each as it was written. */
 export type Members = ReadonlyMap<string, JsonText>;
 
-/** The members of a lead that it is known again by, which are written down of each. */
-const identifying = [Buffer.from('name'), Buffer.from('links')];
-
 /** What a frame says: nothing, where it is an event of a later version of the interface. */
 export function toSearchEvents({ event, data }: Frame): SearchEvent[] {
-  const scanned = event === 'error' ? undefined : scanObject(data, 'entities', identifying);
-  // Errors are read as text: leads that come in their frames are no lines of bytes.
-  return scanned === undefined || scanned.members.has('error')
-    ? toEventsOfText(event, data.toString())
-    : toSearchEvent(scanned.members, scanned.items);
-}
-
-function toEventsOfText(event: string | undefined, data: string): SearchEvent[] {
   const isError = event === 'error';
   if (data === streamSentinel && !isError) return [{ kind: 'sentinel' }];
   if (!isJson(data)) {
@@ -112,25 +108,22 @@ function toEventsOfText(event: string | undefined, data: string): SearchEvent[] 
   }
   const members = objectMembers(data);
   const error = members.get('error') ?? (isError ? data : 'null');
-  const entities = members.get('entities');
+  const said = toSearchEvent(members);
   // Leads that come in an error frame are paid for as any others.
-  const said = toSearchEvent(members, isOf('array', entities) ? arrayItems(entities) : undefined);
   return kindOf(error) === 'null' && !isError
     ? said
     : [...said, { kind: 'error', message: toErrorMessage(error) }];
 }
 
-function toSearchEvent(
-  members: Members,
-  entities: readonly JsonText[] | JsonRanges | undefined,
-): SearchEvent[] {
+function toSearchEvent(members: Members): SearchEvent[] {
   const leads_search_id = idOf(members.get('leads_search_id'));
   const cum_count = countOf(members.get('cum_count'));
   switch (stringOf(members.get('object'))) {
     case 'entity_search_batch': {
       const batch_index = countOf(members.get('batch_index'));
       const batch = { leads_search_id, batch_index, count: countOf(members.get('count')), cum_count };
-      return [{ kind: 'batch', batch, entities }];
+      const entities = members.get('entities');
+      return [{ kind: 'batch', batch, entities: isOf('array', entities) ? arrayItems(entities) : undefined }];
     }
     case 'entity_search_done': {
       const done = { leads_search_id, cum_count, stop_reason: toStopReason(members) };
