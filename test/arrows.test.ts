@@ -209,7 +209,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   os: ['connection/local-service.ts', 'files/folder-lock.ts'],
   readline: ['cli/commands/auth/prompt.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
-  v8: ['connection/baseline-wasm.ts', 'connection/collecting.ts'],
+  v8: ['connection/baseline-wasm.ts'],
   zlib: ['chunk-loader.ts', 'operations/journal/checked-lines.ts', 'transport/decoding.ts'],
 };
 
@@ -351,12 +351,8 @@ describe('import arrows', () => {
       "src/connection/baseline-wasm.ts: '--no-liftoff-only'",
       "src/connection/baseline-wasm.ts: '--no-wasm-dynamic-tiering'",
       "src/connection/baseline-wasm.ts: '--no-wasm-tier-up'",
-      "src/connection/baseline-wasm.ts: '--parallel-scavenge'",
       "src/connection/baseline-wasm.ts: '--wasm-dynamic-tiering'",
       "src/connection/baseline-wasm.ts: '--wasm-tier-up'",
-      "src/connection/collecting.ts: '--expose-gc'",
-      "src/connection/collecting.ts: '--no-expose-gc'",
-      "src/connection/collecting.ts: '--no-parallel-scavenge'",
       "src/main.ts: '--help'",
       "src/main.ts: '--version'",
     ]);

@@ -44,21 +44,21 @@ export function createMask(key: string): Mask {
 /** The index after the character that stands at `from`, however it is written; `none` where another does. */
 function after(text: string, from: number, code: number): number {
   let at = from;
-  if (text.charCodeAt(at) === code && !(code === percent && hexAt(text, at + 1) === percent)) return at + 1;
-  if (text.charCodeAt(at) === backslash) {
+  const first = text.charCodeAt(at);
+  if (first === code && code !== percent) return at + 1;
+  if (first === backslash) {
     // Each level of JSON in a string doubles them.
     while (text.charCodeAt(at) === backslash) at++;
     if (text.charCodeAt(at) === slash && code === slash) return at + 1;
     const written = text.startsWith('u00', at) ? hexAt(text, at + 3) : none;
     at += 'u0041'.length;
-    if (written !== percent || code === percent) return written === code ? at : none;
-  } else if (text.charCodeAt(at) === percent) at++;
+    if (written !== percent) return written === code ? at : none;
+  } else if (first === percent) at++;
   else return none;
-  for (; ; at += 2) {
-    const written = hexAt(text, at);
-    if (written === code && (code !== percent || hexAt(text, at + 2) !== percent)) return at + 2;
-    if (written !== percent) return none;
-  }
+  // Behind a percent sign, which may be encoded itself.
+  while (hexAt(text, at) === percent) at += 2;
+  if (code === percent) return at;
+  return hexAt(text, at) === code ? at + 2 : none;
 }
 
 function hexAt(text: string, at: number): number {
