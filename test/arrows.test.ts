@@ -20,6 +20,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   answers: ['transport', 'contract', 'json'],
   client: ['answers', 'transport', 'contract', 'json', 'errors'],
   operations: [
+    'answers',
     'clock',
     'input',
     'turns',
@@ -40,6 +41,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   conformance: ['contract', 'json', 'clock', 'errors', 'context'],
   connection: ['requests', 'config', 'client', 'transport', 'contract', 'errors', 'context', 'local-service'],
   mcp: [
+    'answers',
     'clock',
     'config',
     'connection',
@@ -55,6 +57,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'output',
   ],
   cli: [
+    'answers',
     'input',
     'mcp',
     'clock',

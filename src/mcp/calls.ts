@@ -1,10 +1,11 @@
+import { toStatusRecord } from '../answers.ts';
 import { defaults } from '../config/defaults.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
 import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
-import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
+import type { JsonText } from '../json/text.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
 import { listOperations, readOperation } from '../operations/journal/journal.ts';
 import { isTask } from '../operations/kinds.ts';
@@ -44,10 +45,9 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
     connect(async ({ client }) => {
       const id = toTaskId(leads_search_id);
       const { text, value } = await client.status(id, signal);
-      const status = objectMembers(text).get('status') ?? '{}';
       const { status: state, ready_count } = value.status;
       return [
-        ['task', withMembers([['leads_search_id', JSON.stringify(id)]], status)],
+        ['task', toStatusRecord(id, text)],
         ['complete', String(isEnded(state))],
         ...(ready_count > 0 ? [['next', '0'] as const] : []),
       ];

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { createConnect } from './connect.ts';
@@ -17,7 +18,7 @@ export interface AgentOptions {
   /** A connection is being opened; what is returned is called when that is over. */
   readonly connecting?: ((host: string) => () => void) | undefined;
   /** A connection is open, and undici has it next. */
-  readonly opened?: () => void;
+  readonly opened?: (socket: Socket) => void;
 }
 
 /**
@@ -66,7 +67,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
         .finally(over)
         .then(
           (socket) => {
-            options.opened?.();
+            options.opened?.(socket);
             callback(null, socket);
           },
           (error) => callback(error, null),
