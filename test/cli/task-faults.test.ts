@@ -223,7 +223,7 @@ const cases: Case[] = [
     times: 3,
     exit: 0,
     rows: 45,
-    requests: 6,
+    requests: 4,
   },
   {
     name: 'status 401',
