@@ -119,10 +119,10 @@ export function createSearchReading(): SearchReading {
       if (end !== undefined) return end;
       const early = cut ?? 'the connection ended too early';
       if (!isDone) return early;
-      if (counted > leads) return `the service counted ${leadsOf(counted)}, but sent ${leads}`;
+      if (counted > leads) return `the service counted ${leadsOf(counted)}, but ${leads} arrived`;
       const flaw = doubt ?? batches.flaw();
       if (flaw !== undefined) return flaw;
-      const counts = `the service counted ${leadsOf(countedByDone)}, but sent ${leads}`;
+      const counts = `the service counted ${leadsOf(countedByDone)}, but ${leads} arrived`;
       if (countedByDone < leads && !hasSentinel) return `${early}: ${counts}`;
       if (countedByDone < leads) remarks.push(counts);
       if (!hasSentinel)
