@@ -213,7 +213,12 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   readline: ['cli/commands/auth/prompt.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
   v8: ['connection/baseline-wasm.ts'],
-  zlib: ['chunk-loader.ts', 'operations/journal/checked-lines.ts', 'transport/decoding.ts'],
+  zlib: [
+    'chunk-loader.ts',
+    'operations/journal/checked-lines.ts',
+    'operations/search/batch-log.ts',
+    'transport/decoding.ts',
+  ],
 };
 
 /** What computes and tells nothing of the machine. */
