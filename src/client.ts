@@ -1,15 +1,3 @@
-import { type Endpoint, type EndpointName, endpoints } from './contract/endpoints.ts';
-import type {
-  ContactSearchRequest,
-  CreatedTask,
-  CreateTaskRequest,
-  CreditBalance,
-  DeepSearchRequest,
-  EnrichRequest,
-  EntitySearchRequest,
-  ExtractRequest,
-} from './contract/types.ts';
-import { type JsonText, kindOf, objectMembers } from './json/text.ts';
 import {
   type Answer,
   Lack,
@@ -27,12 +15,24 @@ import {
   toResearchOrEnrichment,
   toSearchEvents,
   toStatus,
-} from './received.ts';
+} from './answers.ts';
+import { type Endpoint, type EndpointName, endpoints } from './contract/endpoints.ts';
+import type {
+  ContactSearchRequest,
+  CreatedTask,
+  CreateTaskRequest,
+  CreditBalance,
+  DeepSearchRequest,
+  EnrichRequest,
+  EntitySearchRequest,
+  ExtractRequest,
+} from './contract/types.ts';
+import { type JsonText, kindOf, objectMembers } from './json/text.ts';
+import type { Frame } from './transport/frames.ts';
 import type { Request, Transport } from './transport/request.ts';
-import type { Frame } from './transport/sse.ts';
 import type { TimeLimits } from './transport/watch.ts';
 
-export type { Answer, Page, SearchEvent, SearchStream, Status, Success } from './received.ts';
+export type { Answer, Page, SearchEvent, SearchStream, Status, Success } from './answers.ts';
 
 /** The request of each endpoint, before it is sent: what `--dry-run` shows is what would go out. */
 export const requests = {

@@ -27,13 +27,23 @@ export async function wait(clock: Pick<Clock, 'after'>, ms: number, signal?: Abo
   });
 }
 
+/** Milliseconds: one that is asked to wait longer fires at once. */
+const longestTimer = 2 ** 31 - 1;
+
 /** The clock of this process. */
 export function createClock(monotonic: () => number = () => performance.now()): Clock {
   return {
     now: () => new Date(),
     monotonic,
     after(ms, callback) {
-      const timer = setTimeout(callback, ms);
+      let timer: NodeJS.Timeout;
+      const arm = (left: number): void => {
+        timer = setTimeout(
+          () => (left > longestTimer ? arm(left - longestTimer) : callback()),
+          Math.min(left, longestTimer),
+        );
+      };
+      arm(ms);
       return () => clearTimeout(timer);
     },
   };

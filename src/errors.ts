@@ -60,6 +60,8 @@ export type Facts =
   | { readonly is: 'bad_authorities' }
   | { readonly is: 'bad_switch' }
   | { readonly is: 'port_in_use' }
+  /** The service is asked nothing more before that time (RFC 3339, UTC); undefined where it is too far away to be one. */
+  | { readonly is: 'busy_until'; readonly until: string | undefined }
   /** It may have been charged, and only the balance can tell. */
   | { readonly is: 'in_doubt' }
   | { readonly is: 'key_used' }
@@ -124,7 +126,6 @@ export type Facts =
   | { readonly is: 'replay_too_old'; readonly operationId: string }
   | { readonly is: 'output_unfinished'; readonly operationId: string }
   /** The service has no room for more before this time (RFC 3339). */
-  | { readonly is: 'busy_until'; readonly until: string }
   /** The same command goes on with it, perhaps not before this time. */
   | {
       readonly is: 'list_left';

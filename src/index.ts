@@ -3,26 +3,33 @@
  * API key that the command has. Nothing is read from the environment and nothing is written to disk, so an answer that
  * the program loses is lost: only the command keeps what it bought.
  */
+import type { Answer } from './answers.ts';
 import { createClient as createWireClient, type Client as WireClient } from './client.ts';
 import { createClock } from './clock.ts';
 import { defaults } from './config/defaults.ts';
 import { limits } from './contract/limits.ts';
 import type {
   ContactSearchRequest,
+  ContactSearchResult,
   CreatedTask,
   CreateTaskRequest,
   CreditBalance,
   DeepSearchRequest,
+  DeepSearchResponse,
   EnrichRequest,
+  EnrichResponse,
+  EntitySearchItems,
   EntitySearchRequest,
+  EntitySearchStatusResponse,
   ExtractRequest,
+  ExtractResponse,
 } from './contract/types.ts';
 import { UsageError } from './errors.ts';
 import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
+import { createConnections } from './library/connections.ts';
 import { type ClientOptions, checkNames, checkOptions } from './library/options.ts';
-import { type Search, toSearch } from './library/search.ts';
+import { type Item, type Lead, type Search, toSearch } from './library/search.ts';
 import { checkPage } from './operations/task/pages.ts';
-import type { Answer, Page, Status, Success } from './received.ts';
 import { toBaseUrl } from './requests/address.ts';
 import { checkKey } from './requests/api-key.ts';
 import { toContactSearchRequest } from './requests/contact.ts';
@@ -33,8 +40,10 @@ import { toExtractRequest } from './requests/extract.ts';
 import { type InputNames, wireNames } from './requests/input-names.ts';
 import { checkIdempotencyKey, checkNumber, checkText } from './requests/within-limits.ts';
 import { createTransport } from './transport/request.ts';
+import type { Dispatching } from './transport/sending.ts';
 import { toTimeLimits } from './transport/time-limits.ts';
 
+export type { Answer } from './answers.ts';
 export type { KeyHeader } from './contract/endpoints.ts';
 export type * from './contract/types.ts';
 export {
@@ -48,8 +57,7 @@ export {
 } from './errors.ts';
 export { type JsonText, JsonView } from './json/text.ts';
 export type { ClientOptions, Dispatcher, Retry, Timeouts } from './library/options.ts';
-export type { Search } from './library/search.ts';
-export type { Answer, Page, PageFacts, Status, Success } from './received.ts';
+export type { Item, Lead, Search } from './library/search.ts';
 export { RequestError, ServiceError, StoppedError } from './transport/errors.ts';
 export type { Fault } from './transport/policy.ts';
 
@@ -67,14 +75,20 @@ export interface PurchaseOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** An extraction with its items as the service wrote them; no items when `success` is false. */
-export interface Extraction extends Answer<Success> {
-  readonly items: readonly JsonText[];
+/** A page of a task's leads: what the service sent, and each lead with its text. */
+export interface Page extends Answer<EntitySearchItems> {
+  readonly leads: readonly Lead[];
+}
+
+/** What an extraction found: what the service sent, and each item with its text; no items when `success` is false. */
+export interface Extraction extends Answer<ExtractResponse> {
+  readonly items: readonly Item<Record<string, unknown>>[];
 }
 
 /**
  * A method per endpoint. Each takes its request in the names of the interface and checks it before anything is sent
- * (UsageError). Where the answer does not come it throws a RequestError, which is a ServiceError where the service
+ * (UsageError). `value` is what the interface promises of the answer, with whatever else the service sent; `text` is the same
+ * as it was written. Where the answer does not come it throws a RequestError, which is a ServiceError where the service
  * itself refused, or a StoppedError where a signal stopped it; `details.charged` says whether it may have cost credits.
  */
 export interface Client {
@@ -86,7 +100,7 @@ export interface Client {
   status(
     request: { readonly leads_search_id: string },
     options?: CallOptions,
-  ): Promise<Answer<{ readonly status: Status }>>;
+  ): Promise<Answer<EntitySearchStatusResponse>>;
   /** The leads of a task that are ready, from position `pts` (0 by default): `num` at most (1 to 500, 5 by default). Free. */
   fetch(
     request: {
@@ -96,16 +110,19 @@ export interface Client {
     },
     options?: CallOptions,
   ): Promise<Page>;
-  /** Looks up one email address or phone number. The text is a ContactSearchResult. */
-  contactSearch(request: ContactSearchRequest, options?: PurchaseOptions): Promise<Answer<object>>;
-  /** Answers a question. The text is a DeepSearchResponse. */
-  deepSearch(request: DeepSearchRequest, options?: PurchaseOptions): Promise<Answer<Success>>;
-  /** Fills the fields of a JSON Schema. The text is an EnrichResponse. */
-  enrich(request: EnrichRequest, options?: PurchaseOptions): Promise<Answer<Success>>;
-  /** Extracts a list. The text is an ExtractResponse. */
+  /** Looks up one email address or phone number. */
+  contactSearch(
+    request: ContactSearchRequest,
+    options?: PurchaseOptions,
+  ): Promise<Answer<ContactSearchResult>>;
+  /** Answers a question. */
+  deepSearch(request: DeepSearchRequest, options?: PurchaseOptions): Promise<Answer<DeepSearchResponse>>;
+  /** Fills the fields of a JSON Schema. */
+  enrich(request: EnrichRequest, options?: PurchaseOptions): Promise<Answer<EnrichResponse>>;
+  /** Extracts a list. */
   extract(request: ExtractRequest, options?: PurchaseOptions): Promise<Extraction>;
-  /** The credits that are available. Free. The text is a CreditBalance. */
-  balance(options?: CallOptions): Promise<Answer<Pick<CreditBalance, 'available_credits'>>>;
+  /** The credits that are available. Free. */
+  balance(options?: CallOptions): Promise<Answer<CreditBalance>>;
 }
 
 const names: InputNames = { ...wireNames, idempotency_key: 'idempotencyKey' };
@@ -129,33 +146,34 @@ export function createClient(options: ClientOptions): Client {
   const { dispatcher, keyHeader, timeouts = {}, retry = {}, signal } = options;
   const baseUrl = toBaseUrl(String(options.baseUrl), 'baseUrl');
   const apiKey = checkKey(String(options.apiKey ?? ''), 'apiKey');
-  const clock = createClock();
-  let agent: Promise<object> | undefined;
+  const connections = createConnections();
+  let agent: Promise<Dispatching> | undefined;
 
-  /** The client's own connections, from the first request on. They hold no process up. */
-  const ownAgent = (): Promise<object> => {
+  /** The client's own connections, from the first request on. */
+  const ownAgent = (): Promise<Dispatching> => {
     agent ??= import('./transport/agent.ts').then(({ createAgent }) =>
       createAgent({
         service: baseUrl,
         proxies: false,
         connectTimeoutMs: 1000 * (timeouts.connect ?? defaults['timeout.connect']),
         env: {},
-        clock,
+        opened: connections.add,
       }),
     );
     return agent;
   };
 
-  /** For one request: a client whose waits between attempts are its own, the key and the signal. */
-  async function begin(
+  /** Sends one request with a signal and a key of its own. */
+  async function send<T>(
     call: PurchaseOptions,
-  ): Promise<{ client: WireClient; key: string; stop: AbortSignal }> {
+    ask: (client: WireClient, stop: AbortSignal, key: string) => Promise<T>,
+  ): Promise<T> {
     checkNames('option', call, ['signal', 'idempotencyKey']);
     const key = checkIdempotencyKey(call.idempotencyKey ?? `lp-${crypto.randomUUID()}`, names);
     const transport = createTransport({
       // Of the one method that it needs, undici's type says more.
-      dispatcher: (dispatcher ?? (await ownAgent())) as never,
-      clock,
+      dispatcher: (dispatcher as Dispatching | undefined) ?? (await ownAgent()),
+      clock: createClock(),
       baseUrl,
       apiKey,
       keyHeader,
@@ -164,73 +182,78 @@ export function createClient(options: ClientOptions): Client {
       retryAttempts: retry.attempts ?? defaults['retry.attempts'],
       retryBudgetMs: 1000 * (retry.budget ?? defaults['retry.budget']),
     });
-    return {
-      client: createWireClient(transport, (endpoint) => toTimeLimits(endpoint, timeouts)),
-      key,
-      stop: AbortSignal.any([signal, call.signal].filter((one) => one !== undefined)),
-    };
+    const client = createWireClient(transport, (endpoint) => toTimeLimits(endpoint, timeouts));
+    const stop = AbortSignal.any([signal, call.signal].filter((one) => one !== undefined));
+    return await connections.awaited(() => ask(client, stop, key));
   }
 
   return {
     async search(request, call = {}) {
       checkNames('input', request, inputs.search);
       const body = toEntitySearchRequest(String(request.entity_type), request, names);
-      const { client, key, stop } = await begin(call);
-      return toSearch(await client.search(body, key, stop), body, key);
+      return send(call, async (client, stop, key) =>
+        toSearch(await client.search(body, key, stop), body, key, connections.awaited),
+      );
     },
     async createTask(request, call = {}) {
       checkNames('input', request, inputs.createTask);
       const body = toCreateTaskRequest(String(request.entity_type), request, names);
-      const { client, key, stop } = await begin(call);
-      return client.createTask(body, key, stop);
+      return send(call, async (client, stop, key) => whole(await client.createTask(body, key, stop)));
     },
     async status(request, call = {}) {
       checkNames('input', request, inputs.status);
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
-      const { client, stop } = await begin(call);
-      return client.status(id, stop);
+      return send(call, async (client, stop) => whole(await client.status(id, stop)));
     },
     async fetch(request, call = {}) {
       checkNames('input', request, inputs.fetch);
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
       const pts = checkNumber(limits.fetchPts, 'pts', request.pts ?? limits.fetchPts.default);
       const num = checkNumber(limits.fetchNum, 'num', request.num ?? limits.fetchNum.default);
-      const { client, stop } = await begin(call);
-      return checkPage(await client.fetch(id, pts, num, stop), id, pts, num);
+      return send(call, async (client, stop) => {
+        const { entities, ...page } = checkPage(await client.fetch(id, pts, num, stop), id, pts, num);
+        const answer = whole<EntitySearchItems>(page);
+        return { ...answer, leads: toItems(entities, answer.value.entities) };
+      });
     },
     async contactSearch(request, call = {}) {
       checkNames('input', request, inputs.contactSearch);
       const body = toContactSearchRequest(String(request.contact_type), request.objective, names);
-      const { client, key, stop } = await begin(call);
-      return client.contactSearch(body, key, stop);
+      return send(call, async (client, stop, key) => whole(await client.contactSearch(body, key, stop)));
     },
     async deepSearch(request, call = {}) {
       checkNames('input', request, inputs.deepSearch);
       const body = toDeepSearchRequest(request.query, names);
-      const { client, key, stop } = await begin(call);
-      return client.deepSearch(body, key, stop);
+      return send(call, async (client, stop, key) => whole(await client.deepSearch(body, key, stop)));
     },
     async enrich(request, call = {}) {
       checkNames('input', request, inputs.enrich);
       const body = toEnrichRequest(request.entity_context, toJsonValue(request.enrich_fields), names);
       const { checkJsonSchema } = await import('./requests/json-schema.ts');
       await checkJsonSchema(body.enrich_fields);
-      const { client, key, stop } = await begin(call);
-      return client.enrich(body, key, stop);
+      return send(call, async (client, stop, key) => whole(await client.enrich(body, key, stop)));
     },
     async extract(request, call = {}) {
       checkNames('input', request, inputs.extract);
       const body = toExtractRequest(String(request.type), request, names);
-      const { client, key, stop } = await begin(call);
-      const answer = await client.extract(body, key, stop);
-      const items = answer.value.success ? arrayItems(objectMembers(answer.text).get('data') ?? '[]') : [];
-      return { ...answer, items };
+      return send(call, async (client, stop, key) => {
+        const answer = whole<ExtractResponse>(await client.extract(body, key, stop));
+        const { data } = answer.value;
+        const texts = arrayItems(objectMembers(answer.text).get('data') ?? '[]');
+        return { ...answer, items: typeof data === 'string' ? [] : toItems(texts, data) };
+      });
     },
-    async balance(call = {}) {
-      const { client, stop } = await begin(call);
-      return client.balance(stop);
-    },
+    balance: (call = {}) => send(call, async (client, stop) => whole(await client.balance(stop))),
   };
+}
+
+/** The answer with all of it as its value; that what is needed of it is there has been looked at. */
+function whole<T>(answer: Answer<unknown>): Answer<T> {
+  return { ...answer, value: JSON.parse(answer.text) };
+}
+
+function toItems<T>(texts: readonly JsonText[], values: readonly T[]): Item<T>[] {
+  return texts.map((text, index) => ({ value: values[index] as T, text }));
 }
 
 /** A program's schema may hold values that JSON doesn't have: it is checked as it is sent, as JSON. Throws UsageError. */

@@ -2,8 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 
 /** What --liftoff-only means; flags set at run time do not imply one another. */
 const baselineOnly = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
-/** With what a long stream changes: see collecting.ts. */
-const usual = ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering', '--parallel-scavenge'];
+const usual = ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering'];
 
 /**
  * Has V8 leave WebAssembly (undici's parser, SQLite) as it is first compiled: optimising it is not worth it for one

@@ -39,8 +39,6 @@ export interface RouteListener {
 export interface Connection {
   /** For what costs nothing. */
   readonly client: Client;
-  /** Begins to connect, for a request that is about to be made; nothing of it is sent. */
-  prepare(): void;
   /** A client for one purchase, whose waits between attempts are its own. */
   newClient(listener?: WaitListener): Client;
   readonly settings: Settings;
@@ -61,7 +59,7 @@ export interface Route {
   readonly settings: Settings;
   readonly profile: string;
   readonly keyHeader: KeyHeader | undefined;
-  readonly dispatcher: Dispatcher & Pick<Connection, 'prepare'>;
+  readonly dispatcher: Dispatcher;
 }
 
 /**
@@ -105,7 +103,6 @@ export function withConnection<T>(
       const transport = toTransport();
       return await work({
         client: createClient(transport, limitsOf),
-        prepare: dispatcher.prepare,
         newClient: (waits) => createClient(toTransport(waits), limitsOf),
         settings,
         profile,
@@ -140,7 +137,6 @@ export async function withRoute<T>(
       proxies: takesProxy(baseUrl),
       connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? defaults['timeout.connect']),
       env: context.env,
-      clock: context.clock,
       caFile: settings.ca_file,
       connecting: listener.connecting,
       // undici compiles its parser next.

@@ -39,7 +39,7 @@ export const extractionTypes = [
   'web2list',
 ] as const;
 
-/** Closed. `done` and `error` are terminal. */
+/** Open: a task in a state that nobody knows is waited for. `done` and `error` are terminal. */
 export const taskStates = ['created', 'running', 'done', 'error'] as const;
 export const terminalTaskStates = ['done', 'error'] as const satisfies readonly TaskState[];
 
@@ -50,7 +50,7 @@ export type StreamEntityType = (typeof streamEntityTypes)[number];
 export type EntityType = (typeof entityTypes)[number];
 export type ContactType = (typeof contactTypes)[number];
 export type ExtractionType = (typeof extractionTypes)[number];
-export type TaskState = (typeof taskStates)[number];
+export type TaskState = (typeof taskStates)[number] | (string & {});
 
 /** A result item of Entity Search. Unknown fields are kept, absent ones tolerated. */
 export interface Entity {

@@ -12,6 +12,8 @@ const maps = new Set([
   'dependentSchemas',
   'dependencies',
 ]);
+/** Those that hold what others refer to. */
+const definitions = new Set(['$defs', 'definitions']);
 /** Keywords whose value is a schema, or a list of them. */
 const schemas = new Set([
   'items',
@@ -34,26 +36,39 @@ const schemas = new Set([
 /**
  * The document says "12 levels of nesting" and "200 cumulative properties" and not what counts. Taken here is the
  * mildest reading, so that nothing is refused that the service would take: a level is a schema that holds schemas
- * (a plain field is none), and a property is an entry of any `properties`, wherever it stands. A $ref is not followed.
+ * (a plain field is none), and a property is an entry of any `properties`, wherever it stands but in `$defs`, of which
+ * nothing need be used. A $ref is not followed.
  */
 export function sizeOfSchema(root: Schema): { readonly levels: number; readonly properties: number } {
   let levels = 0;
   let properties = 0;
   // A list instead of recursion: the nesting of a hostile file would end the stack.
-  const open = [{ schema: root, level: 1 }];
+  const open = [{ schema: root, level: 1, isDefined: false }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const parts = partsOf(next.schema);
     if (parts.length > 0) levels = Math.max(levels, next.level);
-    if (isObject(next.schema.properties)) properties += Object.keys(next.schema.properties).length;
-    for (const schema of parts) open.push({ schema, level: next.level + 1 });
+    if (!next.isDefined && isObject(next.schema.properties)) {
+      properties += Object.keys(next.schema.properties).length;
+    }
+    for (const [keyword, schema] of parts) {
+      open.push({ schema, level: next.level + 1, isDefined: next.isDefined || definitions.has(keyword) });
+    }
   }
   return { levels, properties };
 }
 
-function partsOf(schema: Schema): Schema[] {
-  const parts = Object.entries(schema).flatMap(([keyword, value]): unknown => {
-    if (maps.has(keyword)) return isObject(value) ? Object.values(value) : [];
-    return schemas.has(keyword) ? value : [];
+function partsOf(schema: Schema): [keyword: string, part: Schema][] {
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    const parts = maps.has(keyword)
+      ? isObject(value)
+        ? Object.values(value)
+        : []
+      : schemas.has(keyword)
+        ? value
+        : [];
+    return [parts]
+      .flat()
+      .filter(isObject)
+      .map((part): [string, Schema] => [keyword, part]);
   });
-  return parts.filter(isObject);
 }

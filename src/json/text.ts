@@ -9,6 +9,9 @@
 /** The source text of one JSON value. */
 export type JsonText = string;
 
+/** Records as the service wrote them. */
+export type Records = readonly JsonText[];
+
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
 const quote = 0x22;
@@ -154,10 +157,28 @@ export function objectOf(members: Iterable<readonly [string, JsonText]>): JsonTe
   return `{${parts.join(',')}}`;
 }
 
-/** The same object with members in front of its own, which stay as they were written; any other kind as it is. */
+/**
+ * The same object with members in front of its own, which stay as they were written; any other kind as it is. No name is
+ * there twice: an own member that has one of these names and says something else is called `service_…`.
+ */
 export function withMembers(members: readonly (readonly [string, JsonText])[], object: JsonText): JsonText {
   const text = object.trim();
   if (kindOf(text) !== 'object') return object;
+  const front = new Map(members);
+  const own = objectMembers(text);
+  if (members.some(([name]) => own.has(name))) {
+    const others = [...own].filter(([name, value]) => front.get(name) !== value);
+    const free = (name: string): string =>
+      own.has(name) || front.has(name) ? free(`service_${name}`) : name;
+    return objectOf([
+      ...members,
+      ...others.map(([name, value]) => [front.has(name) ? free(name) : name, value] as const),
+    ]);
+  }
+  return inFront(members, text);
+}
+
+function inFront(members: readonly (readonly [string, JsonText])[], text: JsonText): JsonText {
   const rest = text.slice(1).trimStart();
   const front = objectOf(members).slice(0, -1);
   return rest === '}' ? `${front}}` : `${front},${rest}`;

@@ -2,7 +2,7 @@ import type { KeyHeader } from '../contract/endpoints.ts';
 import { UsageError } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 
-/** What undici's `Agent`, `Pool` and `ProxyAgent` are, of version 6 and newer. */
+/** What undici's `Agent`, `Pool` and `ProxyAgent` are, of version 7 and newer. */
 export interface Dispatcher {
   dispatch(options: object, handler: object): boolean;
 }

@@ -1,3 +1,4 @@
+import { toStatusRecord } from '../answers.ts';
 import type { Client, Page } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
 import type { Connection } from '../connection/connection.ts';
@@ -5,7 +6,7 @@ import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
 import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
-import { type JsonText, objectMembers, withMembers } from '../json/text.ts';
+import type { JsonText } from '../json/text.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
 import { type Intent, listOperations } from '../operations/journal/journal.ts';
 import { isTask } from '../operations/kinds.ts';
@@ -55,10 +56,9 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
     read(async (client) => {
       const id = toTaskId(leads_search_id);
       const { text, value } = await client.status(id, signal);
-      const status = objectMembers(text).get('status') ?? '{}';
       const { status: state, ready_count } = value.status;
       return [
-        ['task', withMembers([['leads_search_id', JSON.stringify(id)]], status)],
+        ['task', toStatusRecord(id, text)],
         ['complete', String(isEnded(state))],
         ...(ready_count > 0 ? [['next', '0'] as const] : []),
       ];
@@ -82,15 +82,15 @@ export const freeTools: Readonly<Record<string, (call: FreeCall, given: Argument
       const isToFile = output !== undefined;
       const leads = isToFile ? [] : await readNext(show as number);
       const file = isToFile && (await save(output as string, undefined, readAll()));
-      const { value, text } = last as unknown as Page;
+      const { value } = last as unknown as Page;
       const { status = 'running', ready_count } = value;
-      const limit = objectMembers(text).get('limit');
+      const { limit } = value;
       return [
         ...(file ? [['output', JSON.stringify(file)] as const] : []),
         ['leads', `[${leads.join(',')}]`],
         ['count', String(ready_count)],
         ...(next < ready_count || !isEnded(status) ? [['next', String(next)] as const] : []),
-        ...(limit === undefined ? [] : [['limit', limit] as const]),
+        ...(limit === undefined ? [] : [['limit', String(limit)] as const]),
         ['status', JSON.stringify(status)],
         ['complete', String(isEnded(status) && next >= ready_count)],
       ];

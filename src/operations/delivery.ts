@@ -1,6 +1,6 @@
 import type { TaskState } from '../contract/types.ts';
 import type { Addition } from '../files/addition.ts';
-import type { Records } from '../json/lines.ts';
+import type { Records } from '../json/text.ts';
 import type { WaitListener } from '../transport/retry.ts';
 
 /** The port that records leave by. */

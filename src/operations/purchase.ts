@@ -87,8 +87,6 @@ export async function purchase<T>(
 ): Promise<T | undefined> {
   const { connection, context } = shop;
   const { again, body, kind } = order;
-  // The journal and the output are made ready meanwhile.
-  connection.prepare();
   const key = again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
   const idempotencyKey = checkIdempotencyKey(key, wireNames);
   const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
@@ -275,7 +273,7 @@ export async function withIntent<T>(
 }
 
 /** The same delivery. That rows are added to a file is written down before and after: whoever finds it half done can complete it. */
-function withPlacing(journal: Journal, delivery: Delivery): Delivery {
+export function withPlacing(journal: Journal, delivery: Delivery): Delivery {
   return {
     file: delivery.file,
     get length() {

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
 import type { FolderLock } from '../files/folder-lock.ts';
-import type { Records } from '../json/lines.ts';
+import type { Records } from '../json/text.ts';
 import type { Layout, LayoutOf } from './columns.ts';
 import type { Opening } from './file-sink.ts';
 import type { FileSink, Make } from './part-sink.ts';

@@ -1,5 +1,4 @@
-import { JsonLines, type Records } from '../json/lines.ts';
-import type { JsonText } from '../json/text.ts';
+import type { JsonText, Records } from '../json/text.ts';
 import type { Layout } from './columns.ts';
 import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
@@ -64,8 +63,7 @@ export async function createWriter(
   return {
     async write(records) {
       if (records.length === 0) return;
-      if (form.takesLines && records instanceof JsonLines) await sink.write(records.bytes);
-      else await pour(sink, form.lines(records), options.signal);
+      await pour(sink, form.lines(records), options.signal);
     },
     async end() {
       const text = form.end?.();

@@ -82,7 +82,11 @@ function editsBetween(a: string, b: string): number {
   return last[b.length] as number;
 }
 
-function wordsOf(name: string): string[] {
-  const words = name.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+/** Pure: the words of a name, in small letters and the singular: `emailAddresses`, `email-addresses`. */
+export function wordsOf(name: string): string[] {
+  const words = name
+    .replace(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u);
   return words.filter((word) => word !== '').map((word) => word.replace(/ies$/, 'y').replace(/s$/, ''));
 }

@@ -9,7 +9,7 @@ import {
   webSearchEntityTypes,
 } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
-import { checkOneOf } from './closed-list.ts';
+import { checkOneOf, wordsOf } from './closed-list.ts';
 import type { InputNames } from './input-names.ts';
 import { checkList, checkNumber, checkText } from './within-limits.ts';
 
@@ -61,6 +61,12 @@ function toSearched(input: EntitySearchInput, names: InputNames): Omit<EntitySea
     ...(serviceLeads.length === 0 ? {} : { dedup_service_leads: serviceLeads }),
     ...(customLeads.length === 0 ? {} : { dedup_custom_leads: customLeads }),
   };
+}
+
+/** Pure: those of the enrich fields that ask for what a search doesn't find: email addresses and phone numbers. */
+export function contactFieldsIn(fields: readonly string[]): string[] {
+  const isContact = (word: string): boolean => /^(?:e?mail|(?:tele|cell|mobile)?phone|mobile)$/.test(word);
+  return fields.filter((field) => wordsOf(field.replace(/\be-mail/gi, 'email')).some(isContact));
 }
 
 /** Checks the whole body, once all its parts are known. Throws UsageError. */

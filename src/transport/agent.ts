@@ -1,11 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import type { Clock } from '../clock.ts';
-import { type Connect, createConnect } from './connect.ts';
-import { type Early, withEarly } from './early.ts';
-import { passOverInterim } from './interim.ts';
-import { type HttpProxy, proxyFor } from './proxy.ts';
+import { createConnect } from './connect.ts';
+import { proxyFor } from './proxy.ts';
 
 export interface AgentOptions {
   /** The one address that is connected to. */
@@ -15,13 +13,12 @@ export interface AgentOptions {
   /** For each of: TCP and TLS to the service or the proxy, the proxy's answer, TLS through the proxy. */
   readonly connectTimeoutMs: number;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Pick<Clock, 'after'>;
   /** A PEM file of authorities to trust beside the usual ones. */
   readonly caFile?: string | undefined;
   /** A connection is being opened; what is returned is called when that is over. */
   readonly connecting?: ((host: string) => () => void) | undefined;
   /** A connection is open, and undici has it next. */
-  readonly opened?: () => void;
+  readonly opened?: (socket: Socket) => void;
 }
 
 /**
@@ -35,7 +32,7 @@ const idleConnectionMs = 1000;
  * Throws ConfigurationError for a proxy or a file of
  * authorities that is of no use.
  */
-export async function createAgent(options: AgentOptions): Promise<Dispatcher & Pick<Early, 'prepare'>> {
+export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
   const { service, proxies, caFile, env } = options;
   const proxy = proxies ? proxyFor(service, env) : undefined;
   const isIpv6 = `${service.hostname}${proxy?.hostname ?? ''}`.includes(':');
@@ -55,15 +52,10 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher & P
     },
     ended.signal,
   );
-  const onDemand =
-    proxy === undefined ? direct : await through(proxy, direct, options.connectTimeoutMs, ended.signal);
-  const { connect, prepare } = withEarly(
-    onDemand,
-    toTarget(service),
-    idleConnectionMs,
-    options.clock,
-    ended.signal,
-  );
+  const connect =
+    proxy === undefined
+      ? direct
+      : (await import('./tunnel.ts')).createTunnel(proxy, direct, options.connectTimeoutMs, ended.signal);
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -75,7 +67,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher & P
         .finally(over)
         .then(
           (socket) => {
-            options.opened?.();
+            options.opened?.(socket);
             callback(null, socket);
           },
           (error) => callback(error, null),
@@ -87,23 +79,5 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher & P
     ended.abort();
     return new Promise((resolve) => Agent.prototype.destroy.apply(agent, [null, resolve] as never));
   };
-  return Object.assign(
-    agent.on('connect', (_origin, targets) => passOverInterim(targets.at(-1) as object)),
-    { destroy, prepare },
-  );
-}
-
-/** As undici has it. */
-function toTarget({ host, hostname, protocol, port }: URL): Parameters<Connect>[0] {
-  return { host, hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port };
-}
-
-async function through(
-  proxy: HttpProxy,
-  connect: Connect,
-  timeoutMs: number,
-  ended: AbortSignal,
-): Promise<Connect> {
-  const { createTunnel } = await import('./tunnel.ts');
-  return createTunnel(proxy, connect, timeoutMs, ended);
+  return Object.assign(agent, { destroy });
 }

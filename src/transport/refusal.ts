@@ -61,8 +61,16 @@ export function toRefusal(
 function toPatience(retryAfterMs = 0): string {
   const seconds = Math.ceil(retryAfterMs / 1000);
   if (seconds < 1) return '';
-  return `; the service asks to wait ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`}`;
+  const [size, unit] = patience.find(([one]) => seconds >= 2 * one) ?? [1, 's'];
+  return `; the service asks to wait ${Math.ceil(seconds / size)} ${unit}`;
 }
+
+/** Seconds. */
+const patience: readonly (readonly [seconds: number, unit: string])[] = [
+  [86_400, 'days'],
+  [3600, 'hours'],
+  [60, 'min'],
+];
 
 /** The service's own refusals, in plain words. */
 const causes: Partial<Readonly<Record<Fault, string>>> = {

@@ -1,23 +1,21 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../context.ts';
 import { type Endpoint, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
-import { hasMoreValues } from '../json/many.ts';
 import type { JsonText } from '../json/text.ts';
-import { isJson } from '../json/valid.ts';
+import { hasMoreValues, isJson } from '../json/valid.ts';
 import { type Body, piecesOf, readText, unreadableOf } from './body.ts';
 import { garbled, toFailure } from './failure.ts';
+import { createFrameReader, type Frame, FrameTooLargeError } from './frames.ts';
 import { createMask, type Mask } from './mask.ts';
 import { toRefusal } from './refusal.ts';
 import { type Retrying, toRetryAfter, type WaitListener, withRetries } from './retry.ts';
 import { createSending, type Dispatching, type Incoming } from './sending.ts';
-import { createFrameReader, type Frame, FrameTooLargeError } from './sse.ts';
-import { createMaskProof, type NeedsNoMask } from './unmasked.ts';
 import { createWatch, type TimeLimits } from './watch.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
 /** An answer of 10,000 items with a hundred members each. */
 const maxJsonValues = 1_000_000;
-const maxFrameBytes = 16 * 1024 * 1024;
+const maxFrameCharacters = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
 const maxLocationCharacters = 500;
 
@@ -93,10 +91,8 @@ export interface TransportOptions {
   random(): number;
   /** Further attempts at most; the policy table says how many each fault deserves. */
   readonly retryAttempts: number;
-  /** Milliseconds that all waits between attempts may take together. */
+  /** Milliseconds that all waits between the attempts of one request may take together. */
   readonly retryBudgetMs: number;
-  /** Told how many bytes of a stream were read and passed on. */
-  readonly passed?: ((bytes: number) => void) | undefined;
 }
 
 interface Head extends Body {
@@ -114,7 +110,7 @@ export function createTransport(options: TransportOptions): Transport {
     trace: options.trace,
     waits: options.waits,
     mostAttempts: options.retryAttempts,
-    budget: { leftMs: options.retryBudgetMs },
+    budgetMs: options.retryBudgetMs,
   };
 
   async function sendOnce(call: Call): Promise<Head> {
@@ -222,37 +218,23 @@ export function createTransport(options: TransportOptions): Transport {
     async stream(call) {
       // Once the stream has begun it is never asked for again: what comes would be a second search.
       const head = await withRetries(retrying, call.endpoint, call.signal, () => sendOnce(call));
-      return {
-        requestId: head.requestId,
-        frames: readFrames(head, call, mask, createMaskProof(options.apiKey, mask), options.passed),
-      };
+      return { requestId: head.requestId, frames: readFrames(head, call, mask) };
     },
   };
 }
 
-async function* readFrames(
-  head: Head,
-  call: Call,
-  mask: Mask,
-  needsNoMask: NeedsNoMask,
-  passed: TransportOptions['passed'],
-): AsyncGenerator<Frame[]> {
-  const reader = createFrameReader(maxFrameBytes);
-  const toSafe = ({ event, data }: Frame): Frame => ({
-    event,
-    data: needsNoMask(data) ? data : Buffer.from(mask(data.toString())),
-  });
+async function* readFrames(head: Head, call: Call, mask: Mask): AsyncGenerator<Frame[]> {
+  const reader = createFrameReader(maxFrameCharacters);
   try {
     for await (const bytes of piecesOf(head)) {
       const frames = reader.feed(bytes);
       if (frames.length > 0) {
         head.watch.event();
-        yield frames.map(toSafe);
+        yield frames.map(({ event, data }) => ({ event, data: mask(data) }));
       }
-      if (reader.isOverCap()) throw new FrameTooLargeError(maxFrameBytes);
-      passed?.(bytes.byteLength);
+      if (reader.isOverCap()) throw new FrameTooLargeError(maxFrameCharacters);
     }
-    if (reader.isInFrame()) throw new Error('the stream ended in the middle of a frame');
+    if (reader.endsInFrame()) throw new Error('the stream ended in the middle of a frame');
     if (!hasLength(head.answer)) throw new Error('it closed without a sign that the stream was complete');
   } catch (error) {
     throw toFailure(error, call, head);

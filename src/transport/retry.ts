@@ -5,11 +5,6 @@ import { RequestError } from './errors.ts';
 import { pause } from './pause.ts';
 import { attemptsOf, isDoubtful } from './policy.ts';
 
-/** Milliseconds that all waits between attempts of one purchase may take together. */
-export interface RetryBudget {
-  leftMs: number;
-}
-
 /**
  * Told of each wait before another attempt, and what it is for. False means that the error is wanted at once: whoever sends
  * many requests waits in its own way for a service that is busy.
@@ -20,7 +15,8 @@ export interface Retrying {
   readonly clock: Clock;
   /** From 0 to 1. */
   random(): number;
-  readonly budget: RetryBudget;
+  /** Milliseconds that all waits between the attempts of one request may take together. */
+  readonly budgetMs: number;
   /** Further attempts at most, whatever the policy says. */
   readonly mostAttempts: number;
   /** A line for each wait, for --verbose. */
@@ -32,6 +28,8 @@ const baseMs = 1000;
 const capMs = 30_000;
 /** A task that is being created by an earlier attempt is waited for this long. */
 const creatingMs = 120_000;
+/** What comes after the year 9999 has no usual form. */
+const latestTime = Date.UTC(9999, 11, 31);
 
 /**
  * Sends a request, and again with the same key and the same bytes for as often as the policy table says. Throws what
@@ -44,6 +42,7 @@ export async function withRetries<T>(
   attempt: () => Promise<T>,
 ): Promise<T> {
   let doubt: RequestError | undefined;
+  let leftMs = retrying.budgetMs;
   const start = retrying.clock.monotonic();
   for (let tries = 0; ; tries++) {
     let error: RequestError;
@@ -54,8 +53,13 @@ export async function withRetries<T>(
       error = thrown;
     }
     const elapsed = retrying.clock.monotonic() - start;
-    const wait = waitOf(error, endpoint, tries, elapsed, retrying);
-    if (wait === undefined) throw doubt === undefined ? error : inDoubt(doubt, error, endpoint);
+    const wait = waitOf(error, endpoint, tries, retrying);
+    // Waiting for one's own task is not retrying, and has a limit of its own.
+    const isCreating = error.fault === 'already_exists' && endpoint.repetition === 'replays';
+    const isTooLong = wait === undefined || wait > (isCreating ? creatingMs - elapsed : leftMs);
+    if (isTooLong)
+      throw doubt === undefined ? toRefusedUntil(error, retrying) : inDoubt(doubt, error, endpoint);
+    if (!isCreating) leftMs -= wait;
     if (isDoubtful(error.fault, endpoint)) doubt = error;
     if (retrying.waits?.(error, wait) === false) throw error;
     retrying.trace?.(`again in ${Math.round(wait)} ms: ${error.message}`);
@@ -63,25 +67,25 @@ export async function withRetries<T>(
   }
 }
 
-/** Milliseconds to wait before the next attempt; undefined when there is none. Takes them from the budget. */
+/** Milliseconds to wait before the next attempt; undefined when there is none. */
 function waitOf(
   error: RequestError,
   endpoint: Endpoint,
   tries: number,
-  elapsed: number,
-  { random, budget, mostAttempts }: Retrying,
+  { random, mostAttempts }: Retrying,
 ): number | undefined {
-  const attempts = attemptsOf(error.fault, endpoint);
-  if (tries >= Math.min(attempts, mostAttempts)) return undefined;
+  if (tries >= Math.min(attemptsOf(error.fault, endpoint), mostAttempts)) return undefined;
   // Full jitter: a crowd that failed together does not come back together.
-  const wait = error.retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
-  // Waiting for one's own task is not retrying, and has a limit of its own.
-  if (error.fault === 'already_exists' && endpoint.repetition === 'replays') {
-    return elapsed + wait > creatingMs ? undefined : wait;
-  }
-  if (wait > budget.leftMs) return undefined;
-  budget.leftMs -= wait;
-  return wait;
+  return error.retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
+}
+
+/** A service that asks for more patience than there is says when to come back, which holds for every request to it. */
+function toRefusedUntil(error: RequestError, { clock, budgetMs }: Retrying): RequestError {
+  const { fault, retryAfterMs = 0 } = error;
+  if (fault !== 'busy' || retryAfterMs <= budgetMs) return error;
+  const time = clock.now().getTime() + retryAfterMs;
+  const until = time < latestTime ? new Date(time).toISOString() : undefined;
+  return error.with({ facts: { is: 'busy_until', until } });
 }
 
 /** The last error after one that may have been charged: unless the service itself refused, it is still in doubt. */

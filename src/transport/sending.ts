@@ -33,26 +33,20 @@ export interface Sending {
   abort(reason: Error): void;
 }
 
-/** The one method that is needed of undici's dispatchers, of 6 and newer. */
+/** The one method that is needed of undici's dispatchers, of 7 and newer. */
 export type Dispatching = Pick<Dispatcher, 'dispatch'>;
 
 /** Bytes of a body that are held for a reader who is slower than the network. */
 const mostHeld = 128 * 1024;
 
-/** Names and values in turn, each as bytes or text; or, from newer dispatchers, by name. */
-type WireHeaders = readonly WireValue[] | Readonly<Record<string, WireValue>>;
-type WireValue = Uint8Array | string | readonly (Uint8Array | string)[];
-
 /** No redirect is followed, and nothing is sent twice: that is the caller's to decide. */
 export function createSending(dispatcher: Dispatching, outgoing: Outgoing): Sending {
   const pieces: Uint8Array[] = [];
   let held = 0;
-  let begun = false;
   let ended = false;
   let failure: Error | undefined;
   let incoming: Incoming | undefined;
-  let cancel: ((reason: Error) => void) | undefined;
-  let resume: (() => void) | undefined;
+  let wire: Dispatcher.DispatchController | undefined;
   let wake = (): void => {};
 
   const change = (): Promise<void> =>
@@ -66,12 +60,18 @@ export function createSending(dispatcher: Dispatching, outgoing: Outgoing): Send
     wake();
   }
 
+  function abort(reason: Error): void {
+    if (ended) return;
+    fail(reason);
+    wire?.abort(reason);
+  }
+
   function ready(): Uint8Array | undefined {
     const piece = pieces.shift();
     if (piece === undefined) return undefined;
     const wasFull = held >= mostHeld;
     held -= piece.byteLength;
-    if (wasFull && held < mostHeld) resume?.();
+    if (wasFull && held < mostHeld) wire?.resume();
     return piece;
   }
 
@@ -86,54 +86,45 @@ export function createSending(dispatcher: Dispatching, outgoing: Outgoing): Send
     }
   }
 
-  // undici up to 7 calls these.
-  const old = {
-    onConnect(abort: (reason: Error) => void) {
-      cancel = abort;
-      if (failure !== undefined) return abort(failure);
-      // There is a connection, and the head is written next.
-      begun = true;
-    },
-    onHeaders(status: number, headers: WireHeaders, goOn: () => void): boolean {
-      // Others follow those below 200.
-      if (status >= 200) {
-        resume = goOn;
-        const values = toValues(headers);
-        incoming = { status, header: (name) => values.get(name.toLowerCase()), next, ready };
-        wake();
-      }
-      return true;
-    },
-    onData(piece: Uint8Array): boolean {
-      pieces.push(piece);
-      held += piece.byteLength;
-      wake();
-      return held < mostHeld;
-    },
-    onComplete() {
-      ended = true;
-      wake();
-    },
-    onError: fail,
-  };
-  // undici from 7 on prefers these, and 8 knows no others.
-  const handler: Dispatcher.DispatchHandler = {
-    ...(old as object),
-    onRequestStart: (controller) => old.onConnect((reason) => controller.abort(reason)),
-    onResponseStart(controller, status, headers) {
-      old.onHeaders(status, headers as WireHeaders, () => controller.resume());
-    },
-    onResponseData(controller, piece) {
-      if (!old.onData(piece)) controller.pause();
-    },
-    onResponseEnd: old.onComplete,
-    onResponseError: (_, error) => fail(error),
-  };
   const { method, url, headers, body = null, last } = outgoing;
-  const path = url.pathname + url.search;
   dispatcher.dispatch(
-    { origin: url.origin, path, method: method as 'GET', headers, body, ...(last ? { reset: true } : {}) },
-    handler,
+    {
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: method as 'GET',
+      headers,
+      body,
+      ...(last ? { reset: true } : {}),
+    },
+    {
+      // There is a connection, and the head is written next.
+      onRequestStart(controller) {
+        if (failure !== undefined) return controller.abort(failure);
+        wire = controller;
+      },
+      onResponseStart(_, status, values) {
+        // Others follow those below 200, but for what nobody has asked for.
+        if (status === 101) return abort(new Error('the other end changes the protocol'));
+        if (status < 200) return;
+        const header = (name: string): string | undefined => {
+          const value = values[name.toLowerCase()];
+          return Array.isArray(value) ? value.join(', ') : value;
+        };
+        incoming = { status, header, next, ready };
+        wake();
+      },
+      onResponseData(controller, piece) {
+        pieces.push(piece);
+        held += piece.byteLength;
+        if (held >= mostHeld) controller.pause();
+        wake();
+      },
+      onResponseEnd() {
+        ended = true;
+        wake();
+      },
+      onResponseError: (_, error) => fail(error),
+    },
   );
 
   return {
@@ -144,35 +135,8 @@ export function createSending(dispatcher: Dispatching, outgoing: Outgoing): Send
       }
       return incoming;
     },
-    hasBegun: () => begun,
+    hasBegun: () => wire !== undefined,
     isOver: () => ended,
-    abort(reason) {
-      if (ended) return;
-      fail(reason);
-      cancel?.(reason);
-    },
+    abort,
   };
-}
-
-function toValues(headers: WireHeaders): Map<string, string> {
-  const values = new Map<string, string>();
-  const add = (name: string, value: WireValue): void => {
-    const text = isText(value) ? toText(value) : value.map(toText).join(', ');
-    const before = values.get(name);
-    values.set(name, before === undefined ? text : `${before}, ${text}`);
-  };
-  if (!Array.isArray(headers)) {
-    for (const [name, value] of Object.entries(headers)) add(name.toLowerCase(), value);
-    return values;
-  }
-  for (let at = 0; at + 1 < headers.length; at += 2) add(toText(headers[at]).toLowerCase(), headers[at + 1]);
-  return values;
-}
-
-function isText(value: WireValue): value is Uint8Array | string {
-  return typeof value === 'string' || value instanceof Uint8Array;
-}
-
-function toText(value: Uint8Array | string): string {
-  return typeof value === 'string' ? value : Buffer.from(value).toString('latin1');
 }

@@ -8,6 +8,9 @@ import type { HttpProxy } from './proxy.ts';
  * Connects to the service with TLS inside a tunnel, so that the proxy sees its host and port and nothing else.
  * `timeoutMs` is for the proxy's answer to CONNECT. What is still being opened ends with `ended`. Rejects with
  * ConnectFailure.
+ *
+ * undici's ProxyAgent fails test/network/tunnel.test.ts: a proxy that hangs up at CONNECT is waited for without end, a bad
+ * certificate of the proxy is told as that of the service, and 401, 403 and 407 as a network that may work again.
  */
 export function createTunnel(
   proxy: HttpProxy,

@@ -14,7 +14,3 @@ declare module 'undici/lib/core/connect.js' {
     options: buildConnector.BuildOptions,
   ): (target: buildConnector.Options, callback: buildConnector.Callback) => Socket;
 }
-declare module 'undici/lib/core/symbols.js' {
-  const symbols: { readonly kSocket: unique symbol; readonly kParser: unique symbol };
-  export default symbols;
-}

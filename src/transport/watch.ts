@@ -14,14 +14,9 @@ export interface TimeLimits {
 
 /** What ran out, and after how many seconds. */
 export class SilenceError extends Error {
-  readonly limit: keyof TimeLimits;
-  readonly seconds: number;
-
   constructor(limit: keyof TimeLimits, seconds: number) {
     super(`${silences[limit]} ${seconds} s`);
     this.name = 'SilenceError';
-    this.limit = limit;
-    this.seconds = seconds;
   }
 }
 
@@ -31,6 +26,9 @@ const silences: Record<keyof TimeLimits, string> = {
   event: 'no new leads for',
   total: 'the answer was not complete after',
 };
+
+/** Waiting is counted in steps of this many milliseconds: of one in which the process was stopped, no more is counted. */
+const stepMs = 500;
 
 export interface Watch {
   /** Waits for the head of the answer under `headers` and `total`. */
@@ -42,8 +40,9 @@ export interface Watch {
 }
 
 /**
- * The time limits of one answer. Time in which a slow reader keeps us from asking for more is not counted: it says
- * nothing about the service. When a limit runs out, `abort` is called and the wait rejects with a SilenceError.
+ * The time limits of one answer. Time in which a slow reader keeps us from asking for more is not counted, nor that in which
+ * this process was stopped (SIGSTOP, sleep of the machine): neither says anything about the service. When a limit runs out,
+ * `abort` is called and the wait rejects with a SilenceError.
  */
 export function createWatch(clock: Clock, limits: TimeLimits, abort: (reason: SilenceError) => void): Watch {
   let waited = 0;
@@ -57,21 +56,39 @@ export function createWatch(clock: Clock, limits: TimeLimits, abort: (reason: Si
     if (first === 'idle' && limits.event !== undefined) {
       left.push(['event', limits.event * 1000 - waitedSinceEvent]);
     }
-    const [limit, ms] = left.reduce((soonest, one) => (one[1] < soonest[1] ? one : soonest));
-    const start = clock.monotonic();
+    const [limit, most] = left.reduce((soonest, one) => (one[1] < soonest[1] ? one : soonest));
+    let spent = 0;
+    let step = 0;
+    let start = clock.monotonic();
     let cancel = (): void => {};
+    const count = (): void => {
+      const now = clock.monotonic();
+      spent += Math.min(now - start, step);
+      start = now;
+    };
     const silence = new Promise<never>((_, reject) => {
-      cancel = clock.after(Math.max(0, ms), () => {
+      const give = (): void => {
         const error = new SilenceError(limit, limits[limit] ?? 0);
         abort(error);
         reject(error);
-      });
+      };
+      const next = (): void => {
+        step = Math.max(0, Math.min(stepMs, most - spent));
+        cancel = clock.after(step, () => {
+          count();
+          // Timers come first in a turn of the event loop: what lies in the socket is read before the turn ends.
+          if (spent < most) return next();
+          const end = setImmediate(give);
+          cancel = () => clearImmediate(end);
+        });
+      };
+      next();
     });
     try {
       return await Promise.race([work, silence]);
     } finally {
       cancel();
-      const spent = clock.monotonic() - start;
+      count();
       waited += spent;
       waitedSinceEvent += spent;
     }

@@ -61,8 +61,11 @@ async function thrownBy(work: Promise<unknown>): Promise<InstanceType<typeof Lea
   throw new Error('no LeadpipeError was thrown', { cause: error });
 }
 
-async function readAll(leads: AsyncIterable<string>, into: string[] = []): Promise<string[]> {
-  for await (const lead of leads) into.push(lead);
+async function readAll(
+  leads: AsyncIterable<{ readonly text: string }>,
+  into: string[] = [],
+): Promise<string[]> {
+  for await (const { text } of leads) into.push(text);
   return into;
 }
 
@@ -73,7 +76,7 @@ describe('requests', () => {
     await client.contactSearch(lookUp, { idempotencyKey: 'mine' });
     const { text, value } = await client.balance();
     expect(text).toContain('12345678901234567890');
-    expect(value).toEqual({ available_credits: 7 });
+    expect(value).toMatchObject({ object: 'credit_balance', available_credits: 7 });
     const [first, second, third] = server?.requests ?? [];
     expect(first).toMatchObject({ method: 'POST', path: '/v1/contact-search', body: JSON.stringify(lookUp) });
     expect(first?.headers).toMatchObject({
@@ -343,7 +346,7 @@ describe('a search', () => {
     const client = await clientOf(inTurn(stream(...sent) + lastChunk));
     const leads = await client.search(search);
     expect(await readAll(leads)).toEqual(batches.flat());
-    expect(leads.told().warnings).toEqual([]);
+    expect(leads.summary().warnings).toEqual([]);
   });
 
   it('brings each lead as the service wrote it, and then says why it stopped', async () => {
@@ -351,7 +354,7 @@ describe('a search', () => {
     const leads = await client.search(search, { idempotencyKey: 'mine' });
     expect(leads).toMatchObject({ requestId: 'req_test', idempotencyKey: 'mine' });
     expect(await readAll(leads)).toEqual([odd, '{"name":"b"}', '{"name":"c"}']);
-    expect(leads.told()).toEqual({ leadsSearchId: 'ls_test', stopReason: 'limit', warnings: [] });
+    expect(leads.summary()).toEqual({ leadsSearchId: 'ls_test', stopReason: 'limit', warnings: [] });
     expect(await readAll(leads)).toEqual([]);
   });
 
@@ -399,7 +402,7 @@ describe('a search', () => {
       socket.write(stream(first));
     });
     for await (const lead of await client.search(search)) {
-      expect(lead).toBe('{"name":"a"}');
+      expect(lead).toEqual({ value: { name: 'a' }, text: '{"name":"a"}' });
       break;
     }
     await expect.poll(() => gone).toBe(true);

@@ -1,9 +1,10 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Format } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
+import { chunk, searchFrames, startFaultServer, streamHead } from '../helpers/fault-server.ts';
+import { bareEnvironment, resultOf, temporaryFolder } from '../helpers/run.ts';
 import { installed, root, serve } from './installed.ts';
 
 /** Programs of other people, with the package as it is packed, against `leadpipe serve`. */
@@ -42,7 +43,8 @@ const threeLeads = {
 const typed = `
 import {
   type Answer, type Client, type ClientOptions, ConfigurationError, type ContactSearchResult, createClient,
-  type Entity, type Fault, type JsonText, JsonView, LeadpipeError, type Page, RequestError, type Search,
+  type Entity, type Extraction, type Fault, type JsonText, JsonView, type Lead, LeadpipeError, type Page, RequestError,
+  type Search,
   ServiceError, StoppedError, UsageError,
 } from 'leadpipe';
 UNDICI
@@ -58,16 +60,16 @@ const client: Client = createClient(options);
 const search: Search = await client.search({ entity_type: 'company', objective: 'fintech in Berlin', limit: 2 });
 const leads: Entity[] = [];
 for await (const lead of search) {
-  const text: JsonText = lead;
-  leads.push(JSON.parse(text) as Entity);
+  const { value, text }: Lead = lead;
+  if (JSON.stringify(JSON.parse(text)) === JSON.stringify(value)) leads.push(value);
 }
-const answer: Answer<object> = await client.contactSearch({ contact_type: 'email', objective: 'Nordlicht Pay' });
-const contact = JSON.parse(answer.text) as ContactSearchResult;
+const answer: Answer<ContactSearchResult> = await client.contactSearch({ contact_type: 'email', objective: 'Nordlicht Pay' });
+const contact = answer.value;
 const { value } = await client.createTask({ entity_type: 'person', objective: 'founders in Lisbon', limit: 1 });
 const page: Page = await client.fetch({ ...value, num: 1 });
 const { available_credits } = (await client.balance()).value;
-const extraction = await client.extract({ type: 'github_repo_stargazers', target: 'acme/rocket', limit: 2 });
-const id = new JsonView(extraction.items[0] ?? '{}').at('id');
+const extraction: Extraction = await client.extract({ type: 'github_repo_stargazers', target: 'acme/rocket', limit: 2 });
+const id: JsonText | undefined = new JsonView(extraction.items[0]?.text ?? '{}').at('id');
 const enriched = await client.enrich({
   entity_context: 'Nordlicht Pay',
   enrich_fields: { type: 'object', properties: { city: { type: 'string' } } },
@@ -79,8 +81,8 @@ let fault: Fault | undefined;
 if (refused instanceof RequestError) fault = refused.fault;
 const facts = refused.details.facts?.is;
 console.log(JSON.stringify([
-  leads.length, typeof leads[0]?.name, search.told().stopReason, contact.result.content, page.entities.length,
-  available_credits > 0, extraction.items.length, /^[0-9]+$/.test(id ?? ''), enriched.value.success,
+  leads.length, typeof leads[0]?.name, search.summary().stopReason, contact.result.content, page.leads.length + page.value.entities.length,
+  available_credits > 0, extraction.items.length + extraction.value.metadata.limit, /^[0-9]+$/.test(id ?? ''), enriched.value.success,
   researched.value.success, refused instanceof UsageError, facts, fault,
   [ConfigurationError, ServiceError, StoppedError].every((one) => one.prototype instanceof LeadpipeError),
 ]));
@@ -96,7 +98,7 @@ const withoutNode = typed
   .replace('DISPATCHER', '');
 
 const said =
-  '[2,"string","limit","contact@nordlicht-pay.example",0,true,2,true,true,true,true,"stream_refused_type",null,true]\n';
+  '[2,"string","limit","contact@nordlicht-pay.example",0,true,4,true,true,true,true,"stream_refused_type",null,true]\n';
 
 function compile(name: string, source: string, options: object): string {
   const file = write(name, source);
@@ -173,6 +175,26 @@ describe('a program', () => {
       'ConfigurationError,JsonView,LeadpipeError,RequestError,ServiceError,StoppedError,UsageError,createClient',
       '',
     ]);
+  });
+
+  it('that never reads a stream is not held by it', async () => {
+    const [first = ''] = searchFrames([['{"name":"a"}']]);
+    // It never ends.
+    const endless = await startFaultServer((socket) => void socket.write(streamHead + chunk(first)));
+    const file = write(
+      'unread.mjs',
+      `import { createClient } from 'leadpipe';
+      const client = createClient({ baseUrl: '${endless.url}', apiKey: 'lp_local_demo' });
+      await client.search({ entity_type: 'company', objective: 'fintech' });
+      console.log('begun');`,
+    );
+    const child = spawn(process.execPath, [file], {
+      cwd: folder,
+      env: bareEnvironment(folder),
+      timeout: 20_000,
+    });
+    expect(await resultOf(child)).toEqual({ stdout: 'begun\n', stderr: '', code: 0 });
+    await endless.close();
   });
 
   it('that imports it starts nothing, reads no environment and writes no file', () => {

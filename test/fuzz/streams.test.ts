@@ -36,12 +36,12 @@ describe('the streams', () => {
   });
 
   it('are whole and are not, and some can be read to the end as tasks', () => {
-    const endings = some.map(({ pieces, end, task }) => {
+    const endings = some.map(({ pieces, task }) => {
       const body = Buffer.concat(pieces);
-      const { doubts } = readPlainly(body, end);
+      const { doubts } = readPlainly(body);
       return doubts.length === 0
         ? 'whole'
-        : readPlainly(body, end, task).doubts.length === 0
+        : readPlainly(body, task).doubts.length === 0
           ? 'recovered'
           : 'partial';
     });
@@ -61,7 +61,7 @@ describe('a whole stream', () => {
   it('that is split at any byte', async () => {
     for (let at = 0; at <= whole.length; at++) {
       const stream = streamOf([whole.subarray(0, at), whole.subarray(at)], 'whole');
-      expect(readPlainly(whole, 'whole').doubts).toEqual([]);
+      expect(readPlainly(whole).doubts).toEqual([]);
       await expectNoFault(stream);
     }
   });

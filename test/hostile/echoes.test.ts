@@ -29,8 +29,6 @@ const forms: readonly (readonly [name: string, text: string])[] = [
   ['as a part of a URL', encodeURIComponent(key)],
   ['with %41 in \\u0041', each((one) => `\\u0025${code(one)}`)],
   ['in a string of JSON in it', JSON.stringify(each((one) => `\\u00${code(one)}`)).slice(1, -1)],
-  ['in base64', Buffer.from(`user:${key}`).toString('base64')],
-  ['in hexadecimal', Buffer.from(key).toString('hex')],
 ];
 
 /** Whether a text says the key to someone who undoes whatever escapes there are. */
@@ -43,12 +41,7 @@ function says(text: string): boolean {
       .replace(/\\+\//g, '/')
       .replace(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
   }
-  const words = text.match(/[\w+/-]{12,}/g) ?? [];
-  return words.some((word) =>
-    (['base64', 'hex'] as const).some((encoding) =>
-      Buffer.from(word, encoding).toString('latin1').includes(key),
-    ),
-  );
+  return false;
 }
 
 const balance = ['balance'];

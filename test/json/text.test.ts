@@ -131,6 +131,10 @@ describe('members in front', () => {
     expect(withMembers([['a', '1']], ' {"b" : 1.10 , "c":[] }')).toBe('{"a":1,"b" : 1.10 , "c":[] }');
     expect(withMembers([['a', '1']], '{ }')).toBe('{"a":1}');
     expect(withMembers([['a', '1']], '[1]')).toBe('[1]');
+    expect(withMembers([['id', '"x"']], '{"n":1.10,"id":"x","b":2}')).toBe('{"id":"x","n":1.10,"b":2}');
+    expect(withMembers([['position', '7']], '{"position":"CEO","service_position":1}')).toBe(
+      '{"position":7,"service_service_position":"CEO","service_position":1}',
+    );
     fc.assert(
       fc.property(fc.object(), (object) => {
         const text = withMembers([['leads_search_id', '"ls"']], JSON.stringify(object));

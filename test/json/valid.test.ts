@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isJson, isLargeJson } from '../../src/json/valid.ts';
+import { hasMoreValues, isJson, isLargeJson } from '../../src/json/valid.ts';
 
 function parses(text: string): boolean {
   try {
@@ -91,5 +91,23 @@ describe('is JSON or not as JSON.parse says', () => {
       expect(check(open + close.slice(0, -1))).toBe(false);
       expect(check(`${open}${close}]`)).toBe(false);
     }
+  });
+});
+
+describe('values of a text', () => {
+  it.each([
+    ['1', 1],
+    ['[]', 2],
+    ['[1, 2]', 3],
+    ['{"a": 1}', 2],
+    ['{"a": [1, {"b": []}], "c": 2}', 7],
+    ['"a,[{"', 1],
+    ['"\\",[\\\\"', 1],
+    ['["\\\\",[]]', 4],
+    ['[[[', 4],
+    ['["a', 2],
+  ])('%s: %i at most', (text, count) => {
+    expect(hasMoreValues(text, count)).toBe(false);
+    expect(hasMoreValues(text, count - 1)).toBe(true);
   });
 });

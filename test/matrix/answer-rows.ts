@@ -105,6 +105,12 @@ const streamRows: readonly Row[] = (
     ['a batch twice', whole, ([first = '', ...rest]) => [first, first, ...rest]],
     ['an unknown event', whole, (frames) => [frame({ object: 'entity_search_hint' }), ...frames]],
     ['done without [DONE]', whole, (frames) => frames.slice(0, sentinel)],
+    [
+      'a frame without data, an event without any',
+      whole,
+      ([first = '', ...rest]) => ['data:\n\n', first, 'event: ping\ndata:\n\n', 'event: ping\n\n', ...rest],
+    ],
+    ['half a [DONE]', whole, (frames) => [...frames.slice(0, sentinel), 'data: [DO']],
     ['[DONE] without done', partial, (frames) => [...frames.slice(0, done), ...frames.slice(sentinel)]],
     ['neither done nor [DONE]', partial, (frames) => frames.slice(0, done)],
     ['a batch that never comes', partial, ([first = '', _, ...rest]) => [first, ...rest]],
@@ -165,6 +171,23 @@ const streamRows: readonly Row[] = (
 function counting(text: string, count: number | string): string {
   return text.includes('entity_search_done') ? text.replace(/"cum_count":\d+/, `"cum_count":${count}`) : text;
 }
+
+/** Behind a done event that counts what came, however the stream ends. */
+const doneStream: readonly Row[] = (
+  [
+    ['a reset', reset],
+    ['the end of the connection', hangUp],
+  ] as const
+).map(([fault, end]) => ({
+  fault: `the stream: ${fault} behind done, without [DONE]`,
+  ways: [
+    changed(
+      (frames) => frames.slice(0, sentinel),
+      (socket) => void setTimeout(() => end({ socket } as never), 250),
+    ),
+  ],
+  endings: { S: whole },
+}));
 
 const cutStream: readonly Row[] = (
   [
@@ -238,6 +261,7 @@ export const answerRows: readonly Row[] = [
   ...garbledRows,
   ...cutRows,
   ...streamRows,
+  ...doneStream,
   ...cutStream,
   ...pageRows,
 ];

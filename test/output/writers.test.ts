@@ -2,14 +2,12 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonLines } from '../../src/json/lines.ts';
 import {
   enrichLayout,
   entityLayout,
   itemsLayout,
   memberLayout,
   pathLayout,
-  researchLayout,
 } from '../../src/output/columns.ts';
 import { createWriter, type Format, formats, type WriterOptions } from '../../src/output/writer.ts';
 import { gatheringSink } from './gathering-sink.ts';
@@ -23,26 +21,6 @@ async function written(format: Format, options: WriterOptions, ...batches: strin
   await writer.end();
   return sink;
 }
-
-const answers = [
-  { layout: entityLayout(), shape: 'list' },
-  { layout: entityLayout(), shape: 'single' },
-  { layout: researchLayout, shape: 'single' },
-] as const;
-
-it.each(formats.flatMap((format) => answers.map((options) => ({ format, ...options }))))(
-  '$format is the same of bytes that came as of texts, $shape',
-  async ({ format, ...options }) => {
-    const texts = ['{"name":"é","score":1.10}', '{"name":"b","links":{"website":"https://b.example"}}'];
-    const bytes = Buffer.from(texts.map((text) => `${text}\n`).join(''));
-    const lines = new JsonLines(bytes, [bytes.indexOf('\n'), bytes.length - 1]);
-    const [ofLines, ofTexts] = [gatheringSink(), gatheringSink()];
-    await (await createWriter(format, ofLines, { ...options, width: 120 })).write(lines);
-    await (await createWriter(format, ofTexts, { ...options, width: 120 })).write(texts);
-    expect(ofLines.text).toBe(ofTexts.text);
-    expect(ofLines.text).not.toBe('');
-  },
-);
 
 describe('JSONL', () => {
   it('is each record as it came, one write per batch', async () => {

@@ -111,9 +111,14 @@ describe('limits', () => {
       object({ ...many(100), inner: { type: 'array', items: object(many(100)) } }),
       'has 201',
     ],
-    ['201, in $defs', { ...object(many(100)), $defs: { a: object(many(101)) } }, 'has 201'],
+    ['201 beside $defs', { ...object(many(201)), $defs: { a: object(many(1)) } }, 'has 201'],
     ['201, in anyOf', object({ ...many(98), a: { anyOf: [object(many(100)), object(many(2))] } }), 'has 201'],
   ];
+  it('many properties in $defs, of which nothing need be used: sent', () => {
+    const schema = { ...object(many(100)), $defs: { a: object({ ...many(150), b: object(many(150)) }) } };
+    expect(checkSchemaLimits(schema)).toBe(schema);
+  });
+
   it.each(beyond)('%s: refused', (_, schema, says) => {
     expect(() => checkSchemaLimits(schema)).toThrow(UsageError);
     expect(() => checkSchemaLimits(schema)).toThrow(says);

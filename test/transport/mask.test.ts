@@ -8,7 +8,6 @@ const code = (character: string): string => character.charCodeAt(0).toString(16)
 const each = (text: string, to: (character: string) => string): string => [...text].map(to).join('');
 const unicode = (text: string): string => each(text, (one) => `\\u00${code(one)}`);
 const url = (text: string): string => each(text, (one) => `%${code(one)}`);
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('the key is masked', () => {
   it.each([
@@ -26,17 +25,7 @@ describe('the key is masked', () => {
     ['with %41, in capitals', url(key).replace(/[a-f]/g, (one) => one.toUpperCase())],
     ['as a part of a URL', encodeURIComponent(key)],
     ['as a part of a part of a URL', encodeURIComponent(encodeURIComponent(key))],
-    ['with %41 in \\u0041', unicode(url(key))],
-    ['with \\u0041 in %41', url(unicode(key))],
     ['in any mix', `${unicode('lp')}\\/${url('live')}+8f1\\u0034e45fcee%61`],
-    ['in base64', base64(key)],
-    ['in base64, behind one letter', base64(`x${key}`)],
-    ['in base64, behind two letters', base64(`xy${key}z`)],
-    ['in base64 for URLs', Buffer.from(`${key}\xff`, 'latin1').toString('base64url')],
-    ['in base64 in a URL', encodeURIComponent(base64(`Bearer ${key}`))],
-    ['in base64 in JSON', base64(`user:${key}`).replaceAll('/', '\\/')],
-    ['in hexadecimal', Buffer.from(key).toString('hex')],
-    ['in hexadecimal, in capitals', Buffer.from(key).toString('hex').toUpperCase()],
   ])('%s', (_, form) => {
     for (const text of [form, `a ${form} b`, `{"a":"${form}","b":1}`, `${form}${form}`, `"日本${form}"`]) {
       const masked = mask(text);
@@ -75,8 +64,8 @@ describe('the key is masked', () => {
 
   it('however long it is', () => {
     const long = 'aB3-'.repeat(2000);
-    for (const form of [long, unicode(long), url(long), base64(long)]) {
-      expect(createMask(long)(`{"a":"${form}"}`)).toMatch(/^\{"a":"\[API key\][=\w]{0,4}"\}$/);
+    for (const form of [long, unicode(long), url(long)]) {
+      expect(createMask(long)(`{"a":"${form}"}`)).toBe('{"a":"[API key]"}');
     }
   });
 });

@@ -39,7 +39,7 @@ async function tryOut(
   const retrying = {
     clock,
     random: () => options.random ?? 1,
-    budget: { leftMs: options.budgetMs ?? Number.POSITIVE_INFINITY },
+    budgetMs: options.budgetMs ?? Number.POSITIVE_INFINITY,
     mostAttempts: options.mostAttempts ?? 1000,
   };
   const error = await withRetries(retrying, endpoint, new AbortController().signal, async () => {
@@ -111,13 +111,30 @@ describe('waits', () => {
     expect((await tryOut('search', [busy])).waits).toEqual(Array(6).fill(7000));
   });
 
-  it('stay inside the budget of the process', async () => {
+  it('stay inside the budget of the request', async () => {
     expect(await tryOut('balance', ['busy'], { budgetMs: 7000 })).toMatchObject({
       tries: 4,
       waits: [1000, 2000, 4000],
     });
     const late = new RequestError('busy', endpoints.search, 'busy', { retryAfterMs: 60_001 });
-    expect(await tryOut('search', [late], { budgetMs: 60_000 })).toMatchObject({ tries: 1, waits: [] });
+    expect(await tryOut('search', [late], { budgetMs: 60_000 })).toMatchObject({
+      tries: 1,
+      waits: [],
+      error: {
+        outcome: 'temporary',
+        details: { charged: 'no', facts: { is: 'busy_until', until: '2026-01-01T00:01:00.001Z' } },
+      },
+    });
+  });
+
+  it.each([
+    ['the year 2099', Date.UTC(2099, 0, 1) - Date.UTC(2026, 0, 1), '2099-01-01T00:00:00.000Z'],
+    ['for ever', Number.POSITIVE_INFINITY, undefined],
+  ])('until %s are never begun', async (_, retryAfterMs, until) => {
+    const late = new RequestError('busy', endpoints.contactSearch, 'busy', { retryAfterMs });
+    const { tries, error } = await tryOut('contactSearch', [late], { budgetMs: 60_000 });
+    expect(tries).toBe(1);
+    expect(error.details.facts).toEqual({ is: 'busy_until', until });
   });
 
   it('for a task that is being created go on for two minutes, whatever the budget', async () => {

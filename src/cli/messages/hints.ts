@@ -55,6 +55,10 @@ const hints: Hints = {
     'Name a PEM file with `leadpipe config set ca_file <file>`, or remove the setting: `leadpipe config unset ca_file`.',
   bad_switch: () => '`leadpipe serve --help` lists the switches.',
   port_in_use: () => 'Choose another port with --port, or any free one with --port 0.',
+  busy_until: ({ until }) =>
+    until === undefined
+      ? 'Ask whoever runs the service when it can be used again.'
+      : `Run it again after ${until.slice(0, 16).replace('T', ' ')} UTC.`,
   in_doubt: () => inDoubt,
   key_used: (_, ran) => (isOwnKey(ran) ? ownKeyUsed : `This idempotency key was used before. ${newKey}`),
   key_of_other_request: (_, ran) =>
@@ -138,7 +142,6 @@ const hints: Hints = {
   },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
-  busy_until: ({ until }) => `Run the same command again after ${until}.`,
   list_left: ({ isOverLimit, until }) =>
     `To resume, run the same command again${isOverLimit ? ' with a higher --max-credits' : until === undefined ? '' : ' after that'}. Rows that are already bought are not bought again.`,
   rows_failed({ failed, unknown, flawed, flawedLines, isIdle }) {

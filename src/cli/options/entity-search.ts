@@ -4,10 +4,11 @@ import { limits } from '../../contract/limits.ts';
 import type { EntityType } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import type { Order } from '../../operations/purchase.ts';
-import type { EntitySearchInput } from '../../requests/entity-search.ts';
+import { contactFieldsIn, type EntitySearchInput } from '../../requests/entity-search.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
+import { createNotes } from '../messages/notes.ts';
 import { readList, readTextArgument } from './inputs.ts';
-import { argumentOf, collect, inputNames } from './options.ts';
+import { argumentOf, collect, inputNames, type ReportOptions } from './options.ts';
 
 /** What to find: the options that both forms of Entity Search share. */
 export interface EntitySearchOptions {
@@ -111,12 +112,19 @@ function checkKept({ list, onlyNew, history }: ListOptions & { readonly history:
 export async function readEntitySearchInput(
   context: Context,
   objective: string,
-  options: EntitySearchOptions,
+  options: EntitySearchOptions & Partial<ReportOptions>,
 ): Promise<EntitySearchInput> {
+  const enrichFields = await readList(context, inputNames.enrich_fields, 'name', options.enrichFields ?? []);
+  const contacts = contactFieldsIn(enrichFields);
+  if (contacts.length > 0) {
+    createNotes(context, options).warn(
+      `a search finds no email addresses or phone numbers, so ${contacts.join(', ')} will probably stay empty. To look them up: leadpipe contact email --input <file of leads>`,
+    );
+  }
   return {
     objective: await readTextArgument(context, inputNames.objective, objective),
     limit: options.limit,
-    enrich_fields: await readList(context, inputNames.enrich_fields, 'name', options.enrichFields ?? []),
+    enrich_fields: enrichFields,
     dedup_service_leads: await readList(
       context,
       inputNames.dedup_service_leads,

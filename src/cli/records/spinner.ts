@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import type { Records } from '../../json/lines.ts';
+import type { Records } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { createNotes } from '../messages/notes.ts';
 import { openStatusLine, waitedFor } from '../messages/status-line.ts';

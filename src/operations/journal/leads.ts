@@ -2,10 +2,8 @@ import { constants, createReadStream, writeSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
-import { type Block, createBlock } from '../../json/block.ts';
-import { JsonLines, type Records } from '../../json/lines.ts';
-import type { JsonText } from '../../json/text.ts';
-import { fromCheckedLine, isTorn, lineEnd, quickFront, quickFrontInto } from './checked-lines.ts';
+import type { JsonText, Records } from '../../json/text.ts';
+import { fromCheckedLine, isTorn, toQuickLine } from './checked-lines.ts';
 
 /** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */
 export const leadsFile = 'leads.jsonl';
@@ -31,7 +29,6 @@ export interface StoredLeads {
 /** Behind what stands there already, where the operation was begun before. Throws LocalIoError. */
 export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   const path = join(folder, leadsFile);
-  const blockOf = createBlock();
   const fail = (error: unknown): never => {
     throw new LocalIoError(`can't store leads in ${path}: ${(error as Error).message}`, { cause: error });
   };
@@ -43,10 +40,7 @@ export async function createStoredLeads(folder: string): Promise<StoredLeads> {
   return {
     append(leads, isNew) {
       const state = (index: number): State => ((isNew?.[index] ?? true) ? 'delivered' : 'dropped');
-      const bytes =
-        leads instanceof JsonLines
-          ? toStoredBytes(leads, state, blockOf)
-          : Buffer.from(leads.map((lead, index) => toStoredLine(lead, state(index))).join(''));
+      const bytes = Buffer.from(leads.map((lead, index) => toStoredLine(lead, state(index))).join(''));
       // A way through the thread pool takes several times as long as the write itself.
       try {
         writeAll(handle.fd, bytes);
@@ -128,40 +122,12 @@ function writeAll(fd: number, bytes: Buffer): void {
 /** A lead that the service wrote on several lines is kept as a JSON string of its text, so that no byte is lost. */
 function toStoredLine(lead: JsonText, state: State): string {
   const [plain, escaped] = members[state];
-  const [member, value] = /[\n\r]/.test(lead) ? [escaped, JSON.stringify(lead)] : [plain, lead];
-  return quickFront(member, value) + value + lineEnd;
-}
-
-/** The same of what is in lines already, without a look at it as text. */
-function toStoredBytes(lines: JsonLines, state: (index: number) => State, blockOf: Block): Buffer {
-  const { block: source, ends, bytes } = lines;
-  const room = ends.length * mostAround;
-  const block = blockOf(room + bytes.length);
-  // All of them stand behind the room for what is put around them, and move up one after the other: within one block that takes
-  // a third of the time.
-  bytes.copy(block, room);
-  const shift = room - lines.startOf(0);
-  let at = 0;
-  for (let index = 0; index < ends.length; index++) {
-    const start = lines.startOf(index);
-    const end = ends[index] as number;
-    at = fronts[state(index)](block, at, source.subarray(start, end));
-    block.copyWithin(at, start + shift, end + shift);
-    at += end - start;
-    for (let next = 0; next < lineEnd.length; next++) block[at++] = lineEnd.charCodeAt(next);
-  }
-  return block.subarray(0, at);
+  return /[\n\r]/.test(lead) ? toQuickLine(escaped, JSON.stringify(lead)) : toQuickLine(plain, lead);
 }
 
 /** Of a line: for a lead on one line, and for its text. */
 const members = { delivered: ['lead', 'text'], dropped: ['dropped', 'droppedtext'] } as const;
 type State = keyof typeof members;
-const fronts = {
-  delivered: quickFrontInto(members.delivered[0]),
-  dropped: quickFrontInto(members.dropped[0]),
-};
-/** What stands around a lead in its line, at most. */
-const mostAround = quickFront('droppedtext', '').length + lineEnd.length;
 
 /** Undefined for a damaged line. */
 function toLead(line: string): { readonly text: JsonText; readonly isNew: boolean } | undefined {

@@ -6,17 +6,9 @@ import { type ErrorDetails, LeadpipeError, LocalIoError } from '../../errors.ts'
 import { awaitLock, isLocked } from '../../files/folder-lock.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { createBlock } from '../../json/block.ts';
 import { folderOf, readOrNothing } from '../journal/journal.ts';
 import type { Shop } from '../purchase.ts';
-import {
-  type Arrived,
-  type Delivered,
-  folded,
-  toArrivedLine,
-  toDelivered,
-  toDeliveredLine,
-} from './list-lines.ts';
+import { type Delivered, folded, toDelivered, toDeliveredLine } from './list-lines.ts';
 
 /*
  * Each list has a folder, and each run a file of its own in it, which nobody else writes: two runs at once can't lose each
@@ -63,7 +55,7 @@ export async function listFolders(stateDir: string): Promise<string[]> {
 /** The file of one run. */
 export interface RunFile {
   /** Returns when the leads are with the system: they survive this process. Throws LocalIoError. */
-  append(arrived: Arrived): void;
+  append(delivered: Delivered): void;
   /** Resolves when they survive a power cut. Throws LocalIoError. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -86,10 +78,9 @@ export async function openRunFile({ context }: Shop, folder: string, operationId
   const handle = await openLocked(context, folder, path).catch((error: unknown) => {
     throw unkept(error, { charged: 'no', facts: { is: 'no_journal' } });
   });
-  const blockOf = createBlock();
   return {
-    append(arrived) {
-      const bytes = toArrivedLine(arrived, blockOf);
+    append(delivered) {
+      const bytes = Buffer.from(toDeliveredLine(delivered));
       try {
         if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
       } catch (error) {

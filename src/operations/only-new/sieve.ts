@@ -1,5 +1,4 @@
-import { JsonLines, type Records } from '../../json/lines.ts';
-import type { JsonText } from '../../json/text.ts';
+import type { JsonText, Records } from '../../json/text.ts';
 import type { Intent, Journal } from '../journal/journal.ts';
 import type { Order, Shop } from '../purchase.ts';
 import { withExclusions } from './exclusions.ts';
@@ -148,12 +147,7 @@ export async function withSieve<T>(
         if (brought.length > 0) file?.append({ ...run, leads_search_id: null, leads: brought });
       },
       sift(leads) {
-        if (known === nothingKnown && leads instanceof JsonLines) {
-          // Nothing to compare them with.
-          const count = (id = ''): void => file?.append({ ...run, leads_search_id: id || null, leads });
-          return { ...noSieve.sift(leads), count };
-        }
-        const identities = Array.from<JsonText, Identity | undefined>(leads, identityOf);
+        const identities = leads.map(identityOf);
         const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
         return {
           isNew,

@@ -1,5 +1,5 @@
 import type { LeadpipeError, Outcome } from '../../errors.ts';
-import type { Records } from '../../json/lines.ts';
+import { kindOf, type Records } from '../../json/text.ts';
 import type { Delivery } from '../delivery.ts';
 import { toFailedEntries } from '../journal/failed.ts';
 import { folderOf, type Journal } from '../journal/journal.ts';
@@ -45,7 +45,7 @@ export async function createKeeping(
   let excluded = 0;
   const sift = (leads: Records) => {
     const sifted = sieve.sift(leads);
-    const fresh = sifted.isNew.includes(false) ? [...leads].filter((_, index) => sifted.isNew[index]) : leads;
+    const fresh = sifted.isNew.includes(false) ? leads.filter((_, index) => sifted.isNew[index]) : leads;
     excluded += leads.length - fresh.length;
     return { ...sifted, fresh };
   };
@@ -105,7 +105,7 @@ export async function createKeeping(
           named = true;
         }
         stored.append(leads, isNew);
-        arrived += leads.length;
+        arrived += leads.filter((lead) => kindOf(lead) === 'object').length;
         count(leadsSearchId);
       });
       return fresh;

@@ -1,10 +1,8 @@
 import type { SearchEvent } from '../../client.ts';
-import type { Records } from '../../json/lines.ts';
-import type { JsonText } from '../../json/text.ts';
+import { type JsonText, kindOf, type Records } from '../../json/text.ts';
 import { countOf as leadsOf } from '../delivery.ts';
 import { createWarnings } from '../warnings.ts';
 import { createBatchLog } from './batch-log.ts';
-import { countOf, digestsOfEntities, type Entities, gathered, leadsIn, picked } from './entities.ts';
 
 /** Of leads and of batches: far more than any search may bring, and no more than can be remembered. */
 const mostOfOneStream = 1_000_000;
@@ -13,19 +11,23 @@ const mostOfOneStream = 1_000_000;
 export interface SearchReading {
   /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
   take(events: readonly SearchEvent[]): Records;
-  /** To be called when what `take` gave is delivered: what is left to do for it is done, before its bytes may change. */
-  settle(): void;
   /** Whether nothing more is to be read. */
   isOver(): boolean;
   /** Whether an entity has been taken. */
   has(entity: JsonText): boolean;
+  /** Entities taken, and those of them that are leads: what else a list brings is none. */
+  readonly taken: number;
+  readonly leads: number;
   /** The most leads that the service said there are. */
   counted(): number;
-  /** Why it is not proven that everything arrived; undefined when it is, once the stream has ended. */
-  verdict(): string | undefined;
+  /**
+   * Why it is not proven that everything arrived; undefined when it is, once the stream has ended. A done event whose count
+   * is right proves it, however the stream then ends: with its sentinel or not, well or `cut`, for that reason.
+   */
+  verdict(cut?: string): string | undefined;
   /** Adds a line to the warnings. */
   remark(line: string): void;
-  told(): {
+  summary(): {
     readonly leadsSearchId: string | undefined;
     readonly stopReason: string | undefined;
     readonly warnings: readonly string[];
@@ -41,8 +43,7 @@ export function createSearchReading(): SearchReading {
   /** Of the whole stream: a few lines, which no number of odd batches may hide. */
   const remarks: string[] = [];
   let taken = 0;
-  /** Of what was taken, those that are leads. */
-  let received = 0;
+  let leads = 0;
   let counted = 0;
   let countedByDone = 0;
   let leadsSearchId: string | undefined;
@@ -54,34 +55,31 @@ export function createSearchReading(): SearchReading {
   /** What a done event lacks to prove anything. */
   let doubt: string | undefined;
 
-  function takeBatch({ batch, entities }: Batch): Entities {
+  function takeBatch({ batch, entities }: Batch): Records {
     const { batch_index, count, cum_count } = batch;
     const name = batch_index === undefined ? 'a batch' : `batch ${batch_index}`;
-    const all: Entities = entities ?? [];
-    const came = countOf(all);
+    const all = entities ?? [];
     const room = mostOfOneStream - taken;
-    const some = came > room ? picked(all, (number) => number < room) : all;
-    const { fresh, warning } = batches.take(batch_index, count, countOf(some), () => digestsOfEntities(some));
-    const brought = fresh === undefined ? some : picked(some, (number) => fresh.has(number));
-    const leads = leadsIn(brought);
+    const { fresh, warning } = batches.take(batch_index, count, all.slice(0, room));
+    const ofThem = fresh.filter((entity) => kindOf(entity) === 'object').length;
     if (warning !== undefined) oddities.add(warning);
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
-    if (leads < countOf(brought)) oddities.add(`${name} brought something that is not a lead`);
-    if (count !== came) {
+    if (ofThem < fresh.length) oddities.add(`${name} brought something that is not a lead`);
+    if (count !== all.length) {
       oddities.add(
         count === undefined
-          ? `the service did not say how many leads are in ${name}; it sent ${came}`
-          : `the service announced ${leadsOf(count)} in ${name}, but sent ${came}`,
+          ? `the service did not say how many leads are in ${name}; it sent ${all.length}`
+          : `the service announced ${leadsOf(count)} in ${name}, but sent ${all.length}`,
       );
     }
     leadsSearchId ??= batch.leads_search_id;
     counted = Math.max(counted, cum_count ?? 0);
-    taken += countOf(brought);
-    received += leads;
-    if (came > room || batches.size() > mostOfOneStream) {
+    taken += fresh.length;
+    leads += ofThem;
+    if (all.length > room || batches.size() > mostOfOneStream) {
       end = `the service sent more than ${mostOfOneStream} leads or batches; the rest was not read`;
     }
-    return brought;
+    return fresh;
   }
 
   function takeDone({ done, finished }: Done): void {
@@ -98,34 +96,40 @@ export function createSearchReading(): SearchReading {
 
   return {
     take(events) {
-      const batches: Entities[] = [];
+      const some: Records[] = [];
       for (const event of events) {
-        if (event.kind === 'batch') batches.push(takeBatch(event));
+        if (event.kind === 'batch') some.push(takeBatch(event));
         else if (event.kind === 'done') takeDone(event);
         else if (event.kind === 'sentinel') hasSentinel = true;
         else end = `the service reported an error: ${event.message}`;
         if (isOver()) break;
       }
-      return gathered(batches);
+      return some.flat();
     },
-    settle: batches.settle,
     isOver,
-    has: (entity) => digestsOfEntities([entity]).every(batches.has),
+    has: batches.has,
+    get taken() {
+      return taken;
+    },
+    get leads() {
+      return leads;
+    },
     counted: () => counted,
-    verdict() {
+    verdict(cut) {
       if (end !== undefined) return end;
-      if (!isDone) return 'the connection ended too early';
-      if (counted > received) return `the service counted ${counted} leads, but ${received} arrived`;
+      const early = cut ?? 'the connection ended too early';
+      if (!isDone) return early;
+      if (counted > leads) return `the service counted ${leadsOf(counted)}, but ${leads} arrived`;
       const flaw = doubt ?? batches.flaw();
       if (flaw !== undefined) return flaw;
-      const counts = `the service counted ${countedByDone} leads, but ${received} arrived`;
-      if (countedByDone < received && !hasSentinel) return `the connection ended too early: ${counts}`;
-      if (countedByDone < received) remarks.push(counts);
+      const counts = `the service counted ${leadsOf(countedByDone)}, but ${leads} arrived`;
+      if (countedByDone < leads && !hasSentinel) return `${early}: ${counts}`;
+      if (countedByDone < leads) remarks.push(counts);
       if (!hasSentinel)
         remarks.push('the service did not end its answer as it should, but no lead is missing');
       return undefined;
     },
     remark: (line) => remarks.push(line),
-    told: () => ({ leadsSearchId, stopReason, warnings: [...oddities.all(), ...remarks] }),
+    summary: () => ({ leadsSearchId, stopReason, warnings: [...oddities.all(), ...remarks] }),
   };
 }

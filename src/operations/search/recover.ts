@@ -17,9 +17,9 @@ export interface Recovered {
 
 /** What the stream of a search brought before it was cut. */
 export interface Brought {
-  readonly leads: number;
+  readonly taken: number;
   /** The most leads that the service said there are. */
-  readonly counted: number;
+  counted(): number;
   has(entity: JsonText): boolean;
 }
 
@@ -45,7 +45,7 @@ export async function recoverSearch(
       async deliver(entities) {
         for (const entity of entities) read.push(entity);
         // What comes from here on is held in memory, and can't belong to one search.
-        if (read.length > brought.leads + limits.entityLimit.max)
+        if (read.length > brought.taken + limits.entityLimit.max)
           throw new Error('more leads than a search has');
       },
       async delivered() {},
@@ -54,9 +54,9 @@ export async function recoverSearch(
     },
   );
   if (waiting.signal.aborted) throw summary.failure;
-  if (!endedWell(summary) || read.length < brought.counted) return undefined;
+  if (!endedWell(summary) || read.length < brought.counted()) return undefined;
   const entities = read.filter((entity) => !brought.has(entity));
-  return read.length - entities.length === brought.leads
+  return read.length - entities.length === brought.taken
     ? { entities, stopReason: summary.stopReason }
     : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Client } from '../../client.ts';
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import type { Records } from '../../json/lines.ts';
+import type { Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Waiting } from '../task/patience.ts';
 import { createSearchReading } from './reading.ts';
@@ -18,7 +18,7 @@ export interface SearchSummary extends SearchIds {
   readonly cut: string | undefined;
   /** The error that cut it, where there was one: of the stream, of `deliver`, or a StoppedError. */
   readonly cause: unknown;
-  /** Entities that arrived. */
+  /** Leads that arrived; what else came is delivered, and counts for none. */
   readonly leads: number;
   /** Whether all of them could be delivered. */
   readonly isDelivered: boolean;
@@ -44,59 +44,55 @@ export async function searchEntities(
 ): Promise<SearchSummary> {
   const stream = await client.search(request, idempotencyKey, waiting.signal);
   const reading = createSearchReading();
-  let leads = 0;
+  let recovered = 0;
   let isDelivered = true;
-  let failure: { cut: string; cause: unknown } | undefined;
+  let cause: unknown;
   const pass = async (entities: Records): Promise<void> => {
     if (entities.length === 0) return;
-    leads += entities.length;
     isDelivered = false;
-    await deliver(entities, { leadsSearchId: reading.told().leadsSearchId, requestId: stream.requestId });
+    await deliver(entities, { leadsSearchId: reading.summary().leadsSearchId, requestId: stream.requestId });
     isDelivered = true;
   };
   try {
     for await (const events of stream.events) {
       await pass(reading.take(events));
-      reading.settle();
       if (reading.isOver()) break;
     }
-  } catch (cause) {
-    failure = toFailure(cause);
+  } catch (error) {
+    cause = error;
   }
-  const { leadsSearchId, stopReason: saidReason } = reading.told();
+  let cut: string | undefined;
+  if (isOfTheStream(cause)) {
+    cut = reading.verdict(cause === undefined ? undefined : wordsOf(cause));
+    // Whatever was proven before the stream broke stays so.
+    if (cut === undefined) cause = undefined;
+  } else cut = wordsOf(cause);
+  const { leadsSearchId, stopReason: saidReason } = reading.summary();
   let stopReason = saidReason;
-  let cut = failure?.cut ?? reading.verdict();
-  if (cut !== undefined && leadsSearchId !== undefined && isOfTheStream(failure?.cause)) {
+  if (cut !== undefined && leadsSearchId !== undefined && isOfTheStream(cause)) {
     try {
-      const brought = { leads, counted: reading.counted(), has: reading.has };
-      const recovered = await recoverSearch(client, waiting, leadsSearchId, brought);
-      if (recovered !== undefined) {
-        await pass(recovered.entities);
+      const rest = await recoverSearch(client, waiting, leadsSearchId, reading);
+      if (rest !== undefined) {
+        recovered = rest.entities.length;
+        await pass(rest.entities);
         reading.remark(`${cut}; the rest was read from the service`);
-        stopReason = recovered.stopReason;
+        stopReason = rest.stopReason;
         cut = undefined;
-        failure = undefined;
+        cause = undefined;
       }
-    } catch (cause) {
-      failure = toFailure(cause);
-      cut = failure.cut;
+    } catch (error) {
+      cause = error;
+      cut = wordsOf(error);
     }
   }
+  const leads = reading.leads + recovered;
   const limit = request.limit ?? limits.entityLimit.default;
   if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; all of them are stored`);
-  return {
-    ...reading.told(),
-    stopReason,
-    cut,
-    cause: failure?.cause,
-    leads,
-    isDelivered,
-    requestId: stream.requestId,
-  };
+  return { ...reading.summary(), stopReason, cut, cause, leads, isDelivered, requestId: stream.requestId };
 }
 
-function toFailure(cause: unknown): { cut: string; cause: unknown } {
-  return { cut: cause instanceof Error ? cause.message : String(cause), cause };
+function wordsOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** Not of the output, and not a stop from outside. */

@@ -1,3 +1,4 @@
+import { toCreatedRecord } from '../../answers.ts';
 import type { Answer, Client } from '../../client.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
@@ -25,30 +26,20 @@ export async function buyTask(
   return await purchase(shop, order, {}, async ({ begin, idempotencyKey, isAgain, journal, delivery }) => {
     const client = await begin();
     const { signal } = shop.context;
-    const { value, requestId } = await createTask(
-      client,
-      order.body,
-      idempotencyKey,
-      journal,
-      signal,
-      isAgain,
-    ).catch((error: unknown) => {
-      const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
-      throw isInDoubt && journal.operationId !== undefined
-        ? error.with({ facts: { is: 'creation_in_doubt' } })
-        : error;
-    });
+    const answer = await createTask(client, order.body, idempotencyKey, journal, signal, isAgain).catch(
+      (error: unknown) => {
+        const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
+        throw isInDoubt && journal.operationId !== undefined
+          ? error.with({ facts: { is: 'creation_in_doubt' } })
+          : error;
+      },
+    );
+    const { value, requestId } = answer;
     const leadsSearchId = value.leads_search_id;
     const task = { leadsSearchId, idempotencyKey, requestId, operationId: journal.operationId };
     try {
       await journal.append({ type: 'terminal', outcome: 'complete', state: null, ready_count: null });
-      await delivery.write([
-        JSON.stringify({
-          leads_search_id: leadsSearchId,
-          idempotency_key: idempotencyKey,
-          request_id: requestId ?? null,
-        }),
-      ]);
+      await delivery.write([toCreatedRecord(answer, idempotencyKey)]);
       await delivery.finish();
     } finally {
       created(task);

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { toStatusRecord } from '../../../answers.ts';
 import type { Context } from '../../../context.ts';
-import { objectMembers, withMembers } from '../../../json/text.ts';
 import { taskStatusLayout } from '../../../output/columns.ts';
 import { withConnection } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';
@@ -47,8 +47,7 @@ async function runTaskStatus(context: Context, id: string, options: TaskStatusOp
       const { text } = await withMissingExplained(context, connection, id, () =>
         client.status(id, context.signal),
       );
-      const status = objectMembers(text).get('status') ?? '{}';
-      await output.write([withMembers([['leads_search_id', JSON.stringify(id)]], status)]);
+      await output.write([toStatusRecord(id, text)]);
     });
   });
 }

@@ -10,12 +10,20 @@ import {
   type EntitySearchItems,
   type EntitySearchStatus,
   streamSentinel,
-  taskStates,
 } from './contract/types.ts';
-import { type JsonRanges, scanObject } from './json/scan.ts';
-import { arrayItems, type JsonKind, type JsonText, kindOf, objectMembers, stringOf } from './json/text.ts';
+import {
+  arrayItems,
+  type JsonKind,
+  type JsonText,
+  kindOf,
+  objectMembers,
+  objectOf,
+  type Records,
+  stringOf,
+  withMembers,
+} from './json/text.ts';
 import { isJson } from './json/valid.ts';
-import type { Frame } from './transport/sse.ts';
+import type { Frame } from './transport/frames.ts';
 
 /** The same members, each undefined where what came can't be used. */
 type Usable<T> = { readonly [Name in keyof T]-?: T[Name] | undefined };
@@ -25,8 +33,8 @@ export type SearchEvent =
   | {
       readonly kind: 'batch';
       readonly batch: Usable<Omit<EntitySearchBatch, 'object' | 'entities'>>;
-      /** Undefined where no list of them came. Bytes where they are proven to be lines that can be shown as they are. */
-      readonly entities: readonly JsonText[] | JsonRanges | undefined;
+      /** Undefined where no list of them came. */
+      readonly entities: Records | undefined;
     }
   | {
       readonly kind: 'done';
@@ -52,7 +60,7 @@ export type Status = Pick<EntitySearchStatus, 'status' | 'ready_count'> & {
 
 /** The members of a fetch page beside its entities. */
 export type PageFacts = Pick<EntitySearchItems, 'pts' | 'num' | 'count' | 'ready_count'> &
-  Usable<Pick<EntitySearchItems, 'status' | 'leads_search_id'>>;
+  Usable<Pick<EntitySearchItems, 'status' | 'leads_search_id' | 'limit'>>;
 
 /** Whether the service finished with a result. */
 export interface Success {
@@ -87,24 +95,14 @@ export class Lack {
 /** Characters of what is repeated to people, and of an ID: nothing longer is one. */
 const longestMessage = 500;
 const longestStopReason = 200;
+const longestState = 200;
 const longestId = 1000;
 
 /** The members of an answer, each as it was written. */
 export type Members = ReadonlyMap<string, JsonText>;
 
-/** The members of a lead that it is known again by, which are written down of each. */
-const identifying = [Buffer.from('name'), Buffer.from('links')];
-
 /** What a frame says: nothing, where it is an event of a later version of the interface. */
 export function toSearchEvents({ event, data }: Frame): SearchEvent[] {
-  const scanned = event === 'error' ? undefined : scanObject(data, 'entities', identifying);
-  // Errors are read as text: leads that come in their frames are no lines of bytes.
-  return scanned === undefined || scanned.members.has('error')
-    ? toEventsOfText(event, data.toString())
-    : toSearchEvent(scanned.members, scanned.items);
-}
-
-function toEventsOfText(event: string | undefined, data: string): SearchEvent[] {
   const isError = event === 'error';
   if (data === streamSentinel && !isError) return [{ kind: 'sentinel' }];
   if (!isJson(data)) {
@@ -112,25 +110,22 @@ function toEventsOfText(event: string | undefined, data: string): SearchEvent[] 
   }
   const members = objectMembers(data);
   const error = members.get('error') ?? (isError ? data : 'null');
-  const entities = members.get('entities');
+  const said = toSearchEvent(members);
   // Leads that come in an error frame are paid for as any others.
-  const said = toSearchEvent(members, isOf('array', entities) ? arrayItems(entities) : undefined);
   return kindOf(error) === 'null' && !isError
     ? said
     : [...said, { kind: 'error', message: toErrorMessage(error) }];
 }
 
-function toSearchEvent(
-  members: Members,
-  entities: readonly JsonText[] | JsonRanges | undefined,
-): SearchEvent[] {
+function toSearchEvent(members: Members): SearchEvent[] {
   const leads_search_id = idOf(members.get('leads_search_id'));
   const cum_count = countOf(members.get('cum_count'));
   switch (stringOf(members.get('object'))) {
     case 'entity_search_batch': {
       const batch_index = countOf(members.get('batch_index'));
       const batch = { leads_search_id, batch_index, count: countOf(members.get('count')), cum_count };
-      return [{ kind: 'batch', batch, entities }];
+      const entities = members.get('entities');
+      return [{ kind: 'batch', batch, entities: isOf('array', entities) ? arrayItems(entities) : undefined }];
     }
     case 'entity_search_done': {
       const done = { leads_search_id, cum_count, stop_reason: toStopReason(members) };
@@ -163,9 +158,9 @@ export function toStatus(members: Members): { readonly status: Status } | Lack {
   const text = members.get('status');
   if (!isOf('object', text)) return new Lack('`status`');
   const inner = objectMembers(text);
-  const status = stateOf(inner.get('status'));
+  const status = stringOf(inner.get('status'))?.slice(0, longestState);
   const ready_count = countOf(inner.get('ready_count'));
-  if (status === undefined) return new Lack('a known `status.status`');
+  if (!status) return new Lack('`status.status`');
   if (ready_count === undefined) return new Lack('`status.ready_count`');
   return { status: { status, ready_count, stop_reason: toStopReason(inner) } };
 }
@@ -179,9 +174,10 @@ export function toPage(members: Members): (PageFacts & { readonly entities: read
     if (count === undefined) return new Lack(`\`${name}\``);
     counts[name] = count;
   }
-  const status = stateOf(members.get('status'));
+  const status = stringOf(members.get('status'))?.slice(0, longestState);
   const leads_search_id = stringOf(members.get('leads_search_id'));
-  return { ...counts, status, leads_search_id, entities: arrayItems(entities) };
+  const limit = countOf(members.get('limit'));
+  return { ...counts, status, leads_search_id, limit, entities: arrayItems(entities) };
 }
 
 export function toContact(members: Members): object | Lack {
@@ -201,13 +197,37 @@ export function toExtraction(members: Members): Success | Lack {
   return (success ? isOf('array', data) : data !== undefined) ? { success } : new Lack('`data`');
 }
 
+/** Any number: one below zero, or so large that a JavaScript number rounds it, is printed from the text. */
 export function toBalance(members: Members): Pick<CreditBalance, 'available_credits'> | Lack {
-  const available_credits = countOf(members.get('available_credits'));
-  if (stringOf(members.get('object')) !== 'credit_balance' || available_credits === undefined) {
-    const isTooLarge = Number(members.get('available_credits')) > Number.MAX_SAFE_INTEGER;
-    return new Lack(`\`available_credits\`${isTooLarge ? ` of at most ${Number.MAX_SAFE_INTEGER}` : ''}`);
+  const available_credits = members.get('available_credits');
+  if (stringOf(members.get('object')) !== 'credit_balance' || !isOf('number', available_credits)) {
+    return new Lack('`available_credits`');
   }
-  return { available_credits };
+  return { available_credits: Number(available_credits) };
+}
+
+/** Pure: the answer of status as one record: the ID, the members of `status`, and whatever else stands beside it. */
+export function toStatusRecord(leadsSearchId: string, answer: JsonText): JsonText {
+  const beside = objectMembers(answer);
+  const status = withMembers(
+    [['leads_search_id', JSON.stringify(leadsSearchId)]],
+    beside.get('status') ?? '{}',
+  );
+  beside.delete('status');
+  return beside.size === 0 ? status : withMembers([...objectMembers(status)], objectOf(beside));
+}
+
+/** Pure: the answer of create_task as a record, with what has to be kept beside the ID, and whatever else it says. */
+export function toCreatedRecord(
+  { text, value, requestId }: Answer<CreatedTask>,
+  idempotencyKey: string,
+): JsonText {
+  const { leads_search_id } = value;
+  const kept = { leads_search_id, idempotency_key: idempotencyKey, request_id: requestId ?? null };
+  return withMembers(
+    Object.entries(kept).map(([name, one]) => [name, JSON.stringify(one)] as const),
+    text,
+  );
 }
 
 /** Whether a member is there, and of this kind. */
@@ -229,9 +249,4 @@ function countOf(text: JsonText | undefined): number | undefined {
 
 function booleanOf(text: JsonText | undefined): boolean | undefined {
   return isOf('boolean', text) ? text === 'true' : undefined;
-}
-
-function stateOf(text: JsonText | undefined): EntitySearchStatus['status'] | undefined {
-  const state = stringOf(text);
-  return taskStates.find((one) => one === state);
 }
