@@ -1,10 +1,9 @@
 /** Builds the package into dist/: the command, the library with its types, the manual page and the licences. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
-import { esmExternalRequirePlugin } from 'rolldown/plugins';
 
 const require = createRequire(import.meta.url);
 const root = join(import.meta.dirname, '..');
@@ -38,6 +37,24 @@ const shared = {
   },
 };
 
+/**
+ * What CommonJS packages require of Node, for an ES module: other people's bundlers may put it anywhere, where the usual
+ * `createRequire` has no file to begin at.
+ * @type {import('rolldown').Plugin}
+ */
+const builtins = {
+  name: 'builtins',
+  resolveId(id, _, { kind }) {
+    // Not every Node has every one.
+    const isNodes = isBuiltin(id) || id.startsWith('node:');
+    return kind === 'require-call' && isNodes ? `\0builtin:${id}` : null;
+  },
+  load(id) {
+    const [, name] = /^\0builtin:(.*)/.exec(id) ?? [];
+    return name === undefined ? null : `module.exports = process.getBuiltinModule('${name}');`;
+  },
+};
+
 rmSync(out, { recursive: true, force: true });
 const parts = [
   // CommonJS: an ES module costs a quarter of Node's own start on Node 20. Split, so that a command loads what it needs.
@@ -60,8 +77,7 @@ const parts = [
   ...(await bundle({
     ...shared,
     input: { index: 'src/index.ts' },
-    // Other people's bundlers may put it anywhere, where `createRequire` has no file to begin at.
-    plugins: [esmExternalRequirePlugin({ external: [/^node:/] })],
+    plugins: [builtins],
     output: { dir: out, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js', comments: false },
   })),
 ];

@@ -187,7 +187,7 @@ export function createWholeProgram(context: Context): Promise<Command> {
 async function assemble(context: Context, isWanted: (name: string) => boolean): Promise<Command> {
   const program = new Command('leadpipe')
     .description(description)
-    .version(context.version, '-V, --version', 'print the version')
+    .version(context.version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     // `help` is made an option of the command it asks about.
     .helpCommand(false)
@@ -196,8 +196,12 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
       minWidthToWrap: fewestToWrap,
-      visibleOptions(command) {
-        return Help.prototype.visibleOptions.call(this, command).filter((option) => !isShared(option));
+      // Not in `visibleOptions`, which mistyped ones are compared with.
+      formatHelp(command, helper) {
+        const visibleOptions = (one: Command) =>
+          helper.visibleOptions(one).filter((option) => !isShared(option));
+        const shown = Object.assign(Object.create(helper), { visibleOptions });
+        return Help.prototype.formatHelp.call(this, command, shown);
       },
     })
     .configureOutput({

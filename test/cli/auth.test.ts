@@ -112,15 +112,19 @@ describe('auth login', () => {
     const env = bareEnvironment();
     const terminal = inTerminal(['auth', 'login'], { env, columns: 120 });
     await terminal.waitFor(/Address of the service: \S*$/);
-    terminal.type(`${service.url}\r`);
-    await terminal.waitFor(/0600\)\? \[y\/N\] \S*$/);
-    terminal.type('y\r');
+    // With the scheme that is missing.
+    terminal.type(`${service.url.replace('http://', '')}\r`);
     await terminal.waitFor(/not shown\): $/);
     terminal.type(`${key}\r`);
+    await terminal.waitFor(/0600\)\? \[y\/n\] \S*$/);
+    terminal.type('\r');
+    await terminal.waitFor(/warning: answer y or n\.?\r\n[\s\S]*\[y\/n\] \S*$/);
+    terminal.type('y\r');
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(0);
     expect(transcript).not.toContain(key);
     expect(transcript).toContain('Stored the key');
+    expect(transcript).toContain('Next, for at most 5 credits: leadpipe search company');
     expect(filesOf(env)).toMatchObject({ 'credentials.json': { keys: { default: { store: 'file' } } } });
   });
 
@@ -144,7 +148,9 @@ describe('auth login', () => {
   ])('stores nothing after %s', async (_name, keys, code) => {
     const env = bareEnvironment();
     const terminal = inTerminal(['auth', 'login', '--base-url', service.url], { env });
-    await terminal.waitFor(/\[y\/N\] \S*$/);
+    await terminal.waitFor(/not shown\): $/);
+    terminal.type(`${key}\r`);
+    await terminal.waitFor(/\[y\/n\] \S*$/);
     terminal.type(keys);
     const { transcript, code: exit } = await terminal.ended;
     expect(exit).toBe(code);
@@ -243,6 +249,24 @@ describe('profiles', () => {
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain('default, work');
   });
+});
+
+it('a profile is removed with its settings and its key, and the next one is the default', async () => {
+  const env = withFile();
+  await login(env);
+  await login(env, key, '--profile', 'work');
+  await run(['auth', 'switch', 'work'], { env });
+  const { stdout, stderr, code } = await run(['auth', 'remove', 'work'], { env });
+  expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
+  expect(stderr).toBe(`Removed the settings of the profile "work", and its key for ${service.url}.\n`);
+  expect(filesOf(env)).toEqual({
+    'config.json': { profiles: { default: { base_url: service.url } } },
+    'credentials.json': { keys: { default: expect.objectContaining({ key }) } },
+  });
+  expect((await run(['balance'], { env })).code).toBe(0);
+  const again = await run(['auth', 'remove', 'work'], { env });
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('The profiles are default.');
 });
 
 it('a key of a profile that the settings have lost can be forgotten', async () => {
