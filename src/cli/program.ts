@@ -145,7 +145,7 @@ export async function runProgram(context: Context, argv: readonly string[]): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) return await reportThrown(context, error, argv, ran);
     if (error.exitCode === 0) return exitCodeOf('complete');
-    const { toUsageError } = await import('./messages/usage-errors.ts');
+    const { toUsageError } = await import('./messages/corrected.ts');
     return await reportThrown(
       context,
       await toUsageError(error, argv, (words) =>
@@ -239,7 +239,7 @@ async function toCommandLine(command: Command, words: readonly string[], isHelp 
   if (found !== undefined) return [first, ...(await toCommandLine(found, rest))];
   const names = command.commands.map((one) => one.name());
   if (isHelp && command.parent === null) return [checkHelped(first, names)];
-  const { meantIn } = await import('./messages/near-commands.ts');
+  const { meantIn } = await import('./messages/corrected.ts');
   return [checkOneOf('command', first, names, {}, meantIn(command, words))];
 }
 

@@ -118,7 +118,7 @@ describe('auth login', () => {
     terminal.type(`${key}\r`);
     await terminal.waitFor(/0600\)\? \[y\/n\] \S*$/);
     terminal.type('\r');
-    await terminal.waitFor(/warning: answer y or n\.?\r\n[\s\S]*\[y\/n\] \S*$/);
+    await terminal.waitFor(/answer y or n\r\n[\s\S]*\[y\/n\] \S*$/);
     terminal.type('y\r');
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(0);

@@ -114,7 +114,7 @@ describe('the profile in use', () => {
 
 describe('processes that write at once', () => {
   const processes = 5;
-  const each = 200;
+  const each = 60;
   let worker = '';
 
   beforeAll(async () => {
