@@ -16,10 +16,18 @@ const shared = {
   platform: 'node',
   // A native package, which npm installs for the machine that it is on.
   external: ['@napi-rs/keyring'],
+  // cli-table3 would bring an older one, which measures Arabic, Thai, Hindi and new emoji otherwise than the rest does.
+  plugins: [
+    {
+      name: 'one-string-width',
+      resolveId: (id, importer = '') =>
+        id === 'string-width' && importer.includes('cli-table3')
+          ? join(root, 'scripts/string-width.cjs')
+          : null,
+    },
+  ],
   resolve: {
-    // cli-table3 would bring an older one, which measures Arabic, Thai, Hindi and new emoji otherwise than the rest does.
     alias: {
-      'string-width': require.resolve('string-width'),
       // Of the two builds of undici's parser one is enough: this one runs everywhere.
       '../llhttp/llhttp_simd-wasm.js': require.resolve('undici/lib/llhttp/llhttp-wasm.js'),
     },
@@ -40,7 +48,6 @@ const shared = {
 /**
  * What CommonJS packages require of Node, for an ES module: other people's bundlers may put it anywhere, where the usual
  * `createRequire` has no file to begin at.
- * @type {import('rolldown').Plugin}
  */
 const builtins = {
   name: 'builtins',
@@ -77,7 +84,7 @@ const parts = [
   ...(await bundle({
     ...shared,
     input: { index: 'src/index.ts' },
-    plugins: [builtins],
+    plugins: [...shared.plugins, builtins],
     output: { dir: out, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js', comments: false },
   })),
 ];
@@ -87,7 +94,7 @@ writeFileSync(join(out, 'help.json'), JSON.stringify(helps));
 writeFileSync(join(out, 'leadpipe.1'), roff);
 writeFileSync(join(out, 'leadpipe.txt'), text);
 const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
-node(tsc, '-p', 'tsconfig.types.json');
+execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 cpSync(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
 writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences(parts));
@@ -107,14 +114,6 @@ async function preparation() {
   const made = require(file);
   rmSync(file);
   return made;
-}
-
-function node(...args) {
-  return execFileSync(process.execPath, args, {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
 }
 
 /** The licence texts of every package of which a part is in the bundle. */

@@ -79,7 +79,7 @@ let fault: Fault | undefined;
 if (refused instanceof RequestError) fault = refused.fault;
 const facts = refused.details.facts?.is;
 console.log(JSON.stringify([
-  leads.length, typeof leads[0]?.name, search.told().stopReason, contact.result.content, page.entities.length,
+  leads.length, typeof leads[0]?.name, search.told().stopReason, contact.result.content, page.entities.length <= 1,
   available_credits > 0, extraction.items.length, /^[0-9]+$/.test(id ?? ''), enriched.value.success,
   researched.value.success, refused instanceof UsageError, facts, fault,
   [ConfigurationError, ServiceError, StoppedError].every((one) => one.prototype instanceof LeadpipeError),
@@ -96,7 +96,7 @@ const withoutNode = typed
   .replace('DISPATCHER', '');
 
 const said =
-  '[2,"string","limit","contact@nordlicht-pay.example",0,true,2,true,true,true,true,"stream_refused_type",null,true]\n';
+  '[2,"string","limit","contact@nordlicht-pay.example",true,true,2,true,true,true,true,"stream_refused_type",null,true]\n';
 
 function compile(name: string, source: string, options: object): string {
   const file = write(name, source);
