@@ -1,10 +1,9 @@
 /** Builds the package into dist/: the command, the library with its types, the manual page and the licences. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
-import { esmExternalRequirePlugin } from 'rolldown/plugins';
 
 const require = createRequire(import.meta.url);
 const root = join(import.meta.dirname, '..');
@@ -17,10 +16,18 @@ const shared = {
   platform: 'node',
   // A native package, which npm installs for the machine that it is on.
   external: ['@napi-rs/keyring'],
+  // cli-table3 would bring an older one, which measures Arabic, Thai, Hindi and new emoji otherwise than the rest does.
+  plugins: [
+    {
+      name: 'one-string-width',
+      resolveId: (id, importer = '') =>
+        id === 'string-width' && importer.includes('cli-table3')
+          ? join(root, 'scripts/string-width.cjs')
+          : null,
+    },
+  ],
   resolve: {
-    // cli-table3 would bring an older one, which measures Arabic, Thai, Hindi and new emoji otherwise than the rest does.
     alias: {
-      'string-width': require.resolve('string-width'),
       // Of the two builds of undici's parser one is enough: this one runs everywhere.
       '../llhttp/llhttp_simd-wasm.js': require.resolve('undici/lib/llhttp/llhttp-wasm.js'),
     },
@@ -35,6 +42,23 @@ const shared = {
       // Where it is set, conf writes the file of keys in place.
       'process.env.SNAP': 'undefined',
     },
+  },
+};
+
+/**
+ * What CommonJS packages require of Node, for an ES module: other people's bundlers may put it anywhere, where the usual
+ * `createRequire` has no file to begin at.
+ */
+const builtins = {
+  name: 'builtins',
+  resolveId(id, _, { kind }) {
+    // Not every Node has every one.
+    const isNodes = isBuiltin(id) || id.startsWith('node:');
+    return kind === 'require-call' && isNodes ? `\0builtin:${id}` : null;
+  },
+  load(id) {
+    const [, name] = /^\0builtin:(.*)/.exec(id) ?? [];
+    return name === undefined ? null : `module.exports = process.getBuiltinModule('${name}');`;
   },
 };
 
@@ -60,8 +84,7 @@ const parts = [
   ...(await bundle({
     ...shared,
     input: { index: 'src/index.ts' },
-    // Other people's bundlers may put it anywhere, where `createRequire` has no file to begin at.
-    plugins: [esmExternalRequirePlugin({ external: [/^node:/] })],
+    plugins: [...shared.plugins, builtins],
     output: { dir: out, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js', comments: false },
   })),
 ];
@@ -71,7 +94,7 @@ writeFileSync(join(out, 'help.json'), JSON.stringify(helps));
 writeFileSync(join(out, 'leadpipe.1'), roff);
 writeFileSync(join(out, 'leadpipe.txt'), text);
 const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
-node(tsc, '-p', 'tsconfig.types.json');
+execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 cpSync(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
 writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences(parts));
@@ -91,14 +114,6 @@ async function preparation() {
   const made = require(file);
   rmSync(file);
   return made;
-}
-
-function node(...args) {
-  return execFileSync(process.execPath, args, {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
 }
 
 /** The licence texts of every package of which a part is in the bundle. */

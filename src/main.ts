@@ -28,7 +28,7 @@ else print(known);
 /** What is printed without running a command: the version, and every help as the build has written it, for the usual width. */
 function findText(): string | undefined {
   const [first, ...rest] = argv;
-  const last = argv.at(-1) ?? '--help';
+  const last = argv.at(-1) ?? '-h';
   if (argv.length === 1 && /^(?:--version|-V|-v)$/.test(last)) return `${LEADPIPE_VERSION}\n`;
   if (first !== 'help' && last !== '--help' && last !== '-h') return undefined;
   // Elsewhere the lines are filled anew.

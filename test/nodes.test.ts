@@ -1,5 +1,14 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -98,6 +107,16 @@ describe.skipIf(!isLinux)('the package, installed without a network', () => {
       expect(rows(run('contact', 'email', '--input', list, '-f', 'csv'))).toBe(3);
       const result = await answerTo(2, spawn(node, [entry, 'mcp', '--local'], { env, cwd: env.HOME }));
       expect(result?.structuredContent).toMatchObject({ complete: true, count: 1 });
+
+      // What Node compiles is kept where no other user can write: it is run.
+      const cache = join(env.HOME ?? '', '.cache/leadpipe');
+      if (major < 22) return expect(existsSync(cache)).toBe(false);
+      expect(statSync(cache).mode & 0o777).toBe(0o700);
+      rmSync(cache, { recursive: true });
+      mkdirSync(cache);
+      chmodSync(cache, 0o777);
+      run('balance');
+      expect(readdirSync(cache)).toEqual([]);
     },
     120_000,
   );

@@ -145,7 +145,7 @@ export async function runProgram(context: Context, argv: readonly string[]): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) return await reportThrown(context, error, argv, ran);
     if (error.exitCode === 0) return exitCodeOf('complete');
-    const { toUsageError } = await import('./messages/usage-errors.ts');
+    const { toUsageError } = await import('./messages/corrected.ts');
     return await reportThrown(
       context,
       await toUsageError(error, argv, (words) =>
@@ -187,7 +187,7 @@ export function createWholeProgram(context: Context): Promise<Command> {
 async function assemble(context: Context, isWanted: (name: string) => boolean): Promise<Command> {
   const program = new Command('leadpipe')
     .description(description)
-    .version(context.version, '-V, --version', 'print the version')
+    .version(context.version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     // `help` is made an option of the command it asks about.
     .helpCommand(false)
@@ -196,8 +196,12 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
       minWidthToWrap: fewestToWrap,
-      visibleOptions(command) {
-        return Help.prototype.visibleOptions.call(this, command).filter((option) => !isShared(option));
+      // Not in `visibleOptions`, which mistyped ones are compared with.
+      formatHelp(command, helper) {
+        const visibleOptions = (one: Command) =>
+          helper.visibleOptions(one).filter((option) => !isShared(option));
+        const shown = Object.assign(Object.create(helper), { visibleOptions });
+        return Help.prototype.formatHelp.call(this, command, shown);
       },
     })
     .configureOutput({
@@ -235,7 +239,7 @@ async function toCommandLine(command: Command, words: readonly string[], isHelp 
   if (found !== undefined) return [first, ...(await toCommandLine(found, rest))];
   const names = command.commands.map((one) => one.name());
   if (isHelp && command.parent === null) return [checkHelped(first, names)];
-  const { meantIn } = await import('./messages/near-commands.ts');
+  const { meantIn } = await import('./messages/corrected.ts');
   return [checkOneOf('command', first, names, {}, meantIn(command, words))];
 }
 

@@ -29,10 +29,14 @@ export class KeychainError extends ConfigurationError {
 
   constructor(kind: KeychainFault, message?: string) {
     const { cause, hint } = faults[kind];
-    super(message === undefined ? cause : `${cause} (${message})`, hint);
+    // What the library says is about D-Bus, and nothing for the user: --verbose shows it.
+    super(cause, hint, message === undefined ? undefined : new Error(message));
     this.kind = kind;
   }
 }
+
+/** How long a keychain may take: a locked one can wait for a password that nobody is there to give. */
+const patienceMs = 3000;
 
 const faults: Readonly<Record<KeychainFault, { readonly cause: string; readonly hint: string | Facts }>> = {
   absent: {
@@ -44,15 +48,12 @@ const faults: Readonly<Record<KeychainFault, { readonly cause: string; readonly 
     hint: 'Unlock it, or set LEADPIPE_API_KEY for this run.',
   },
   silent: {
-    cause: 'the keychain does not answer',
+    cause: `the keychain did not answer within ${patienceMs / 1000} seconds`,
     hint: 'It may be waiting to be unlocked. Unlock it, or set LEADPIPE_API_KEY for this run.',
   },
 };
 
 const service = 'leadpipe';
-
-/** How long a keychain may take: a locked one can wait for a password that nobody is there to give. */
-const patienceMs = 3000;
 
 /** The operating system's keychain, asked in a process of its own. Its methods throw KeychainError. */
 export function createKeychain(options: KeychainOptions): Keychain {
@@ -85,7 +86,7 @@ async function ask(
     child.send(request, () => {});
   });
   if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped', { charged: 'no' });
-  if (answer === undefined) throw new KeychainError('silent', `waited ${patienceMs / 1000} seconds`);
+  if (answer === undefined) throw new KeychainError('silent');
   if (answer.failure !== undefined) throw new KeychainError(answer.failure.kind, answer.failure.message);
   return answer;
 }

@@ -142,7 +142,7 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   'price.research': { ...credits, meaning: 'credits per research question' },
   'price.enrich': { ...credits, meaning: 'credits per enrich request' },
   'price.extract': { ...credits, meaning: 'credits per extracted item' },
-  max_credits: { ...limit, meaning: 'refuse a run that can cost more (as --max-credits)' },
+  max_credits: { ...limit, meaning: 'refuse a run that can cost more, in credits' },
   max_credits_per_day: { ...limit, meaning: 'refuse more than this since midnight, all runs together' },
 };
 

@@ -3,6 +3,7 @@ import { lstat, readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
+import { codeOf } from '../files/error-code.ts';
 import { awaitLock } from '../files/folder-lock.ts';
 import { makePrivateFolder, syncFolder } from '../files/private-folder.ts';
 import { isObject } from '../json/object.ts';
@@ -28,9 +29,8 @@ export function storePath(folder: string, name: StoreName): string {
 export async function readStore(folder: string, name: StoreName): Promise<Content> {
   const path = storePath(folder, name);
   try {
-    // Without a file, `conf` would make the folder, and loading it takes as long as starting Node. Under a home that is no
-    // directory, as of users that only run services, there are no settings.
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) return {};
+    // Without a file, `conf` would make the folder, and loading it takes as long as starting Node.
+    if (!isThere(path)) return {};
     return (await open(folder, name)).store;
   } catch (error) {
     if (error instanceof LeadpipeError) throw error;
@@ -68,6 +68,17 @@ export async function changeStore(
       charged: 'no',
       cause: error,
     });
+  }
+}
+
+/** Throws what the file system throws: a file that can't be seen is not one that isn't there. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    // Under a home that is no directory, as of users that only run services, there are no settings.
+    if (codeOf(error) === 'ENOTDIR') return false;
+    throw error;
   }
 }
 

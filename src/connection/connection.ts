@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import type { Client } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
@@ -11,7 +12,6 @@ import type { WaitListener } from '../transport/retry.ts';
 import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';
 import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
-import { keepBaselineWasm } from './baseline-wasm.ts';
 import type { LocalOptions } from './local-service.ts';
 
 /** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
@@ -139,8 +139,7 @@ export async function withRoute<T>(
       env: context.env,
       caFile: settings.ca_file,
       connecting: listener.connecting,
-      // undici compiles its parser next.
-      opened: keepBaselineWasm,
+      opened: () => keepBaselineWasm(context),
     });
     try {
       const keyHeader = keyHeaderOf(settings);
@@ -186,7 +185,7 @@ async function startLocal(
 ): Promise<OpenTarget> {
   // What the local service needs of Node.
   await Promise.all([import('node:crypto'), import('node:fs/promises'), import('node:http')]);
-  keepBaselineWasm();
+  keepBaselineWasm(context);
   const { openLocalService } = await import('./local-service.ts');
   const hints: string[] = [];
   const hint = (line: string): number => hints.push(line);
@@ -198,6 +197,14 @@ async function startLocal(
     if (!change.alone) for (const line of hints) say(line);
   };
   return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close, failure: local.failure };
+}
+
+/**
+ * Node 20 ends only when V8 has optimised what WebAssembly was compiled (undici's parser, SQLite), which takes longer than a
+ * short run. To be called right before that is compiled: what Node loads of itself afterwards takes several times as long.
+ */
+function keepBaselineWasm({ nodeVersion }: Context): void {
+  if (nodeVersion.startsWith('20.')) setFlagsFromString('--liftoff-only');
 }
 
 function keyHeaderOf(settings: Settings): KeyHeader | undefined {

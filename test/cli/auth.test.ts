@@ -29,7 +29,7 @@ afterAll(async () => {
 const withFile = (): Record<string, string> => ({ ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: 'file' });
 
 function login(env: Record<string, string>, stdin = key, ...more: string[]): Promise<Result> {
-  return run(['auth', 'login', '--base-url', service.url, ...more], { env, stdin });
+  return runInProcess(['auth', 'login', '--base-url', service.url, ...more], { env, stdin });
 }
 
 function filesOf(env: Record<string, string>): Record<string, unknown> {
@@ -42,7 +42,8 @@ function filesOf(env: Record<string, string>): Record<string, unknown> {
 describe('auth login', () => {
   it('tries the key from standard input, stores it for its origin, and every command finds it', async () => {
     const env = withFile();
-    const result = await login(env, `  ${key}\n`);
+    const args = ['auth', 'login', '--base-url', service.url];
+    const result = await run(args, { env, stdin: `  ${key}\n` });
     expect(result).toMatchObject({ code: 0, stdout: '' });
     expect(result.stderr).toContain(`for ${service.url} in ${env.LEADPIPE_CONFIG_DIR}`);
     expect(result.stderr).not.toContain(key);
@@ -90,14 +91,14 @@ describe('auth login', () => {
 
   it('without a keychain, and nobody to ask, says how to choose the file', async () => {
     const env = bareEnvironment();
-    const result = await login(env);
+    const result = await run(['auth', 'login', '--base-url', service.url], { env, stdin: key });
     expect(result.code).toBe(78);
     expect(result.stderr).toContain('LEADPIPE_CREDENTIAL_STORE=file');
     expect(() => filesOf(env)).toThrow('ENOENT');
   });
 
   it('with no address, and nobody to ask, says how to give it', async () => {
-    const result = await run(['auth', 'login'], { env: withFile(), stdin: key });
+    const result = await runInProcess(['auth', 'login'], { env: withFile(), stdin: key });
     expect(result.code).toBe(78);
     expect(result.stderr).toContain('--base-url');
   });
@@ -112,15 +113,19 @@ describe('auth login', () => {
     const env = bareEnvironment();
     const terminal = inTerminal(['auth', 'login'], { env, columns: 120 });
     await terminal.waitFor(/Address of the service: \S*$/);
-    terminal.type(`${service.url}\r`);
-    await terminal.waitFor(/0600\)\? \[y\/N\] \S*$/);
-    terminal.type('y\r');
+    // With the scheme that is missing.
+    terminal.type(`${service.url.replace('http://', '')}\r`);
     await terminal.waitFor(/not shown\): $/);
     terminal.type(`${key}\r`);
+    await terminal.waitFor(/0600\)\? \[y\/n\] \S*$/);
+    terminal.type('\r');
+    await terminal.waitFor(/answer y or n\r\n[\s\S]*\[y\/n\] \S*$/);
+    terminal.type('y\r');
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(0);
     expect(transcript).not.toContain(key);
     expect(transcript).toContain('Stored the key');
+    expect(transcript).toContain('Next, for at most 5 credits: leadpipe search company');
     expect(filesOf(env)).toMatchObject({ 'credentials.json': { keys: { default: { store: 'file' } } } });
   });
 
@@ -144,7 +149,9 @@ describe('auth login', () => {
   ])('stores nothing after %s', async (_name, keys, code) => {
     const env = bareEnvironment();
     const terminal = inTerminal(['auth', 'login', '--base-url', service.url], { env });
-    await terminal.waitFor(/\[y\/N\] \S*$/);
+    await terminal.waitFor(/not shown\): $/);
+    terminal.type(`${key}\r`);
+    await terminal.waitFor(/\[y\/n\] \S*$/);
     terminal.type(keys);
     const { transcript, code: exit } = await terminal.ended;
     expect(exit).toBe(code);
@@ -163,7 +170,7 @@ describe('a stored key', () => {
     await login(env);
     const requests = other.requests.length;
     const way = other_(other.url, service.url.replace('127.0.0.1', 'localhost'));
-    const result = await run(['balance', ...way.args], { env: { ...env, ...way.env } });
+    const result = await runInProcess(['balance', ...way.args], { env: { ...env, ...way.env } });
     expect(result).toMatchObject({ code: 78, stdout: '' });
     expect(result.stderr).toContain(`only for ${service.url}`);
     expect(other.requests).toHaveLength(requests);
@@ -172,15 +179,17 @@ describe('a stored key', () => {
   it('is not sent to an address that the settings file was given afterwards', async () => {
     const env = withFile();
     await login(env);
-    const set = await run(['config', 'set', 'base_url', other.url], { env });
+    const set = await runInProcess(['config', 'set', 'base_url', other.url], { env });
     expect(set.stderr).toContain('is not sent to the new address');
-    expect((await run(['balance'], { env })).code).toBe(78);
+    expect((await runInProcess(['balance'], { env })).code).toBe(78);
   });
 
   it('comes after LEADPIPE_API_KEY', async () => {
     const env = withFile();
     await login(env);
-    const result = await run(['auth', 'status'], { env: { ...env, LEADPIPE_API_KEY: 'lp_local_revoked' } });
+    const result = await runInProcess(['auth', 'status'], {
+      env: { ...env, LEADPIPE_API_KEY: 'lp_local_revoked' },
+    });
     expect(result.code).toBe(4);
     expect(JSON.parse(result.stdout)).toMatchObject({ key_from: 'LEADPIPE_API_KEY', valid: false });
   });
@@ -195,10 +204,10 @@ describe('a stored key', () => {
   it('is forgotten by logout, once', async () => {
     const env = withFile();
     await login(env);
-    expect((await run(['auth', 'logout'], { env })).stderr).toContain('Removed the key');
+    expect((await runInProcess(['auth', 'logout'], { env })).stderr).toContain('Removed the key');
     expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
-    expect(await run(['auth', 'logout'], { env })).toMatchObject({ code: 0 });
-    expect((await run(['balance'], { env })).code).toBe(78);
+    expect(await runInProcess(['auth', 'logout'], { env })).toMatchObject({ code: 0 });
+    expect((await runInProcess(['balance'], { env })).code).toBe(78);
   });
 
   it('in a damaged file is named, not repeated, and not overwritten', async () => {
@@ -208,7 +217,7 @@ describe('a stored key', () => {
     for (const damaged of [`{"keys":{"default":{"key":"${key}`, `{"keys":{"default":"${key}"}}`]) {
       writeFileSync(file, damaged);
       for (const args of [['balance'], ['auth', 'list'], ['auth', 'logout'], ['balance', '--verbose']]) {
-        const result = await run(args, { env });
+        const result = await runInProcess(args, { env });
         expect(result.code).toBe(78);
         expect(result.stderr).toContain(file);
         expect(result.stderr).not.toContain(key);
@@ -225,11 +234,11 @@ describe('profiles', () => {
     await login(env);
     const work = await login(env, key, '--profile', 'work');
     expect(work.stderr).toContain('leadpipe auth switch work');
-    await run(['auth', 'logout', '--profile', 'default'], { env });
-    expect((await run(['balance'], { env })).code).toBe(78);
-    expect((await run(['auth', 'switch', 'work'], { env })).code).toBe(0);
-    expect((await run(['balance'], { env })).code).toBe(0);
-    const list = await run(['auth', 'list'], { env });
+    await runInProcess(['auth', 'logout', '--profile', 'default'], { env });
+    expect((await runInProcess(['balance'], { env })).code).toBe(78);
+    expect((await runInProcess(['auth', 'switch', 'work'], { env })).code).toBe(0);
+    expect((await runInProcess(['balance'], { env })).code).toBe(0);
+    const list = await runInProcess(['auth', 'list'], { env });
     expect(
       list.stdout
         .trimEnd()
@@ -239,17 +248,37 @@ describe('profiles', () => {
       { profile: 'default', in_use: false, base_url: service.url, key_in: null, key_for: null },
       { profile: 'work', in_use: true, base_url: service.url, key_in: 'file', key_for: service.url },
     ]);
-    const wrong = await run(['auth', 'switch', 'wrok'], { env });
+    const wrong = await runInProcess(['auth', 'switch', 'wrok'], { env });
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain('default, work');
   });
+});
+
+it('a profile is removed with its settings and its key, and the next one is the default', async () => {
+  const env = withFile();
+  await login(env);
+  await login(env, key, '--profile', 'work');
+  await runInProcess(['auth', 'switch', 'work'], { env });
+  const { stdout, stderr, code } = await runInProcess(['auth', 'remove', 'work'], { env });
+  expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
+  expect(stderr).toBe(`Removed the settings of the profile "work", and its key for ${service.url}.\n`);
+  expect(filesOf(env)).toEqual({
+    'config.json': { profiles: { default: { base_url: service.url } } },
+    'credentials.json': { keys: { default: expect.objectContaining({ key }) } },
+  });
+  expect((await runInProcess(['balance'], { env })).code).toBe(0);
+  const again = await runInProcess(['auth', 'remove', 'work'], { env });
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('The profiles are default.');
 });
 
 it('a key of a profile that the settings have lost can be forgotten', async () => {
   const env = withFile();
   await login(env, key, '--profile', 'work');
   writeFileSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{}');
-  expect((await run(['auth', 'logout', '--profile', 'work'], { env })).stderr).toContain('Removed the key');
+  expect((await runInProcess(['auth', 'logout', '--profile', 'work'], { env })).stderr).toContain(
+    'Removed the key',
+  );
   expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
 });
 
@@ -257,7 +286,7 @@ describe('the first command of someone who has nothing', () => {
   it.each(['balance', 'search company x', 'task run person x', 'auth status'])(
     '`%s` says in four lines what to do',
     async (line) => {
-      const result = await run(line.split(' '), { env: bareEnvironment() });
+      const result = await runInProcess(line.split(' '), { env: bareEnvironment() });
       expect(result).toMatchObject({ code: 78, stdout: '' });
       expect(result.stderr.trimEnd().split('\n')).toHaveLength(4);
       for (const way of ['auth login', 'LEADPIPE_BASE_URL', '--local']) expect(result.stderr).toContain(way);

@@ -98,6 +98,11 @@ describe('what can follow', () => {
     expect(other.stdout).toContain('\ntask:find leads with a task: run');
   });
 
+  it('are for zsh with their meaning, and without a colon where there is none', async () => {
+    const { stdout } = await runInProcess(['completion', 'zsh', '--', 'contact', '']);
+    expect(stdout).toBe('words\nemail\nphone\n');
+  });
+
   it('are the options of the command', async () => {
     const options = await wordsAfter(['task', 'create', '--']);
     expect(options).toEqual(

@@ -99,6 +99,9 @@ describe('doctor', () => {
     expect(result.rows.find((row) => row.check === check)?.fix).toContain(fix);
     expect(result.code).toBe(code);
     expect(result.stderr).toContain(`the next search would not work because of: ${check}`);
+    // Once, with what to do about it.
+    expect(result.rows.filter((row) => row.result === 'failure')).toHaveLength(1);
+    expect(result.stderr.split(fix)).toHaveLength(2);
   });
 
   it('credits for less than a usual search are a failure that names the limit to take', async () => {
@@ -158,7 +161,7 @@ describe('doctor', () => {
   it('a name that nobody has is 75', async () => {
     const { code, rows } = await examine(pointedAt('https://nowhere.invalid'));
     expect(code).toBe(75);
-    expect(resultsOf(rows)).toMatchObject({ 'host name': 'failure' });
+    expect(resultsOf(rows)).toMatchObject({ 'host name': 'failure', connection: 'skipped' });
   });
 
   it.each([
@@ -213,7 +216,7 @@ describe('doctor', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Row);
-    expect(resultsOf(rows)).toMatchObject({ keychain: 'failure', key: 'failure', credits: 'skipped' });
+    expect(resultsOf(rows)).toMatchObject({ keychain: 'failure', key: 'skipped', credits: 'skipped' });
   });
 
   it('a state directory that can’t be is 74', async () => {

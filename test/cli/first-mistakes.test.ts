@@ -115,7 +115,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     ['auth', 'login', 'sk_1'],
     ['login takes no arguments\n', 'leadpipe auth login < key.txt'],
   ],
-  [['-v'], ['unknown option "-v"\nIt is an option of search, task run']],
+  [['-q'], ['unknown option "-q"\nIt is an option of search, task run']],
   [
     ['search', 'company', 'x', '-n', '5'],
     ['unknown option "-n"\n', 'Did you mean --limit?'],

@@ -90,13 +90,22 @@ describe('the help of every command', () => {
     expect(headings).toEqual([
       'Arguments:',
       'What to find:',
-      'Output:',
-      'Connection:',
       'Options:',
       'Examples:',
       'Output shape:',
       'Exit codes:',
     ]);
+  });
+
+  it('fits a screen of 60 lines, and names the shared options that `help options` explains', async () => {
+    const lines = [...helps].map(([name, help]) => ({ name, lines: help.trimEnd().split('\n').length }));
+    expect(lines.filter((one) => one.lines > 60)).toEqual([]);
+    const { stdout } = await runInProcess(['help', 'options']);
+    for (const [, named = ''] of [...helps.values()].flatMap((help) => [
+      ...help.matchAll(/^Also \(see leadpipe help options\):\n((?: .*\n)+)/gm),
+    ]))
+      for (const option of named.trim().split(/\s+/)) expect(stdout).toContain(` ${option}`);
+    expect(helps.get('search')).toContain('--max-credits --dry-run');
   });
 
   it('fits 80 columns', () => {
@@ -200,9 +209,13 @@ const kinds: readonly [
   ],
   [
     'a change',
-    ['config set format csv', 'config unset format', 'auth logout', 'auth switch work'].map((words) =>
-      words.split(' '),
-    ),
+    [
+      'config set format csv',
+      'config unset format',
+      'auth logout',
+      'auth switch work',
+      'auth remove work',
+    ].map((words) => words.split(' ')),
     [0, 2, 78],
     [74, 75],
   ],
@@ -298,6 +311,7 @@ describe('the examples', () => {
     'auth',
     'auth login',
     'auth logout',
+    'auth remove',
     'auth status',
     'auth switch',
     'conformance',
@@ -353,6 +367,7 @@ describe('a topic of help', () => {
     ['environment', ['LEADPIPE_API_KEY', 'NODE_EXTRA_CA_CERTS', 'TZ', 'LEADPIPE_STATE_DIR']],
     ['exit-codes', Object.values(exitCodes).map(({ code, meaning }) => `${code}  ${meaning.slice(0, 30)}`)],
     ['formats', [...formats, '--json-errors', 'ISO 8601', '2^53']],
+    ['options', ['--concurrency', '--max-credits', '-o, --output', '--json-errors']],
     ['money', ['--max-credits', 'charged: maybe', 'price.contact.email', 'history totals']],
   ];
   it.each(topics)('%s is a screen that fits 80 columns, and needs no settings', async (name, says) => {
@@ -426,7 +441,10 @@ describe('what is mistyped', () => {
     ],
     [
       ['help', 'serch'],
-      ['unknown command or topic "serch": did you mean search?', 'environment, exit-codes, formats, money.'],
+      [
+        'unknown command or topic "serch": did you mean search?',
+        'environment, exit-codes, formats, money, options.',
+      ],
     ],
     [['help', 'exitcodes'], ['did you mean exit-codes?']],
     [

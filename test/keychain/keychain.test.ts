@@ -97,7 +97,7 @@ describe.skipIf(!hasSecretService)('the keychain of a desktop', () => {
     secrets.freeze();
     const result = await leadpipe('balance');
     expect(result).toMatchObject({ code: 78, stdout: '' });
-    expect(result.stderr).toContain('the keychain does not answer');
+    expect(result.stderr).toContain('the keychain did not answer');
   });
 
   it('that has lost the key says so', async () => {
@@ -117,5 +117,12 @@ describe('without a keychain', () => {
     expect(result).toMatchObject({ code: 78, stdout: '' });
     expect(result.stderr).toContain('no usable keychain was found on this machine');
     expect(result.stderr).toContain('LEADPIPE_CREDENTIAL_STORE=file');
+  });
+
+  it('an address of D-Bus that leads nowhere is told in one plain sentence', async () => {
+    const env = { ...bareEnvironment(), DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere/bus' };
+    const { code, stderr } = await run(['auth', 'login', '--base-url', service.url], { env, stdin: first });
+    expect(code).toBe(78);
+    expect(stderr.split('\n')[0]).toBe('error: no usable keychain was found on this machine');
   });
 });

@@ -65,7 +65,7 @@ describe('the manual page', () => {
   });
 
   it.skipIf(!needs('script')).each([
-    ['a pager of the user', "sed 's/^NAME$/PAGED/'", 'PAGED'],
+    ['a pager of the user', "sed 's/^NAME$/NAME (paged)/'", 'NAME (paged)'],
     ['a pager that there is not', 'no-such-pager', 'NAME'],
   ])('is plain text on a terminal, which it fits: %s', async (_, pager, first) => {
     const { transcript, code } = await inTerminal(['man'], { columns: 90, env: { PAGER: pager } }).ended;

@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander';
+import { type Argument, Command } from 'commander';
 import { defaults } from '../../config/defaults.ts';
 import {
   changeSetting,
@@ -12,7 +12,6 @@ import {
   settingsPath,
   settingTable,
   toSettingValue,
-  wordsOf,
 } from '../../config/settings.ts';
 import { readKeyRecord } from '../../config/stored-keys.ts';
 import type { Context } from '../../context.ts';
@@ -23,7 +22,6 @@ import { readable } from '../../output/readable.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toBaseUrl } from '../../requests/address.ts';
 import { timeLimits } from '../../transport/time-limits.ts';
-import { withValuesAfter } from '../completion/values-after.ts';
 import { changeOutcomes, localOutcomes } from '../exit-codes.ts';
 import { addHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
@@ -111,7 +109,7 @@ async function runList(context: Context, options: ListOptions): Promise<void> {
   const records = settingNames.map((name) => toRecord(name, settings, context.env));
   await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
   createNotes(context, options).say(
-    `The profile is "${profile}". Its settings are in ${settingsPath(context.directories.config)}. To see which values are allowed: leadpipe config --help`,
+    `The profile is "${profile}". Its settings are in ${settingsPath(context.directories.config)}. To change one: leadpipe config set <setting> <value>`,
   );
 }
 
@@ -169,12 +167,11 @@ async function runGet(context: Context, setting: string, options: ProfileOptions
 }
 
 function setCommand(context: Context): Command {
-  const value = new Argument('<value>', 'the new value; for a wrong one, the error says what it can be');
   const command = new Command('set')
     .summary('change one setting')
     .description('Changes a setting of a profile. A profile that does not exist yet is created.')
     .addArgument(settingArgument())
-    .addArgument(withValuesAfter(value, ([setting = '']) => wordsOf(setting)));
+    .argument('<value>', 'the new value; for a wrong one, the error says what it can be');
   return addHelp(addReportOptions(addProfileOption(command)), {
     examples: ['leadpipe config set timeout.idle 60', 'leadpipe config set format csv --profile work'],
     output: ['nothing'],

@@ -115,16 +115,13 @@ async function write(output: Delivery, { check, result, found, fix }: Finding): 
   await output.write([JSON.stringify({ check, result, found, fix })]);
 }
 
-/** What is wrong and how to mend it, in full, and how the next search would end. Throws the first failure. */
+/** How to mend what is wrong, and how the next search would end. What was found stands in the rows. Throws the first failure. */
 function report(notes: Notes, findings: readonly Finding[]): void {
   const failures = findings.filter(({ result }) => result === 'failure');
   const [first] = failures;
   for (const finding of findings) {
-    const { check, result, found, fix } = finding;
-    if (!fix) continue;
-    notes.say(`${result}: ${check}: ${found}`);
     // The first failure's is said by the error.
-    if (finding !== first) notes.say(fix);
+    if (finding.fix && finding !== first) notes.say(`${finding.check}: ${finding.fix}`);
   }
   if (first === undefined) {
     notes.say('The next search would work.');

@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
+import { wordsOf } from '../../config/settings.ts';
 import { topicRows } from '../topics/topics.ts';
-import { valuesAfter } from './values-after.ts';
 
 export interface Candidate {
   readonly value: string;
@@ -46,7 +46,8 @@ export function toCompletion(program: Command, words: readonly string[]): Comple
   }
   const argument = command.registeredArguments[operands.length];
   if (isHelp || argument === undefined) return { prefix: '', candidates: [] };
-  const values = valuesAfter(argument)?.(operands) ?? [];
+  // The one argument whose values depend on another: the value of a setting.
+  const values = argument.name() === 'value' ? wordsOf(operands[0] ?? '') : [];
   if (values.length > 0) return { prefix: '', candidates: values.map((value) => ({ value, meaning: '' })) };
   return valuesOf(argument, '', last);
 }

@@ -95,7 +95,8 @@ export const shellForms: Readonly<Record<Shell, ShellForm>> = {
   },
   zsh: {
     words: (given) => given,
-    reply: ({ value, meaning }) => `${value.replace(/[\\:]/g, '\\$&')}:${meaning}`,
+    // zsh puts a -- before the meaning, also where there is none.
+    reply: ({ value, meaning }) => value.replace(/[\\:]/g, '\\$&') + (meaning === '' ? '' : `:${meaning}`),
     script: zshScript,
   },
   fish: {

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { KeychainError } from '../../config/keychain.ts';
 import type { Profile } from '../../config/settings.ts';
 import {
   findAddress,
@@ -57,13 +58,19 @@ export async function* checkService(
   yield ok('address', toAddressText(baseUrl));
   const proxy = checkProxy(context, baseUrl);
   yield proxy;
-  yield await checkName(baseUrl, proxy);
+  const name = await checkName(baseUrl, proxy);
+  yield name;
   let apiKey: string;
   try {
     ({ apiKey } = await findKey(keys, profile, baseUrl));
   } catch (error) {
-    yield failureOf('key', error);
+    // What is wrong with the keychain is said already.
+    yield error instanceof KeychainError ? skipped('key', 'it is in the keychain') : failureOf('key', error);
     for (const check of answered) if (check !== 'key') yield skipped(check, 'there is no API key');
+    return;
+  }
+  if (name.result === 'failure') {
+    for (const check of answered) yield skipped(check, 'the host name is unknown');
     return;
   }
   // What is wrong is to be seen, and at once.

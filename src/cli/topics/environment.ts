@@ -39,6 +39,7 @@ export const environmentTopic: Topic = {
           'where each key is stored, and the keys if there is no keychain',
         ],
         ['~/.local/state/leadpipe/', 'the history; answers and leads are stored there'],
+        ['~/.cache/leadpipe/', 'what Node keeps compiled, from Node 22.8 on; it can be removed'],
       ],
     },
     'Only you can read these files and folders (0600 and 0700).',

@@ -10,6 +10,10 @@ export const moneyTopic: Topic = {
         ['leadpipe balance', 'the credits that you have; with --require 50, exit code 5 if there are fewer'],
         ['--dry-run', 'shows the request, what it costs at most and your balance; buys nothing'],
         ['--max-credits 20', 'refuses (exit code 5) what can cost more than 20, or more than you have'],
+        [
+          'leadpipe config set max_credits 20',
+          'the same for every run; max_credits_per_day: for all runs of a day',
+        ],
         ['--limit 10', 'at most 10 leads: a plain search costs at most one credit per lead'],
         ['--only-new', 'leaves out leads that earlier runs on this machine delivered'],
       ],
