@@ -1,7 +1,9 @@
+import type { EndpointName } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { isObject } from '../json/object.ts';
 import { envelope } from './resources.ts';
 import type { Answer, Check, Expectation, Request, Row, Step } from './row.ts';
+import { names } from './samples.ts';
 import { quoted, type Shape } from './shapes.ts';
 
 /** A request that the service accepts; `check` is the rule, where it is more than that. */
@@ -45,6 +47,25 @@ export function section(name: string, send: Send, usual: Step = send({})) {
       row(id, rule, accepted(says, check)),
   };
 }
+
+/** The same row for several endpoints. */
+export function each<Name extends EndpointName>(
+  sectionName: string,
+  some: readonly Name[],
+  name: string,
+  rule: string,
+  request: (endpoint: Name) => Step,
+  expect: Expectation = invalid,
+): Row[] {
+  return some.map((endpoint) => ({
+    id: `${sectionName}/${names[endpoint]}-${name}`,
+    rule,
+    request: request(endpoint),
+    expect,
+  }));
+}
+
+export const isJson = (value: string) => /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(value);
 
 /** What stands in an answer under a path of names. */
 export function memberOf({ json }: Answer, path: string): unknown {

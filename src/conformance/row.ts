@@ -135,14 +135,6 @@ export function free(take: (service: TestedService, earlier: readonly Answer[]) 
   return { take: async (service, earlier) => [await take(service, earlier)] };
 }
 
-/** A request that is made of earlier answers, and costs as much as `most`. */
-export function made(most: Request, make: (earlier: readonly Answer[]) => Partial<Request>): Action {
-  return {
-    pays: [most],
-    take: async (service, earlier) => [await service.send({ ...most, ...make(earlier) })],
-  };
-}
-
 /**
  * `skipped` has a reason that the document allows: not enabled here, or no credits. `left_out` is what the user did not
  * ask for, or has no key for.

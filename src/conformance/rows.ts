@@ -1,6 +1,7 @@
 import type { Row } from './row.ts';
+import { authenticationRows, balanceRows, errorRows, foreignRow } from './sections/accounts.ts';
 import { contactRows, deepSearchRows, enrichRows } from './sections/answers.ts';
-import { authenticationRows, balanceRows, errorRows, foreignRow, postRows } from './sections/common.ts';
+import { postRows } from './sections/common.ts';
 import { eventRows } from './sections/events.ts';
 import { extractRows } from './sections/extract.ts';
 import { fetchRows } from './sections/fetch.ts';

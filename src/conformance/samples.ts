@@ -4,7 +4,7 @@ import type { Request } from './row.ts';
 
 /** Requests that are right in every way and cost little; a row changes the one thing it is about. */
 
-export const objective = 'software companies';
+const objective = 'software companies';
 /** Words that hardly anybody fits. */
 export const rareObjective = 'zzqx-conformance kwyjibo';
 

@@ -111,7 +111,7 @@ describe('leadpipe conformance', () => {
     const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env });
     expect(result.code).toBe(76);
     expect(result.stderr).toMatch(
-      /^warning: this costs credits: at most 1 leads of searches, \d+ lookups of email addresses/,
+      /^warning: this costs credits: at most 1 lead of a search, \d+ lookups of email addresses/,
     );
     expect(result.stderr).toContain('contact/contact-type-missing');
     expect(result.stderr).toMatch(/\n\d+ rows: \d+ passed, \d+ failed, 0 skipped\n/);
@@ -138,7 +138,7 @@ describe('leadpipe conformance', () => {
     expect(agreeing.requests).toHaveLength(before);
     const within = await runInProcess([...args, '--max-credits', '20'], { env });
     expect(within.stderr).toMatch(
-      /^warning: this costs credits: at most 1 research questions; by your prices at most 20 credits/,
+      /^warning: this costs credits: at most 1 research question; by your prices at most 20 credits/,
     );
     const history = await runInProcess(['history', 'list', '-f', 'jsonl'], { env });
     expect(recordsOf(history)).toMatchObject([

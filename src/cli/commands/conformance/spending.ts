@@ -18,14 +18,14 @@ import {
 
 /** What a run may cost, and its record in the history. */
 
-const unitNames: Partial<Record<PriceName, string>> = {
-  'price.search': 'leads of searches',
-  'price.task': 'leads of tasks',
-  'price.contact.email': 'lookups of email addresses',
-  'price.contact.phone': 'lookups of phone numbers',
-  'price.research': 'research questions',
-  'price.enrich': 'enrichments',
-  'price.extract': 'extracted items',
+const unitNames: Partial<Record<PriceName, readonly [one: string, many: string]>> = {
+  'price.search': ['lead of a search', 'leads of searches'],
+  'price.task': ['lead of a task', 'leads of tasks'],
+  'price.contact.email': ['lookup of an email address', 'lookups of email addresses'],
+  'price.contact.phone': ['lookup of a phone number', 'lookups of phone numbers'],
+  'price.research': ['research question', 'research questions'],
+  'price.enrich': ['enrichment', 'enrichments'],
+  'price.extract': ['extracted item', 'extracted items'],
 };
 
 interface Tariff {
@@ -76,7 +76,9 @@ export function toBound(rows: readonly Row[], prices: Prices): Bound {
     0,
   );
   return {
-    units: [...units].map(([setting, count]) => `${count} ${unitNames[setting]}`).join(', '),
+    units: [...units]
+      .map(([setting, count]) => `${count} ${unitNames[setting]?.[count === 1 ? 0 : 1]}`)
+      .join(', '),
     credits: missing === undefined ? credits : undefined,
     missing,
   };
