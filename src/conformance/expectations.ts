@@ -1,7 +1,9 @@
+import type { EndpointName } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { isObject } from '../json/object.ts';
 import { envelope } from './resources.ts';
 import type { Answer, Check, Expectation, Request, Row, Step } from './row.ts';
+import { names } from './samples.ts';
 import { quoted, type Shape } from './shapes.ts';
 
 /** A request that the service accepts; `check` is the rule, where it is more than that. */
@@ -20,36 +22,50 @@ export function refusal(status: number, types: readonly ErrorType[] = typesOf(st
 
 export const invalid = refusal(422);
 export const conflicting = refusal(409);
+/** Of a key whose account has no credits: 402, unless it is free, but not 422. */
+export const unpaid: Expectation = { ...refusal(402), status: [402, 200] };
 
-/** A row in which a request with something wrong in it is refused. */
-export function refused(id: string, rule: string, request: Request): Row {
-  return { id, rule, request, expect: invalid };
-}
+export type Send = (change: object) => Request;
 
-/** A row in which a request at the edge of what is allowed is accepted; it costs. */
-export function allowed(id: string, rule: string, request: Step): Row {
-  return { id, rule, costs: true, request, expect: accepted() };
-}
-
-/**
- * A row in which a request at the edge of what is allowed may cost thousands of credits. Without credits it is
- * refused, unless it is free, but not as invalid.
- */
-export function allowedAtACost(id: string, rule: string, request: Request): Row {
-  const expect = { ...refusal(402), status: [402, 200] };
-  return { id, rule, needs: ['no_credits'], request: { ...request, apiKey: 'no_credits' }, expect };
-}
-
-/** Makes the rows of a section. `send` is a right request with something changed; a `row` sends `usual`, unless it is given another. */
-export function section(name: string, send: (change: object) => Request, usual: Step = send({})) {
+/** Makes the rows of a section, whose requests are a right one with something changed. */
+export function section(name: string, send: Send, usual: Step = send({})) {
+  const row = (
+    id: string,
+    rule: string,
+    expect: Expectation,
+    request: Step = usual,
+    before?: Step[],
+  ): Row => {
+    return { id: `${name}/${id}`, rule, request, expect, ...(before === undefined ? {} : { before }) };
+  };
   return {
-    row: (row: string, rule: string, expect: Expectation, request: Step = usual): Row => {
-      return { id: `${name}/${row}`, rule, costs: true, request, expect };
-    },
-    wrong: (row: string, rule: string, change: object): Row => refused(`${name}/${row}`, rule, send(change)),
-    right: (row: string, rule: string, change: object): Row => allowed(`${name}/${row}`, rule, send(change)),
+    row,
+    wrong: (id: string, rule: string, change: object): Row => row(id, rule, invalid, send(change)),
+    right: (id: string, rule: string, change: object): Row => row(id, rule, accepted(), send(change)),
+    /** A check of the usual answer. */
+    holdsThat: (id: string, rule: string, says: string, check: Check): Row =>
+      row(id, rule, accepted(says, check)),
   };
 }
+
+/** The same row for several endpoints. */
+export function each<Name extends EndpointName>(
+  sectionName: string,
+  some: readonly Name[],
+  name: string,
+  rule: string,
+  request: (endpoint: Name) => Step,
+  expect: Expectation = invalid,
+): Row[] {
+  return some.map((endpoint) => ({
+    id: `${sectionName}/${names[endpoint]}-${name}`,
+    rule,
+    request: request(endpoint),
+    expect,
+  }));
+}
+
+export const isJson = (value: string) => /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(value);
 
 /** What stands in an answer under a path of names. */
 export function memberOf({ json }: Answer, path: string): unknown {
@@ -107,7 +123,10 @@ export function problemsOf(
 ): readonly string[] {
   if (!expect.status.includes(answer.status))
     return [`${answer.status} instead of ${expect.status.join(' or ')}`];
-  if (answer.status >= 400) return [...envelope(answer.json, '$'), ...wrongType(expect, answer)];
+  if (answer.status >= 400) {
+    const head = expect.head?.(answer, earlier) ?? [];
+    return [...envelope(answer.json, '$'), ...wrongType(expect, answer), ...head];
+  }
   return expect.check?.(answer, earlier) ?? [];
 }
 

@@ -4,7 +4,7 @@ import type { Request } from './row.ts';
 
 /** Requests that are right in every way and cost little; a row changes the one thing it is about. */
 
-export const objective = 'software companies';
+const objective = 'software companies';
 /** Words that hardly anybody fits. */
 export const rareObjective = 'zzqx-conformance kwyjibo';
 
@@ -17,16 +17,17 @@ export const contact = {
   contact_type: 'email',
   objective: 'the business e-mail of the founder of Example GmbH',
 };
-const research = { query: 'What does Example GmbH do?' };
+const research = { query: 'Which software companies are there?' };
 export const enrichment = {
   entity_context: 'Example GmbH. Industry: fintech. City: Berlin.',
   enrich_fields: { type: 'object', properties: { industry: { type: 'string' }, city: { type: 'string' } } },
 };
 export const extraction = { type: 'github_user_followers', target: 'octocat', limit: 1 };
+/** Without `limit`, which these ignore: a hundred items are paid for at most. */
 export const pageExtraction = {
   type: 'web2list',
   target: 'https://example.com/',
-  instruction: 'the names of all companies',
+  instruction: 'all software companies',
 };
 
 /** A target that makes sense for the type. */

@@ -1,9 +1,12 @@
+import { createParser } from 'eventsource-parser';
 import { streamSentinel } from '../contract/types.ts';
 import { isObject } from '../json/object.ts';
 import { arrayItems, type JsonText, objectMembers } from '../json/text.ts';
 import type { Answer } from './row.ts';
 
 export interface Events {
+  /** The payloads of all frames, in order. */
+  readonly payloads: readonly string[];
   readonly batches: readonly Record<string, unknown>[];
   readonly dones: readonly Record<string, unknown>[];
   /** The entities of all batches, in their order. */
@@ -13,30 +16,32 @@ export interface Events {
   readonly leadsSearchId: string | undefined;
 }
 
-/** The payloads of a stream, in order. Comments are part of Server-Sent Events, and say nothing. */
-export function payloadsOf({ text }: Answer): string[] {
-  return framesOf(text).map((frame) => frame.slice('data: '.length));
+/** The parser keeps a trailing CR back: lines end with LF alone before it sees them. */
+function linesOf({ text }: Answer): string {
+  return text.replace(/\r\n?/g, '\n');
 }
 
 /** What is not a frame as the document has it: one line `data: <payload>`, followed by a blank line. */
-export function oddFrames({ text }: Answer): string[] {
-  const odd = framesOf(text).filter((frame) => !/^data: [^\r\n]+$/.test(frame));
-  return /\r?\n\r?\n$/.test(text) || text === ''
-    ? odd
-    : [...odd, 'the last frame, without a blank line after it'];
-}
-
-function framesOf(text: string): string[] {
-  return text.split(/(?:\r?\n){2,}/).filter((frame) => frame !== '' && !/^(:.*(\r?\n|$))+$/.test(frame));
+export function oddFrames(answer: Answer): string[] {
+  const text = linesOf(answer);
+  const frames = text.split(/\n{2,}/).filter((frame) => frame !== '');
+  // Comments are part of Server-Sent Events, and say nothing.
+  const odd = frames.filter((frame) => !/^(:.*\n?)*(data: .+)?$/.test(frame));
+  // A frame without its blank line is none: the parser drops it without a word.
+  return /\n\n$/.test(text) || text === '' ? odd : [...odd, 'the last frame, without a blank line after it'];
 }
 
 export function eventsOf(answer: Answer): Events {
-  const events = payloadsOf(answer)
+  const payloads: string[] = [];
+  const parser = createParser({ onEvent: ({ data }) => payloads.push(data) });
+  parser.feed(linesOf(answer));
+  const events = payloads
     .filter((payload) => payload !== streamSentinel)
     .map((payload) => ({ payload, event: toObject(payload) }));
   const ofBatches = events.filter(({ event }) => event.object === 'entity_search_batch');
   const batches = ofBatches.map(({ event }) => event);
   return {
+    payloads,
     batches,
     dones: events.map(({ event }) => event).filter(({ object }) => object === 'entity_search_done'),
     entities: batches.flatMap(({ entities }) => (Array.isArray(entities) ? entities.filter(isObject) : [])),

@@ -2,8 +2,16 @@ import { wait } from '../clock.ts';
 import type { Clock } from '../context.ts';
 import { taskStates, terminalTaskStates } from '../contract/types.ts';
 import { isObject } from '../json/object.ts';
-import { type Answer, NotJudged, type Request, type Step, type TestedService } from './row.ts';
-import { companies, getTask } from './samples.ts';
+import {
+  type Action,
+  type Answer,
+  free,
+  NotJudged,
+  type Request,
+  type Step,
+  type TestedService,
+} from './row.ts';
+import { companies, getTask, post } from './samples.ts';
 import { numberOf, quoted } from './shapes.ts';
 
 export interface TestedServiceOptions {
@@ -16,104 +24,161 @@ export interface TestedServiceOptions {
   readonly taskMs: number;
 }
 
-/** What rows share: answers that are asked for once, and a task that has ended. */
-export function createTestedService({
-  send,
-  clock,
-  signal,
-  pollMs,
-  taskMs,
-}: TestedServiceOptions): TestedService {
-  const shared = new Map<string, Promise<Answer>>();
-  let task: Promise<string> | undefined;
+/** Looks at the balance, and attempts of a request that finds no room. */
+const mostLooks = 60;
+
+/** What rows share: answers that are asked for once, and how to wait for a task or the balance. */
+export function createTestedService(options: TestedServiceOptions): TestedService {
+  const { clock, signal, pollMs, taskMs } = options;
+  const done = new Map<string, Promise<readonly Answer[]>>();
+  const pause = (ms: number) => wait(clock, ms, signal);
+  const readBalance = () => service.send({ endpoint: 'balance' });
+  /** How long the balance must not have moved: longer than any settlement that was seen. */
+  let quietMs = 3 * pollMs;
 
   const service: TestedService = {
-    send,
-    once(name, step) {
-      const answer = shared.get(name) ?? take(service, step, []);
-      shared.set(name, answer);
-      return answer;
+    pause,
+    time: () => clock.monotonic(),
+    async send(request) {
+      // A task of an earlier row may still run: where there is no room, nothing was admitted.
+      for (let attempt = 1; ; attempt++) {
+        const answer = await options.send(request);
+        const isFull = answer.status === 429 && (request.apiKey ?? 'main') === 'main';
+        if (!isFull || attempt === mostLooks) return answer;
+        await pause(pollMs);
+      }
     },
-    finishedTask() {
-      task ??= createTask().then(async (searchId) => {
-        await service.statusWhen(searchId, () => false);
-        return searchId;
-      });
-      return task;
+    once(name, take) {
+      const answers = done.get(name) ?? take(service, []);
+      done.set(name, answers);
+      return answers;
     },
     async statusWhen(searchId, wanted) {
       const start = clock.monotonic();
       for (;;) {
-        const answer = await send(getTask('status', { leads_search_id: searchId }));
+        const answer = await service.send(getTask('status', { leads_search_id: searchId }));
         const status = statusOf(answer);
         if (status === undefined)
-          throw new NotJudged(`the status of the task could not be read: ${answer.status}`);
+          throw new NotJudged(`the status of the task could not be read: ${answer.status}`, answer);
         if (!taskStates.some((state) => state === status.status))
           throw new NotJudged(`the state of the task is ${quoted(status.status)}`);
-        const ended = terminalTaskStates.some((state) => state === status.status);
-        if (ended || wanted(status.ready)) return answer;
+        if (hasEnded(answer) || wanted(status.ready)) return answer;
         if (clock.monotonic() - start > taskMs) throw new NotJudged('the task did not end in time');
-        await wait(clock, pollMs, signal);
+        await pause(pollMs);
       }
     },
     async steadyBalance() {
-      let before = await send({ endpoint: 'balance' });
-      for (let reads = 0; reads < 30; reads++) {
-        await wait(clock, pollMs, signal);
-        const now = await send({ endpoint: 'balance' });
-        if (creditsOf(now) === creditsOf(before)) return now;
-        before = now;
+      let last = await readBalance();
+      let since = clock.monotonic();
+      for (let looks = 0; looks < mostLooks * 10; looks++) {
+        if (clock.monotonic() - since >= quietMs) return last;
+        await pause(pollMs);
+        const now = await readBalance();
+        if (creditsOf(now) !== creditsOf(last)) since = clock.monotonic();
+        last = now;
       }
       throw new NotJudged('the balance keeps changing');
     },
+    async balanceWhen(wanted) {
+      const start = clock.monotonic();
+      for (let looks = 1; ; looks++) {
+        const now = await readBalance();
+        const isWanted = wanted(creditsOf(now));
+        if (isWanted) quietMs = Math.max(quietMs, 2 * (clock.monotonic() - start));
+        if (isWanted || looks === mostLooks) return now;
+        await pause(pollMs);
+      }
+    },
   };
-
-  async function createTask(): Promise<string> {
-    const answer = await send({ endpoint: 'createTask', body: companies({ limit: 7 }) });
-    return searchIdOf(answer);
-  }
-
   return service;
 }
 
-export function take(service: TestedService, step: Step, earlier: readonly Answer[]): Promise<Answer> {
-  return typeof step === 'function' ? step(service, earlier) : service.send(step);
+export function take(
+  service: TestedService,
+  step: Step,
+  earlier: readonly Answer[],
+): Promise<readonly Answer[]> {
+  if (!('take' in step)) return service.send(step).then((answer) => [answer]);
+  return step.once === undefined ? step.take(service, earlier) : service.once(step.once, step.take);
 }
+
+export const steady = free((service) => service.steadyBalance());
+
+/** Waits until the task that an earlier answer created has ended. */
+export function ended(created: number): Action {
+  return free((service, earlier) => service.statusWhen(searchIdOf(earlier[created] as Answer), () => false));
+}
+
+const seven = post('createTask', { body: companies({ limit: 7 }) });
+
+/** Seven leads, once for all rows that read a task which has ended. */
+const finishedTask: Action = {
+  once: 'finished task',
+  pays: [seven],
+  async take(service) {
+    const created = await service.send(seven);
+    return [created, await service.statusWhen(searchIdOf(created), () => false)];
+  },
+};
 
 /** Asks about the task that has ended. */
 export function ofFinishedTask(
   endpoint: 'status' | 'fetch',
   query: Readonly<Record<string, string>> = {},
   change: Partial<Request> = {},
-): (service: TestedService) => Promise<Answer> {
-  return async (service) => {
-    const request = getTask(endpoint, { leads_search_id: await service.finishedTask(), ...query });
-    return service.send({ ...request, ...change });
+  tail = '',
+): Action {
+  return afterTask((service, id) =>
+    service.send({ ...getTask(endpoint, { leads_search_id: id + tail, ...query }), ...change }),
+  );
+}
+
+/** Does something with the task that has ended. */
+export function afterTask(
+  work: (service: TestedService, searchId: string, earlier: readonly Answer[]) => Promise<Answer>,
+): Action {
+  return {
+    after: finishedTask,
+    async take(service, earlier) {
+      const [created] = await take(service, finishedTask, []);
+      return [await work(service, searchIdOf(created as Answer), earlier)];
+    },
   };
 }
 
 /** Asks about the task that the first step created. */
-export function ofCreatedTask(endpoint: 'status' | 'fetch'): Step {
-  return (service, [task]) =>
-    service.send(getTask(endpoint, { leads_search_id: searchIdOf(task as Answer) }));
+export function ofCreatedTask(endpoint: 'status' | 'fetch'): Action {
+  return free((service, [task]) =>
+    service.send(getTask(endpoint, { leads_search_id: searchIdOf(task as Answer) })),
+  );
 }
 
 /** The task that an answer of create_task names. */
 export function searchIdOf(answer: Answer): string {
   const id = isObject(answer.json) ? answer.json.leads_search_id : undefined;
   if (answer.status !== 200 || typeof id !== 'string')
-    throw new NotJudged(`create_task created no task: ${answer.status}`);
+    throw new NotJudged(`create_task created no task: ${answer.status}`, answer);
   return id;
 }
 
-export function creditsOf({ json }: Answer): number {
-  const credits = isObject(json) ? numberOf(json.available_credits) : Number.NaN;
-  if (Number.isNaN(credits)) throw new NotJudged('available_credits of the balance is not a number');
+export function creditsOf(answer: Answer): number {
+  const credits = isObject(answer.json) ? numberOf(answer.json.available_credits) : Number.NaN;
+  if (Number.isNaN(credits)) throw new NotJudged('available_credits of the balance is not a number', answer);
   return credits;
 }
 
-export function statusOf({ json }: Answer): { status: unknown; ready: number; verified: number } | undefined {
+export interface TaskCounts {
+  readonly status: unknown;
+  readonly ready: number;
+  readonly verified: number;
+}
+
+export function statusOf({ json }: Answer): TaskCounts | undefined {
   if (!isObject(json) || !isObject(json.status)) return undefined;
   const { status, ready_count, verified_count } = json.status;
   return { status, ready: numberOf(ready_count), verified: numberOf(verified_count) };
+}
+
+export function hasEnded(answer: Answer): boolean {
+  return terminalTaskStates.some((state) => state === statusOf(answer)?.status);
 }

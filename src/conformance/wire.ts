@@ -51,12 +51,13 @@ export function createWire(options: WireOptions): (request: Request) => Promise<
     url.pathname = url.pathname.replace(/\/+$/, '') + path;
     for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value);
     const sentKey = idempotencyKeyOf(request);
+    const body = bytesOf(request);
     const headers: Record<string, string> = {
       Accept: answer,
       'User-Agent': options.userAgent,
       ...authorizationOf(options, request),
       ...(sentKey === undefined ? {} : { [requestHeaders.idempotencyKey]: sentKey }),
-      ...(request.body === undefined || request.contentType === null
+      ...(body === undefined || request.contentType === null
         ? {}
         : { 'Content-Type': request.contentType ?? 'application/json' }),
     };
@@ -70,7 +71,7 @@ export function createWire(options: WireOptions): (request: Request) => Promise<
         headers,
         redirect: 'manual',
         signal: AbortSignal.any([limit.signal, options.signal]),
-        ...(request.body === undefined ? {} : { body: toBytes(request.body) }),
+        ...(body === undefined ? {} : { body }),
       });
       const text = await response.text();
       trace?.(`< ${response.status}`);
@@ -107,9 +108,10 @@ function authorizationOf(options: WireOptions, request: Request): Record<string,
     : { [requestHeaders.apiKey]: key };
 }
 
-function toBytes(body: NonNullable<Request['body']>): Uint8Array<ArrayBuffer> {
-  // Bytes and not a text, to which fetch would add a Content-Type of its own.
-  return new Uint8Array(typeof body === 'function' ? body() : Buffer.from(JSON.stringify(body)));
+/** Bytes and not a text, to which fetch would add a Content-Type of its own. */
+function bytesOf({ body, bytes }: Request): Uint8Array<ArrayBuffer> | undefined {
+  if (bytes === undefined && body === undefined) return undefined;
+  return new Uint8Array(bytes?.() ?? Buffer.from(JSON.stringify(body)));
 }
 
 function toJson(text: string): unknown {

@@ -27,6 +27,7 @@ export interface Endpoint {
   readonly answer: 'application/json' | 'text/event-stream';
 }
 
+// rule: versioning.prefix, auth.forms, common.key-required, common.task-replay, common.extract-replay, common.no-replay
 export const endpoints = {
   search: {
     method: 'POST',

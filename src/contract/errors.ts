@@ -17,6 +17,7 @@ export interface ServiceErrorRow {
   readonly condition: string;
 }
 
+// rule: errors.402, errors.409, errors.422, errors.429, errors.500
 export const errorRows = [
   { status: 401, type: 'authentication_error', condition: 'the API key is missing, malformed or unknown' },
   {

@@ -4,7 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rows } from '../../src/conformance/rows.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
-import { pointedAt, type Result, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+import {
+  bareEnvironment,
+  pointedAt,
+  type Result,
+  resultOf,
+  run,
+  start,
+  temporaryFolder,
+} from '../helpers/run.ts';
 
 const key = 'a-secret-key-0123456789';
 const folder = temporaryFolder();
@@ -53,7 +61,7 @@ describe('leadpipe conformance', () => {
     expect(result.stderr).toContain(`${count} rows: ${count} passed, 0 failed, 0 skipped`);
     expect(result.code).toBe(0);
     expect(recordsOf(result)).toHaveLength(count);
-    expect(recordsOf(result)[0]).toEqual({
+    expect(recordsOf(result).find(({ row }) => row === 'fetch/body')).toEqual({
       row: 'fetch/body',
       section: 'fetch',
       rule: 'a page has all its fields',
@@ -102,12 +110,14 @@ describe('leadpipe conformance', () => {
     const env = pointedAt('http://127.0.0.1:9', key);
     const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env });
     expect(result.code).toBe(76);
-    expect(result.stderr).toMatch(/^warning: this costs credits: about \d+ requests/);
-    expect(result.stderr).toContain('contact/type-missing');
-    expect(result.stderr).toMatch(/\n22 rows: \d+ passed, \d+ failed, 0 skipped\n/);
+    expect(result.stderr).toMatch(
+      /^warning: this costs credits: at most 1 lead of a search, \d+ lookups of email addresses/,
+    );
+    expect(result.stderr).toContain('contact/contact-type-missing');
+    expect(result.stderr).toMatch(/\n\d+ rows: \d+ passed, \d+ failed, 0 skipped\n/);
     expect(result.stdout + result.stderr).not.toContain(key);
     expect(recordsOf(result)[0]?.request_id).toBe('of Bearer [API key]');
-    const wrong = recordsOf(result).find(({ row }) => row === 'contact/type-missing');
+    const wrong = recordsOf(result).find(({ row }) => row === 'contact/contact-type-missing');
     expect(wrong).toMatchObject({
       result: 'failed',
       expected: '422 invalid_request_error',
@@ -115,27 +125,64 @@ describe('leadpipe conformance', () => {
     });
   });
 
+  it('says first what it may cost, keeps to --max-credits, and stands in the history', async () => {
+    const env = { ...bareEnvironment(), LEADPIPE_API_KEY: key };
+    const before = agreeing.requests.length;
+    const args = ['conformance', agreeing.url, '--only', 'deep-search/body'];
+    const unknown = await runInProcess([...args, '--max-credits', '5'], { env });
+    expect(unknown).toMatchObject({ code: 5, stdout: '' });
+    expect(unknown.stderr).toContain('price.research');
+    await runInProcess(['config', 'set', 'price.research', '20'], { env });
+    const over = await runInProcess([...args, '--max-credits', '19'], { env });
+    expect(over).toMatchObject({ code: 5, stdout: '' });
+    expect(agreeing.requests).toHaveLength(before);
+    const within = await runInProcess([...args, '--max-credits', '20'], { env });
+    expect(within.stderr).toMatch(
+      /^warning: this costs credits: at most 1 research question; by your prices at most 20 credits/,
+    );
+    const history = await runInProcess(['history', 'list', '-f', 'jsonl'], { env });
+    expect(recordsOf(history)).toMatchObject([
+      { command: 'conformance', charged: 'maybe', service: agreeing.url },
+    ]);
+  });
+
+  it('ends with 3 when rows were skipped for lack of credits', async () => {
+    const poor = await startFaultServer((socket, { path }) => {
+      if (path === '/v1/credit/balance') socket.write(wholeAnswer('200 OK', 'application/json', '{}'));
+      else socket.write(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
+    });
+    const env = { LEADPIPE_API_KEY: key };
+    const result = await runInProcess(['conformance', poor.url, '--only', 'deep-search/body'], { env });
+    await poor.close();
+    expect(result.code).toBe(3);
+    expect(result.stderr).toContain('1 row was skipped for lack of credits');
+  });
+
   it('--free sends no request that costs, and needs no warning', async () => {
     const before = agreeing.requests.length;
     const env = { LEADPIPE_API_KEY: key };
     const result = await runInProcess(['conformance', agreeing.url, '--free', '--only', 'events'], { env });
-    expect(result.stderr).toBe('20 rows: 0 passed, 0 failed, 20 skipped\n');
+    expect(result.stderr).toBe('20 rows: 0 passed, 0 failed, 0 skipped, 20 left out\n');
     expect(result.code).toBe(0);
     expect(agreeing.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/credit/balance']);
   });
 
-  it('skips rows whose key is missing', async () => {
+  it('leaves out rows whose key is missing', async () => {
     const env = { LEADPIPE_API_KEY: key };
-    const result = await runInProcess(['conformance', agreeing.url, '--only', 'errors'], { env });
-    expect(result.stderr).toContain('12 rows: 0 passed, 0 failed, 12 skipped');
-    expect(recordsOf(result)[0]?.got).toBe('needs the API key "no_credits"');
+    const result = await runInProcess(['conformance', agreeing.url, '--only', 'errors/extract-busy'], {
+      env,
+    });
+    expect(result.stderr).toBe('1 row: 0 passed, 0 failed, 0 skipped, 1 left out\n');
+    expect(recordsOf(result)[0]?.got).toBe('needs the API key "busy"');
   });
 
   it('sends the main key and those of --keys, each where it belongs', async () => {
     const keys = keysFile('busy.json', '{"busy":"the-busy-key"}');
     const before = refusing.requests.length;
     const env = { LEADPIPE_API_KEY: key };
-    await runInProcess(['conformance', refusing.url, '--keys', keys, '--only', 'errors/contact'], { env });
+    await runInProcess(['conformance', refusing.url, '--keys', keys, '--only', 'errors/contact-busy'], {
+      env,
+    });
     expect(
       refusing.requests.slice(before).map(({ headers }) => headers.authorization ?? headers['x-api-key']),
     ).toEqual([key, 'Bearer the-busy-key']);

@@ -1,8 +1,9 @@
 import nock from 'nock';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClock } from '../../src/clock.ts';
+import type { RowResult, Verdict } from '../../src/conformance/row.ts';
 import { rows } from '../../src/conformance/rows.ts';
-import { type RowResult, runRows, type Verdict } from '../../src/conformance/run.ts';
+import { runRows } from '../../src/conformance/run.ts';
 
 /** What a service answers to the one request of a row; `lost` is a connection that breaks instead. */
 interface Canned {
@@ -107,15 +108,29 @@ describe('a canned exchange gives a row its verdict', () => {
       withoutKey,
       'no room now',
       { status: 429, body: error('concurrency_limit') },
-      'skipped',
-      '429: the concurrency limit is reached',
+      'failed',
+      '429 instead of 401',
     ],
     [
       withoutKey,
       'not enabled',
       { status: 503, body: error('service_unavailable') },
+      'failed',
+      '503, although the same was answered otherwise in this run',
+    ],
+    [
+      'deep-search/body',
+      'never enabled',
+      { status: 503, body: error('service_unavailable') },
       'skipped',
       '503: not enabled here',
+    ],
+    [
+      'deep-search/body',
+      'no credits',
+      { status: 402, body: error('insufficient_credits') },
+      'skipped',
+      'no credits left for this',
     ],
     [
       withoutKey,
@@ -145,16 +160,22 @@ describe('a canned exchange gives a row its verdict', () => {
     ['balance/body', 'nothing in it', { body: {} }, 'failed', 'available_credits'],
     ['balance/body', 'a list', { body: [balance] }, 'failed', '200'],
     ['balance/body', 'a body that is cut', { body: '{"object":"credit_bal' }, 'failed', '200'],
-    ['contact/body', 'nothing found', { body: contact }, 'passed', '200'],
+    ['contact/not-found', 'nothing found', { body: contact }, 'passed', '200'],
     [
-      'contact/body',
+      'contact/not-found',
       'nothing, as null',
       { body: { ...contact, result: { content: null, reference: null } } },
       'passed',
       '200',
     ],
-    ['contact/body', 'no result at all', { body: { ...contact, result: undefined } }, 'failed', 'result'],
-    ['contact/body', 'a list as result', { body: { ...contact, result: [] } }, 'failed', 'result'],
+    [
+      'contact/not-found',
+      'no result at all',
+      { body: { ...contact, result: undefined } },
+      'failed',
+      'result',
+    ],
+    ['contact/not-found', 'a list as result', { body: { ...contact, result: [] } }, 'failed', 'result'],
     ['deep-search/body', 'an answer', { body: { success: true, answer: { Result: 'x' } } }, 'passed', '200'],
     [
       'deep-search/body',
@@ -209,7 +230,7 @@ describe('a canned exchange gives a row its verdict', () => {
 
   it('a key that is missing here leaves the row out, and asks for nothing', async () => {
     const { result, sent } = await judge('authentication/status-expired', {});
-    expect(result).toMatchObject({ result: 'skipped', got: 'needs the API key "expired"' });
+    expect(result).toMatchObject({ result: 'left_out', got: 'needs the API key "expired"' });
     expect(sent).toEqual([]);
   });
 });
@@ -237,7 +258,7 @@ describe('what goes out is what the row is about', () => {
     ['common/create_task-without-key', { 'idempotency-key': undefined }, /^\{.*\}$/],
     ['common/contact-key-of-129', { 'idempotency-key': /^key-.{125}$/ }, /^/],
     ['common/contact-body-over-1-mib', { 'content-type': json }, /^\{.*\}$/s],
-    ['contact/type-a-number', { accept: json, 'user-agent': /^test$/ }, /"contact_type":\d/],
+    ['contact/contact-type-a-number', { accept: json, 'user-agent': /^test$/ }, /"contact_type":\d/],
   ])('%s', async (id, headers, body) => {
     const { sent } = await judge(id, { status: 422, body: error('invalid_request_error') });
     expect(sent).toHaveLength(1);

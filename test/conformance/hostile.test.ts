@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Row } from '../../src/conformance/row.ts';
+import type { Row, RowResult } from '../../src/conformance/row.ts';
 import { rows } from '../../src/conformance/rows.ts';
-import { type RowResult, runRows } from '../../src/conformance/run.ts';
+import { runRows } from '../../src/conformance/run.ts';
 import { listOf, object, objectWith, quoted } from '../../src/conformance/shapes.ts';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
+import { createOwnClock, doubleKeys } from './double.ts';
 
 /** Whatever a service answers, every row gets its verdict. */
 
@@ -102,35 +103,16 @@ const places = [
   ...events.flatMap((event, at) => pathsOf(event, [`event ${at}`])),
 ];
 
-/** Time that passes at once, apart from the limit of a whole answer. */
-const clock = {
-  now: () => new Date(),
-  monotonic: () => performance.now(),
-  after(ms: number, callback: () => void) {
-    if (ms > 1000) return () => undefined;
-    const immediate = setImmediate(callback);
-    return () => clearImmediate(immediate);
-  },
-};
-
 async function judge(some: readonly Row[], answers: Answers): Promise<RowResult[]> {
   const run = runRows(some, {
     fetch: async (input) => new Response(answers(new URL(String(input)).pathname)),
-    clock,
+    clock: createOwnClock(),
     signal: new AbortController().signal,
     newKey: () => crypto.randomUUID(),
     userAgent: 'test',
-    secondsFor: () => 30,
+    secondsFor: () => 100_000,
     baseUrl: new URL('https://service.example'),
-    keys: {
-      main: 'main-key',
-      other: 'k',
-      revoked: 'k',
-      expired: 'k',
-      no_access: 'k',
-      no_credits: 'k',
-      busy: 'k',
-    },
+    keys: doubleKeys,
     free: false,
     pollMs: 1,
     mask: (text) => text,

@@ -1,6 +1,13 @@
 import { Argument, Command, Option } from 'commander';
-import { furtherKeys, type Keys, type Row, sectionOf } from '../../conformance/row.ts';
-import type { RowResult, Verdict } from '../../conformance/run.ts';
+import {
+  furtherKeys,
+  type Keys,
+  noCredits,
+  type Row,
+  type RowResult,
+  sectionOf,
+  type Verdict,
+} from '../../conformance/row.ts';
 import type { Route } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
@@ -14,16 +21,19 @@ import {
   addConnectionOptions,
   addRecordOptions,
   type ConnectionOptions,
+  createMaxCreditsOption,
   type RecordOptions,
 } from '../options/options.ts';
 import { withOutput } from '../records/record-output.ts';
 import { withSpinner } from '../records/spinner.ts';
 import { furtherKeysOfLocalService, readFurtherKeys } from './conformance/further-keys.ts';
+import { toAnnouncement, toBound, toBudget, withRecord } from './conformance/spending.ts';
 
 interface ConformanceOptions extends ConnectionOptions, RecordOptions {
   readonly keys?: string;
   readonly free?: true;
   readonly only?: string;
+  readonly maxCredits?: number;
 }
 
 const help: CommandHelp = {
@@ -34,10 +44,10 @@ const help: CommandHelp = {
     ' "result":"passed","expected":"422 invalid_request_error",',
     ' "got":"422 invalid_request_error","request_id":"…"}',
   ],
-  outcomes: freeOutcomes.filter((outcome) => outcome !== 'not_enabled'),
+  outcomes: [...freeOutcomes.filter((outcome) => outcome !== 'not_enabled'), 'partial', 'credits'],
   lists: [
     {
-      heading: 'More API keys, for the file of --keys; a row whose key is missing is skipped',
+      heading: 'More API keys, for the file of --keys; a row whose key is missing is left out',
       rows: Object.entries(furtherKeys),
     },
   ],
@@ -57,7 +67,15 @@ const layout: Layout = {
 };
 
 /** A run of a local service is over in seconds; its tasks need not take their time. */
-const quickly = ['batch_pause_ms=0', 'batch_size=2', 'task_start_ms=50', 'task_step_ms=50'];
+const quickly = [
+  'batch_pause_ms=0',
+  'batch_size=2',
+  'task_start_ms=20',
+  'task_step_ms=50',
+  'task_step=3',
+  // Less than 10,000 items of an extraction cost.
+  'opening_credits=9000',
+];
 const pollMs = { local: 25, remote: 1000 };
 
 export function createConformanceCommand(context: Context): Command {
@@ -73,6 +91,9 @@ export function createConformanceCommand(context: Context): Command {
     .addOption(
       new Option('--only <rows>', 'check only one section, or the rules whose names begin with this'),
     );
+  command.addOption(
+    createMaxCreditsOption('refuse (exit code 5) what can cost more than this by your price.* settings'),
+  );
   return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
     (baseUrl: string | undefined, options: ConformanceOptions) => runConformance(context, baseUrl, options),
   );
@@ -118,51 +139,70 @@ async function runConformance(
       ...further,
       main: route.apiKey,
     };
-    const paid = rows.filter(({ costs }) => costs).length;
-    if (!options.local && !options.free && paid > 0) {
-      notes.warn(
-        `this costs credits: about ${paid} ${paid === 1 ? 'request is' : 'requests are'} charged, most of them for one lead each. To leave them out: --free`,
-      );
-    }
+    const bound = toBound(options.free ? [] : rows, settings);
+    const budget = toBudget(bound, options.local ? undefined : options.maxCredits, settings);
+    if (!options.local && bound.units !== '') notes.warn(toAnnouncement(bound));
     const kind = { shape: 'list', layout, settings } as const;
     const masks = Object.values(keys).map(createMask);
-    const results = await withOutput(context, options, kind, (output) =>
-      withSpinner(context, options, output, 'checking', { unit: 'row' }, async (deliver) => {
-        const done: RowResult[] = [];
-        const run = runRows(rows, {
-          fetch: throughRoute(context, route),
-          clock: context.clock,
-          signal: context.signal,
-          newKey: context.ids.idempotencyKey,
-          userAgent: `leadpipe/${context.version}`,
-          baseUrl,
-          keys,
-          keyHeader,
-          secondsFor: (endpoint) => options.timeout ?? timeLimits[endpoint].total,
-          free: options.free === true,
-          pollMs: options.local ? pollMs.local : pollMs.remote,
-          trace: notes.trace,
-          mask: (text) => masks.reduce((rest, mask) => mask(rest), text),
-        });
-        for await (const result of run) {
-          done.push(result);
-          await deliver([JSON.stringify(result)]);
-        }
-        return done;
-      }),
-    );
+    const run = () =>
+      withOutput(context, options, kind, (output) =>
+        withSpinner(context, options, output, 'checking', { unit: 'row' }, async (deliver) => {
+          const done: RowResult[] = [];
+          const run = runRows(rows, {
+            fetch: throughRoute(context, route),
+            clock: context.clock,
+            signal: context.signal,
+            newKey: context.ids.idempotencyKey,
+            userAgent: `leadpipe/${context.version}`,
+            baseUrl,
+            keys,
+            keyHeader,
+            secondsFor: (endpoint) => options.timeout ?? timeLimits[endpoint].total,
+            free: options.free === true,
+            budget,
+            pollMs: options.local ? pollMs.local : pollMs.remote,
+            trace: notes.trace,
+            mask: (text) => masks.reduce((rest, mask) => mask(rest), text),
+          });
+          for await (const result of run) {
+            done.push(result);
+            await deliver([JSON.stringify(result)]);
+          }
+          return { rows: done.length, outcome: toOutcome(done), results: done };
+        }),
+      );
+    const record = { ...route, local: options.local === true };
+    const { results, outcome } = await withRecord(context, record, bound.units === '' ? null : bound, run);
     notes.say(toClosingLine(results));
-    const failures = results.filter(({ result }) => result === 'failed');
-    if (failures.length > 0) throw toFailure(failures, results.length);
+    if (outcome === 'interface')
+      throw toFailure(
+        results.filter(({ result }) => result === 'failed'),
+        results.length,
+      );
+    if (outcome === 'partial') throw toUnpaid(results);
   };
   await withRoute(context, connection, check, { local: { alone: true, set: quickly } });
 }
 
-/** Pure: `187 rows: 180 passed, 2 failed, 5 skipped`. */
+/** Pure: `187 rows: 180 passed, 2 failed, 1 skipped, 4 left out`. */
 export function toClosingLine(results: readonly RowResult[]): string {
   const count = (verdict: Verdict): number => results.filter(({ result }) => result === verdict).length;
   const rows = `${results.length} ${results.length === 1 ? 'row' : 'rows'}`;
-  return `${rows}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`;
+  const others = count('left_out') === 0 ? '' : `, ${count('left_out')} left out`;
+  return `${rows}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${others}`;
+}
+
+function toOutcome(results: readonly RowResult[]): 'complete' | 'partial' | 'interface' {
+  if (results.some(({ result }) => result === 'failed')) return 'interface';
+  return results.some(isUnpaid) ? 'partial' : 'complete';
+}
+
+const isUnpaid = ({ result, got }: RowResult): boolean => result === 'skipped' && got === noCredits;
+
+function toUnpaid(results: readonly RowResult[]): LeadpipeError {
+  const { length } = results.filter(isUnpaid);
+  const which = length === 1 ? '1 row was' : `${length} rows were`;
+  return new LeadpipeError('partial', `${which} skipped for lack of credits`, { retryable: false });
 }
 
 const maxNamed = 8;

@@ -2,26 +2,28 @@ import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
 import {
   accepted,
-  allowedAtACost,
   bodyLike,
   conflicting,
   holds,
+  invalid,
   memberOf,
   section,
   suppliedKey,
 } from '../expectations.ts';
 import { extraction as shape } from '../resources.ts';
-import type { Expectation, Row, Step } from '../row.ts';
-import { extraction, pageExtraction, post, sentence, targetOf } from '../samples.ts';
+import { type Answer, type Expectation, type Row, shared } from '../row.ts';
+import { extraction, pageExtraction, post, targetOf } from '../samples.ts';
 import { quoted } from '../shapes.ts';
+import { choiceRows, integerRows, textRows } from './fields.ts';
 
-const { extractTarget, extractInstruction, extractLimit } = limits;
 const send = (change: object) => post('extract', { body: { ...extraction, ...change } });
 const ofPage = (change: object) => post('extract', { body: { ...pageExtraction, ...change } });
-const few: Step = (service) => service.once('extraction', send({ limit: 3 }));
-const fromPage: Step = (service) => service.once('page extraction', ofPage({ limit: 5 }));
-const { row, wrong, right } = section('extract', send, few);
-const { wrong: wrongPage, right: rightPage } = section('extract', ofPage);
+/** Nobody has so many followers that they cost anything. */
+const nowhere = { target: 'zzqx-conformance-kwyjibo' };
+const fewItems = shared('extraction', send({ limit: 3 }));
+const fromPage = shared('page extraction', ofPage({ limit: 1 }));
+const { row, right, holdsThat } = section('extract', send, fewItems);
+const page = section('extract', ofPage, fromPage);
 
 function echoes(wanted: Readonly<Record<string, unknown>>): Expectation {
   const members = Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value] as const);
@@ -29,8 +31,45 @@ function echoes(wanted: Readonly<Record<string, unknown>>): Expectation {
   return accepted(says.join(', '), holds(Object.fromEntries(members)));
 }
 
+function echo(id: string, change: Readonly<Record<string, string>>): Row {
+  const body = { ...extraction, ...change };
+  return row(
+    id,
+    'metadata repeats type and target as they were sent',
+    echoes({ type: body.type, target: body.target }),
+    send(change),
+  );
+}
+
+function itemsOf(answer: Answer): readonly unknown[] {
+  const data = memberOf(answer, 'data');
+  return Array.isArray(data) ? data : [];
+}
+
+/** Hosts that nobody can reach from the internet, by what they are. */
+const notPublic = {
+  localhost: 'localhost localhost. app.localhost',
+  loopback: '127.0.0.1 127.9.9.9 [::1] 2130706433 0x7f.1 [::ffff:127.0.0.1]',
+  unspecified: '0.0.0.0 [::]',
+  private: '10.0.0.1 172.16.0.1 172.31.255.254 192.168.0.1 [fd00::1]',
+  'link-local': '169.254.169.254 [fe80::1]',
+  shared: '100.64.0.1',
+  multicast: '224.0.0.1 255.255.255.255 [ff02::1]',
+  'special-name': 'printer nas.local db.internal',
+};
+
 const duplicate = send({ limit: 1 });
-const label = 'extract/duplicate';
+const again = { ...duplicate, idempotencyKey: 'extract/duplicate' };
+/** The first answer again, or a refusal: both are allowed. */
+const replayed: Expectation = {
+  status: [200, 409],
+  ...(conflicting.types === undefined ? {} : { types: conflicting.types }),
+  says: 'and the same body and Idempotency-Key with 200',
+  check: (answer, [first]) => [
+    ...(answer.text === first?.text ? [] : ['the body differs from the first one']),
+    ...(suppliedKey.check?.(answer, []) ?? []),
+  ],
+};
 
 export const extractRows: readonly Row[] = [
   row(
@@ -38,30 +77,22 @@ export const extractRows: readonly Row[] = [
     'the answer has success, data and metadata, and no other fields',
     bodyLike('an extract response', shape),
   ),
-  row(
+  page.row(
     'web2list-body',
     'the answer has success, data and metadata, and no other fields',
     bodyLike('an extract response', shape),
-    fromPage,
   ),
   row('idempotency-key', 'the answer has the Idempotency-Key of the request', suppliedKey),
-  row('echo-type', 'metadata.type repeats the type', echoes({ type: extraction.type })),
-  row('echo-target', 'metadata.target repeats the target', echoes({ target: extraction.target })),
-  row('instruction-null', 'metadata.instruction is null when none was sent', echoes({ instruction: null })),
+  row('instruction-none', 'metadata.instruction is null when none was sent', echoes({ instruction: null })),
   row('limit-in-effect', 'metadata.limit is the limit of the request', echoes({ limit: 3 })),
-  row(
-    'at-most-limit',
-    'limit is the maximum number of results',
-    accepted('at most 3 items', (answer) => {
-      const data = memberOf(answer, 'data');
-      return Array.isArray(data) && data.length > 3 ? [`${data.length} items`] : [];
-    }),
+  holdsThat('at-most-limit', 'limit is the maximum number of results', 'at most 3 items', (answer) =>
+    itemsOf(answer).length > 3 ? [`${itemsOf(answer).length} items`] : [],
   ),
   row(
     'default-limit',
     'limit is 100 by default',
     echoes({ limit: 100 }),
-    send({ limit: undefined, target: 'zzqx-conformance-kwyjibo' }),
+    send({ limit: undefined, ...nowhere }),
   ),
   row(
     'failure',
@@ -69,82 +100,65 @@ export const extractRows: readonly Row[] = [
     bodyLike('an extract response', shape),
     send({ target: 'nobody' }),
   ),
-  row(
+  echo('echo', {}),
+  echo('echo-address', { target: 'https://GitHub.com/Octocat' }),
+  echo('echo-handle', { type: 'x_followers', target: '@NASA' }),
+  page.row(
     'web2list-limit',
     'web2list ignores limit: metadata.limit is always 100',
     echoes({ limit: web2listLimit }),
-    fromPage,
   ),
-  row(
-    'web2list-instruction',
-    'metadata.instruction repeats the instruction',
-    echoes({ instruction: pageExtraction.instruction }),
-    fromPage,
+  page.holdsThat('web2list-at-most-100', 'web2list gives at most 100 items', 'at most 100 items', (answer) =>
+    itemsOf(answer).length > web2listLimit ? [`${itemsOf(answer).length} items`] : [],
   ),
-  row(
+  page.row(
+    'web2list-ignores-limit',
+    'web2list gives as many items with a limit as without one',
+    accepted('more than one item, if there are more', (answer, [limited]) =>
+      itemsOf(answer).length > 1 && itemsOf(limited as Answer).length <= 1 ? ['one item with limit 1'] : [],
+    ),
+    ofPage({}),
+    [fromPage],
+  ),
+  page.row(
     'web2list-echo',
-    'metadata repeats type and target',
-    echoes({ type: 'web2list', target: pageExtraction.target }),
-    fromPage,
+    'metadata repeats type, target and instruction',
+    echoes({ type: 'web2list', target: pageExtraction.target, instruction: pageExtraction.instruction }),
   ),
-  ...extractionTypes
-    .filter((type) => type !== 'web2list')
-    .map((type) => right(`type-${type}`, `type can be ${type}`, { type, target: targetOf(type) })),
-  wrong('type-missing', 'type is required', { type: undefined }),
-  wrong('type-unknown', 'type is one of the types that the interface lists', { type: 'x_friends' }),
-  wrong('type-a-number', 'type is a string', { type: 1 }),
-  wrong('target-missing', 'target is required', { target: undefined }),
-  wrong('target-empty', 'target has at least 1 character', { target: '' }),
-  wrong('target-a-number', 'target is a string', { target: 42 }),
+  ...choiceRows(
+    'extract',
+    send,
+    'type',
+    extractionTypes.filter((type) => type !== 'web2list'),
+    (type) => ({
+      target: targetOf(type as (typeof extractionTypes)[number]),
+    }),
+  ),
   // Addresses: a handle of this length may be wrong for other reasons.
-  rightPage(`target-${extractTarget.max}`, 'target has at most 2048 characters', {
-    target: pageExtraction.target.padEnd(extractTarget.max, 'x'),
-  }),
-  wrongPage(`target-${extractTarget.max + 1}`, 'target has at most 2048 characters', {
-    target: pageExtraction.target.padEnd(extractTarget.max + 1, 'x'),
+  ...textRows('extract', send, limits.extractTarget, {
+    required: true,
+    prefix: pageExtraction.target,
+    sendSample: ofPage,
   }),
   right('instruction-is-null', 'instruction is a string or null', { instruction: null }),
-  right(`instruction-${extractInstruction.max}`, 'instruction has at most 4000 characters', {
-    instruction: sentence(extractInstruction.max),
-  }),
-  wrong(`instruction-${extractInstruction.max + 1}`, 'instruction has at most 4000 characters', {
-    instruction: sentence(extractInstruction.max + 1),
-  }),
-  wrong('instruction-a-number', 'instruction is a string or null', { instruction: 42 }),
-  wrong('limit-0', 'limit is at least 1', { limit: 0 }),
-  wrong('limit-negative', 'limit is at least 1', { limit: -1 }),
-  wrong(`limit-${extractLimit.max + 1}`, 'limit is at most 10000', { limit: extractLimit.max + 1 }),
-  allowedAtACost(
-    `extract/limit-${extractLimit.max}`,
-    'limit is at most 10000',
-    send({ limit: extractLimit.max }),
-  ),
-  wrong('limit-a-string', 'limit is an integer', { limit: '5' }),
-  wrong('limit-a-fraction', 'limit is an integer', { limit: 1.5 }),
-  wrongPage('web2list-without-instruction', 'web2list requires an instruction', { instruction: undefined }),
-  wrongPage('web2list-instruction-null', 'web2list requires an instruction', { instruction: null }),
-  wrongPage('web2list-not-a-url', 'the target of web2list is a URL', { target: 'example' }),
-  wrongPage('web2list-ftp', 'the target of web2list is an HTTP or HTTPS URL', {
+  ...textRows('extract', send, limits.extractInstruction, { required: false }),
+  ...integerRows('extract', send, limits.extractLimit, (change) => send({ ...nowhere, ...change })),
+  page.wrong('web2list-without-instruction', 'web2list requires an instruction', { instruction: undefined }),
+  page.wrong('web2list-instruction-null', 'web2list requires an instruction', { instruction: null }),
+  page.wrong('web2list-not-a-url', 'the target of web2list is a URL', { target: 'example' }),
+  page.wrong('web2list-ftp', 'the target of web2list is an HTTP or HTTPS URL', {
     target: 'ftp://example.com/list',
   }),
-  wrongPage('web2list-file', 'the target of web2list is an HTTP or HTTPS URL', {
+  page.wrong('web2list-file', 'the target of web2list is an HTTP or HTTPS URL', {
     target: 'file:///etc/passwd',
   }),
-  wrongPage('web2list-localhost', 'the target of web2list is public', { target: 'http://localhost/list' }),
-  wrongPage('web2list-loopback', 'the target of web2list is public', { target: 'http://127.0.0.1/list' }),
-  wrongPage('web2list-private', 'the target of web2list is public', { target: 'http://192.168.0.1/list' }),
-  {
-    id: label,
-    rule: 'a repeated request gets its first answer again, or 409',
-    costs: true,
-    before: [{ ...duplicate, idempotencyKey: label }],
-    request: { ...duplicate, idempotencyKey: label },
-    expect: {
-      status: [200, 409],
-      ...(conflicting.types === undefined ? {} : { types: conflicting.types }),
-      says: 'and the same body with 200',
-      check: (answer, [first]) =>
-        answer.text === first?.text ? [] : ['the body differs from the first one'],
-    },
-  },
+  ...Object.entries(notPublic).flatMap(([kind, hosts]) =>
+    hosts.split(' ').map((host, at) =>
+      page.wrong(`web2list-${kind}-${at + 1}`, `the target of web2list is public, which ${host} is not`, {
+        target: `http://${host}/list`,
+      }),
+    ),
+  ),
+  row('unknown-field', 'extract rejects unknown fields', invalid, send({ conformance: true })),
+  row('duplicate', 'a repeated request gets its first answer again, or 409', replayed, again, [again]),
 ];

@@ -1,21 +1,40 @@
 import { accepted } from '../expectations.ts';
-import { type Answer, type Expectation, NotJudged, type Row, type Step, type TestedService } from '../row.ts';
-import { companies, names, type PostEndpoint, post, rareObjective } from '../samples.ts';
-import { eventsOf } from '../stream.ts';
-import { creditsOf, ofFinishedTask, searchIdOf, statusOf } from '../tested-service.ts';
+import {
+  type Action,
+  type Answer,
+  type Expectation,
+  free,
+  NotJudged,
+  type Request,
+  type Row,
+  type Step,
+} from '../row.ts';
+import {
+  companies,
+  names,
+  type PostEndpoint,
+  post,
+  postBodies,
+  postEndpoints,
+  rareObjective,
+} from '../samples.ts';
+import { creditsOf, ended, ofFinishedTask, searchIdOf, steady } from '../tested-service.ts';
+import { countOf } from './searches.ts';
 
-const steady: Step = (service) => service.steadyBalance();
+/** What is charged, by balances before and after. Nobody else may spend from the account meanwhile. */
 
-/** What the requests between two balances cost. Nobody else may spend from the account meanwhile. */
-function spent(before: Answer | undefined, after: Answer): number {
-  return before === undefined ? Number.NaN : creditsOf(before) - creditsOf(after);
+type Form = 'search' | 'createTask';
+
+function spent(before: Answer | undefined, after: Answer | undefined): number {
+  if (before === undefined || after === undefined) return Number.NaN;
+  return creditsOf(before) - creditsOf(after);
 }
 
-/** The balance of the step before is the balance now. */
+/** Nothing was charged since an earlier balance; what was reserved before may have been given back. */
 function unchangedSince(step: number): Expectation {
   return accepted('an unchanged balance', (after, earlier) => {
     const cost = spent(earlier[step], after);
-    return cost === 0 ? [] : [`${cost} ${cost === 1 ? 'credit was' : 'credits were'} charged`];
+    return cost <= 0 ? [] : [`${creditText(cost)} charged`];
   });
 }
 
@@ -23,165 +42,178 @@ function creditText(count: number): string {
   return `${count} ${count === 1 ? 'credit' : 'credits'}`;
 }
 
-function leadsOf(count: number): string {
+function leadsText(count: number): string {
   return `${count} ${count === 1 ? 'lead' : 'leads'}`;
 }
 
-function withinLimit(leads: number, limit: number, cost: number): string[] {
-  if (leads === 0) return cost === 0 ? [] : [`${creditText(cost)} for no leads`];
-  return cost >= 0 && cost <= limit
-    ? []
-    : [`${creditText(cost)} for ${leadsOf(leads)} with a limit of ${limit}`];
+/** A search to its end: one answer, with its leads or its counts. */
+function searched(form: Form, change: object): Action {
+  const request = post(form, { body: companies(change) });
+  return {
+    pays: [request],
+    async take(service) {
+      const answer = await service.send(request);
+      return form === 'search' ? [answer] : [await service.statusWhen(searchIdOf(answer), () => false)];
+    },
+  };
 }
 
 const manyLeads = 10;
 
-/** A search with fewer leads than its limit: what was reserved for the others is given back. */
-function unused(
-  form: 'search' | 'createTask',
-  name: string,
-  ended: (service: TestedService, answer: Answer) => Promise<Answer>,
-): Row {
-  return {
-    id: `settlement/${name}-unused`,
-    rule: `a ${name} is charged only for the leads that it gives; the other reserved credits are given back`,
-    costs: true,
-    before: [
-      steady,
-      post(form, { body: companies({ objective: rareObjective, limit: manyLeads }) }),
-      (service, [, answer]) => ended(service, answer as Answer),
-    ],
-    request: steady,
-    expect: accepted('no more credits than leads', (after, [before, , last]) => {
-      const leads =
-        form === 'search' ? eventsOf(last as Answer).entities.length : statusOf(last as Answer)?.ready;
-      if (leads === undefined || !(leads < manyLeads)) throw new NotJudged('all leads up to the limit came');
-      const cost = spent(before, after);
-      return cost >= 0 && cost <= leads ? [] : [`${creditText(cost)} for ${leadsOf(leads)}`];
-    }),
-  };
+function searchRows(form: Form): Row[] {
+  const name = form === 'search' ? 'search' : 'task';
+  return [
+    {
+      // First, since it shows how long settlement takes.
+      id: `settlement/${name}-unused`,
+      rule: `a ${name} is charged only for the leads that it gives; the other reserved credits are given back`,
+      before: [steady, searched(form, { objective: rareObjective, limit: manyLeads })],
+      request: free((service, [before, search]) => {
+        const [had, leads] = [creditsOf(before as Answer), countOf(search as Answer)];
+        if (!(leads < manyLeads))
+          throw new NotJudged('as many leads as the limit came, where hardly any should fit');
+        return service.balanceWhen((credits) => credits === had || leads > 0);
+      }),
+      expect: accepted('the balance as before, if there are no leads', (after, [before, search]) => {
+        const [cost, leads] = [spent(before, after), countOf(search as Answer)];
+        return cost >= 0 && (leads > 0 || cost === 0) ? [] : [`${creditText(cost)} for ${leadsText(leads)}`];
+      }),
+    },
+    {
+      id: `settlement/${name}-per-lead`,
+      rule: `a ${name} is charged per lead: three times the leads cost three times the credits`,
+      before: [steady, searched(form, { limit: 1 }), steady, searched(form, { limit: 3 })],
+      request: steady,
+      expect: accepted('the same price per lead', (after, [first, one, second, three]) => {
+        const [few, many] = [countOf(one as Answer), countOf(three as Answer)];
+        const [cheap, dear] = [spent(first, second), spent(second, after)];
+        return cheap >= 0 && cheap * many === dear * few
+          ? []
+          : [`${creditText(cheap)} for ${leadsText(few)}, but ${creditText(dear)} for ${leadsText(many)}`];
+      }),
+    },
+    {
+      id: `settlement/${name}-fewer-than-limit`,
+      rule: `a ${name} with fewer leads than its limit has the same price per lead`,
+      before: [steady, searched(form, { limit: 1 }), steady, searched(form, scarce)],
+      request: steady,
+      expect: accepted('the same price per lead', (after, [first, one, second, last]) => {
+        const [few, more] = [countOf(one as Answer), countOf(last as Answer)];
+        const [cheap, dear] = [spent(first, second), spent(second, after)];
+        return cheap * more === dear * few
+          ? []
+          : [`${creditText(cheap)} for ${leadsText(few)}, but ${creditText(dear)} for ${leadsText(more)}`];
+      }),
+    },
+  ];
 }
 
+/** Something of which there is little. */
+const scarce = { objective: 'satellite software companies in Portugal', limit: 20 };
+
+/** Again with the same key after the first was settled. */
 function duplicate(endpoint: PostEndpoint): Row {
   const id = `settlement/${names[endpoint]}-duplicate`;
   const request = post(endpoint, { idempotencyKey: id });
   return {
     id,
     rule: 'a repeated request is not charged again',
-    costs: true,
-    before: [request, steady, request],
-    beforeStatus: [200, 409],
+    before: [
+      request,
+      ...(endpoint === 'createTask' ? [ended(0)] : []),
+      steady,
+      { ...request, answered: [200, 409] },
+    ],
     request: steady,
-    expect: unchangedSince(1),
+    expect: unchangedSince(endpoint === 'createTask' ? 2 : 1),
   };
 }
 
+/** Twice in the same moment, which must come to one: one is refused, or both have the same answer. */
+function sameMoment(endpoint: PostEndpoint): Row {
+  const id = `settlement/${names[endpoint]}-at-once`;
+  const single = post(endpoint);
+  const request: Request = post(endpoint, { idempotencyKey: id, answered: [200, 409] });
+  const both: Step = {
+    pays: [request],
+    async take(service) {
+      const answers = await Promise.all([service.send(request), service.send(request)]);
+      for (const { status, ...answer } of answers)
+        if (endpoint === 'createTask' && status === 200)
+          await service.statusWhen(searchIdOf({ status, ...answer }), () => false);
+      return answers;
+    },
+  };
+  return {
+    id,
+    rule: 'two equal requests in the same moment are one: it is answered and charged once',
+    before: [steady, single, ...(endpoint === 'createTask' ? [ended(1)] : []), steady, both],
+    request: steady,
+    expect: accepted('one answer, at the price of one', (after, earlier) => {
+      const [second, ...answers] = earlier.slice(-3) as [Answer, Answer, Answer];
+      const [one, two] = [spent(earlier[0], second), spent(second, after)];
+      const given = answers.filter(({ status }) => status === 200);
+      const texts = new Set(
+        given.map((answer) => (endpoint === 'createTask' ? searchIdOf(answer) : answer.text)),
+      );
+      const replays = endpoint === 'createTask' || endpoint === 'extract';
+      const wrong =
+        texts.size === 1 && (given.length === 1 || replays) ? [] : [`${given.length} were answered`];
+      // Whoever finds something once may not find it again.
+      return two > one && sizeOf(given[0]) <= sizeOf(earlier[1])
+        ? [...wrong, `${creditText(two)} for both, but ${creditText(one)} for one`]
+        : wrong;
+    }),
+  };
+}
+
+/** How much of what costs is in an answer, roughly: its length. */
+function sizeOf(answer: Answer | undefined): number {
+  return answer?.text.length ?? 0;
+}
+
+const wrongBodies = postEndpoints.map((endpoint) =>
+  post(endpoint, {
+    body: endpoint === 'search' || endpoint === 'createTask' ? { ...postBodies[endpoint], limit: 0 } : {},
+    answered: [422],
+  }),
+);
+
 export const settlementRows: readonly Row[] = [
+  ...searchRows('search'),
+  ...searchRows('createTask'),
   {
     id: 'settlement/invalid-costs-nothing',
     rule: 'an invalid request is not charged',
-    before: [
-      steady,
-      ...[
-        post('search', { body: companies({ limit: 0 }) }),
-        post('createTask', { body: companies({ limit: 0 }) }),
-        post('contactSearch', { body: {} }),
-        post('deepSearch', { body: {} }),
-        post('enrich', { body: {} }),
-        post('extract', { body: {} }),
-      ],
-    ],
-    beforeStatus: [200, 422],
+    before: [steady, ...wrongBodies],
     request: steady,
     expect: unchangedSince(0),
   },
-  {
-    id: 'settlement/search',
-    rule: 'a search is charged for the number of its leads, and never for more than limit',
-    costs: true,
-    before: [steady, post('search', { body: companies({ limit: 3 }) })],
-    request: steady,
-    expect: accepted('at most 3 credits, and 0 credits if there are no leads', (after, [before, search]) => {
-      const leads = search === undefined ? 0 : eventsOf(search).entities.length;
-      return withinLimit(leads, 3, spent(before, after));
-    }),
-  },
-  unused('search', 'search', (_bench, answer) => Promise.resolve(answer)),
-  {
-    id: 'settlement/search-per-lead',
-    rule: 'a search is charged per lead: three times the leads cost three times the credits',
-    costs: true,
-    before: [
-      steady,
-      post('search', { body: companies({ limit: 1 }) }),
-      steady,
-      post('search', { body: companies({ limit: 3 }) }),
-    ],
-    request: steady,
-    expect: accepted('the same price per lead', (after, [first, one, second, three]) => {
-      if (one === undefined || three === undefined || second === undefined) return [];
-      const [few, many] = [eventsOf(one).entities.length, eventsOf(three).entities.length];
-      const [cheap, dear] = [spent(first, second), spent(second, after)];
-      return cheap * many === dear * few
-        ? []
-        : [`${creditText(cheap)} for ${leadsOf(few)}, but ${creditText(dear)} for ${leadsOf(many)}`];
-    }),
-  },
-  duplicate('search'),
-  {
-    id: 'settlement/task',
-    rule: 'a completed task is charged for its ready_count',
-    costs: true,
-    before: [
-      steady,
-      post('createTask', { body: companies({ limit: 3 }) }),
-      (service, [, created]) => service.statusWhen(searchIdOf(created as Answer), () => false),
-    ],
-    request: steady,
-    expect: accepted('at most 3 credits, and 0 credits if there are no leads', (after, [before, , ended]) => {
-      const ready = ended === undefined ? undefined : statusOf(ended)?.ready;
-      if (ready === undefined) throw new NotJudged('the task has no ready_count');
-      return withinLimit(ready, 3, spent(before, after));
-    }),
-  },
-  unused('createTask', 'task', (service, answer) => service.statusWhen(searchIdOf(answer), () => false)),
-  {
-    id: 'settlement/task-replay',
-    rule: 'a repeated create_task returns the existing task and is not charged again',
-    costs: true,
-    before: [
-      post('createTask', { idempotencyKey: 'settlement/task-replay' }),
-      (service, [created]) => service.statusWhen(searchIdOf(created as Answer), () => false),
-      steady,
-      post('createTask', { idempotencyKey: 'settlement/task-replay' }),
-    ],
-    request: steady,
-    expect: unchangedSince(2),
-  },
-  ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map(duplicate),
+  ...postEndpoints.map(duplicate),
+  ...postEndpoints.map(sameMoment),
   {
     id: 'settlement/contact',
     rule: 'a contact result is sent only after its billing is settled',
-    costs: true,
     before: [post('contactSearch'), { endpoint: 'balance' }],
     request: steady,
-    expect: unchangedSince(1),
-  },
-  {
-    id: 'settlement/contact-not-negative',
-    rule: 'a contact lookup never adds credits',
-    costs: true,
-    before: [steady, post('contactSearch')],
-    request: steady,
-    expect: accepted('no more credits than before', (after, [before]) => {
-      const cost = spent(before, after);
-      return cost >= 0 ? [] : [`${-cost} ${cost === -1 ? 'credit was' : 'credits were'} added`];
+    expect: accepted('an unchanged balance', (after, earlier) => {
+      const cost = spent(earlier[1], after);
+      return cost === 0 ? [] : [`the balance changed by ${creditText(-cost)} after the answer`];
     }),
   },
+  ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map((endpoint) => ({
+    id: `settlement/${names[endpoint]}-not-negative`,
+    rule: 'a request never adds credits',
+    before: [steady, post(endpoint)],
+    request: steady,
+    expect: accepted('no more credits than before', (after: Answer, [before]: readonly Answer[]) => {
+      const cost = spent(before, after);
+      return cost >= 0 ? [] : [`${creditText(-cost)} added`];
+    }),
+  })),
   {
     id: 'settlement/reads-cost-nothing',
     rule: 'status, fetch and balance are not charged',
-    costs: true,
     before: [
       ofFinishedTask('status'),
       steady,

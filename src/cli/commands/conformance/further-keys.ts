@@ -35,9 +35,12 @@ function toJson(text: string): unknown {
 
 export const furtherKeysOfLocalService = {
   other: 'lp_local_other',
+  sibling: 'lp_local_entity_only',
   revoked: 'lp_local_revoked',
   expired: 'lp_local_expired',
   no_access: 'lp_local_no_access',
   no_credits: 'lp_local_broke',
+  // Opens with fewer than 10,000 credits, as all accounts of such a run.
+  few_credits: 'lp_local_other',
   busy: 'lp_local_busy',
 } as const satisfies Record<keyof typeof furtherKeys, (typeof localKeys)[number]['key']>;
