@@ -33,6 +33,8 @@ const shared = {
   absWorkingDir: root,
   // A native package, which npm installs for the machine that it is on.
   external: ['@napi-rs/keyring'],
+  // cli-table3 brings an old one, which knows fewer scripts.
+  alias: { 'string-width': join(import.meta.dirname, 'string-width.cjs') },
   outdir: out,
   bundle: true,
   splitting: true,

@@ -3,12 +3,12 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { holdingOutput } from '../../operations/held-output.ts';
+import { colorOf } from '../../output/color.ts';
 import type { Layout, LayoutOf } from '../../output/columns.ts';
 import type { Resumed } from '../../output/open-file.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';
-import { colorOf } from '../messages/color.ts';
 import { createNotes } from '../messages/notes.ts';
 import { openStatusLine } from '../messages/status-line.ts';
 import type { RecordOptions, ReportOptions } from '../options/options.ts';
@@ -65,6 +65,7 @@ const wholeFormats: Partial<Readonly<Record<Format, string>>> = {
   json: 'JSON arrays',
   md: 'Markdown files',
   table: 'tables',
+  cards: 'cards',
 };
 
 /** Throws UsageError, also where only the name says it: rows of another format would spoil a workbook. */
@@ -133,12 +134,11 @@ async function withOpened<T>(
   }
   const { warn } = createNotes(context, options);
   const chosen = toChosen(options, layout);
+  const isForPeople = format === 'table' || format === 'cards';
   const onTerminal = file === undefined && context.stdout.isTerminal;
   // JSON is data: where no terminal shows it, FORCE_COLOR must not spoil it.
   const color =
-    file === undefined &&
-    (onTerminal || format === 'table') &&
-    colorOf(context, context.stdout, options.color);
+    file === undefined && (onTerminal || isForPeople) && colorOf(context, context.stdout, options.color);
   const opened = await openRecords(context, {
     format,
     shape,
@@ -153,7 +153,7 @@ async function withOpened<T>(
     color,
     onTerminal,
     links:
-      format === 'table' &&
+      isForPeople &&
       onTerminal &&
       color &&
       (await import('../messages/hyperlinks.ts')).hasHyperlinks(context),
@@ -178,7 +178,7 @@ function onScreen(
 ): Delivery {
   const status = openStatusLine(context, options);
 
-  async function aside<T>(work: () => Promise<T>): Promise<T> {
+  async function apart<T>(work: () => Promise<T>): Promise<T> {
     // What reads a pipe may print to this terminal, now or later.
     if (!context.stdout.isTerminal) status.hush();
     status.hold();
@@ -194,11 +194,14 @@ function onScreen(
     get length() {
       return opened.length;
     },
-    write: (records) => aside(() => opened.write(records)),
+    async write(records) {
+      await apart(() => opened.write(records));
+      if (records.length > 0 && context.stdout.isTerminal && context.stderr.isTerminal) status.wrote();
+    },
     settle: opened.settle,
     sync: opened.sync,
-    finish: (counted) => aside(() => opened.finish(counted)),
-    cut: () => aside(opened.cut),
+    finish: (counted) => apart(() => opened.finish(counted)),
+    cut: () => apart(opened.cut),
   };
 }
 
