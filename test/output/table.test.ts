@@ -253,7 +253,7 @@ describe('a table', () => {
     };
     const at = async (width: number) => (await shown([record], { layout, width })).split('\n');
     expect((await at(80))[0]).toMatch(/^name +email +email_\S+ +id$/);
-    expect((await at(95))[0]).toMatch(/^name +email +email\S+ +id +note$/);
+    expect((await at(95))[0]).toMatch(/^name +email +email\S+ +id +note +links$/);
     expect((await at(200))[0]).toMatch(/^name +email +email\S+ +id +note +links$/);
     for (const width of [80, 95, 200]) expect((await at(width))[2]).toContain(` ${record.email}`);
     expect((await at(60)).slice(0, 3)).toEqual(['Ada Lovelace', `email: ${record.email}`, 'id: 7']);
