@@ -24,6 +24,7 @@ export function createProgress(
 ): Progress {
   let text: string | undefined;
   let cancel: (() => void) | undefined;
+  let loading: ReturnType<typeof load> | undefined;
   let spinner: Awaited<ReturnType<typeof load>> | undefined;
 
   /** `plain` has only ASCII: not every console has the characters of the usual frames. */
@@ -55,7 +56,9 @@ export function createProgress(
   }
 
   async function begin(): Promise<void> {
-    spinner = await load();
+    // Also where it was taken away, and shown again, meanwhile.
+    loading ??= load();
+    spinner = await loading;
     if (text !== undefined) spinner.draw(text);
   }
 

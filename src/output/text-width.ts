@@ -33,7 +33,7 @@ function cutAtWord(text: string, width: number): string {
   const kept = cut.slice(0, -1);
   if (cut === text || !isLatin(text, kept.length) || !isLatin(text, kept.length - 1)) return cut;
   const space = kept.lastIndexOf(' ');
-  return space > kept.length / 3 ? `${kept.slice(0, space).replace(/[,;:.–-]+$/, '')}…` : cut;
+  return space > kept.length / 3 ? `${kept.slice(0, space).replace(/[\s,;:.–-]+$/, '')}…` : cut;
 }
 
 /** A letter of words that have spaces between them; other scripts break anywhere. */

@@ -1,6 +1,5 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { decoded } from '../../files/decoded.ts';
 import { bytesOf } from '../../input/file-bytes.ts';
 import { formatOfName, type Input, type InputRow, openInput } from '../../input/rows.ts';
 import { containerIn, nameIn, type Template, textAt } from '../../input/template.ts';
@@ -37,7 +36,7 @@ export async function readInput(
 ): Promise<{ readonly input: Input; readonly first: InputRow | undefined }> {
   const what = name === '-' ? 'standard input' : name;
   const bytes = name === '-' ? takeInput(context, '--input') : bytesOf(name, '--input');
-  const input = await openInput(decoded(bytes, what), {
+  const input = await openInput(bytes, {
     format: inputFormat ?? formatOfName(name),
     field,
     wanted,

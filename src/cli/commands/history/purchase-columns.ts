@@ -43,8 +43,8 @@ const balanceColumn: TableColumn = {
 
 /** Pure: the columns for these first records. */
 export function toHistoryTable(records: readonly JsonText[]): readonly TableColumn[] {
-  const hasBalance = records.some((record) => textOf(new JsonView(record), 'credits_before') !== '');
-  return hasBalance ? [...historyTable, balanceColumn] : historyTable;
+  const isUsed = ({ text }: TableColumn): boolean => records.some((one) => text(new JsonView(one)) !== '');
+  return [...historyTable, balanceColumn].filter(isUsed);
 }
 
 function toWhat(command: string, record: JsonView): string {
