@@ -43,10 +43,11 @@ export function createProgress(
       hideCursor: false,
       discardStdin: false,
     });
+    // Always one line: a second one could not be taken away again.
+    stderr.stream.on('resize', () => shown.isSpinning && text !== undefined && spinner?.draw(text));
     return {
-      // Always one line, also when the terminal has been made narrower: a second one could not be taken away again.
       draw(line: string): void {
-        shown.text = cutTo(line, widthOf(stderr) - 4);
+        shown.text = cutTo(line, (stderr.columns || usualWidth) - 4);
         if (!shown.isSpinning) shown.start();
       },
       stop(): void {
@@ -78,18 +79,13 @@ export function createProgress(
   };
 }
 
-function widthOf({ columns }: OutputStream): number {
-  return columns || usualWidth;
-}
-
-/** As much of a terminal as a spinner needs: its own, since it patches what it is given, and one without columns would hang it. */
+/** As much of a terminal as a spinner needs: its own, since it patches what it is given. */
 function toTerminal(stderr: OutputStream): NodeJS.WriteStream {
   const { stream } = stderr;
   const terminal = {
     isTTY: true,
-    get columns() {
-      return widthOf(stderr);
-    },
+    // A frame is cut already. Where the terminal has been made narrower, several lines would be taken away in its place.
+    columns: Number.POSITIVE_INFINITY,
     write: (text: string) => stream.write(text),
     cursorTo: () => stream.write('\r'),
     clearLine: () => stream.write('\u001b[K'),

@@ -9,7 +9,7 @@ import { screenOf } from '../helpers/screen.ts';
 import { startFixedService } from './fixed-service.ts';
 import { settled } from './settled.ts';
 
-const redraw = /\x1b\[\?2026h\r\x1b\[K[^\r\n]*?\x1b\[\?2026l|\r\x1b\[K/g;
+const redraw = /\x1b\[\?2026h\r(?:\x1b\[K)?[^\r\n]*?\x1b\[\?2026l|\r\x1b\[K/g;
 /** Bold, faint and neither; green, yellow, cyan and none. */
 const usual = ['1', '2', '22', '32', '33', '36', '39'].map((code) => `\x1b[${code}m`);
 const style = /\x1b\[[0-9;]*m/g;

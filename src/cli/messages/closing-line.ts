@@ -6,6 +6,7 @@ import { toStopWords } from '../../operations/stop-words.ts';
 import type { RecordOptions, ReportOptions } from '../options/options.ts';
 import { createNotes } from './notes.ts';
 import { shellWord } from './shell-word.ts';
+import { statusLineOf } from './status-line.ts';
 
 /** What a run came to. */
 export interface Closing {
@@ -45,6 +46,8 @@ export function close(
 ): void {
   const { append, output } = options;
   const notes = createNotes(context, options);
+  // What is done after that, nobody waits for.
+  statusLineOf(context)?.hush();
   const place = append || closing.before?.delivered ? 'added to' : 'in';
   const line = toClosingLine(closing, output === '-' ? undefined : output, place);
   if (line !== '') notes.say(line);
