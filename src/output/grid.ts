@@ -26,6 +26,8 @@ function drawGrid(columns: readonly GridColumn[], rows: readonly (readonly GridC
   if (rows.length === 0) return '';
   const table = new Table({
     chars,
+    // It tries out how to shorten each cell to ten columns, character by character, and throws that away: not with a mark as wide.
+    truncate: '…'.repeat(10),
     colWidths: columns.map(({ width }) => width ?? widest(rows)),
     colAligns: columns.map(({ align = 'left' }) => align),
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },

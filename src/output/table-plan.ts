@@ -17,7 +17,7 @@ const fewest = 6;
 const telling = 12;
 /** What a cell of text, and any other, may ask for at most before others are left out for it. */
 const mostOfText = 30;
-const mostOfValue = 48;
+const mostOfValue = 60;
 
 /** What the first rows have in a column. */
 export interface Seen {
@@ -101,9 +101,12 @@ function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
 }
 
 /** Numbers are whole first, then addresses and titles; what is there comes before a header. */
-function rankOf({ column: { role, share: part, shrinks }, cells, holds }: Wanted, has: number): number {
+function rankOf({ column, cells, holds }: Wanted, has: number): number {
+  const { role, share: part, shrinks, yields } = column;
   if (part !== undefined) return has / part;
   const turn = (number: number): number => number * 1_000_000 + has;
+  // What may be left out has what the others leave.
+  if (yields) return turn(5);
   if (has >= cells && shrinks) return turn(4);
   if (holds === 'numbers' && has < cells) return turn(0);
   if (has < telling) return turn(1);

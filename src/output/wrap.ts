@@ -1,4 +1,4 @@
-export const betweenFacts = ' · ';
+const betweenFacts = ' · ';
 
 /**
  * Pieces on as few lines as hold them, none of them torn apart: what is longer than a line is left for the terminal to wrap,
