@@ -125,7 +125,8 @@ function firstOf(records: Iterable<JsonText>): JsonText[] {
 /** All that a cell has room for. */
 function cellLines({ column, width }: PlannedColumn, record: JsonView): string[] {
   const whole = column.text(record);
-  if (column.lines !== undefined) return [...wrapTo(whole, width, column.lines, false)];
+  // What is to be read whole is: also a path that is longer than a line.
+  if (column.lines !== undefined) return [...wrapTo(whole, width, column.lines, column.lines > 2)];
   const cut = cutTo(whole, width);
   return [column.short === undefined || cut === whole ? cut : cutTo(column.short(record), width)];
 }
