@@ -37,7 +37,7 @@ const leadMembers: readonly (keyof ListedLead)[] = [
 const listsLayout: Layout = {
   ...memberLayout(listMembers),
   table: [
-    memberColumn('list', { min: 12, max: 40, role: 'title' }),
+    memberColumn('list', { min: 4, max: 40, role: 'title' }),
     memberColumn('leads', { min: 5, max: 9 }),
     memberColumn('runs', { min: 4, max: 7 }),
     timeColumn('last_run', { role: 'detail' }),
