@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...leftOutOn(process.platform)],
-    setupFiles: ['test/helpers/string-width.ts'],
     globalSetup: ['test/helpers/temporary-root.ts', 'test/helpers/build.ts'],
+    setupFiles: ['test/helpers/string-width.ts'],
     reporters: ['default', './test/helpers/summary-reporter.ts'],
     // Most files wait for one process at a time: two of them keep two cores busy.
     maxWorkers: 2,

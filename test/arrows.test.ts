@@ -227,7 +227,10 @@ const lazyPackages = [
   'hono',
   'node-sqlite3-wasm',
   'string-width',
-  'chalk',
+  // Not chalk, which colours every error.
+  'cli-table3',
+  'ora',
+  'read-excel-file',
   'fflate',
   '@modelcontextprotocol',
 ];

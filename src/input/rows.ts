@@ -1,11 +1,13 @@
 import { extname } from 'node:path';
 import { UsageError } from '../errors.ts';
-import { delimiterOf, headerCells, lengthFlaw, longestRow, readCsv } from '../files/csv.ts';
+import { type CsvRow, delimiterOf, headerCells, lengthFlaw, longestRow, readCsv } from '../files/csv.ts';
 import { unguarded } from '../files/csv-guard.ts';
+import { decoded } from '../files/decoded.ts';
 import { type JsonText, kindOf, objectOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
+import { isWorkbook, readWorkbook } from './workbook.ts';
 
-export const inputFormats = ['csv', 'jsonl', 'text'] as const;
+export const inputFormats = ['csv', 'jsonl', 'text', 'xlsx'] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
 /** A row of an input: a record, or why there is none. */
@@ -20,7 +22,8 @@ export interface InputRow {
 }
 
 export interface Input {
-  readonly format: InputFormat;
+  /** A workbook has columns and texts as CSV has, and is told of as that. */
+  readonly format: Exclude<InputFormat, 'xlsx'>;
   /** Of CSV, in their order. */
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<InputRow>;
@@ -41,11 +44,42 @@ interface InputOptions {
 export function formatOfName(name: string): InputFormat | undefined {
   const extension = extname(name).toLowerCase();
   if (['.csv', '.tsv'].includes(extension)) return 'csv';
+  if (extension === '.xlsx') return 'xlsx';
   return ['.jsonl', '.ndjson'].includes(extension) ? 'jsonl' : undefined;
 }
 
-/** Reads as much as tells what the input is. Throws UsageError for one that has an unusable header. */
-export async function openInput(text: AsyncIterable<string>, options: InputOptions): Promise<Input> {
+/** Reads as much as tells what the input is. Throws UsageError for one that has an unusable header, or is no text. */
+export async function openInput(
+  bytes: AsyncIterable<Uint8Array | string>,
+  options: InputOptions,
+): Promise<Input> {
+  const { what } = options;
+  const source = bytes[Symbol.asyncIterator]();
+  const first = await source.next();
+  const all = (async function* () {
+    if (first.done) return;
+    yield Buffer.from(first.value);
+    for await (const piece of { [Symbol.asyncIterator]: () => source }) yield Buffer.from(piece);
+  })();
+  if (!first.done && isWorkbook(Buffer.from(first.value))) {
+    const [header = [], ...rows] = await readWorkbook(all, what);
+    return toInput(header, workbookRows(rows));
+  }
+  if (options.format === 'xlsx' && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
+  const format = options.format === 'xlsx' ? undefined : options.format;
+  return await openText(decoded(all, what), { ...options, format });
+}
+
+async function* workbookRows(rows: readonly (readonly string[])[]): AsyncGenerator<CsvRow> {
+  for (const [at, cells] of rows.entries()) {
+    if (cells.some((cell) => cell !== '')) yield { line: at + 2, cells, flaw: undefined };
+  }
+}
+
+async function openText(
+  text: AsyncIterable<string>,
+  options: InputOptions & { readonly format: Input['format'] | undefined },
+): Promise<Input> {
   const pieces = text[Symbol.asyncIterator]();
   let head = '';
   for (;;) {
@@ -140,6 +174,10 @@ async function openCsv(text: AsyncIterable<string>, delimiter: string, what: str
   const first = await parsed.next();
   const { cells: header = [], line = 1, flaw = undefined } = first.done ? {} : first.value;
   if (flaw !== undefined) throw new UsageError(`the header of ${what} can't be read: line ${line} ${flaw}`);
+  return toInput(header, parsed);
+}
+
+function toInput(header: readonly string[], parsed: AsyncIterable<CsvRow>): Input {
   const names = header.map((cell) => unguarded(cell.trim()));
   const columns = names.map((name, at) => distinct(name || `column ${at + 1}`, names.slice(0, at)));
   async function* rows(): AsyncGenerator<InputRow> {

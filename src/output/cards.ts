@@ -1,72 +1,57 @@
-import type { ChalkInstance } from 'chalk';
 import type { JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
-import { betweenParts, foldParts } from './folded-parts.ts';
-import { addressIn, linked } from './hyperlink.ts';
+import type { Styles } from './color.ts';
+import type { GridCell } from './grid.ts';
 import type { TableColumn } from './table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 
 const bodyLines = 3;
-/** Of what is to be read whole. */
-const wholeLines = 20;
 const otherLines = 2;
 
 /** A record as a few lines, for terminals that are too narrow for a row: what is empty is left out. */
-export function cardLines(
+export function* cardRows(
   columns: readonly TableColumn[],
   record: JsonView,
   width: number,
-  chalk: ChalkInstance,
+  styles: Styles,
   links: boolean,
-): string[] {
-  const lines: string[] = [];
+): Generator<GridCell[], void> {
   const textOf = (column: TableColumn | undefined): string =>
     column === undefined ? '' : (column.long ?? column.text).call(column, record);
+  let isEmpty = true;
+  const line = (text: string, address?: string): GridCell[] => {
+    isEmpty = false;
+    return [{ text, address: links ? address : undefined }];
+  };
 
-  const asideColumn = columns.find(({ role }) => role === 'aside');
-  const aside = cutTo(textOf(asideColumn), Math.floor(width / 3));
-  const titleWidth = aside === '' ? width : width - textWidth(aside) - 2;
+  const detailColumn = columns.find(({ role }) => role === 'detail');
+  const detail = cutTo(textOf(detailColumn), Math.floor(width / 3));
+  const titleWidth = detail === '' ? width : width - textWidth(detail) - 2;
   const title = cutTo(textOf(columns.find(({ role }) => role === 'title')), titleWidth);
-  if (title !== '' || aside !== '') {
-    lines.push(
-      [title && chalk.bold(title), toned(asideColumn, aside, chalk)].filter((part) => part !== '').join('  '),
-    );
+  if (title !== '' || detail !== '') {
+    const tone = detailColumn?.tone?.(detail);
+    const parts = [title && styles.bold(title), tone === undefined ? detail : styles[tone](detail)];
+    yield line(parts.filter((part) => part !== '').join('  '));
   }
   for (const column of columns) {
-    const text = textOf(column);
-    if (text === '' || column.role === 'title' || column.role === 'aside') continue;
-    if (column.role === undefined) {
-      lines.push(...wrapWords(`${toTerminalText(column.header)}: ${text}`, width, otherLines));
-    } else if (column.role === 'link') {
-      const addresses = links ? addressesOf(column, record, text) : new Map<string, string>();
-      for (const line of foldParts(text, width, textWidth)) {
-        for (const part of wrapWords(line, width, otherLines)) lines.push(withLinks(part, addresses));
+    if (column.role === 'title' || column.role === 'detail') continue;
+    if (column.links !== undefined) {
+      for (const { text, address } of column.links(record)) {
+        // Where it can be followed, it needs not be copied.
+        const parts =
+          links && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
+        for (const part of parts) yield line(part, address);
       }
-    } else {
-      lines.push(...wrapTo(text, width, column.wraps ? wholeLines : bodyLines));
+      continue;
     }
+    const text = textOf(column);
+    if (text === '') continue;
+    const label = column.role === undefined ? `${toTerminalText(column.header)}: ` : '';
+    const parts =
+      column.role === 'body'
+        ? wrapTo(text, width, Math.max(bodyLines, column.lines ?? 1))
+        : wrapWords(label + text, width, otherLines);
+    for (const part of parts) yield line(part);
   }
-  return lines.length > 0 ? lines : ['–'];
-}
-
-function toned(column: TableColumn | undefined, text: string, chalk: ChalkInstance): string {
-  const tone = column?.tone?.(text);
-  return tone === undefined ? text : chalk[tone](text);
-}
-
-/** Where the parts of a cell lead to. */
-function addressesOf(column: TableColumn, record: JsonView, text: string): Map<string, string> {
-  const values = column.values?.(record) ?? [];
-  const parts = text.split(betweenParts);
-  const found = values.map((value, at) => [parts[at] ?? '', addressIn(value)] as const);
-  return new Map(found.filter((one): one is [string, string] => one[1] !== undefined));
-}
-
-/** A part that was cut or wrapped leads nowhere: what is left of it may be another's. */
-function withLinks(line: string, addresses: ReadonlyMap<string, string>): string {
-  if (addresses.size === 0) return line;
-  return line
-    .split(betweenParts)
-    .map((part) => linked(part, addresses.get(part)))
-    .join(betweenParts);
+  if (isEmpty) yield line('–');
 }

@@ -1,6 +1,6 @@
 import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
 import { createTurns } from '../turns.ts';
-import { enrichedContent, enrichedReference, scoreOf } from './entity-parts.ts';
+import { enrichedContent, enrichedReference, scoreOf } from './record-parts.ts';
 import { entityTable, type TableColumn } from './table-columns.ts';
 
 /** A column of CSV: its header, and the part of a record that goes under it. */

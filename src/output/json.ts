@@ -1,15 +1,8 @@
-import { indented, type Paint } from '../json/indent.ts';
+import { indented } from '../json/indent.ts';
 import type { JsonText } from '../json/text.ts';
 import { toFlatObject } from './columns.ts';
 import { recordLine } from './jsonl.ts';
 import { arrayEnd, type WriterForm, type WriterOptions } from './writer.ts';
-
-/** Names in cyan, texts in green, all other values in yellow: of the basic palette, which every theme has readable. */
-const colours: Readonly<Record<Paint, readonly [string, string]>> = {
-  name: ['\u001b[36m', '\u001b[39m'],
-  text: ['\u001b[32m', '\u001b[39m'],
-  other: ['\u001b[33m', '\u001b[39m'],
-};
 
 /** One array that is written as the records come, or the one object of a single answer. Indented on a terminal. */
 export function createJsonForm(options: WriterOptions): WriterForm {
@@ -30,8 +23,20 @@ export function createJsonForm(options: WriterOptions): WriterForm {
   return isList ? { lines, end: arrayText } : { lines };
 }
 
-function indentedLine({ layout, color }: WriterOptions, depth: number) {
+/** With colours, names are in cyan, texts in green and all other values in yellow. */
+function indentedLine({ layout, styles }: WriterOptions, depth: number) {
   const { chosen, columns } = layout;
+  const paints = styles && {
+    name: around(styles.cyan),
+    text: around(styles.green),
+    other: around(styles.yellow),
+  };
   return (record: string): Iterable<string> =>
-    indented(chosen ? toFlatObject(columns, record) : record, depth, color ? colours : undefined);
+    indented(chosen ? toFlatObject(columns, record) : record, depth, paints);
+}
+
+/** What stands before and after a text of this style. */
+function around(style: (text: string) => string): readonly [before: string, after: string] {
+  const [before = '', after = ''] = style('\0').split('\0');
+  return [before, after];
 }

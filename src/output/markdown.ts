@@ -1,8 +1,8 @@
 import { indented } from '../json/indent.ts';
 import { eachItem, type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
-import { findingsOf } from './findings.ts';
-import { toCellText, toProseLines, toSourceText } from './markdown-text.ts';
+import { toTerminalLines } from './clean.ts';
 import { readable } from './readable.ts';
+import { findingsOf } from './record-parts.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** A table with the columns of CSV; an answer of research is prose with its sources. */
@@ -60,7 +60,40 @@ function* proseOf(records: Iterable<JsonText>): Generator<string, void> {
     let number = 0;
     for (const citation of eachItem(findings.citations)) {
       if (number === 0) yield '\n## Sources\n\n';
-      yield `${++number}. ${toSourceText(stringOf(citation) ?? readable(citation))}\n`;
+      yield `${++number}. ${toCellText(stringOf(citation) ?? readable(citation)).replaceAll('<br>', ' ')}\n`;
     }
   }
+}
+
+/*
+ * Text from the web as Markdown shows it, and no more: no HTML, no links or images that hide where they lead, no cell
+ * that ends before its time.
+ */
+
+// A bar ends a cell, brackets make links and images, backticks code, in which nothing else could be neutralised.
+const alwaysActive = /[\\|`[\]*~]/g;
+// Between letters and digits it is a part of a name or an address, and means nothing.
+const underscore = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
+const entity = /&(?=#?\w+;)/g;
+const address = /^https?:\/\/[^\s<>|\\`"]+$/i;
+
+/** One line of a table's cell: lines are kept apart with `<br>`, which is the only way. */
+function toCellText(text: string): string {
+  const lines = [...toTerminalLines(text.trim())].map((line) => line.trim());
+  const [only = ''] = lines;
+  if (lines.length === 1 && address.test(only)) return `<${only}>`;
+  return lines.map(escaped).join('<br>');
+}
+
+/** Lines of running text: headings, lists and emphasis stay what they are. */
+function* toProseLines(text: string): Generator<string, void> {
+  for (const line of toTerminalLines(text)) yield htmlFree(line).replace(/[\\`[\]]/g, '\\$&');
+}
+
+function escaped(line: string): string {
+  return htmlFree(line).replace(alwaysActive, '\\$&').replace(underscore, '\\_');
+}
+
+function htmlFree(line: string): string {
+  return line.replace(entity, '&amp;').replaceAll('<', '&lt;');
 }

@@ -1,69 +1,96 @@
 import type { Clock, OutputStream } from '../context.ts';
 import { toTerminalText } from './clean.ts';
+import type { Styles } from './color.ts';
 
 /** One line on stderr that says how far a run is. */
 export interface Progress {
+  /** Shows a text; the first one is loaded and drawn after a while. */
   update(text: string): void;
   /** Takes the line away while something else is written to the terminal; `update` brings it back. */
   pause(): void;
-  /** Takes it away for good. */
-  stop(): void;
 }
 
-export interface ProgressOptions {
-  readonly quiet?: boolean;
-  readonly color?: boolean;
-  /** Only ASCII: not every console has the characters of the usual frames. */
-  readonly plain?: boolean;
-}
+/** Most runs are over sooner, and need no spinner. */
+const loadMs = 200;
 
-const frameMs = 80;
-const frames = { usual: [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'], plain: [...'-\\|/'] } as const;
-const eraseToEnd = '\u001b[K';
-const silent: Progress = { update() {}, pause() {}, stop() {} };
+/** Where a terminal says that it has no columns. */
+const usualWidth = 80;
 
-/** A spinner where stderr is a terminal, else nothing at all. It hooks no stream and no signal, and hides no cursor. */
-export async function createProgress(
+/** A spinner on a terminal. It hides no cursor, and while it is away it hooks nothing. */
+export function createProgress(
   stderr: OutputStream,
   clock: Clock,
-  options: ProgressOptions = {},
-): Promise<Progress> {
-  if (!stderr.isTerminal || options.quiet) return silent;
-  const { cutTo } = await import('./text-width.ts');
-  const { stream } = stderr;
-  const [begin, end] = options.color ? ['\u001b[36m', '\u001b[39m'] : ['', ''];
-  const shown = options.plain ? frames.plain : frames.usual;
-  let count = 0;
+  { styles, plain }: { readonly styles: Styles; readonly plain: boolean },
+): Progress {
+  let text: string | undefined;
   let cancel: (() => void) | undefined;
-  let stopped = false;
-  let line = '';
+  let loading: ReturnType<typeof load> | undefined;
+  let spinner: Awaited<ReturnType<typeof load>> | undefined;
 
-  function draw(): void {
-    // Always one line, also when the terminal has been made narrower: a second one could not be taken away again.
-    const text = cutTo(line, (stderr.columns || 80) - 4);
-    const frame = shown[count++ % shown.length];
-    // A terminal that is held (Ctrl-S) or slow misses frames instead of gathering them.
-    if (!stream.writableNeedDrain) stream.write(`\r${begin}${frame}${end} ${text}${eraseToEnd}`);
-    cancel = clock.after(frameMs, draw);
+  /** `plain` has only ASCII: not every console has the characters of the usual frames. */
+  async function load() {
+    const [{ default: ora, spinners }, { cutTo }] = await Promise.all([
+      import('ora'),
+      import('./text-width.ts'),
+    ]);
+    const { frames, interval } = plain ? spinners.line : spinners.dots;
+    const shown = ora({
+      // Its own colours ask the environment again.
+      spinner: { frames: frames.map((frame) => styles.cyan(frame)), interval },
+      color: false,
+      stream: toTerminal(stderr),
+      isEnabled: true,
+      hideCursor: false,
+      discardStdin: false,
+    });
+    // Always one line: a second one could not be taken away again.
+    stderr.stream.on('resize', () => shown.isSpinning && text !== undefined && spinner?.draw(text));
+    return {
+      draw(line: string): void {
+        shown.text = cutTo(line, (stderr.columns || usualWidth) - 4);
+        if (!shown.isSpinning) shown.start();
+      },
+      stop(): void {
+        if (shown.isSpinning) shown.stop();
+      },
+    };
   }
 
-  function pause(): void {
-    if (cancel === undefined) return;
-    cancel();
-    cancel = undefined;
-    stream.write(`\r${eraseToEnd}`);
+  async function begin(): Promise<void> {
+    // Also where it was taken away, and shown again, meanwhile.
+    loading ??= load();
+    spinner = await loading;
+    if (text !== undefined) spinner.draw(text);
   }
 
   return {
-    update(text) {
-      if (stopped) return;
-      line = toTerminalText(text);
-      if (cancel === undefined) draw();
+    update(given) {
+      text = toTerminalText(given);
+      spinner?.draw(text);
+      cancel ??= clock.after(loadMs, () => void begin());
     },
-    pause,
-    stop() {
-      stopped = true;
-      pause();
+    pause() {
+      text = undefined;
+      if (spinner !== undefined) return spinner.stop();
+      // It would keep a run alive that has ended.
+      cancel?.();
+      cancel = undefined;
     },
   };
+}
+
+/** As much of a terminal as a spinner needs: its own, since it patches what it is given. */
+function toTerminal(stderr: OutputStream): NodeJS.WriteStream {
+  const { stream } = stderr;
+  const terminal = {
+    isTTY: true,
+    // A frame is cut already. Where the terminal has been made narrower, several lines would be taken away in its place.
+    columns: Number.POSITIVE_INFINITY,
+    write: (text: string) => stream.write(text),
+    cursorTo: () => stream.write('\r'),
+    clearLine: () => stream.write('\u001b[K'),
+    once: stream.once.bind(stream),
+    removeListener: stream.removeListener.bind(stream),
+  };
+  return terminal as unknown as NodeJS.WriteStream;
 }

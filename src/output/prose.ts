@@ -1,10 +1,10 @@
-import { Chalk } from 'chalk';
 import { indented } from '../json/indent.ts';
 import { eachItem, type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalLines } from './clean.ts';
-import { findingsOf } from './findings.ts';
+import { stylesOf } from './color.ts';
 import { addressIn, linked } from './hyperlink.ts';
 import { readable } from './readable.ts';
+import { findingsOf } from './record-parts.ts';
 import { defaultWidth } from './table-plan.ts';
 import { wrapTo } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
@@ -18,7 +18,7 @@ const widest = 100;
  */
 export function createProseForm(options: WriterOptions): WriterForm {
   const width = Math.min(options.width || defaultWidth, widest);
-  const chalk = new Chalk({ level: options.color ? 1 : 0 });
+  const styles = stylesOf(options.color ?? false);
 
   function* text(records: Iterable<JsonText>): Generator<string, void> {
     let between = '';
@@ -51,7 +51,7 @@ export function createProseForm(options: WriterOptions): WriterForm {
       // Not wrapped: an address in two pieces can't be followed.
       const text = readable(citation);
       const shown = options.links ? linked(text, addressIn(citation)) : text;
-      yield `${chalk.dim(`[${++number}]`)} ${shown}\n`;
+      yield `${styles.dim(`[${++number}]`)} ${shown}\n`;
     }
   }
 

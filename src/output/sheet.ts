@@ -1,8 +1,9 @@
-import { Chalk } from 'chalk';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
+import { stylesOf } from './color.ts';
 import type { Column } from './columns.ts';
-import { addressIn, linked } from './hyperlink.ts';
+import { drawRows, type GridCell } from './grid.ts';
+import { addressIn } from './hyperlink.ts';
 import { readableLines } from './readable.ts';
 import { defaultWidth, gap } from './table-plan.ts';
 import { cutTo, textWidth, wrapWords } from './text-width.ts';
@@ -10,6 +11,8 @@ import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Nobody reads more of an answer in a table, and the whole of it is in every other format. */
 const mostLines = 500;
+/** The same of all that an answer has. */
+const mostRows = 5_000;
 /** How many names are looked at before the first is written. */
 const enoughNames = 500;
 const none = '–';
@@ -18,25 +21,29 @@ const none = '–';
 export function createSheetForm(options: WriterOptions): WriterForm {
   const { layout } = options;
   const width = options.width || defaultWidth;
-  const chalk = new Chalk({ level: options.color ? 1 : 0 });
+  const styles = stylesOf(options.color ?? false);
+
+  function* rows(view: JsonView, columns: readonly Column[], nameWidth: number): Generator<GridCell[], void> {
+    let count = 0;
+    for (const column of columns) {
+      let name = styles.bold(nameOf(column, nameWidth));
+      const value = column.value(view);
+      const address = options.links ? addressIn(value) : undefined;
+      for (const text of valueLines(value, Math.max(1, width - gap - nameWidth))) {
+        if (++count > mostRows) return yield [{ text: '…' }, { text: '' }];
+        yield [{ text: name }, { text, address }];
+        name = '';
+      }
+    }
+  }
 
   function* lines(records: Iterable<JsonText>): Generator<string, void> {
     for (const record of records) {
       const view = new JsonView(record);
       const columns = layout.sheet?.(view) ?? layout.columns;
-      const nameWidth = columns
-        .slice(0, enoughNames)
-        .reduce((most, column) => Math.max(most, textWidth(nameOf(column, Math.floor(width * 0.4)))), 0);
-      for (const column of columns) {
-        const name = nameOf(column, nameWidth);
-        let left = chalk.bold(name) + ' '.repeat(nameWidth - textWidth(name) + gap);
-        const value = column.value(view);
-        const address = options.links ? addressIn(value) : undefined;
-        for (const line of valueLines(value, Math.max(1, width - gap - nameWidth))) {
-          yield `${left}${linked(line, address)}`.trimEnd().concat('\n');
-          left = ' '.repeat(nameWidth + gap);
-        }
-      }
+      const names = columns.slice(0, enoughNames).map((column) => nameOf(column, Math.floor(width * 0.4)));
+      const nameWidth = names.reduce((most, name) => Math.max(most, textWidth(name)), 1);
+      yield* drawRows([{ width: nameWidth }, {}], rows(view, columns, nameWidth));
     }
   }
 

@@ -1,10 +1,10 @@
 import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
 import type { Column } from './columns.ts';
-import { enrichedContent, scoreOf } from './entity-parts.ts';
-import { betweenParts } from './folded-parts.ts';
+import { addressIn } from './hyperlink.ts';
 import { readable, shortLinks } from './readable.ts';
+import { enrichedContent, scoreOf } from './record-parts.ts';
 
-const cardLinks = 4;
+const cardLinks = 3;
 
 export type Tone = 'red' | 'yellow' | 'green';
 
@@ -15,68 +15,68 @@ export interface TableColumn {
   text(record: JsonView): string;
   /** The same where a cell has no room for all of it. */
   short?(record: JsonView): string;
-  /** What is `short` has the fewest columns: between that and the whole, room would be wasted. */
-  readonly steps?: true;
-  /** The same where there is room for more: on a card. */
+  /** The same on a card, where nothing of it is left out; empty where another column says it. */
   long?(record: JsonView): string;
   /** The JSON that a cell is of, where it is of one value: numbers stand on the right, addresses can be followed. */
   value?(record: JsonView): JsonText | undefined;
-  /** The same for a card, in the order of the parts of `long`. */
-  values?(record: JsonView): readonly (JsonText | undefined)[];
+  /** What a card shows in place of the text, a line each. */
+  links?(record: JsonView): readonly Link[];
   /** How a text of this column is coloured. */
   tone?(text: string): Tone | undefined;
   /** How few columns of the terminal still make sense, and how many would be a waste. */
   readonly min: number;
   readonly max: number;
-  /** How many it has before a column that yields may stand beside it, where that is more than the fewest. */
-  readonly usual?: number;
-  /** In the last column: what does not fit goes on below. */
-  readonly wraps?: true;
-  /** On a card the title and what stands beside it come first, links and body without a label. */
-  readonly role?: 'title' | 'aside' | 'link' | 'body';
-  /** Left out of a table in which the others would not fit: the lowest number first, and of equals (true is 1) the first. */
+  /** Its part of the room, whatever the rows hold: a table of leads is the same for 3 as for 300. */
+  readonly share?: number | undefined;
+  /** How many lines a cell may take; 1 where it is not said. */
+  readonly lines?: number;
+  /** On a card the title and its detail come first, links and body without a label. */
+  readonly role?: 'title' | 'detail' | 'link' | 'body';
+  /** Left out of a table in which the others would not be whole: the lowest number first, and of equals (true is 1) the first. */
   readonly yields?: boolean | number;
-  /** Left out, too, where the others would not be whole. */
-  readonly extra?: true;
   /** Its header may be cut where the cells of others need the room. */
   readonly shrinks?: true;
 }
 
+export interface Link {
+  readonly text: string;
+  readonly address: string | undefined;
+}
+
 export function entityTable(enrichFields: readonly string[]): TableColumn[] {
   return [
-    { header: 'name', role: 'title', min: 14, max: 32, text: (record) => readable(record.member('name')) },
+    {
+      header: 'name',
+      role: 'title',
+      ...{ min: 18, max: 32, share: 1, lines: 2 },
+      text: (record) => readable(record.member('name')),
+    },
     {
       header: 'score',
-      role: 'aside',
-      min: 5,
-      max: 8,
+      role: 'detail',
+      ...{ min: 5, max: 8 },
       text: (record) => readable(scoreOf(record)),
-      value: numberIn,
+      value: (record) => decimalIn(scoreOf(record)),
+      tone: toneOfScore,
     },
     {
       header: 'link',
       role: 'link',
-      min: 18,
-      max: 48,
-      text: (record) => firstOf(linksOf(record), 1)[0]?.text ?? '',
-      value: (record) => firstOf(linksOf(record), 1)[0]?.value,
-      long: (record) =>
-        someOf(firstOf(linksOf(record), cardLinks + 1).map(({ text }) => text)).join(betweenParts),
-      values: (record) => firstOf(linksOf(record), cardLinks).map(({ value }) => value),
+      ...{ min: 22, max: 40, share: 1.1 },
+      text: (record) => linksOf(record, 1)[0]?.text ?? '',
+      value: (record) => linksOf(record, 1)[0]?.value,
+      links: (record) => linksOf(record, cardLinks),
     },
-    ...[...new Set(enrichFields)].map((field) => ({
-      header: field,
-      min: Math.max(10, Math.min(field.length, 16)),
-      max: 32,
-      text: (record: JsonView) => readable(enrichedContent(record, field)),
-      value: (record: JsonView) => enrichedContent(record, field),
-    })),
+    ...[...new Set(enrichFields)].map((field): TableColumn => {
+      const value = (record: JsonView) => enrichedContent(record, field);
+      const min = Math.max(10, Math.min(field.length, 16));
+      const text = (record: JsonView): string => readable(value(record));
+      return { header: field, min, max: 28, share: 0.8, lines: 2, text, value };
+    }),
     {
       header: 'description',
       role: 'body',
-      min: 24,
-      max: Number.POSITIVE_INFINITY,
-      yields: true,
+      ...{ min: 24, max: Number.POSITIVE_INFINITY, share: 2.2, lines: 2, yields: true },
       text: (record) => readable(record.member('description')),
     },
   ];
@@ -91,16 +91,31 @@ export function memberColumn(
   return { header, ...rest, text: (record) => readable(value(record)), value };
 }
 
-/** Columns that nothing is known about. */
-export function plainTable(columns: readonly Column[]): TableColumn[] {
-  return columns.map(plainColumn);
+const tones: Readonly<Record<string, Tone>> = {
+  ...{ complete: 'green', done: 'green' },
+  ...{ created: 'yellow', running: 'yellow', interrupted: 'yellow', partial: 'yellow', unknown: 'yellow' },
+  ...{ error: 'red', failed: 'red', damaged: 'red' },
+};
+
+/** Pure: how the state of a purchase or a task is coloured. */
+export function toneOfState(state: string): Tone | undefined {
+  return Object.hasOwn(tones, state) ? tones[state] : undefined;
 }
 
-function plainColumn(column: Column): TableColumn {
-  return {
+/** The interface does not say what scores there are: what is not between 0 and 1 has no colour. */
+function toneOfScore(text: string): Tone | undefined {
+  const score = /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : undefined;
+  if (score === undefined) return undefined;
+  return score >= 0.75 ? 'green' : score >= 0.4 ? 'yellow' : undefined;
+}
+
+/** Columns that nothing is known about. */
+export function plainTable(columns: readonly Column[]): TableColumn[] {
+  return columns.map((column) => ({
     header: column.header,
     min: Math.max(6, Math.min(column.header.length, 16)),
     max: 80,
+    lines: 2,
     shrinks: true,
     text: (record) => {
       const text = readable(column.value(record));
@@ -109,7 +124,8 @@ function plainColumn(column: Column): TableColumn {
     },
     // Here, too, a score may be a text.
     value: (record) => (column.header === 'score' ? decimalIn(column.value(record)) : column.value(record)),
-  };
+    ...(column.header === 'score' ? { tone: toneOfScore } : {}),
+  }));
 }
 
 /** Rows of a list: what a row is called, what was bought for it, then as much else as there is room for. */
@@ -118,58 +134,39 @@ export function listTable(own: readonly TableColumn[], bought: readonly Column[]
   const rest = own.filter((column) => column !== title);
   // Running text is wide, and stands last.
   rest.sort((a, b) => Number(a.role === 'body') - Number(b.role === 'body'));
+  const titles = title === undefined ? [] : [title];
   return [
-    ...(title === undefined ? [] : [titleOf(title)]),
+    ...titles.map(({ shrinks: _, ...column }) => {
+      return { ...column, share: undefined, role: 'title' as const, min: 18, max: 32 };
+    }),
     ...plainTable(bought),
-    ...rest.map((column, at) => ({ ...column, yields: rest.length - at, extra: true as const })),
+    ...rest.map((column, at) => ({ ...column, share: undefined, yields: rest.length - at })),
   ];
 }
 
-function titleOf({ shrinks: _, ...column }: TableColumn): TableColumn {
-  return { ...column, role: 'title', min: 18, max: 32 };
-}
+type LinkValue = Link & { readonly value: JsonText | undefined };
 
-/** As many as a card has room for, each whole: it is there to be followed. */
-function someOf(links: readonly string[]): string[] {
-  return links.length > cardLinks ? [...links.slice(0, cardLinks), '…'] : [...links];
-}
-
-interface Link {
-  readonly text: string;
-  readonly value: JsonText | undefined;
-}
-
-/** The first different ones that are not empty: there may be more than anyone will look at. */
-function firstOf(links: Iterable<Link>, count: number): Link[] {
-  const found = new Map<string, Link>();
-  for (const link of links) {
-    if (link.text !== '' && !found.has(link.text)) found.set(link.text, link);
+/**
+ * The first different links that are not empty: there may be more than anyone will look at. Of a company the website, then its
+ * LinkedIn page; of a person the other way round; then the others in their order.
+ */
+function linksOf(record: JsonView, count: number): LinkValue[] {
+  const links = record.inner('links');
+  if (links === undefined) return [];
+  const isObject = kindOf(links.text) === 'object';
+  const known = isObject ? ['website', 'linkedin_url'].map((key) => links.member(key)) : [links.text];
+  const isPerson = /\/in\//.test(stringOf(known[1]) ?? '');
+  const found = new Map<string, LinkValue>();
+  for (const value of [...(isPerson ? known.reverse() : known), ...objectMembers(links.text).values()]) {
+    if (isObject && kindOf(value ?? 'null') !== 'string') continue;
+    const text = shortLinks(readable(value));
+    if (text !== '' && !found.has(text)) found.set(text, { text, value, address: addressIn(value) });
     if (found.size === count) break;
   }
   return [...found.values()];
 }
 
-/** The website, the LinkedIn page, then the others in their order. */
-function* linksOf(record: JsonView): Generator<Link, void> {
-  const links = record.inner('links');
-  if (links === undefined) return;
-  if (kindOf(links.text) !== 'object') return yield toLink(links.text);
-  const known = ['website', 'linkedin_url'].map((key) => links.member(key));
-  for (const value of [...known, ...objectMembers(links.text).values()]) {
-    if (kindOf(value ?? 'null') === 'string') yield toLink(value);
-  }
-}
-
-/** One fact, whatever stands in it. */
-function toLink(value: JsonText | undefined): Link {
-  return { text: shortLinks(readable(value)).replace(/ ·(?= )/g, ''), value };
-}
-
 /** Services write scores as text, too. */
-function numberIn(record: JsonView): JsonText | undefined {
-  return decimalIn(scoreOf(record));
-}
-
 function decimalIn(score: JsonText | undefined): JsonText | undefined {
   const text = stringOf(score)?.trim() ?? '';
   return /^-?\d+(?:\.\d+)?$/.test(text) ? text : score;

@@ -8,30 +8,16 @@ export interface PlannedColumn {
 export const gap = 2;
 /** Where there is no terminal to ask. */
 export const defaultWidth = 100;
-/** Below this a row of several columns is noise. */
+/** Below this a row of leads is noise, and a row of anything else where its cells are cut. */
+const narrowForLeads = 100;
 const narrow = 70;
 
 /** A column that gives way keeps as many, and a text says something from the second number on. */
 const fewest = 6;
 const telling = 12;
-
-/** Fewer rows than this say little about the widths of those to come. */
-const enoughToTell = 5;
-
-/** The columns that a table of this width can have, or undefined when they don't fit and cards are better. */
-export function fittingColumns(
-  columns: readonly TableColumn[],
-  width: number,
-): readonly TableColumn[] | undefined {
-  if (width < narrow && columns.length > 2) return undefined;
-  for (let left = columns; ; ) {
-    const isFull = left.some(({ yields }) => yields);
-    if (roomLeft(left, width, isFull) >= 0) return left;
-    const [first] = left.filter(({ yields }) => yields).sort((a, b) => Number(a.yields) - Number(b.yields));
-    if (first === undefined) return undefined;
-    left = left.filter((column) => column !== first);
-  }
-}
+/** What a cell of text, and any other, may ask for at most before others are left out for it. */
+const mostOfText = 30;
+const mostOfValue = 60;
 
 /** What the first rows have in a column. */
 export interface Seen {
@@ -43,77 +29,71 @@ export interface Seen {
   readonly holds: 'numbers' | 'addresses' | 'text';
 }
 
+interface Wanted extends Seen {
+  readonly column: TableColumn;
+  readonly least: number;
+  /** With so many it says what it has to say. */
+  readonly enough: number;
+  readonly most: number;
+}
+
+/** Whether cards are better whatever the rows hold: nobody needs to ask each of them for a thousand columns. */
+export function cannotFit(columns: readonly TableColumn[], width: number): boolean {
+  if (columns.some(({ share }) => share !== undefined)) return width < narrowForLeads;
+  return columns.filter((one) => !one.yields).length * (1 + gap) > width + gap;
+}
+
 /**
- * How wide each of the fitting columns is for the whole table. `seen` is of the first `rows` rows: no column takes more, or,
- * after a few rows, more than is usual.
+ * The columns that a table of this width has, and how wide they are to its end, as narrow as their content; undefined where
+ * cards are better.
  */
 export function planTable(
   columns: readonly TableColumn[],
   width: number,
   seen: readonly Seen[],
-  rows: number,
-): PlannedColumn[] {
-  const wanted = columns.map((column, index) => {
-    const usual = rows < enoughToTell ? (column.min + column.max) / 2 : column.min;
-    const own = seen[index] ?? { cells: 0, header: 0, holds: 'text' };
-    return { ...own, column, most: Math.min(column.max, Math.max(usual, own.cells, own.header)) };
-  });
-  const fitting = withoutExtras(wanted, width);
-  const isCut = ({ column, width: has }: PlannedColumn, at: number): boolean =>
-    column.steps === true && has < Math.min(column.max, fitting[at]?.cells ?? 0);
-  const cut = share(fitting, width).map(isCut);
-  return share(
-    fitting.map((each, at) => (cut[at] ? { ...each, most: each.column.min } : each)),
-    width,
-  );
-}
-
-/** What a cell of running text, and any other, may ask for at most before others are left out for it. */
-const mostOfText = 30;
-const mostOfValue = 48;
-
-/** Extra columns are there where all others are whole. */
-function withoutExtras(wanted: readonly Wanted[], width: number): readonly Wanted[] {
-  const needs = wanted.map((one) => {
-    const most = one.holds === 'text' ? mostOfText : mostOfValue;
-    return one.column.extra ? one.column.min : Math.max(leastOf(one), Math.min(one.cells, most));
-  });
-  let left = needs.reduce((rest, need) => rest - need - gap, width + gap);
-  const dropped = new Set<Wanted>();
-  const extras = wanted.filter(({ column }) => column.extra);
-  for (const one of extras.sort((a, b) => Number(a.column.yields) - Number(b.column.yields))) {
-    if (left >= 0) break;
-    left += one.column.min + gap;
-    dropped.add(one);
+): PlannedColumn[] | undefined {
+  if (cannotFit(columns, width)) return undefined;
+  let left = columns
+    .map((column, at) => toWanted(column, seen[at] as Seen))
+    .filter(({ cells, column }) => cells > 0 || !column.yields || column.share !== undefined);
+  for (;;) {
+    const needs = ({ column, least, enough }: Wanted): number => (column.yields ? least : enough);
+    const [next] = left
+      .filter(({ column }) => column.yields)
+      .sort((a, b) => Number(a.column.yields) - Number(b.column.yields));
+    if (next === undefined || roomLeft(left, width, needs) >= 0) break;
+    left = left.filter((one) => one !== next);
   }
-  return wanted.filter((one) => !dropped.has(one));
+  if (roomLeft(left, width, ({ least }) => least) < 0) return undefined;
+  const isWhole = roomLeft(left, width, ({ most }) => most) >= 0;
+  if (width < narrow && left.length > 2 && !isWhole) return undefined;
+  return share(left, width);
 }
 
-function roomLeft(columns: readonly TableColumn[], width: number, isFull = false): number {
-  const least = ({ min, usual = min }: TableColumn): number => (isFull ? usual : min);
-  return columns.reduce((left, column) => left - least(column) - gap, width + gap);
+function toWanted(column: TableColumn, seen: Seen): Wanted {
+  const { max, min, share: part, shrinks } = column;
+  if (part !== undefined) return { ...seen, column, least: min, enough: min, most: max };
+  // What is known of a column says how wide it is at least: its rows may come one by one.
+  const most = Math.min(max, Math.max(shrinks ? 0 : min, seen.cells, seen.header));
+  const least = Math.min(most, shrinks ? Math.min(min, Math.max(fewest, seen.cells)) : min);
+  const limit = seen.holds === 'text' && column.role !== 'title' ? mostOfText : mostOfValue;
+  return { ...seen, column, least, enough: Math.max(least, Math.min(seen.cells, max, limit)), most };
 }
 
-interface Wanted extends Seen {
-  readonly column: TableColumn;
-  readonly most: number;
+function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted) => number): number {
+  return columns.reduce((left, one) => left - needs(one) - gap, width + gap);
 }
 
-function leastOf({ column: { min, shrinks }, cells }: Wanted): number {
-  return shrinks ? Math.min(min, Math.max(fewest, cells)) : min;
-}
-
-/** Everyone gets the least, and what is left goes to whoever needs it most: of equals to the one that has least. */
+/** Everyone gets the least, and what is left goes to whoever needs it most: of equals to the one that has least for its part. */
 function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
-  const widths = wanted.map(leastOf);
-  let left = widths.reduce((rest, taken) => rest - taken - gap, width + gap);
-  for (; left > 0; left--) {
+  const widths = wanted.map(({ least }) => least);
+  for (let left = roomLeft(wanted, width, ({ least }) => least); left > 0; left--) {
     let poorest = -1;
-    let least = Number.POSITIVE_INFINITY;
+    let lowest = Number.POSITIVE_INFINITY;
     wanted.forEach((each, index) => {
       const has = widths[index] as number;
       const rank = rankOf(each, has);
-      if (has < each.most && rank < least) [poorest, least] = [index, rank];
+      if (has < each.most && rank < lowest) [poorest, lowest] = [index, rank];
     });
     if (poorest === -1) break;
     widths[poorest] = (widths[poorest] as number) + 1;
@@ -121,18 +101,15 @@ function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
   return wanted.map(({ column }, index) => ({ column, width: widths[index] as number }));
 }
 
-/**
- * What is there comes before what may come, and running text last: half a sentence says something, half an address nothing.
- * Headers may be cut where nothing else is known of a column.
- */
-function rankOf({ column, cells, header, holds }: Wanted, has: number): number {
-  const { extra, role, shrinks } = column;
-  if (role === 'body') return Number.MAX_VALUE;
+/** Numbers are whole first, then addresses and titles; what is there comes before a header. */
+function rankOf({ column, cells, holds }: Wanted, has: number): number {
+  const { role, share: part, shrinks, yields } = column;
+  if (part !== undefined) return has / part;
   const turn = (number: number): number => number * 1_000_000 + has;
-  if (extra) return turn(has < Math.max(cells, header) ? 5 : 6);
-  if (!shrinks) return turn(has < Math.max(cells, header) ? 3 : 6);
-  if (has >= cells) return turn(has < header ? 4 : 6);
-  if (holds === 'numbers') return turn(0);
+  // What may be left out has what the others leave.
+  if (yields) return turn(5);
+  if (has >= cells && shrinks) return turn(4);
+  if (holds === 'numbers' && has < cells) return turn(0);
   if (has < telling) return turn(1);
   return turn(holds === 'addresses' || role === 'title' ? 2 : 3);
 }

@@ -27,26 +27,40 @@ export function cutTo(text: string, width: number): string {
   return `${near.slice(0, fitting(near, width - 1)).trimEnd()}…`;
 }
 
-/** Filled with spaces up to `width` columns. */
-export function padTo(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - textWidth(text)));
+/** The same, without half a word before the …, where another word is left. */
+function cutAtWord(text: string, width: number): string {
+  const cut = cutTo(text, width);
+  const kept = cut.slice(0, -1);
+  if (cut === text || !isLatin(text, kept.length) || !isLatin(text, kept.length - 1)) return cut;
+  const space = kept.lastIndexOf(' ');
+  return space > kept.length / 3 ? `${kept.slice(0, space).replace(/[\s,;:.–-]+$/, '')}…` : cut;
 }
 
-/** The same, with the spaces in front. */
-export function padFront(text: string, width: number): string {
-  return ' '.repeat(Math.max(0, width - textWidth(text))) + text;
+/** A letter of words that have spaces between them; other scripts break anywhere. */
+function isLatin(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code > 0x20 && code <= 0x24f;
 }
 
-/** Lines of at most `width` columns, broken at spaces where there are any; the last ends with … when more would follow. */
-export function* wrapTo(text: string, width: number, maxLines: number): Generator<string, void> {
+/**
+ * Lines of at most `width` columns, broken at spaces where there are any; the last ends with … when more would follow. A word
+ * that is longer than a line is broken where `tears`, else it is cut, and the last.
+ */
+export function* wrapTo(
+  text: string,
+  width: number,
+  maxLines: number,
+  tears = true,
+): Generator<string, void> {
   let rest = text.trim();
   for (let line = 1; rest !== '' && line < maxLines; line++) {
     const near = possible(rest, width);
     const end = breakAt(near, width, near.length === rest.length);
+    if (!tears && end < rest.length && isLatin(rest, end) && isLatin(rest, end - 1)) break;
     yield cutTo(rest.slice(0, end).trimEnd(), width);
     rest = rest.slice(end).trimStart();
   }
-  if (rest !== '') yield cutTo(rest, width);
+  if (rest !== '') yield cutAtWord(rest, width);
 }
 
 const labelAndWord = /^(\S+: )?[!-~]+$/;

@@ -14,6 +14,7 @@ export interface Cell {
 /** UTF-16 units, as Excel counts them. */
 const longestText = 32_767;
 const longestLink = 2_079;
+const mostDigits = 15;
 /** The places of `styles` in workbook-parts.ts. */
 const styleOf = { text: 1, integer: 2, header: 3, link: 4 } as const;
 
@@ -22,24 +23,51 @@ const dropped =
   /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g;
 const address = /^https?:\/\/[^\s<>"]+$/i;
 
-/** Text as text, also where it looks like a number or a formula; numbers as numbers where Excel keeps them as they are. */
-export function toCell(value: JsonText): Cell {
+/** What is known of the column of a cell. */
+export interface Holds {
+  /** Whether all its texts are numbers, and all its numbers are what Excel keeps as they are. */
+  readonly isPlain: boolean;
+  readonly isExact: boolean;
+}
+
+/**
+ * Text as text, also where it looks like a number or a formula, unless the whole column is plain numbers; numbers as numbers
+ * where Excel keeps all of the column as they are: others are IDs, or would be rounded.
+ */
+export function toCell(value: JsonText, { isPlain, isExact }: Holds): Cell {
   switch (kindOf(value)) {
     case 'null':
       return { kind: 'empty', text: '' };
     case 'boolean':
       return { kind: 'truth', text: value.trim() };
     case 'number':
-      return numberCell(value.trim());
-    case 'string':
-      return textCell(stringOf(value) ?? '');
+      return isExact ? numberCell(value.trim()) : { kind: 'text', text: value.trim() };
+    case 'string': {
+      const text = stringOf(value) ?? '';
+      return isPlain && isExact && isPlainNumber(text) ? numberCell(text) : textCell(text);
+    }
     default:
       return textCell(toLine(value));
   }
 }
 
-export function header(value: JsonText): Cell {
-  return { ...textCell(stringOf(value) ?? ''), kind: 'header' };
+/** Pure: a text that is a number and nothing else: no leading zero, no plus. */
+export function isPlainNumber(text: string): boolean {
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) && fitsNumber(text);
+}
+
+/** Pure: whether Excel keeps a number as it was written, which it does with 15 digits. */
+export function fitsNumber(written: string): boolean {
+  const digits = written.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
+  return digits.length <= mostDigits && Math.abs(Number(written)) < 10 ** mostDigits;
+}
+
+function numberCell(text: string): Cell {
+  return { kind: /^-?\d+$/.test(text) ? 'integer' : 'number', text };
+}
+
+export function header(text: string): Cell {
+  return { ...textCell(text), kind: 'header' };
 }
 
 function textCell(given: string): Cell {
@@ -63,18 +91,6 @@ function linkOf(text: string): Pick<Cell, 'link'> {
   } catch {
     return {};
   }
-}
-
-/** A number that a double can't hold as it was written stays text: it is an ID, or would be rounded. */
-function numberCell(written: string): Cell {
-  const value = Number(written);
-  if (/^-?\d+$/.test(written)) {
-    const isExact = Number.isSafeInteger(value) && String(value) === written;
-    return { kind: isExact ? 'integer' : 'text', text: written };
-  }
-  const digits = written.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
-  const isExact = digits.length <= 15 && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  return { kind: isExact ? 'number' : 'text', text: written };
 }
 
 export function xmlOf(at: string, { kind, text }: Cell, isLink: boolean): string {

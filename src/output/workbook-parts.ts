@@ -73,7 +73,16 @@ export function sheetHead(widths: readonly number[]): string {
   );
 }
 
-export function linksXml(links: readonly (readonly [at: string, address: string])[]): string {
+/** What stands behind the rows of a sheet: a filter over all of them. */
+export function sheetEnd(
+  range: string | undefined,
+  links: readonly (readonly [at: string, address: string])[],
+): string {
+  const filter = range === undefined ? '' : `<autoFilter ref="${range}"/>`;
+  return `</sheetData>${filter}${linksXml(links)}</worksheet>`;
+}
+
+function linksXml(links: readonly (readonly [at: string, address: string])[]): string {
   if (links.length === 0) return '';
   return `<hyperlinks>${links.map(([at]) => `<hyperlink ref="${at}" r:id="${at}"/>`).join('')}</hyperlinks>`;
 }

@@ -25,12 +25,16 @@ function toRow(cells: readonly JsonText[]): string {
   return `${toLine(`[${cells.join(',')}]`)}\n`;
 }
 
-/** The rows of a .part, one by one. Throws what reading throws. */
-export async function* readWorkbookRows(path: string): AsyncGenerator<JsonText> {
-  let rest = '';
-  for await (const piece of createReadStream(path, 'utf8')) {
-    const lines = (rest + piece).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
+/** The rows of a .part, one by one, as often as they are asked for. Throws what reading throws. */
+export function readWorkbookRows(path: string): AsyncIterable<JsonText> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      let rest = '';
+      for await (const piece of createReadStream(path, 'utf8')) {
+        const lines = (rest + piece).split('\n');
+        rest = lines.pop() ?? '';
+        yield* lines;
+      }
+    },
+  };
 }

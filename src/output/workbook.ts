@@ -1,12 +1,13 @@
 import { Zip, ZipDeflate } from 'fflate';
-import { eachItem, type JsonText } from '../json/text.ts';
+import type { JsonText } from '../json/text.ts';
 import { createTurns } from '../turns.ts';
-import { type Cell, columnName, header, toCell, xmlOf } from './workbook-cell.ts';
+import { type Cell, columnName, xmlOf } from './workbook-cell.ts';
+import { findColumns } from './workbook-columns.ts';
 import {
   contentTypes,
-  linksXml,
   relations,
   rootRelations,
+  sheetEnd,
   sheetHead,
   styles,
   workbookXml,
@@ -16,8 +17,6 @@ import {
 const ofExcel = { rows: 1_048_576, columns: 16_384, links: 65_530 };
 /** Characters of a sheet: a part of a zip file has less than 4 GiB. */
 const longestSheet = 1 << 30;
-/** Rows by which the widths of the columns are chosen. */
-const looked = 200;
 /** Characters that are compressed at once. */
 const pieceLength = 1 << 16;
 
@@ -38,8 +37,9 @@ interface Sheet {
 }
 
 /**
- * Writes rows, the header first, as a workbook; however many there are, only a piece of it is in memory. Rows that do not
- * fit on a sheet go on with another one, under the same header. Throws what `write` throws, and what the signal says.
+ * Writes rows, the header first, as a workbook; however many there are, only a piece of it is in memory: they are read twice.
+ * Rows that do not fit on a sheet go on with another one, under the same header. Throws what `write` throws, and what the
+ * signal says.
  */
 export async function writeWorkbook(
   rows: AsyncIterable<JsonText>,
@@ -68,15 +68,14 @@ export async function writeWorkbook(
   add('_rels/.rels', rootRelations);
   add('xl/styles.xml', styles);
 
-  let head: readonly Cell[] | undefined;
-  let widths: readonly number[] = [];
-  let waiting: (readonly Cell[])[] = [];
-  let sheet: Sheet | undefined;
+  const { head, widths, cellsOf } = await findColumns(rows, turns);
+  const columns = Math.min(most.columns, head?.length ?? 0);
+  unfit.columns = (head?.length ?? 0) - columns;
   let text = '';
 
   const beginSheet = (number: number): Sheet => {
     const file = begin(`xl/worksheets/sheet${number}.xml`);
-    text = sheetHead(widths);
+    text = sheetHead(widths.slice(0, columns));
     const next = { number, file, links: [], rows: 0, length: 0 };
     if (head !== undefined) addRow(next, head);
     return next;
@@ -84,7 +83,8 @@ export async function writeWorkbook(
   const addRow = (to: Sheet, cells: readonly Cell[]): void => {
     const row = ++to.rows;
     let line = `<row r="${row}">`;
-    for (const [index, cell] of cells.entries()) {
+    for (const [index, cell] of cells.slice(0, columns).entries()) {
+      if (cell.isCut) unfit.cells++;
       const at = `${columnName(index)}${row}`;
       const isLink = cell.link !== undefined && to.links.length < most.links;
       if (isLink) to.links.push([at, cell.link as string]);
@@ -92,70 +92,36 @@ export async function writeWorkbook(
     }
     text += `${line}</row>`;
   };
-  const endSheet = ({ file, links, number }: Sheet): void => {
-    file.push(Buffer.from(`${text}</sheetData>${linksXml(links)}</worksheet>`), true);
+  const endSheet = ({ file, links, number, rows: count }: Sheet): void => {
+    const range = columns === 0 ? undefined : `A1:${columnName(columns - 1)}${count}`;
+    file.push(Buffer.from(text + sheetEnd(range, links)), true);
     text = '';
     if (links.length > 0) add(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations(links));
   };
-  const put = async (cells: readonly Cell[]): Promise<void> => {
-    if (sheet !== undefined && (sheet.rows === most.rows || sheet.length > longestSheet)) {
+  let sheet = beginSheet(1);
+  let isHead = true;
+  for await (const row of rows) {
+    if (isHead) {
+      isHead = false;
+      continue;
+    }
+    if (sheet.rows === most.rows || sheet.length > longestSheet) {
       endSheet(sheet);
       sheet = beginSheet(sheet.number + 1);
     }
-    sheet ??= beginSheet(1);
-    addRow(sheet, cells);
-    if (text.length < pieceLength) return;
+    addRow(sheet, cellsOf(row));
+    if (text.length < pieceLength) continue;
     sheet.length += text.length;
     sheet.file.push(Buffer.from(text));
     text = '';
     await passOn();
     if (turns.isDue()) await turns.take();
-  };
-  const putWaiting = async (): Promise<void> => {
-    widths = widthsOf([...(head === undefined ? [] : [head]), ...waiting]);
-    const some = waiting;
-    waiting = [];
-    for (const cells of some) await put(cells);
-  };
-
-  for await (const row of rows) {
-    const all: Cell[] = [];
-    let columns = 0;
-    for (const value of eachItem(row)) {
-      if (++columns > most.columns) continue;
-      const cell = head === undefined ? header(value) : toCell(value);
-      if (cell.isCut) unfit.cells++;
-      all.push(cell);
-    }
-    unfit.columns = Math.max(unfit.columns, columns - most.columns);
-    if (head === undefined) head = all;
-    else if (sheet === undefined && waiting.length < looked) waiting.push(all);
-    else {
-      if (sheet === undefined) await putWaiting();
-      await put(all);
-    }
   }
-  if (sheet === undefined) await putWaiting();
-  const last: Sheet = sheet ?? beginSheet(1);
-  endSheet(last);
-  const numbers = Array.from({ length: last.number }, (_, index) => index + 1);
+  endSheet(sheet);
+  const numbers = Array.from({ length: sheet.number }, (_, index) => index + 1);
   add('xl/workbook.xml', workbookXml(numbers));
   add('xl/_rels/workbook.xml.rels', relations([], numbers));
   zip.end();
   await passOn();
   return unfit;
-}
-
-/** Characters: so much of each column can be read, and none takes the whole screen. */
-function widthsOf(rows: readonly (readonly Cell[])[]): number[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [index, { text }] of row.entries()) {
-      const line = /^[^\n]{0,60}/.exec(text)?.[0] ?? '';
-      // East Asian characters take two places.
-      const places = line.length + (line.match(/[\u1100-\uffdc]/g)?.length ?? 0);
-      widths[index] = Math.min(60, Math.max(widths[index] ?? 8, places + 2));
-    }
-  }
-  return widths;
 }

@@ -1,10 +1,11 @@
 import type { JsonText, Records } from '../json/text.ts';
+import { createTurns } from '../turns.ts';
+import type { Styles } from './color.ts';
 import type { Layout } from './columns.ts';
-import { pour } from './pour.ts';
 import type { Sink } from './sink.ts';
 
 /** What can go to a stream as it comes; a workbook is whole or it is nothing. */
-export const printedFormats = ['table', 'jsonl', 'json', 'csv', 'md'] as const;
+export const printedFormats = ['table', 'cards', 'jsonl', 'json', 'csv', 'md'] as const;
 export const formats = [...printedFormats, 'xlsx'] as const;
 export type Format = (typeof formats)[number];
 
@@ -40,6 +41,8 @@ export interface WriterOptions {
   /** Columns of the terminal; 100 where there is none. */
   readonly width?: number | undefined;
   readonly color?: boolean;
+  /** Of these colours, where JSON has them: it loads nothing by itself. */
+  readonly styles?: Styles;
   /** Whether it is a terminal that a person reads: JSON is indented there. */
   readonly onTerminal?: boolean;
   /** Whether addresses can be followed there. */
@@ -63,7 +66,7 @@ export async function createWriter(
   return {
     async write(records) {
       if (records.length === 0) return;
-      await pour(sink, form.lines(records), options.signal);
+      await writePieces(sink, form.lines(records), options.signal);
     },
     async end() {
       const text = form.end?.();
@@ -78,7 +81,9 @@ async function createForm(format: Format, options: WriterOptions): Promise<Write
     case 'jsonl':
       return (await import('./jsonl.ts')).createJsonlForm(options);
     case 'json':
-      return (await import('./json.ts')).createJsonForm(options);
+      return (await import('./json.ts')).createJsonForm(
+        options.color ? { ...options, styles: (await import('./color.ts')).stylesOf(true) } : options,
+      );
     case 'csv':
       return (await import('./csv.ts')).createCsvForm(options);
     case 'md':
@@ -86,9 +91,39 @@ async function createForm(format: Format, options: WriterOptions): Promise<Write
     case 'xlsx':
       return (await import('./workbook-rows.ts')).createWorkbookRows(options);
     case 'table':
-      if (options.shape === 'list') return (await import('./table.ts')).createTableForm(options);
+    case 'cards':
+      if (options.shape === 'list')
+        return (await import('./table.ts')).createTableForm(options, format === 'cards');
       return options.layout.prose
         ? (await import('./prose.ts')).createProseForm(options)
         : (await import('./sheet.ts')).createSheetForm(options);
   }
+}
+
+/** Characters after which a write is due. A page of a search is nearly always one write, and no more than this waits. */
+const worthAWrite = 1 << 20;
+/** The same when they were slow to make. */
+const worthShowing = 1 << 12;
+
+/**
+ * Writes text that is made piece by piece while it is written. Throws what the sink throws, and, between two pieces,
+ * what the signal says.
+ */
+export async function writePieces(
+  sink: Sink,
+  pieces: Iterable<string>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const turns = createTurns(signal);
+  let text = '';
+  for (const piece of pieces) {
+    text += piece;
+    const isDue = turns.isDue();
+    if (text.length >= (isDue ? worthShowing : worthAWrite)) {
+      await sink.write(text);
+      text = '';
+    }
+    if (isDue) await turns.take();
+  }
+  if (text !== '') await sink.write(text);
 }

@@ -215,7 +215,7 @@ const cases: readonly [
     () => [...company, '--idempotency-key', 'schlüssel'],
     ['visible ASCII'],
   ],
-  ['an unknown format', () => [...company, '-f', 'xml'], ['xml', 'table, jsonl, json, csv, md, xlsx']],
+  ['an unknown format', () => [...company, '-f', 'xml'], ['xml', 'table, cards, jsonl, json, csv, md, xlsx']],
   ...['', ' ', 'name, '].map((columns): (typeof cases)[number] => [
     `columns ${JSON.stringify(columns)}`,
     () => [...company, '--columns', columns],
@@ -252,7 +252,11 @@ const cases: readonly [
     ['can only be written to a file', '-o leads.xlsx'],
   ],
   ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['can only be written to a file']],
-  ['a workbook as a setting', () => ['config', 'set', 'format', 'xlsx'], ['table, jsonl, json, csv or md']],
+  [
+    'a workbook as a setting',
+    () => ['config', 'set', 'format', 'xlsx'],
+    ['table, cards, jsonl, json, csv or md'],
+  ],
   [
     'errors in a workbook',
     () => ['contact', 'email', '--input', file('names.csv'), '--errors', 'x.xlsx'],

@@ -254,6 +254,8 @@ describe('doctor', () => {
     expect(transcript).toMatch(/node +ok +\d+\.\d+\.\d+/);
     expect(transcript).toContain('LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login');
     const local = await inTerminal(['doctor', '--local'], options).ended;
-    expect(local.transcript).toMatch(/\ncredits +ok .*\r\nThe local service answers with fictional leads\./);
+    expect(local.transcript).toMatch(
+      /\ncredits +ok .*\r\n\r\nThe local service answers with fictional leads\./,
+    );
   });
 });

@@ -35,6 +35,7 @@ const readers: readonly [name: string, args: (id: string) => readonly string[]][
 /** What can be said of any output, by its format. */
 const expectFormat: Readonly<Record<Exclude<Format, 'xlsx'>, (stdout: string) => void>> = {
   table: (stdout) => expect(stdout.trim()).not.toBe(''),
+  cards: (stdout) => expect(stdout.trim()).not.toBe(''),
   jsonl(stdout) {
     for (const line of stdout.trimEnd().split('\n')) JSON.parse(line);
   },

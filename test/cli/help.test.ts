@@ -468,7 +468,7 @@ describe('what is mistyped', () => {
     ],
     [
       ['balance', '-f', 'cvs'],
-      ['unknown format "cvs": did you mean csv?', 'One of: table, jsonl, json, csv, md, xlsx.'],
+      ['unknown format "cvs": did you mean csv?', 'One of: table, cards, jsonl, json, csv, md, xlsx.'],
     ],
     [['search', 'comp', 'x'], ['did you mean company?']],
     [['search', 'shopify_stroe', 'x'], ['did you mean shopify_store?']],

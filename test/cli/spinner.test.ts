@@ -48,6 +48,9 @@ describe('waiting for an answer', () => {
         answer = resolve;
       });
     });
+    // Nobody sees it before.
+    expect(waiting.text()).toBe('');
+    waiting.moveTo(300);
     await waiting.shows('researching');
     waiting.moveTo(42_000);
     await waiting.shows('researching · 42 s');

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/context.ts';
+import { stylesOf } from '../../src/output/color.ts';
 import { createProgress } from '../../src/output/progress.ts';
 
 /** As much of a terminal as a spinner looks at. */
@@ -18,7 +19,7 @@ class Terminal extends PassThrough {
 }
 
 /** Time that passes when it is told to. */
-function createClock(): Clock & { pass(): void } {
+function createClock(): Clock & { pass(): number } {
   const waiting = new Set<() => void>();
   return {
     now: () => new Date(0),
@@ -31,84 +32,95 @@ function createClock(): Clock & { pass(): void } {
       const due = [...waiting];
       waiting.clear();
       for (const callback of due) callback();
+      return due.length;
     },
   };
 }
 
-const onTerminal = (stream: Terminal) => ({ stream, isTerminal: true, columns: stream.columns });
+const begin = '\u001b[?2026h\r\u001b[K';
+const end = '\u001b[?2026l';
+
+async function started(terminal: Terminal, { color = false, plain = false } = {}) {
+  const clock = createClock();
+  const stderr = { stream: terminal, isTerminal: true, columns: terminal.columns };
+  const progress = createProgress(stderr, clock, { styles: stylesOf(color), plain });
+  return { clock, progress };
+}
+
+const seen = (terminal: Terminal, text: string) =>
+  expect.poll(() => terminal.written, { timeout: 5000 }).toContain(text);
 
 describe('progress', () => {
-  it.each([
-    ['stderr is no terminal', false, false],
-    ['it is to be quiet', true, true],
-  ])('is silent when %s', async (_name, isTerminal, quiet) => {
-    const stream = new Terminal();
-    const progress = await createProgress({ stream, isTerminal, columns: undefined }, createClock(), {
-      quiet,
-    });
+  it('is loaded after a while, and not for what is over sooner', async () => {
+    const terminal = new Terminal();
+    const { clock, progress } = await started(terminal);
     progress.update('text');
     progress.pause();
-    progress.stop();
-    expect(stream.written).toBe('');
+    expect(clock.pass()).toBe(0);
+    progress.update('12 leads');
+    expect(terminal.written).toBe('');
+    expect(clock.pass()).toBe(1);
+    await seen(terminal, '12 leads');
+    progress.pause();
   });
 
   it('shows one clean line that fits, and takes it away', async () => {
-    const stream = new Terminal();
-    const progress = await createProgress(onTerminal(stream), createClock());
+    const terminal = new Terminal();
+    const { clock, progress } = await started(terminal);
     progress.update(`12 leads\n\u001b[2J${'漢'.repeat(50)}`);
-    expect(stream.written).toContain('12 leads [2J漢');
-    expect(stream.written).toContain('…');
-    expect(stream.written).not.toContain('\u001b[2J');
-    expect(stream.written).not.toContain('\n');
-    stream.written = '';
+    clock.pass();
+    await seen(terminal, '12 leads [2J漢');
+    expect(terminal.written).toContain('…');
+    expect(terminal.written).not.toContain('\u001b[2J');
+    expect(terminal.written).not.toContain('\n');
+    terminal.written = '';
     progress.pause();
-    expect(stream.written).toBe('\r\u001b[K');
+    await seen(terminal, '\r\u001b[K');
+    terminal.written = '';
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(terminal.written).toBe('');
     progress.update('13 leads');
-    expect(stream.written).toContain('13 leads');
-    progress.stop();
-    expect(stream.written.endsWith('\r\u001b[K')).toBe(true);
-    stream.written = '';
-    progress.update('late');
-    expect(stream.written).toBe('');
+    await seen(terminal, '13 leads');
+    progress.pause();
   });
 
   it.each([
     ['in colour', { color: true }, ['\u001b[36m⠋\u001b[39m text', '\u001b[36m⠙\u001b[39m text']],
     ['in plain characters', { plain: true }, ['- text', '\\ text', '| text', '/ text', '- text']],
   ])('turns while time passes, %s', async (_, options, frames) => {
-    const stream = new Terminal();
-    const clock = createClock();
-    const progress = await createProgress(onTerminal(stream), clock, options);
+    const terminal = new Terminal();
+    const { clock, progress } = await started(terminal, options);
     progress.update('text');
-    for (const _ of frames.slice(1)) clock.pass();
-    expect(stream.written).toBe(frames.map((frame) => `\r${frame}\u001b[K`).join(''));
-    progress.stop();
-    stream.written = '';
     clock.pass();
-    expect(stream.written).toBe('');
+    for (const frame of frames) await seen(terminal, `${begin}${frame}${end}`);
+    progress.pause();
   });
 
   it('works on a terminal that says it has no columns', async () => {
-    const stream = new Terminal(0);
-    const progress = await createProgress(onTerminal(stream), createClock());
+    const terminal = new Terminal(0);
+    const { clock, progress } = await started(terminal);
     progress.update('12 leads');
-    progress.stop();
-    expect(stream.written).toMatch(/^\r\S+ 12 leads\u001b\[K\r\u001b\[K$/);
+    clock.pass();
+    await seen(terminal, ' 12 leads');
+    progress.pause();
+    await expect.poll(() => terminal.written.endsWith('\r\u001b[K')).toBe(true);
   });
 
-  it('hides no cursor, hooks no signal and no stream', async () => {
-    const stream = new Terminal();
-    const { write } = stream;
+  it('hides no cursor, and hooks no signal, no stream of the process and no stream of its own', async () => {
+    const terminal = new Terminal();
+    const { write } = terminal;
     const listeners = () =>
       ['SIGINT', 'SIGTERM', 'SIGHUP', 'exit'].map((event) => process.listenerCount(event));
     const [before, emit, reallyExit] = [listeners(), process.emit, Reflect.get(process, 'reallyExit')];
-    const progress = await createProgress(onTerminal(stream), createClock(), { color: true });
+    const { clock, progress } = await started(terminal, { color: true });
     progress.update('text');
+    clock.pass();
+    await seen(terminal, 'text');
     expect(listeners()).toEqual(before);
     expect(process.emit).toBe(emit);
     expect(Reflect.get(process, 'reallyExit')).toBe(reallyExit);
-    expect(stream.write).toBe(write);
-    expect(stream.written).not.toContain('\u001b[?25l');
-    progress.stop();
+    expect(terminal.write).toBe(write);
+    progress.pause();
+    expect(terminal.written).not.toContain('\u001b[?25');
   });
 });

@@ -13,10 +13,12 @@ import { gatheringSink } from './gathering-sink.ts';
 
 async function bytesOf(rows: readonly string[], options?: Parameters<typeof writeWorkbook>[2]) {
   const pieces: Uint8Array[] = [];
-  const source = async function* () {
-    yield* rows;
+  const source = {
+    async *[Symbol.asyncIterator]() {
+      yield* rows;
+    },
   };
-  const unfit = await writeWorkbook(source(), async (bytes) => void pieces.push(bytes), options);
+  const unfit = await writeWorkbook(source, async (bytes) => void pieces.push(bytes), options);
   return { bytes: Buffer.concat(pieces), unfit };
 }
 
@@ -36,8 +38,10 @@ const sheet1 = 'xl/worksheets/sheet1.xml';
 describe('a workbook', () => {
   it.each<[name: string, written: string, read: string | number | boolean | null, type: string]>([
     ['an ID beyond 2^53', '12345678901234567890', '12345678901234567890', 'inlineStr'],
-    ['the last number that is exact', '9007199254740991', 9007199254740991, 'n'],
-    ['the first that is not', '9007199254740993', '9007199254740993', 'inlineStr'],
+    ['the longest number that Excel keeps', '900719925474099', 900719925474099, 'n'],
+    ['the first that it does not', '9007199254740991', '9007199254740991', 'inlineStr'],
+    ['a number that is a text', '"0.93"', 0.93, 'n'],
+    ['a number with a plus', '"+3"', '+3', 'inlineStr'],
     ['a negative one', '-12', -12, 'n'],
     ['a fraction', '0.25', 0.25, 'n'],
     ['more digits than a double has', '0.12345678901234567890', '0.12345678901234567890', 'inlineStr'],
@@ -89,6 +93,53 @@ describe('a workbook', () => {
       8, 8, 60,
     ]);
     expect(Object.values(parts).join('')).not.toContain('<f>');
+  });
+
+  it.each<[name: string, values: readonly string[], types: readonly string[]]>([
+    ['plain numbers', ['"1"', '2', '""', 'null', '"-3.5"'], ['n', 'n', '', '', 'n']],
+    ['one of them no number', ['"1"', '"n/a"'], ['inlineStr', 'inlineStr']],
+    ['one with a leading zero', ['"10115"', '"01067"'], ['inlineStr', 'inlineStr']],
+    ['an ID among them', ['12', '12345678901234567890'], ['inlineStr', 'inlineStr']],
+    ['numbers and texts', ['12', '"about 20"'], ['n', 'inlineStr']],
+  ])('decides for the whole column: %s', async (_, values, types) => {
+    const xml = (await partsOf(['["value","x"]', ...values.map((value) => `[${value},1]`)]))[sheet1] ?? '';
+    const found = values.map((_value, at) => {
+      const cell = RegExp(`<c r="A${at + 2}"[^>]*>`).exec(xml)?.[0] ?? '';
+      return / t="(\w+)"/.exec(cell)?.[1] ?? (cell === '' ? '' : 'n');
+    });
+    expect(found).toEqual(types);
+  });
+
+  it('has scores as numbers, also beside one that is none', async () => {
+    expect(await read(['["score"]', '["0.93"]', '["n/a"]'])).toEqual([['score'], [0.93], ['n/a']]);
+  });
+
+  it('has a column for each kind of link, and none twice', async () => {
+    const sites = '"https://a.example","https://l.example/a"';
+    expect(
+      await read([
+        '["name","website","linkedin_url","links"]',
+        `["A",${sites},{"website":"https://a.example","linkedin_url":"https://l.example/a","x":"https://x.example/a"}]`,
+        '["B",null,null,{"blog":"https://b.example"}]',
+        '["C",null,null,null]',
+      ]),
+    ).toEqual([
+      ['name', 'website', 'linkedin_url', 'x', 'blog'],
+      ['A', 'https://a.example', 'https://l.example/a', 'https://x.example/a', null],
+      ['B', null, null, null, 'https://b.example'],
+      ['C', null, null, null, null],
+    ]);
+    const other = '["A","https://other.example",{"website":"https://a.example"}]';
+    expect(await read(['["name","website","links"]', other])).toEqual([
+      ['name', 'website', 'links.website'],
+      ['A', 'https://other.example', 'https://a.example'],
+    ]);
+    expect((await read(['["links"]', '[{"a":{"b":1}}]']))[1]).toEqual(['{"a":{"b":1}}']);
+  });
+
+  it('has a filter over all of its rows', async () => {
+    const parts = await partsOf(['["a","b"]', '[1,2]', '[3,4]']);
+    expect(parts[sheet1]).toMatch(/<\/sheetData><autoFilter ref="A1:B3"\/><\/worksheet>$/);
   });
 
   it('has links that lead where they say, and no others', async () => {
@@ -149,10 +200,11 @@ describe('a workbook', () => {
   it('holds any text, read again by another reader', async () => {
     const safe = fc
       .string({ unit: 'grapheme', minLength: 1 })
-      .filter((text) => !/[\p{C}_\r]/u.test(text) && text.trim() === text);
+      .filter((text) => !/[\p{C}_\r]|^-?\d+$/u.test(text) && text.trim() === text);
     await fc.assert(
       fc.asyncProperty(fc.array(safe, { minLength: 1, maxLength: 5 }), async (cells) => {
-        expect((await read(['["h"]', JSON.stringify(cells)]))[1]).toEqual(cells);
+        const head = JSON.stringify(cells.map((_cell, at) => `h${at}`));
+        expect((await read([head, JSON.stringify(cells)]))[1]).toEqual(cells);
       }),
       { numRuns: 50 },
     );

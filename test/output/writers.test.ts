@@ -190,7 +190,7 @@ describe('much at once', () => {
     }
     const sheet = await written('table', { layout: enrichLayout(['k7']), shape: 'single' }, [record]);
     expect(sheet.text).toMatch(/^k7 +7\nk0 +0\n/);
-    expect(sheet.text.endsWith('  199999\n')).toBe(true);
+    expect(sheet.text.slice(-40)).toMatch(/\nk49… +4999\n…\n$/);
     expect((await itemsLayout([`{${members}}`])).columns).toHaveLength(200_000);
   });
 

@@ -20,7 +20,8 @@ const noService = { LEADPIPE_BASE_URL: '', LEADPIPE_API_KEY: '' };
 /** What a user sees: each is looked at by a person when it changes. `npx vitest run test/terminal -u` writes them anew. */
 const screenplays: readonly Screenplay[] = [
   { name: 'search', args: ['search', 'company', 'fintech'], widths: [20, 60, 80, 120, 200] },
-  { name: 'search-few', args: ['search', 'company', 'a few'], widths: [80, 200] },
+  { name: 'search-few', args: ['search', 'company', 'a few'], widths: [80, 100, 200] },
+  { name: 'search-cards', args: ['search', 'company', 'a few', '-f', 'cards'], widths: [120] },
   {
     name: 'search-enriched',
     args: ['search', 'company', 'enriched', '--enrich-fields', 'funding_stage,headcount,investors'],

@@ -67,7 +67,7 @@ describe.skipIf(!needs('script', 'stty'))('the line that says what is going on',
     expect(transcript.slice(index)).not.toMatch(RegExp(frames));
     const { text } = await screenOf(settled(transcript), 80);
     // The closing lines stand behind the last byte.
-    if (redirect === '') expect(text).toMatch(/\n\]\n2 leads · limit reached · [^\n]+\n[^\n]+\nsearch /);
+    if (redirect === '') expect(text).toMatch(/\n\]\n\n2 leads · limit reached · [^\n]+\n[^\n]+\noperation /);
   });
 
   it('comes back under the rows of a table', async () => {

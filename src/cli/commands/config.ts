@@ -82,7 +82,7 @@ const settingsLayout: Layout = {
       text: (record) => readable(record.member('value')) || 'not set',
     },
     memberColumn('from', { min: 7, max: 25 }),
-    { ...memberColumn('meaning', { min: 36, max: 80, role: 'body', yields: true }), wraps: true },
+    { ...memberColumn('meaning', { min: 36, max: 80, role: 'body', yields: true }), lines: 20 },
   ],
 };
 

@@ -59,7 +59,7 @@ const names = ['row', 'section', 'rule', 'result', 'expected', 'got', 'request_i
 const layout: Layout = {
   ...memberLayout(names),
   table: [
-    memberColumn('result', { min: 7, max: 7, role: 'aside' }),
+    memberColumn('result', { min: 7, max: 7, role: 'detail' }),
     memberColumn('row', { min: 36, max: 46, role: 'title' }),
     memberColumn('got', { min: 26, max: 90 }),
     memberColumn('rule', { min: 24, max: 90, role: 'body', yields: true }),

@@ -36,8 +36,8 @@ const doctorLayout: Layout = {
   ...memberLayout(members),
   table: [
     memberColumn('check', { min: 16, max: 16, role: 'title' }),
-    memberColumn('result', { min: 7, max: 7, role: 'aside', tone: (result) => tones[result] }),
-    { ...memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }), wraps: true },
+    memberColumn('result', { min: 7, max: 7, role: 'detail', tone: (result) => tones[result] }),
+    { ...memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }), lines: 20 },
   ],
 };
 

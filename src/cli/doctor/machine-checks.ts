@@ -6,7 +6,7 @@ import { type Profile, readProfile, settingsPath } from '../../config/settings.t
 import { type KeyRecord, keysPath, probeKeychain, readKeyRecord } from '../../config/stored-keys.ts';
 import type { KeyContext } from '../../connection/address-and-key.ts';
 import type { Context } from '../../context.ts';
-import { colorOf } from '../messages/color.ts';
+import { colorOf } from '../../output/color.ts';
 import { type Finding, failure, failureOf, ok, skipped, warning } from './finding.ts';
 
 const oldestNode = [20, 18] as const;

@@ -6,6 +6,7 @@ import { toStopWords } from '../../operations/stop-words.ts';
 import type { RecordOptions, ReportOptions } from '../options/options.ts';
 import { createNotes } from './notes.ts';
 import { shellWord } from './shell-word.ts';
+import { statusLineOf } from './status-line.ts';
 
 /** What a run came to. */
 export interface Closing {
@@ -45,11 +46,14 @@ export function close(
 ): void {
   const { append, output } = options;
   const notes = createNotes(context, options);
+  // What is done after that, nobody waits for.
+  statusLineOf(context)?.hush();
   const place = append || closing.before?.delivered ? 'added to' : 'in';
   const line = toClosingLine(closing, output === '-' ? undefined : output, place);
   if (line !== '') notes.say(line);
   if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
-  const ids = toIds(closing, options.verbose === true);
+  // A person asks with the operation; whoever reads a file has nothing to ask with but what stands there.
+  const ids = toIds(closing, !context.stderr.isTerminal, options.verbose === true);
   if (ids !== '') notes.quote(ids);
 }
 
@@ -77,13 +81,14 @@ function toCost(credits: number): string {
   return credits === 0 ? 'cost nothing' : `cost at most ${creditsOf(credits)}`;
 }
 
-function toIds({ ids }: Closing, withKey: boolean): string {
+function toIds({ ids }: Closing, isFile: boolean, isVerbose: boolean): string {
   const { leadsSearchId, requestId, operationId, idempotencyKey } = ids;
+  const all = isFile || isVerbose || operationId === undefined;
   const parts = [
-    leadsSearchId === undefined ? undefined : `${ids.of ?? 'search'} ${leadsSearchId}`,
-    requestId === undefined ? undefined : `request ${requestId}`,
+    leadsSearchId === undefined || !all ? undefined : `${ids.of ?? 'search'} ${leadsSearchId}`,
+    requestId === undefined || !all ? undefined : `request ${requestId}`,
     operationId === undefined ? undefined : `operation ${operationId}`,
-    idempotencyKey === undefined || !withKey ? undefined : `idempotency key ${idempotencyKey}`,
+    idempotencyKey === undefined || !isVerbose ? undefined : `idempotency key ${idempotencyKey}`,
   ];
   return parts.filter((part) => part !== undefined).join(' · ');
 }

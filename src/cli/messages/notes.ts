@@ -1,11 +1,9 @@
 import type { Context } from '../../context.ts';
 import { toTerminalText } from '../../output/clean.ts';
-import { foldParts } from '../../output/folded-parts.ts';
+import { colorOf, stylesOf } from '../../output/color.ts';
+import { foldFacts, wrapMessage } from '../../output/wrap.ts';
 import type { ReportOptions } from '../options/options.ts';
-import { colorOf } from './color.ts';
 import { statusLineOf } from './status-line.ts';
-import { stylesOf } from './styles.ts';
-import { wrapped } from './wrapped.ts';
 
 /** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
 export interface Notes {
@@ -21,17 +19,17 @@ export interface Notes {
 
 export function createNotes(context: Context, options: Partial<ReportOptions>): Notes {
   const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
-  const print = (line: string, style = (part: string): string => part, breaks = wrapped): void => {
+  const print = (line: string, style = (part: string): string => part, breaks = wrapMessage): void => {
     const { stream, columns } = context.stderr;
-    const parts = foldParts(toTerminalText(line), columns).flatMap((part) => breaks(part, columns));
+    const parts = foldFacts(toTerminalText(line), columns).flatMap((part) => breaks(part, columns));
     const status = statusLineOf(context);
     status?.hold();
-    stream.write(parts.map((part) => `${style(part)}\n`).join(''));
+    stream.write((status?.takeGap() ?? '') + parts.map((part) => `${style(part)}\n`).join(''));
     status?.release();
   };
   const nothing = (): void => {};
   const silent = options.quiet || options.jsonErrors;
-  const toWarning = (part: string): string => part.replace(/^warning:/, yellow);
+  const toWarning = (part: string): string => part.replace(/^warning:/, (word) => yellow(word));
   return {
     say: silent ? nothing : (line) => print(line),
     // An ID stays behind its name.

@@ -1,12 +1,11 @@
 import type { Context } from '../../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError, type Outcome, UsageError } from '../../errors.ts';
 import { toTerminalText } from '../../output/clean.ts';
-import { foldParts } from '../../output/folded-parts.ts';
+import { colorOf, type Styles, stylesOf } from '../../output/color.ts';
+import { foldFacts, wrapMessage } from '../../output/wrap.ts';
 import { exitCodeOf } from '../exit-codes.ts';
-import { colorOf } from './color.ts';
 import { type Ran, toHint } from './hints.ts';
-import { type Styles, stylesOf } from './styles.ts';
-import { wrapped } from './wrapped.ts';
+import { statusLineOf } from './status-line.ts';
 
 export interface ReportOptions {
   readonly jsonErrors: boolean;
@@ -31,7 +30,7 @@ export function reportError(context: Context, thrown: unknown, options: ReportOp
   stream.write(
     options.jsonErrors
       ? `${JSON.stringify({ error: toErrorFields(error, options.ran) })}\n`
-      : toText(error, hint, columns, styles),
+      : (statusLineOf(context)?.takeGap() ?? '') + toText(error, hint, columns, styles),
   );
   if (options.verbose) stream.write(`${stackOf(error)}\n`);
   return exit;
@@ -71,12 +70,14 @@ function toText(
     details.charged === undefined || !isSent ? undefined : `charged: ${details.charged}`,
   ].filter((fact) => fact !== undefined);
   const isStopped = outcome in stops;
-  const cause = wrapped((isStopped ? '' : 'error: ') + toTerminalText(toCause(error)), columns);
-  const folded = foldParts(toTerminalText(ids.join(' · ')), columns);
+  const cause = wrapMessage((isStopped ? '' : 'error: ') + toTerminalText(toCause(error)), columns);
+  const folded = foldFacts(toTerminalText(ids.join(' · ')), columns);
   const lines = [
-    ...cause.map((line, at) => (at === 0 && !isStopped ? line.replace(/^error:/, red) : line)),
-    ...(hint?.split('\n').flatMap((line) => wrapped(toTerminalText(line), columns)) ?? []),
-    ...folded.filter((line) => line !== '').map(dim),
+    ...cause.map((line, at) =>
+      at === 0 && !isStopped ? line.replace(/^error:/, (word) => red(word)) : line,
+    ),
+    ...(hint?.split('\n').flatMap((line) => wrapMessage(toTerminalText(line), columns)) ?? []),
+    ...folded.filter((line) => line !== '').map((line) => dim(line)),
   ];
   return lines
     .filter((line) => line !== '')

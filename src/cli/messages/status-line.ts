@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
+import { colorOf, stylesOf } from '../../output/color.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import type { ReportOptions } from '../options/options.ts';
-import { colorOf } from './color.ts';
 
 /** What to show now; undefined leaves the line to others. It is asked for at least once a second. */
 export type StatusText = () => string | undefined;
@@ -14,6 +14,10 @@ export interface StatusLine {
   /** Takes it away until `release`: something else is written to the terminal. */
   hold(): void;
   release(): void;
+  /** Says that rows stand on the terminal: what is said next is set apart from them. */
+  wrote(): void;
+  /** The line break that sets apart, once. */
+  takeGap(): string;
   /** Takes it away for good: from now on nobody knows what stands on the terminal's last line. */
   hush(): void;
 }
@@ -35,23 +39,20 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
   const { clock, env, stderr } = context;
   const usual: StatusText[] = [];
   const urgent: StatusText[] = [];
-  let isLoading = false;
-  let progress: Progress | undefined;
   let holds = 0;
+  let gap = '';
   let hushed = false;
   let cancel: (() => void) | undefined;
-
-  /** The code is loaded beside the request, not before it. */
-  async function load(): Promise<void> {
-    progress = await createProgress(stderr, clock, {
-      // A dumb terminal can't take back what it shows, and lines of --verbose say more.
-      quiet: options.quiet || options.jsonErrors || options.verbose || env.TERM === 'dumb',
-      // The consoles of Linux and of the older Windows.
-      plain: env.TERM === 'linux' || (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
-      color: colorOf(context, stderr, options.color ?? true),
-    });
-    update();
-  }
+  // A dumb terminal can't take back what it shows, and lines of --verbose say more.
+  const isSilent =
+    !stderr.isTerminal || options.quiet || options.jsonErrors || options.verbose || env.TERM === 'dumb';
+  const progress: Progress | undefined = isSilent
+    ? undefined
+    : createProgress(stderr, clock, {
+        styles: stylesOf(colorOf(context, stderr, options.color ?? true)),
+        // The consoles of Linux and of the older Windows.
+        plain: env.TERM === 'linux' || (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
+      });
 
   function textNow(): string | undefined {
     for (const text of [...urgent.toReversed(), ...usual.toReversed()]) {
@@ -77,8 +78,6 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
     show(text, isUrgent = false) {
       const shown = isUrgent ? urgent : usual;
       shown.push(text);
-      if (!isLoading) void load();
-      isLoading = true;
       update();
       cancel ??= clock.after(1000, tick);
       return () => {
@@ -99,6 +98,14 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
     release() {
       holds--;
       update();
+    },
+    wrote() {
+      gap = '\n';
+    },
+    takeGap() {
+      const taken = gap;
+      gap = '';
+      return taken;
     },
     hush() {
       hushed = true;

@@ -1,7 +1,7 @@
 import type { RouteListener } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import type { ConnectionOptions } from '../options/options.ts';
-import { openStatusLine } from './status-line.ts';
+import { openStatusLine, waitedFor } from './status-line.ts';
 import { toWaitReason } from './wait-reason.ts';
 
 /** A connection is there sooner than this, nearly always. */
@@ -15,36 +15,36 @@ export function createWayLine(
   const { clock } = context;
   let wait: { readonly until: number; readonly reason: string } | undefined;
   const opening = new Set<{ readonly host: string; readonly since: number }>();
-  const stops: (() => void)[] = [];
-
-  function open(): void {
-    if (stops.length > 0) return;
-    const line = openStatusLine(context, options);
-    stops.push(
-      line.show(() => {
-        const left = Math.ceil(((wait?.until ?? 0) - clock.monotonic()) / 1000);
-        if (wait !== undefined && left > 0) return `waiting ${left} s: ${wait.reason}…`;
-        const [slow] = opening;
-        if (slow !== undefined && clock.monotonic() - slow.since >= usualMs)
-          return `connecting to ${slow.host}…`;
-        return undefined;
-      }, true),
-      // What has nothing of its own to show.
-      line.show(() => wait && 'trying again…'),
-    );
-  }
+  const start = clock.monotonic();
+  const line = openStatusLine(context, options);
+  const stops = [
+    line.show(() => {
+      const left = Math.ceil(((wait?.until ?? 0) - clock.monotonic()) / 1000);
+      if (wait !== undefined && left > 0) return `waiting ${left} s: ${wait.reason}…`;
+      const [slow] = opening;
+      if (slow !== undefined && clock.monotonic() - slow.since >= usualMs)
+        return `connecting to ${slow.host}…`;
+      return undefined;
+    }, true),
+    // What has nothing of its own to show.
+    line.show(() => {
+      // The local service is there as long as a server of agents is.
+      if (options.local) return wait && 'trying again…';
+      const seconds = Math.floor((clock.monotonic() - start) / 1000);
+      const what = wait === undefined ? 'asking the service' : 'trying again';
+      return seconds < 2 ? `${what}…` : `${what} · ${waitedFor(seconds)}`;
+    }),
+  ];
 
   return {
     waits(error, ms) {
       wait = { until: clock.monotonic() + ms, reason: toWaitReason(error) };
-      open();
-      openStatusLine(context, options).update();
+      line.update();
       return undefined;
     },
     connecting(host) {
       const one = { host, since: clock.monotonic() };
       opening.add(one);
-      open();
       return () => opening.delete(one);
     },
     stop() {

@@ -1,6 +1,5 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { decoded } from '../../files/decoded.ts';
 import { bytesOf } from '../../input/file-bytes.ts';
 import { formatOfName, openInput } from '../../input/rows.ts';
 import { memberIn, nameIn } from '../../input/template.ts';
@@ -21,7 +20,7 @@ export async function readListFile(
   const bytes = isPiped ? takeInput(context, option) : bytesOf(checkFileName(option, path), option);
   const name = isPiped ? 'standard input' : path;
   const what = `${option}: ${name}`;
-  const { columns, rows } = await openInput(decoded(bytes, what), {
+  const { columns, rows } = await openInput(bytes, {
     format: formatOfName(path),
     field: column,
     wanted: [column],

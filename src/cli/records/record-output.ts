@@ -4,11 +4,11 @@ import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { withOutputLock } from '../../files/output-lock.ts';
 import type { Delivery, Opening } from '../../operations/delivery.ts';
+import { colorOf } from '../../output/color.ts';
 import type { Layout, LayoutOf } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';
-import { colorOf } from '../messages/color.ts';
 import { createNotes } from '../messages/notes.ts';
 import { openStatusLine } from '../messages/status-line.ts';
 import type { RecordOptions, ReportOptions } from '../options/options.ts';
@@ -64,6 +64,7 @@ const wholeFormats: Partial<Readonly<Record<Format, string>>> = {
   json: 'JSON arrays',
   md: 'Markdown files',
   table: 'tables',
+  cards: 'cards',
 };
 
 /** Throws UsageError, also where only the name says it: rows of another format would spoil a workbook. */
@@ -143,12 +144,11 @@ async function withOpened<T>(
   }
   const { warn } = createNotes(context, options);
   const chosen = toChosen(options, layout);
+  const isForPeople = format === 'table' || format === 'cards';
   const onTerminal = file === undefined && context.stdout.isTerminal;
   // JSON is data: where no terminal shows it, FORCE_COLOR must not spoil it.
   const color =
-    file === undefined &&
-    (onTerminal || format === 'table') &&
-    colorOf(context, context.stdout, options.color);
+    file === undefined && (onTerminal || isForPeople) && colorOf(context, context.stdout, options.color);
   const opened = await openRecords(context, {
     format,
     shape,
@@ -163,7 +163,7 @@ async function withOpened<T>(
     color,
     onTerminal,
     links:
-      format === 'table' &&
+      isForPeople &&
       onTerminal &&
       color &&
       (await import('../messages/hyperlinks.ts')).hasHyperlinks(context),
@@ -188,7 +188,7 @@ function onScreen(
 ): Delivery {
   const status = openStatusLine(context, options);
 
-  async function aside<T>(work: () => Promise<T>): Promise<T> {
+  async function apart<T>(work: () => Promise<T>): Promise<T> {
     // What reads a pipe may print to this terminal, now or later.
     if (!context.stdout.isTerminal) status.hush();
     status.hold();
@@ -204,10 +204,13 @@ function onScreen(
     get length() {
       return opened.length;
     },
-    write: (records) => aside(() => opened.write(records)),
+    async write(records) {
+      await apart(() => opened.write(records));
+      if (records.length > 0 && context.stdout.isTerminal && context.stderr.isTerminal) status.wrote();
+    },
     sync: opened.sync,
-    finish: (placing) => aside(() => opened.finish(placing)),
-    cut: () => aside(opened.cut),
+    finish: (placing) => apart(() => opened.finish(placing)),
+    cut: () => apart(opened.cut),
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { decoded } from '../../files/decoded.ts';
 import { bytesOf, isRegularFile } from '../../input/file-bytes.ts';
 import { formatOfName, type Input, type InputRow, openInput } from '../../input/rows.ts';
 import { containerIn, hasPath, nameIn, type Template, textAt } from '../../input/template.ts';
@@ -56,7 +55,7 @@ export async function openRows(
   const format = inputFormat ?? formatOfName(name);
   const open = (): Promise<Input> => {
     const bytes = isInput ? takeInput(context, '--input') : bytesOf(name, '--input');
-    return openInput(decoded(bytes, what), { format, field, wanted, what });
+    return openInput(bytes, { format, field, wanted, what });
   };
   const opened = await open();
   const { look, take } = replaying(opened.rows[Symbol.asyncIterator]());

@@ -24,13 +24,13 @@ export function timeColumn(header: string, rest: Pick<TableColumn, 'role' | 'yie
   };
 }
 
-/** Pure: the same of what is never kept for a year: without the year where there is little room. */
+/** Pure: the same of what is never kept for a year: without the year. */
 export function recentColumn(header: string, rest: Pick<TableColumn, 'role' | 'yields'> = {}): TableColumn {
   return {
     ...timeColumn(header, rest),
     min: 11,
-    steps: true,
-    short: (record) => minutesOf(record, header).slice(5),
+    max: 11,
+    text: (record) => minutesOf(record, header).slice(5),
   };
 }
 

@@ -3,7 +3,8 @@ import { errorSchemaLines } from '../messages/error-schema.ts';
 import type { Topic } from './topics.ts';
 
 const meanings: Readonly<Record<string, string>> = {
-  table: 'for people: as wide as the terminal; when that is narrow, a few lines per record',
+  table: 'for people: as wide as the terminal; cards when that is narrow',
+  cards: 'for people: a few lines per record, at any width',
   jsonl: 'for programs: one JSON object per line, as the service sent it',
   json: 'one JSON array, or one object for a single answer',
   csv: 'for spreadsheets: the same columns every day; formulas are made harmless',

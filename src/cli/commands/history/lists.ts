@@ -37,10 +37,10 @@ const leadMembers: readonly (keyof ListedLead)[] = [
 const listsLayout: Layout = {
   ...memberLayout(listMembers),
   table: [
-    memberColumn('list', { min: 12, max: 40, role: 'title' }),
+    memberColumn('list', { min: 4, max: 40, role: 'title' }),
     memberColumn('leads', { min: 5, max: 9 }),
     memberColumn('runs', { min: 4, max: 7 }),
-    timeColumn('last_run', { role: 'aside' }),
+    timeColumn('last_run', { role: 'detail' }),
     memberColumn('origin', { min: 16, max: 60, yields: 1 }),
   ],
 };
@@ -49,7 +49,7 @@ const leadsLayout: Layout = {
   ...memberLayout(leadMembers),
   table: [
     memberColumn('name', { min: 16, max: 60, role: 'title' }),
-    timeColumn('time', { role: 'aside' }),
+    timeColumn('time', { role: 'detail' }),
     memberColumn('operation_id', { min: 17, max: 17 }),
     memberColumn('leads_search_id', { min: 39, max: 60, yields: 2 }),
     memberColumn('origin', { min: 16, max: 60, yields: 1 }),

@@ -1,29 +1,26 @@
 import { type JsonText, JsonView } from '../../../json/text.ts';
 import { readable } from '../../../output/readable.ts';
-import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { memberColumn, type TableColumn, toneOfState } from '../../../output/table-columns.ts';
 import { recentColumn } from '../../records/zoned.ts';
 
 /** For people: when, what, how it ended and what it cost; and how to get it again. */
 const historyTable: readonly TableColumn[] = [
-  recentColumn('time', { role: 'aside' }),
+  recentColumn('time', { role: 'detail' }),
   {
     header: 'what',
     role: 'title',
     min: 14,
-    usual: 28,
     max: 60,
     text: (record) => toWhat(textOf(record, 'command'), record),
     short: (record) => toWhat(textOf(record, 'command').replace(/ .*/, ''), record),
   },
-  { ...memberColumn('state', { min: 11, max: 11 }), long: summaryOf },
+  { ...memberColumn('state', { min: 5, max: 11, tone: toneOfState }), long: summaryOf },
   onlyInRows(memberColumn('leads', { min: 5, max: 7, yields: 4 })),
   onlyInRows({
     header: 'credits',
     min: 7,
     max: 14,
-    steps: true,
     text: creditsOf,
-    short: (record) => (isFree(record) ? 'free' : creditsOf(record)),
     value: (record) => record.member('credits_at_most'),
   }),
   onlyInRows({ header: 'charged', min: 7, max: 7, text: chargedOf }),
@@ -46,8 +43,8 @@ const balanceColumn: TableColumn = {
 
 /** Pure: the columns for these first records. */
 export function toHistoryTable(records: readonly JsonText[]): readonly TableColumn[] {
-  const hasBalance = records.some((record) => textOf(new JsonView(record), 'credits_before') !== '');
-  return hasBalance ? [...historyTable, balanceColumn] : historyTable;
+  const isUsed = ({ text }: TableColumn): boolean => records.some((one) => text(new JsonView(one)) !== '');
+  return [...historyTable, balanceColumn].filter(isUsed);
 }
 
 function toWhat(command: string, record: JsonView): string {
@@ -62,7 +59,7 @@ function isFree(record: JsonView): boolean {
 }
 
 function creditsOf(record: JsonView): string {
-  if (isFree(record)) return 'free (--local)';
+  if (isFree(record)) return 'free';
   const most = textOf(record, 'credits_at_most');
   return most === '' || most === '0' ? most : `≤ ${most}`;
 }

@@ -143,7 +143,7 @@ function toBars(totals: readonly Total[]): TableColumn {
   const most = Math.max(...totals.map((total) => total[measure] ?? 0));
   return {
     header: 'bar',
-    role: 'aside',
+    role: 'detail',
     yields: true,
     min: longestBar,
     max: longestBar,

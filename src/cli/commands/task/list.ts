@@ -9,7 +9,7 @@ import { isTask } from '../../../operations/kinds.ts';
 import { toKnownTasks } from '../../../operations/task/known.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
-import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { memberColumn, type TableColumn, toneOfState } from '../../../output/table-columns.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
@@ -26,9 +26,9 @@ type TaskListOptions = RecordOptions & ReportOptions;
 
 /** For people: the time in their eyes' resolution, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
-  recentColumn('time', { role: 'aside', yields: 3 }),
-  { header: 'what', min: 10, usual: 26, max: 60, role: 'title', text: subjectOf },
-  memberColumn('state', { min: 7, max: 9 }),
+  recentColumn('time', { role: 'detail', yields: 3 }),
+  { header: 'what', min: 10, max: 60, role: 'title', text: subjectOf },
+  memberColumn('state', { min: 5, max: 9, tone: toneOfState }),
   { header: 'read', min: 8, max: 15, text: readOf, value: (task) => task.member('position') },
   // Whole, to be copied.
   memberColumn('leads_search_id', { min: 39, max: 60 }),

@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { pour } from '../../src/output/pour.ts';
+
 import { createStreamSink } from '../../src/output/sink.ts';
+import { writePieces } from '../../src/output/writer.ts';
 import { gatheringSink } from './gathering-sink.ts';
 
 /** Aborts as soon as the event loop turns, which pieces that never end do not do by themselves. */
@@ -18,8 +19,8 @@ function* endless(piece: string): Generator<string, void> {
 describe('text that is written while it is made', () => {
   it('is one write when there is little of it, and none when there is nothing', async () => {
     const sink = gatheringSink();
-    await pour(sink, ['a', '', 'b'], undefined);
-    await pour(sink, ['', ''], undefined);
+    await writePieces(sink, ['a', '', 'b'], undefined);
+    await writePieces(sink, ['', ''], undefined);
     expect(sink.writes).toEqual(['ab']);
   });
 
@@ -40,7 +41,7 @@ describe('text that is written while it is made', () => {
         yield 'x'.repeat(10_000);
       }
     }
-    await pour(createStreamSink(reader, new AbortController().signal), pieces(), undefined);
+    await writePieces(createStreamSink(reader, new AbortController().signal), pieces(), undefined);
     expect(taken).toBe(20_000_000);
     expect(ahead).toBeLessThan(1_100_000);
   });
@@ -49,7 +50,7 @@ describe('text that is written while it is made', () => {
     ['that is empty', ''],
     ['that fills writes', 'x'.repeat(10_000)],
   ])('ends with its signal: endless text %s', async (_name, piece) => {
-    await expect(pour(gatheringSink(), endless(piece), abortedSoon())).rejects.toMatchObject({
+    await expect(writePieces(gatheringSink(), endless(piece), abortedSoon())).rejects.toMatchObject({
       outcome: 'interrupted',
     });
   });
@@ -58,7 +59,7 @@ describe('text that is written while it is made', () => {
     const controller = new AbortController();
     controller.abort('interrupted');
     const sink = gatheringSink();
-    await pour(sink, ['\n]', '\n'], controller.signal);
+    await writePieces(sink, ['\n]', '\n'], controller.signal);
     expect(sink.text).toBe('\n]\n');
   });
 });

@@ -1,4 +1,4 @@
-import { type JsonText, type JsonView, kindOf } from '../json/text.ts';
+import { type JsonText, type JsonView, kindOf, stringOf } from '../json/text.ts';
 
 /** `score.score`; the whole of a score that is not of that form. */
 export function scoreOf(record: JsonView): JsonText | undefined {
@@ -18,4 +18,12 @@ export function enrichedContent(record: JsonView, field: string): JsonText | und
 export function enrichedReference(record: JsonView, field: string): JsonText | undefined {
   const value = record.inner('enrich_fields')?.inner(field);
   return value !== undefined && kindOf(value.text) === 'object' ? value.member('reference') : undefined;
+}
+
+/** What an answer of research says, and its sources; undefined for an answer of another form. */
+export function findingsOf(answer: JsonView): { result: string; citations: JsonText } | undefined {
+  const result = stringOf(answer.member('Result'))?.trim();
+  const citations = answer.member('Citations') ?? 'null';
+  if (!result || !['array', 'null'].includes(kindOf(citations))) return undefined;
+  return { result, citations };
 }

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { fillLines, foldFacts, wrapMessage } from '../../src/output/wrap.ts';
+
+it.each([
+  ["a word with an apostrophe after leadpipe: leadpipe can't read it", 12, "can't"],
+  [
+    'a command with a text: leadpipe search company "seed-stage fintech" --limit 3, and more',
+    20,
+    'leadpipe search company "seed-stage fintech" --limit 3,',
+  ],
+  [
+    "a variable: LEADPIPE_API_KEY=x leadpipe balance; it doesn't cost",
+    20,
+    'LEADPIPE_API_KEY=x leadpipe balance;',
+  ],
+  ['an option with its number: use --limit 100 for more', 10, '--limit 100'],
+  ['`a b c` in backticks, here', 4, '`a b c`'],
+])('%s, in %i columns, is broken between words alone', (text, width, whole) => {
+  const lines = wrapMessage(text, width);
+  expect(lines.join(' ')).toBe(text);
+  expect(lines.some((line) => line.includes(whole))).toBe(true);
+  for (const line of lines)
+    expect(line.length <= width || !line.includes(' ') || line.includes(whole)).toBe(true);
+});
+
+it('facts stay in one piece, and no width is one line', () => {
+  const facts = 'search ls_1 · request req_22 · operation op_333';
+  expect(foldFacts(facts, 30)).toEqual(['search ls_1 · request req_22', 'operation op_333']);
+  expect(foldFacts(facts, undefined)).toEqual([facts]);
+  expect(fillLines(['a', 'b'], 0)).toEqual(['a b']);
+});
