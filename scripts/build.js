@@ -6,6 +6,7 @@ import { createRequire, isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
+import { brotliCompressSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
 
 const require = createRequire(import.meta.url);
@@ -73,6 +74,8 @@ await build({
 await writeTypes();
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 await cp(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
+const leads = await readFile(join(root, 'src', 'local-service', 'demonstration.jsonl'));
+await writeFile(join(out, 'chunks', 'demonstration.jsonl.br'), brotliCompressSync(leads));
 await writeFile(join(out, 'help.json'), JSON.stringify(await prepareHelps()));
 const page = await run(process.execPath, [join(root, 'bin', 'leadpipe.js'), 'man']);
 await writeFile(join(out, 'leadpipe.1'), page.stdout);

@@ -1,8 +1,7 @@
 import { isObject } from '../json/object.ts';
 import type { Schema } from '../json/schema-size.ts';
 import { numberIn } from './conditions.ts';
-import type { Lead } from './lead.ts';
-import { answersOf } from './lead-answers.ts';
+import { answersOf, type Lead } from './lead.ts';
 
 /** What may be known under the name of a property. */
 type Source = (property: string) => string | undefined;

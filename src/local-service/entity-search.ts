@@ -5,9 +5,9 @@ import { type EntityType, entityTypes, streamEntityTypes, webSearchEntityTypes }
 import type { Cost } from './admission.ts';
 import type { Match } from './catalogue.ts';
 import type { Rows } from './database.ts';
-import { whatIsKnown } from './demonstration/knowledge.ts';
+import { whatIsKnown } from './demonstration.ts';
 import { flag, integer, oneOf, onlyFields, text, texts } from './fields.ts';
-import { answersOf } from './lead-answers.ts';
+import { answersOf } from './lead.ts';
 import { invalid } from './refusal.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 

@@ -3,7 +3,7 @@ import type { EntityType, ExtractionType } from '../contract/types.ts';
 import { objectOf } from '../json/text.ts';
 import { type Catalogue, firstOf } from './catalogue.ts';
 import { bareAddress } from './catalogue-index.ts';
-import { descriptionOf, type Lead } from './lead.ts';
+import type { Lead } from './lead.ts';
 
 /** Extracted items as JSON texts (some of their numbers are larger than JavaScript's), or why there are none. */
 export type Extraction = readonly string[] | { readonly failure: string };
@@ -104,8 +104,7 @@ export async function extractFromPage(
 
 function toPageItem(lead: Lead): string {
   const item = new Map<string, unknown>([['name', lead.name], ...lead.facts, ...lead.links]);
-  const description = descriptionOf(lead);
-  if (description !== undefined) item.set('description', description);
+  if (lead.description !== '') item.set('description', lead.description);
   return objectOf([...item].map(([member, value]) => [member, JSON.stringify(value)] as const));
 }
 

@@ -262,7 +262,7 @@ describe('a long text of few words', () => {
   ])('%s: is read once', (_, part) => {
     const long = `x${part.repeat(200_000 / part.length)}x`;
     const properties = { tags: { type: 'array' }, headcount: { type: 'integer' } };
-    parseObjective(long, { isPhrase: () => false, isPlace: () => false });
+    parseObjective(long, { isPhrase: () => false, isPlace: () => false, hasTitles: false });
     fillSchema({ type: 'object', properties }, `Tags: ${long}, Headcount: ${long}`, undefined);
     bareAddress(long);
     plainText(long);

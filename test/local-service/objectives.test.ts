@@ -340,9 +340,9 @@ const notFound: readonly (readonly [type: EntityType, objective: string])[] = [
   ['company', 'fintech in Atlantis'],
   ['company', 'blockchain startups'],
   ['company', 'marketing agencies in London'],
-  ['person', 'VP of Sales at cybersecurity companies in Atlantis'],
-  ['person', 'VP of Sales at dental clinics in New York'],
-  ['company', 'Series F fintech in Berlin'],
+  ['person', 'investors'],
+  ['person', 'investors in Berlin'],
+  ['person', 'angel investors in fintech in London'],
   ['shopify_store', 'teen fashion'],
   ['tiktok_creator', 'constructor toString __proto__'],
 ];
@@ -362,6 +362,46 @@ describe('an objective finds what it says, and nothing else', () => {
 
   it.each(notFound)('%s: %s finds nothing', async (type, objective) => {
     expect(await find(type, objective)).toEqual([]);
+  });
+});
+
+/** Nothing has all of it: what has most comes, and says what it lacks. */
+const most: readonly (readonly [
+  type: EntityType,
+  objective: string,
+  each: Record<string, Wanted>,
+  string,
+])[] = [
+  [
+    'person',
+    'VP of Sales at cybersecurity companies in Atlantis',
+    { title: /^VP of Sales$/, industry: /^cybersecurity$/ },
+    'matches VP of Sales, cybersecurity; lacks Atlantis',
+  ],
+  [
+    'person',
+    'VP of Sales at dental clinics in New York',
+    { title: /^VP of Sales$/, city: /^New York$/ },
+    'matches VP of Sales, New York; lacks dental clinics',
+  ],
+  ['company', 'Series F fintech in Berlin', fintechInBerlin, 'matches fintech, Berlin; lacks Series F'],
+  [
+    'company',
+    'quantum fintech in Berlin, not in Munich',
+    fintechInBerlin,
+    'matches fintech, Berlin, not Munich; lacks quantum',
+  ],
+];
+
+describe('where nothing has all the words', () => {
+  it.each(most)('%s: %s', async (type, objective, each, reason) => {
+    const leads = await find(type, objective);
+    expect(leads.length).toBeGreaterThan(3);
+    for (const { facts, score } of leads) {
+      for (const [name, wanted] of Object.entries(each)) expect(facts[name]).toMatch(wanted as RegExp);
+      expect(score.reason).toBe(reason);
+      expect(Number(score.score)).toBeLessThan(0.7);
+    }
   });
 });
 

@@ -4,7 +4,7 @@ import { checkEnabled } from '../admission.ts';
 import { noStore } from '../answer.ts';
 import { answerBilled, type Outcome } from '../billed.ts';
 import { oneOf, onlyFields, text } from '../fields.ts';
-import { referenceOf } from '../lead-answers.ts';
+import { referenceOf } from '../lead.ts';
 import { findLead } from '../lead-finder.ts';
 import type { Exchange, Service } from '../service.ts';
 

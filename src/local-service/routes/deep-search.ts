@@ -3,8 +3,7 @@ import { type DeepSearchResponse, type EntityType, noResultTexts } from '../../c
 import { answerBilled, type Outcome, toOutcome } from '../billed.ts';
 import { type Catalogue, firstOf } from '../catalogue.ts';
 import { text } from '../fields.ts';
-import { descriptionOf, type Lead } from '../lead.ts';
-import { referenceOf } from '../lead-answers.ts';
+import { type Lead, referenceOf } from '../lead.ts';
 import { findLead } from '../lead-finder.ts';
 import type { Exchange, Service } from '../service.ts';
 
@@ -80,6 +79,5 @@ async function aboutMany(catalogue: Catalogue, query: string): Promise<Findings 
 }
 
 function describe(lead: Lead): string {
-  const description = descriptionOf(lead);
-  return description ? `${lead.name}: ${description}` : `${lead.name}.`;
+  return lead.description === '' ? `${lead.name}.` : `${lead.name}: ${lead.description}`;
 }
