@@ -210,7 +210,12 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   readline: ['cli/commands/auth/prompt.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
   v8: ['connection/baseline-wasm.ts', 'connection/collecting.ts'],
-  zlib: ['chunk-loader.ts', 'local-service/demonstration.ts', 'operations/journal/checked-lines.ts', 'transport/decoding.ts'],
+  zlib: [
+    'chunk-loader.ts',
+    'local-service/demonstration.ts',
+    'operations/journal/checked-lines.ts',
+    'transport/decoding.ts',
+  ],
 };
 
 /** What computes and tells nothing of the machine. */

@@ -92,7 +92,7 @@ const handful = 500;
 const scoreWithoutWords = 0.7;
 
 /**
- * Words are looked up one by one; a lead's coverage is the share of them it has. Number conditions, places and what
+ * Words are looked up one by one; a lead's coverage is the share of them it has. Number conditions and what
  * somebody is must be met, and what is denied be absent, whatever else fits. However many leads there are, other
  * requests get their turn after every few of them.
  */

@@ -123,6 +123,6 @@ export function referenceOf({ links }: Lead): string {
 }
 
 /** A name as it is compared: its letters and digits. */
-export function bareName(name: string): string {
+function bareName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

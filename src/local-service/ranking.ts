@@ -34,7 +34,7 @@ export interface WantedWord {
 /** What an objective asks for. Words are told by their position. */
 export interface Wanted {
   readonly words: readonly WantedWord[];
-  /** Places in groups: a lead must be in one of each. */
+  /** Places in groups: a lead is to be in one of each. */
   readonly places: readonly (readonly number[])[];
   /** "Berlin and Munich": who is in one of them lacks nothing. */
   isMadeUpFor(word: number, has: readonly number[]): boolean;
@@ -101,14 +101,15 @@ export function* inOrder(
   const tiers = new Map<number, Map<number, readonly number[]>>();
   for (const words of new Set([...candidates.values()].map(({ words }) => words))) {
     const has = [...wanted.words.keys()].filter((at) => hasWord(words, at));
-    const fits =
-      wanted.places.every((group) => group.some((place) => has.includes(place))) &&
-      wanted.words.every(({ isNeeded }, at) => !isNeeded || has.includes(at));
-    if (!fits || has.length / asked <= most) continue;
-    tiers.set(has.length, (tiers.get(has.length) ?? new Map()).set(words, has));
+    if (!wanted.words.every(({ isNeeded }, at) => !isNeeded || has.includes(at))) continue;
+    if (has.length / asked <= most) continue;
+    const isThere = wanted.places.every((group) => group.some((place) => has.includes(place)));
+    // Of those that lack as much, first those that are where they are to be.
+    const tier = 2 * has.length + (isThere ? 1 : 0);
+    tiers.set(tier, (tiers.get(tier) ?? new Map()).set(words, has));
   }
-  for (const size of [...tiers.keys()].sort((a, b) => b - a))
-    yield bestFirst(candidates, tiers.get(size) ?? new Map(), asked);
+  for (const [, combinations] of [...tiers].sort(([a], [b]) => b - a))
+    yield bestFirst(candidates, combinations, asked);
 }
 
 /** Whether a lead is what was asked for, in all or in most of it. */

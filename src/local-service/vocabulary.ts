@@ -14,23 +14,23 @@ export const stopWords = words(`
   located headquartered focus focused focusing related specialised specialized specializing area sector field industry
   hiring growing fast fastest leading promising emerging innovative successful popular famous interesting relevant
   talk talks talking post posts posting cover covers covering sell sells selling offer offers offering provide provides providing
-  build builds building called named help helps helping serve serves serving run runs speaking written early-career
+  free young build builds building called named help helps helping serve serves serving run runs speaking written early-career
 
   aber alle als am an auf aus bei beim bitte das dem den der des die diese durch ein eine einem einen einer eines es
   finde finden für gibt gute guten haben hat ich im ist kennst liste man mehr mir mit nahe nach nähe oder rund sich sie
   sind sitz suche suchen über um und unser unter vom von was welche wer werden wie wo worden wurde wurden zeige zu zum zur zwischen
-  bereich branche deren dessen gerade neue neuen verkaufen verkauft anbieten arbeiten arbeitet sprechen bauen baut entwickeln
+  junge jungen junger jung bereich branche deren dessen gerade neue neuen verkaufen verkauft anbieten arbeiten arbeitet sprechen bauen baut entwickeln
 
   à a au aux avec ce ces chez cherche chercher dans de des du elle en entre est et font il ils je la le les leur leurs mais
   nos notre nous on ou où par parle parlent pas pour près plus puis qui que quels quelles sa se ses si son sont sous sur très trouve
   trouver trouvez un une vend vendent vous y basé basée basés basées situé située situés spécialisé spécialisée spécialisés
-  spécialisées fait fondé fondée domaine secteur région nouveaux nouvelles meilleur meilleurs meilleures
+  spécialisées fait fondé fondée domaine secteur région jeune jeunes nouveaux nouvelles meilleur meilleurs meilleures
 
   al busca buscar busco como con cual cuales de del desde donde el ella ellos en encuentra encontrar entre es esta este están
   están hay la las lo los más me mejor mejores mi muy necesito nuestra nuestro o para pero por porque que quien quienes quiero se sede
   ser si sobre son su sus también tiene tienen trabaja trabajan un una unas uno unos vende venden y ya e u hablan habla
   basada basadas basado basados ubicada ubicadas ubicado ubicados especializada especializadas especializado especializados
-  ámbito nuevas nuevos`);
+  ámbito nuevas nuevos jóvenes joven`);
 
 export const orWords = words('or oder bzw ou o u');
 export const andWords = words('and und sowie et y e');
@@ -41,7 +41,7 @@ export const typeWords = words(`
   professionals lead leads creator creators influencer influencers blogger bloggers vlogger vloggers account accounts
   channel channels store stores shop shops brand brands seller sellers retailer retailers provider providers youtuber
   youtubers tiktoker tiktokers instagrammer instagrammers twitter x youtube tiktok instagram shopify xiaohongshu wechat
-  official profile profiles page pages handle handles entity entities supplier suppliers vendor vendors manufacturer manufacturers
+  official profile profiles page pages handle handles entity entities supplier suppliers vendor vendors manufacturer manufacturers studio studios expert experts
 
   firma firmen unternehmen betrieb betriebe person personen leute menschen kanal kanäle konto konten profil profile
   laden läden geschäft geschäfte onlineshop onlineshops händler anbieter marke marken hersteller experten
@@ -57,7 +57,7 @@ export const typeWords = words(`
 export const typeRuns =
   /小红书|微信|公众号|公眾號|博主|账号|帳號|达人|達人|创作者|创业公司|公司|企业|网红|スタートアップ|ベンチャー|企業|会社|チャンネル|クリエイター|インフルエンサー|ユーチューバー|ブロガー|ショップ|ストア|オンライン|ブランド|店舗|お店|アカウント/g;
 export const stopRuns =
-  /的|在|和|与|與|或|有|找|寻找|关于|關於|推荐|做|我|们|是|了|及|等|位于|专注|最近|粉丝|超过|以上|大于|至少|以下|未満|登録者数?|従業員数?|人|名|万|専門|拠点|向け|系|店|屋|氏|\p{Script=Hiragana}+/gu;
+  /的|在|和|与|與|或|有|找|寻找|关于|關於|推荐|做|我|们|是|了|及|等|位于|专注|最近|粉丝|超过|以上|大于|至少|以下|未満|登録者数?|従業員数?|人|名|万|専門|拠点|向け|系|店|屋|氏|用品|商品|販売|関連|分野|業界|地域|\p{Script=Hiragana}+/gu;
 /** "不在北京的…", "除了北京以外", "東京以外の…": what is not to be found. */
 export const deniedRuns =
   /(?:不在|不是|除了)(?<denied>\p{Script=Han}+?)(?:以外|之外|的|(?=\P{Script=Han}|$))|(?<![\p{Script=Han}\p{Script=Katakana}ー])(?<other>[\p{Script=Han}\p{Script=Katakana}ー]{1,20}?)以外の?/gu;
@@ -74,6 +74,7 @@ export const rewordings: readonly (readonly [RegExp, string])[] = [
     ` ${denial} `,
   ],
   [/(^|,) ?no (?!code)/gi, `, ${denial} `],
+  [/\b(?:raised|raising) (?:money|funds|capital)\b|\bgeld (?:aufgenommen|bekommen)\b|\bdes fonds\b|\bfondos\b/giu, ' '],
   [/(?<![\p{L}-])non-(\p{Lu}[\p{L}.]*)/gu, ` ${denial} $1, `],
   // A verb, and not what somebody does in the mountains; a figure of speech, and not where satellites are.
   [/\brunning (?=(?:an?|the|their|its|on)\b)/gi, ' '],
@@ -149,6 +150,7 @@ kopenhagen, copenhague, コペンハーゲン = copenhagen
 ボストン = boston
 tokio, 東京 = tokyo
 seul, ソウル = seoul
+roterdam = rotterdam
 singapur, singapour, シンガポール = singapore
 ciudad de mexico, cdmx = mexico city
 bangalore = bengaluru
@@ -260,6 +262,7 @@ woodworker, holzwerken, tischler, menuiserie, carpinteria, 木工 = woodworking
 elektroauto, ev, voiture electrique, voitures electriques, coche electrico, coches electricos, 電気自動車 = electric car
 parent, mom, mum, eltern, parentalite, crianza, padre, maman, 子育て, 育児 = parenting, parents
 money, finanztipp, geld, argent, dinero, personal finance, finances personnelles, finanzas personales, お金, 資産運用 = personal finance
+artisanal, artisanale, artesanal, handwerklich, handgemacht, 手作り = craft, handmade
 nachhaltig, nachhaltige, durable, ecologique, sostenible, ecologico, サステナブル = sustainable
 language, sprache, sprachen lernen, langue, apprentissage des langues, idioma, aprender idiomas, 語学, 言語学習 = language learning
 einrichtung, wohndesign, decoration, deco, decoracion, interiorismo, インテリア = interior design
