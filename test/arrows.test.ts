@@ -139,8 +139,6 @@ const allowedInside: Readonly<Record<string, readonly string[]>> = {
   'operations/task': ['operations', 'operations/journal', 'operations/only-new'],
   conformance: ['conformance/sections'],
   'conformance/sections': ['conformance'],
-  'local-service': ['local-service/routes'],
-  'local-service/routes': ['local-service'],
 };
 
 /** The files that reach out of the process past the context, by what of Node they do it with. */
@@ -202,7 +200,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   ],
   net: [
     'cli/doctor/service-checks.ts',
-    'local-service/routes/extract.ts',
+    'local-service/extract.ts',
     'output/fifo.ts',
     'requests/public-url.ts',
   ],

@@ -74,7 +74,10 @@ export const rewordings: readonly (readonly [RegExp, string])[] = [
     ` ${denial} `,
   ],
   [/(^|,) ?no (?!code)/gi, `, ${denial} `],
-  [/\b(?:raised|raising) (?:money|funds|capital)\b|\bgeld (?:aufgenommen|bekommen)\b|\bdes fonds\b|\bfondos\b/giu, ' '],
+  [
+    /\b(?:raised|raising) (?:money|funds|capital)\b|\bgeld (?:aufgenommen|bekommen)\b|\bdes fonds\b|\bfondos\b/giu,
+    ' ',
+  ],
   [/(?<![\p{L}-])non-(\p{Lu}[\p{L}.]*)/gu, ` ${denial} $1, `],
   // A verb, and not what somebody does in the mountains; a figure of speech, and not where satellites are.
   [/\brunning (?=(?:an?|the|their|its|on)\b)/gi, ' '],
