@@ -11,7 +11,7 @@ export const stopWords = words(`
   please raised recent recently round rounds run search see seek seeking show similar some such than that the their them then there
   these they thing things this those to top up us use using very want was we well were what when where which who whose need
   will with within work working works would you your month months week weeks year years day days last past today now right ever 30
-  located headquartered focus focused focusing related specialised specialized specializing area sector field industry
+  write writes writing located headquartered focus focused focusing related specialised specialized specialising specializing area sector field industry
   hiring growing fast fastest leading promising emerging innovative successful popular famous interesting relevant
   talk talks talking post posts posting cover covers covering sell sells selling offer offers offering provide provides providing
   free young build builds building called named help helps helping serve serves serving run runs speaking written early-career
@@ -24,20 +24,20 @@ export const stopWords = words(`
   à a au aux avec ce ces chez cherche chercher dans de des du elle en entre est et font il ils je la le les leur leurs mais
   nos notre nous on ou où par parle parlent pas pour près plus puis qui que quels quelles sa se ses si son sont sous sur très trouve
   trouver trouvez un une vend vendent vous y basé basée basés basées situé située situés spécialisé spécialisée spécialisés
-  spécialisées fait fondé fondée domaine secteur région jeune jeunes nouveaux nouvelles meilleur meilleurs meilleures
+  spécialisées fait fondé fondée ont levé levée levées domaine secteur région jeune jeunes nouveaux nouvelles meilleur meilleurs meilleures
 
   al busca buscar busco como con cual cuales de del desde donde el ella ellos en encuentra encontrar entre es esta este están
   están hay la las lo los más me mejor mejores mi muy necesito nuestra nuestro o para pero por porque que quien quienes quiero se sede
   ser si sobre son su sus también tiene tienen trabaja trabajan un una unas uno unos vende venden y ya e u hablan habla
   basada basadas basado basados ubicada ubicadas ubicado ubicados especializada especializadas especializado especializados
-  ámbito nuevas nuevos jóvenes joven`);
+  han recaudado levantado ámbito nuevas nuevos jóvenes joven`);
 
 export const orWords = words('or oder bzw ou o u');
 export const andWords = words('and und sowie et y e');
 
 /** They only say which type is meant; for any type, since the type is chosen elsewhere. */
 export const typeWords = words(`
-  company companies business businesses startup startups start-up start-ups scaleup scaleups firm firms person people professional
+  company companies business businesses startup startups start-up start-ups scaleup scaleups scale-up scale-ups firm firms person people professional
   professionals lead leads creator creators influencer influencers blogger bloggers vlogger vloggers account accounts
   channel channels store stores shop shops brand brands seller sellers retailer retailers provider providers youtuber
   youtubers tiktoker tiktokers instagrammer instagrammers twitter x youtube tiktok instagram shopify xiaohongshu wechat
@@ -84,6 +84,11 @@ export const rewordings: readonly (readonly [RegExp, string])[] = [
   [/(?<=\p{L}) (?:space|scene)(?= (?:in|of|at|for|with|from)\b|\s*(?:$|[,.;]))/giu, ' '],
   // German says of whom, and what of, in one word.
   [/(?<!\p{L})(\p{L}+er)innen\b/giu, 'female $1'],
+  [
+    /(?<!\p{L})(?:(?:co-?)?(?:fondatrice|fundadora)|entrepreneuse|emprendedora)s?(?!\p{L})/giu,
+    'female founder',
+  ],
+  [/(?<!\p{L})s[eé]rie ([a-h])(?!\p{L})/giu, 'Series $1'],
   [
     /(?<!\p{L})(\p{L}{3,})(kanal|kanäle|blogger|influencer|podcasts?|läden|geschäfte|firma|firmen|unternehmen|startups|hersteller|anbieter)\b/giu,
     '$1 $2',
@@ -194,6 +199,8 @@ accountant, bookkeeper, tax advisor, tax adviser, steuerberater, buchhalter, ste
 architect, architekt, architekturburo, architecte, arquitecto, arquitectura, estudio de arquitectura, 建築 = architecture
 brewery, brewer, brauerei, brasserie, brasserie artisanale, cerveceria, cerveceria artesanal, craft beer, cerveza, 醸造所, ビール, クラフトビール = brewery, brewer
 agentur, agenturen, agence, agencia = agency
+implantologie, implantologia, インプラント = implant
+producto, produit, produkt = product
 designagentur, design studio, agence de design, agencia de diseno = design agency
 fin tech, financial technology, financial service, finanz, finanzen, finance, finanza, フィンテック, 金融 = fintech, finance
 health, health tech, health care, healthcare, medtech, med tech, digital health, gesundheit, sante, salud, ヘルステック, 医療, ヘルスケア = healthtech, health

@@ -98,7 +98,7 @@ export const naturalObjectives: readonly (readonly [type: EntityType, objective:
     'Directeurs techniques de startups santé à Londres',
     { title: /CTO|Chief Tech/, industry: /healthtech/ },
   ],
-  ['person', 'Fondatrices de startups à Lisbonne', { title: /ounder/, city: /Lisbon/ }],
+  ['person', 'Fondatrices de startups à Lisbonne', { gender: /female/, title: /ounder/, city: /Lisbon/ }],
   [
     'tiktok_creator',
     'Créatrices françaises qui parlent de soins de la peau',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EntityType, entityTypes, streamEntityTypes } from '../../src/contract/types.ts';
 import { type LocalService, startLocalService } from '../../src/local-service/server.ts';
 import { temporaryFolder } from '../helpers/run.ts';
+import { naturalObjectives } from './natural-objectives.ts';
 import { payloads, SteppedClock } from './running.ts';
 
 /** What the demonstration finds, for objectives as people type them. */
@@ -402,6 +403,34 @@ describe('where nothing has all the words', () => {
       expect(score.reason).toBe(reason);
       expect(Number(score.score)).toBeLessThan(0.7);
     }
+  });
+});
+
+describe('natural objectives in five languages', () => {
+  it('find what fits, 48 of 55 of them; the others find nothing rather than something else', async () => {
+    const results: Record<'fits' | 'nothing' | 'odd', string[]> = { fits: [], nothing: [], odd: [] };
+    for (const [type, objective, fit] of naturalObjectives) {
+      const leads = (await find(type, objective)).slice(0, 3);
+      const isFit = ({ facts }: Found) =>
+        fit !== undefined && Object.entries(fit).every(([name, wanted]) => wanted.test(facts[name] ?? ''));
+      const result = leads.length === 0 ? 'nothing' : leads.every(isFit) ? 'fits' : 'odd';
+      results[result].push(objective);
+    }
+    expect(results.odd).toEqual([]);
+    expect(naturalObjectives).toHaveLength(55);
+    expect(results.fits.length).toBeGreaterThanOrEqual(48);
+    for (const [, objective] of naturalObjectives.filter(([, , fit]) => fit === undefined))
+      expect(results.nothing).toContain(objective);
+  });
+
+  it.each<[EntityType, string]>([
+    ['company', 'Startups fintech à Paris'],
+    ['company', 'Fintechs para empresas en Madrid'],
+    ['company', 'Fintechs für die Schweiz'],
+  ])('%s: %s names no stop word as a match', async (type, objective) => {
+    const [lead] = await find(type, objective);
+    expect(lead?.score.reason).not.toMatch(/\b(?:para|en|für|die)\b| à/);
+    expect(lead?.score.reason).toMatch(/^matches (?:fintech|Fintechs)/);
   });
 });
 
