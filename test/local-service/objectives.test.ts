@@ -425,7 +425,7 @@ describe('natural objectives in five languages', () => {
 
   it.each<[EntityType, string]>([
     ['company', 'Startups fintech à Paris'],
-    ['company', 'Fintechs para empresas en Madrid'],
+    ['company', 'Fintechs para empresas en São Paulo'],
     ['company', 'Fintechs für die Schweiz'],
   ])('%s: %s names no stop word as a match', async (type, objective) => {
     const [lead] = await find(type, objective);
