@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
 
 const require = createRequire(import.meta.url);
@@ -97,6 +98,8 @@ const tsc = require.resolve('typescript/package.json').replace('package.json', '
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 cpSync(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
+const leads = readFileSync(join(root, 'src/local-service/demonstration.jsonl'));
+writeFileSync(join(out, 'chunks', 'demonstration.jsonl.br'), brotliCompressSync(leads));
 writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences(parts));
 
 async function bundle({ output, ...input }) {

@@ -136,9 +136,6 @@ const allowedInside: Readonly<Record<string, readonly string[]>> = {
   'operations/task': ['operations', 'operations/journal', 'operations/only-new'],
   conformance: ['conformance/sections'],
   'conformance/sections': ['conformance'],
-  'local-service': ['local-service/demonstration', 'local-service/routes'],
-  'local-service/demonstration': ['local-service'],
-  'local-service/routes': ['local-service'],
 };
 
 /** The files that reach out of the process past the context, by what of Node they do it with. */
@@ -156,6 +153,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'local-service/catalogue-file.ts',
     'local-service/catalogue-store.ts',
     'local-service/database.ts',
+    'local-service/demonstration.ts',
     'local-service/scenario.ts',
     'local-service/store.ts',
     'main.ts',
@@ -203,7 +201,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   ],
   net: [
     'cli/doctor/service-checks.ts',
-    'local-service/routes/extract.ts',
+    'local-service/extract.ts',
     'output/fifo.ts',
     'requests/public-url.ts',
   ],
@@ -212,7 +210,12 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   readline: ['cli/ask.ts'],
   tls: ['transport/ipv6-identity.ts', 'transport/trust.ts'],
   v8: ['connection/connection.ts'],
-  zlib: ['operations/journal/checked-lines.ts', 'transport/decoding.ts'],
+  zlib: [
+    'local-service/demonstration.ts',
+    'operations/journal/checked-lines.ts',
+    'operations/journal/operation-index.ts',
+    'transport/decoding.ts',
+  ],
 };
 
 /** What computes and tells nothing of the machine. */

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type Endpoint, endpoints, responseHeaders } from '../contract/endpoints.ts';
 import { isAlive } from '../files/folder-lock.ts';
-import { type Body, checkMediaType, idempotencyKeyOf, readBody } from './body.ts';
+import { Refusal } from './answer.ts';
 import type { Rows } from './database.ts';
 import { findKey, fingerprintOf, type LocalKey } from './keys.ts';
-import { Refusal } from './refusal.ts';
+import { type Body, checkMediaType, idempotencyKeyOf, readBody } from './request.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 import { forgetOld, fundsOf, release, settle } from './store.ts';
 
@@ -95,7 +95,7 @@ export async function receive({ operation, incoming, outgoing }: Exchange): Prom
   const endpoint: Endpoint = endpoints[operation];
   checkMediaType(incoming);
   const idempotencyKey = idempotencyKeyOf(incoming, endpoint) ?? randomUUID();
-  const body = await readBody(incoming);
+  const body = await readBody(incoming, endpoint);
   outgoing.setHeader(responseHeaders.idempotencyKey, idempotencyKey);
   return { body, idempotencyKey };
 }

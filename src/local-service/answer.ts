@@ -1,8 +1,49 @@
-import { errorRows } from '../contract/errors.ts';
-import { toEnvelope } from './refusal.ts';
+import { type ErrorType, errorRows } from '../contract/errors.ts';
 import type { Fault } from './scenario.ts';
 import type { Exchange } from './service.ts';
 import type { Switches } from './switches.ts';
+
+/** An answer in the error envelope. Thrown wherever a rule is broken, written in one place. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+
+  readonly status: number;
+  readonly type: ErrorType | undefined;
+
+  /** What the document has no type for has none. */
+  constructor(status: number, type: ErrorType | undefined, message: string) {
+    super(message);
+    this.status = status;
+    this.type = type;
+  }
+}
+
+/** A rehearsed status, to be written as the scenario has it. */
+export class FaultAnswer extends Error {
+  override readonly name = 'FaultAnswer';
+
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(`rehearsed: ${fault.status}`);
+    this.fault = fault;
+  }
+}
+
+export function invalid(message: string): Refusal {
+  return new Refusal(422, 'invalid_request_error', message);
+}
+
+/** The error envelope; where the type stands in it is not documented, hence a switch. */
+export function toEnvelope(
+  type: ErrorType | undefined,
+  message: string,
+  at: Switches['error_type_at'],
+): object {
+  if (at === 'none' || type === undefined) return { error: { message } };
+  if (at === 'type') return { error: { message }, type };
+  return { error: { message, [at === 'error.code' ? 'code' : 'type']: type } };
+}
 
 export const noStore = { 'Cache-Control': 'no-store' } as const;
 
@@ -23,15 +64,9 @@ export function answer(
 export function answerFault(to: Addressee, fault: Fault, typeAt: Switches['error_type_at']): void {
   const { status, headers, body } = fault;
   const type = errorRows.find((row) => row.status === status)?.type ?? 'internal_error';
-  if (typeof body === 'string')
-    write(to, status, Buffer.from(body), { 'Content-Type': 'text/plain', ...headers });
-  else
-    answer(
-      to,
-      status,
-      (body as object) ?? toEnvelope(type, 'a fault from the scenario file', typeAt),
-      headers,
-    );
+  const envelope = toEnvelope(type, 'a fault from the scenario file', typeAt);
+  if (typeof body !== 'string') answer(to, status, (body as object) ?? envelope, headers);
+  else write(to, status, Buffer.from(body), { 'Content-Type': 'text/plain', ...headers });
 }
 
 function write(

@@ -1,7 +1,6 @@
 import { admit, alreadyExists, authenticate, type Cost, receive } from './admission.ts';
-import { answer } from './answer.ts';
-import type { Body } from './body.ts';
-import { FaultAnswer } from './refusal.ts';
+import { answer, FaultAnswer } from './answer.ts';
+import type { Body } from './request.ts';
 import type { Exchange, Service } from './service.ts';
 import { release, settle } from './store.ts';
 

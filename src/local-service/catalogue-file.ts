@@ -6,41 +6,11 @@ import { unguarded } from '../files/csv-guard.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers, objectOf } from '../json/text.ts';
-import type { CatalogueEntity } from './catalogue-entity.ts';
-
-/** A lead as the catalogue keeps it: `record` is what a search returns, as it was written, without its score. */
-export interface CatalogueRecord {
-  /** Null: found under every type. */
-  readonly entityType: EntityType | null;
-  readonly name: string;
-  readonly description: string;
-  readonly links: ReadonlyMap<string, string>;
-  readonly record: string;
-  /** By name; numbers as they were written. */
-  readonly facts: ReadonlyMap<string, string>;
-  /** Where a fact is from, for those of which it is known. */
-  readonly sources: ReadonlyMap<string, string>;
-  readonly email: string | null;
-  readonly phone: string | null;
-}
+import type { CatalogueRecord } from './lead.ts';
 
 /** Thrown for a catalogue file that can't be used; the message names the file and the line. */
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
-}
-
-export function fromEntity({ entity_type, entity, facts, contact }: CatalogueEntity): CatalogueRecord {
-  return {
-    entityType: entity_type,
-    name: entity.name,
-    description: entity.description ?? '',
-    links: textsOf(entity.links ?? {}),
-    record: JSON.stringify(entity),
-    facts: textsOf(facts),
-    sources: new Map(),
-    email: contact.email,
-    phone: contact.phone,
-  };
 }
 
 const unreadable: Readonly<Record<string, string>> = {
@@ -66,16 +36,17 @@ export function readCatalogueFile(path: string): {
     throw new CatalogueError(`the name of ${path} must end in .jsonl, .ndjson or .csv`);
   return {
     content,
-    *records() {
-      const text = decodeText(content, path);
-      let count = 0;
-      for (const record of kind === 'csv' ? fromCsv(path, text) : fromJsonLines(path, text)) {
-        yield record;
-        count += 1;
-      }
-      if (count === 0) throw new CatalogueError(`${path} contains no leads`);
-    },
+    records: () => fromText(path, decodeText(content, path), kind === 'csv'),
   };
+}
+
+export function* fromText(path: string, text: string, isCsv = false): Generator<CatalogueRecord> {
+  let count = 0;
+  for (const record of isCsv ? fromCsv(path, text) : fromJsonLines(path, text)) {
+    yield record;
+    count += 1;
+  }
+  if (count === 0) throw new CatalogueError(`${path} contains no leads`);
 }
 
 function* fromJsonLines(path: string, text: string): Generator<CatalogueRecord> {

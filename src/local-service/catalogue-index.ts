@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityType, entityTypes } from '../contract/types.ts';
-import type { CatalogueRecord } from './catalogue-file.ts';
 import type { Rows } from './database.ts';
+import type { CatalogueRecord } from './lead.ts';
 import { longestPhrase, toIndexText } from './objective.ts';
-import { toKey, withoutAccents } from './synonyms.ts';
+import { toKey, withoutAccents } from './vocabulary.ts';
 
 const schema = `
   CREATE TABLE leads (

@@ -3,13 +3,14 @@ import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { entityTypes } from '../contract/types.ts';
 import { type Catalogue, openCatalogue } from './catalogue.ts';
-import { type CatalogueRecord, fromEntity, readCatalogueFile } from './catalogue-file.ts';
+import { fromText, readCatalogueFile } from './catalogue-file.ts';
 import { typeWord, writeCatalogue } from './catalogue-index.ts';
 import { buildDatabase, openFinished } from './database.ts';
-import { demonstrationVersion } from './demonstration/version.ts';
+import { demonstrationFile } from './demonstration.ts';
+import type { CatalogueRecord } from './lead.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
-const form = 7;
+const form = 8;
 /** Indexes of catalogues that were used lately are kept. */
 const indexesKept = 4;
 
@@ -19,36 +20,31 @@ export interface OpenedCatalogue extends Catalogue {
 }
 
 /**
- * Opens the index of a catalogue, made when it is not there yet: of the user's own file by its content, of the
- * demonstration by its version. An index is written under another name and renamed when whole, and never
- * changed after that, so any number of processes may read it without a lock.
+ * Opens the index of a catalogue, of the user's own file or of the demonstration, made when none of that content is
+ * there yet. An index is written under another name and renamed when whole, and never changed after that, so any
+ * number of processes may read it without a lock.
  */
 export async function openCatalogueOf(stateDir: string, file: string | undefined): Promise<OpenedCatalogue> {
-  if (file === undefined) {
-    return await open(stateDir, `demonstration:${demonstrationVersion}`, true, async () => {
-      const { demonstrationEntities } = await import('./demonstration.ts');
-      return [...demonstrationEntities()].map(fromEntity);
-    });
+  if (file !== undefined) {
+    const { content, records } = readCatalogueFile(file);
+    return await open(stateDir, [file.toLowerCase().endsWith('.csv') ? 'csv' : 'jsonl', content], records);
   }
-  const { content, records } = readCatalogueFile(file);
-  const kind = file.toLowerCase().endsWith('.csv') ? 'csv' : 'jsonl';
-  const hash = createHash('sha256').update(content).digest('hex');
-  return await open(stateDir, `${kind}:${hash}`, false, records);
+  const { content, text } = demonstrationFile();
+  return await open(stateDir, ['demonstration', content], () => fromText('the demonstration', text()));
 }
 
 async function open(
   stateDir: string,
-  version: string,
-  fictional: boolean,
-  records: () => Iterable<CatalogueRecord> | Promise<Iterable<CatalogueRecord>>,
+  [kind, content]: [kind: string, content: Buffer],
+  records: () => Iterable<CatalogueRecord>,
 ): Promise<OpenedCatalogue> {
-  const hash = createHash('sha256').update(`${form}:${version}`).digest('hex').slice(0, 16);
+  const fictional = kind === 'demonstration';
+  const hash = createHash('sha256').update(`${form}:${kind}:`).update(content).digest('hex').slice(0, 16);
   const path = join(stateDir, `catalogue-${hash}.db`);
   if (!existsSync(path)) {
-    const leads = await records();
     const part = join(stateDir, `catalogue-${hash}.${randomUUID()}.part`);
     try {
-      await buildDatabase(part, (rows) => writeCatalogue(rows, leads));
+      await buildDatabase(part, (rows) => writeCatalogue(rows, records()));
       renameSync(part, path);
     } finally {
       rmSync(part, { force: true });

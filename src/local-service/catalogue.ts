@@ -1,7 +1,23 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityType } from '../contract/types.ts';
-import { createSearch } from './catalogue-search.ts';
+import { toPhraseKey, typeWord } from './catalogue-index.ts';
+import { type Condition, factOf, numberIn } from './conditions.ts';
 import type { FinishedRows } from './database.ts';
-import { type Lead, type LeadRow, ofType, toLead } from './lead.ts';
+import { type Lead, leadsFrom, ofType } from './lead.ts';
+import { type Known, parseObjective, type Term } from './objective.ts';
+import {
+  type Candidate,
+  firmStrength,
+  groupPlaces,
+  type Hit,
+  inOrder,
+  parts,
+  type Ranked,
+  strengthOf,
+  type Wanted,
+  type WantedWord,
+} from './ranking.ts';
+import { withoutAccents } from './vocabulary.ts';
 
 /** A lead that fits an objective. */
 export interface Match {
@@ -23,7 +39,7 @@ export interface SearchResult {
 }
 
 export interface Catalogue {
-  /** Leads that fit. */
+  /** Leads that have what an objective asks for; where there are none, those that have most of it. */
   search(entityType: EntityType | undefined, objective: string): Promise<SearchResult>;
   all(entityType: EntityType | undefined): Lead[];
   /** Leads of exactly this name, as plain text; a few dozen at most. */
@@ -36,21 +52,19 @@ export interface Catalogue {
 
 /** Reads a finished catalogue. */
 export function openCatalogue(rows: FinishedRows): Catalogue {
-  const leads = (sql: string, ...values: (string | number)[]): Lead[] =>
-    rows.all<LeadRow>(`SELECT leads.* FROM ${sql}`, ...values).map(toLead);
   return {
     search: createSearch(rows),
-    all: (entityType) => leads(`leads WHERE ${ofType} ORDER BY id`, entityType ?? ''),
-    named: (plainName) => leads('names JOIN leads USING (id) WHERE names.name = ? LIMIT 50', plainName),
-    linked: (address) => leads('leads JOIN addresses USING (id) WHERE address = ? LIMIT 1', address)[0],
+    all: (entityType) => leadsFrom(rows, `leads WHERE ${ofType} ORDER BY id`, entityType ?? ''),
+    named: (plainName) =>
+      leadsFrom(rows, 'names JOIN leads USING (id) WHERE names.name = ? LIMIT 50', plainName),
+    linked: (address) =>
+      leadsFrom(rows, 'leads JOIN addresses USING (id) WHERE address = ? LIMIT 1', address)[0],
     mentioning(host, most) {
       const words = host.match(/[\p{L}\p{N}]+/gu)?.join(' ') ?? '';
       if (words === '') return [];
-      return leads(
-        'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid LIMIT ?',
-        `{links facts} : "${words}"`,
-        most,
-      );
+      const sql =
+        'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid LIMIT ?';
+      return leadsFrom(rows, sql, `{links facts} : "${words}"`, most);
     },
   };
 }
@@ -63,4 +77,188 @@ export async function firstOf<Item>(
   const first: Item[] = [];
   for await (const item of items) if (first.push(item) >= most) break;
   return first;
+}
+
+/** A condition with the fact it is about, and the word that said so. */
+interface Requirement {
+  readonly condition: Condition;
+  readonly fact: string;
+  readonly word: string;
+}
+
+/** Leads that are looked at in a few milliseconds. */
+const handful = 500;
+/** Where only numbers, the type or what is denied were to be met. */
+const scoreWithoutWords = 0.7;
+
+/**
+ * Words are looked up one by one; a lead's coverage is the share of them it has. Number conditions and what
+ * somebody is must be met, and what is denied be absent, whatever else fits. However many leads there are, other
+ * requests get their turn after every few of them.
+ */
+function createSearch(rows: FinishedRows): Catalogue['search'] {
+  const samples = new Map<string, Sample>();
+
+  return async (entityType, objective) => {
+    const type = entityType ?? '';
+    const { numeric, hasTitles } = sample(type);
+    const known: Known = { isPhrase, isPlace, hasTitles: hasTitles && type === 'person' };
+    const asked = parseObjective(objective, known);
+    const requirements = asked.conditions.flatMap((condition): Requirement[] => {
+      const about = factOf(condition, numeric);
+      return about === undefined ? [] : [{ condition, ...about }];
+    });
+    const excluded = new Set<number>();
+    for (const { query } of asked.excluded)
+      for await (const hits of find(type, query)) for (const { id } of hits) excluded.add(id);
+    // The noun of a number condition is answered by the number.
+    const nouns = new Set(requirements.map(({ word }) => word));
+    const terms = asked.terms.filter(({ surface }) => !nouns.has(surface.toLowerCase()));
+    const { wanted, candidates } = await lookUp(type, terms);
+    for (const id of excluded) candidates.delete(id);
+    const anyLead =
+      terms.length === 0 && (requirements.length > 0 || asked.excluded.length > 0 || asked.namesType);
+    const tiers = anyLead ? [everyLead(type, excluded)] : inOrder(wanted, candidates);
+    const reasonOf = (has: readonly number[], kept: readonly string[]) => {
+      const words = [...has.map((at) => wanted.words[at]?.surface), ...kept];
+      const kind = `is a ${(entityType ?? 'lead').replace('_', ' ')}`;
+      const positive = words.length === 0 ? kind : `matches ${words.join(', ')}`;
+      const missing = wanted.words.filter((_, at) => !has.includes(at) && !wanted.isMadeUpFor(at, has));
+      const lacks = missing.length === 0 ? [] : [`lacks ${missing.map(({ surface }) => surface).join(', ')}`];
+      const without = asked.excluded.map(({ surface }) => `not ${surface}`);
+      return [[positive, ...without].join(', '), ...lacks].join('; ');
+    };
+    return {
+      matches: toMatches(tiers, requirements, reasonOf),
+      considered: anyLead ? count(type) : candidates.size,
+    };
+  };
+
+  async function lookUp(
+    type: string,
+    terms: readonly Term[],
+  ): Promise<{ wanted: Wanted; candidates: Map<number, Candidate> }> {
+    const candidates = new Map<number, Candidate>();
+    const words: WantedWord[] = [];
+    const firm = sample(type).hasFacts ? firmStrength : 0;
+    const places: number[] = [];
+    const isKnown = async ({ query, forms, surface, isRole: isNeeded = false }: Term): Promise<boolean> => {
+      const at = words.length;
+      let any = false;
+      for await (const hits of find(type, query))
+        for (const hit of hits) {
+          any = true;
+          const candidate = candidates.get(hit.id) ?? { words: 0, firm: 0, strength: 0, rank: 0 };
+          candidate.words += 2 ** at;
+          const strength = strengthOf(hit);
+          candidate.strength += strength;
+          if (strength >= firm) candidate.firm += 1;
+          candidate.rank += hit.rank;
+          candidates.set(hit.id, candidate);
+        }
+      if (any) words.push({ surface, isNeeded });
+      if (any && forms.some(isPlace)) places.push(at);
+      return any;
+    };
+    for (const term of terms) {
+      let known = await isKnown(term);
+      // Pairs that occur nowhere straddle two words.
+      if (!known)
+        for (const pair of term.pairs ?? [])
+          if (words.length < mostWords && (await isKnown(pair))) known = true;
+      if (!known) words.push({ surface: term.surface, isNeeded: term.isRole === true });
+    }
+    return { wanted: groupPlaces(words, places, candidates.values()), candidates };
+  }
+
+  async function* toMatches(
+    tiers: Iterable<Iterable<Ranked> | AsyncIterable<Ranked>>,
+    requirements: readonly Requirement[],
+    reasonOf: (has: readonly number[], kept: readonly string[]) => string,
+  ): AsyncGenerator<Match, void, undefined> {
+    let seen = 0;
+    for (const tier of tiers) {
+      let hasMatches = false;
+      for await (const { id, has, coverage, score } of tier) {
+        seen += 1;
+        if (seen % handful === 0) await nextTurn();
+        const lead = leadsFrom(rows, 'leads WHERE id = ?', id)[0] as Lead;
+        const kept = requirements.map(({ condition, fact }) => keptBy(lead, condition, fact));
+        if (kept.includes(undefined)) continue;
+        hasMatches = true;
+        yield { lead, coverage, words: has.length, score, reason: reasonOf(has, kept as string[]) };
+      }
+      if (hasMatches) return;
+    }
+  }
+
+  /** Leads with a word: a part of them that lacks it adds nothing to the rank of that part alone. */
+  function find(type: string, query: string): AsyncGenerator<Hit[]> {
+    const flags = parts.map((part, at) => {
+      const alone = parts.map((_, other) => (other === at ? 1 : 0)).join(', ');
+      return `CAST(bm25(words, ${alone}, 0) < 0 AS REAL) AS ${part}`;
+    });
+    const isAll = count(type) === count('');
+    return rows.inTurns<Hit>(
+      // A REAL crosses over from WebAssembly as a number, an INTEGER as a BigInt.
+      `SELECT CAST(rowid AS REAL) AS id, -bm25(words, 8.0, 2.0, 1.0, 4.0, 8.0, 0.0) AS rank, ${flags.join(', ')}
+       FROM words WHERE words MATCH ?`,
+      isAll ? query : `(types : ${typeWord(type as EntityType)}) AND (${query})`,
+    );
+  }
+
+  function isPhrase(text: string): boolean {
+    return rows.get('SELECT 1 FROM phrases WHERE phrase = ?', toPhraseKey(text)) !== undefined;
+  }
+
+  function isPlace(form: string): boolean {
+    return rows.get('SELECT 1 FROM places WHERE place = ?', withoutAccents(form)) !== undefined;
+  }
+
+  function count(type: string): number {
+    return (
+      rows.get<{ total: number }>(`SELECT sum(total) AS total FROM totals WHERE ${ofType}`, type)?.total ?? 0
+    );
+  }
+
+  /** What the facts of a type are, from some of its leads: they are the same for every lead of a type. */
+  function sample(type: string): Sample {
+    const known = samples.get(type);
+    if (known !== undefined) return known;
+    const leads = rows.all<{ facts: string }>(`SELECT facts FROM leads WHERE ${ofType} LIMIT 200`, type);
+    const facts = leads.flatMap((lead) => JSON.parse(lead.facts) as [string, string][]);
+    const numeric = facts.filter(([, fact]) => numberIn(fact) !== undefined).map(([name]) => name);
+    const made = {
+      numeric: [...new Set(numeric)],
+      hasFacts: facts.length > 0,
+      hasTitles: facts.some(([name]) => /^(job_)?title$/.test(name)),
+    };
+    samples.set(type, made);
+    return made;
+  }
+
+  async function* everyLead(type: string, excluded: ReadonlySet<number>): AsyncGenerator<Ranked> {
+    const sql = `SELECT id FROM leads WHERE ${ofType} ORDER BY id`;
+    for await (const part of rows.inTurns<{ id: number }>(sql, type))
+      for (const { id } of part)
+        if (!excluded.has(id)) yield { id, has: [], coverage: 1, score: scoreWithoutWords };
+  }
+}
+
+interface Sample {
+  /** Facts that hold numbers. */
+  readonly numeric: readonly string[];
+  readonly hasFacts: boolean;
+  readonly hasTitles: boolean;
+}
+
+/** As many as a number can hold as bits. */
+const mostWords = 50;
+
+function keptBy({ facts }: Lead, { low, high, denied, text }: Condition, fact: string): string | undefined {
+  const known = facts.get(fact) ?? '';
+  const value = numberIn(known);
+  return value !== undefined && (value >= low && value <= high) !== denied
+    ? `${fact} ${known} (${text})`
+    : undefined;
 }

@@ -12,79 +12,69 @@ export interface Condition {
   readonly text: string;
 }
 
-const unit = 'k|m|mm|bn|b|thousand|million|billion|tausend|mio|mrd|millionen|milliarden|万|萬|亿';
+const multipliers: Readonly<Record<string, number>> = {
+  ...{ k: 1e3, thousand: 1e3, tausend: 1e3, mille: 1e3, mil: 1e3, 万: 1e4, 萬: 1e4, 亿: 1e8, 億: 1e8 },
+  ...{ m: 1e6, mm: 1e6, mn: 1e6, million: 1e6, millions: 1e6, mio: 1e6, millionen: 1e6, millones: 1e6 },
+  ...{ b: 1e9, bn: 1e9, billion: 1e9, mrd: 1e9, milliarden: 1e9 },
+};
+const unit = Object.keys(multipliers)
+  .sort((a, b) => b.length - a.length)
+  .join('|');
 // The look-behinds keep a long word or number from being tried again at each of its characters.
 const number = (name: string) =>
   `[$€£]?\\s?(?<${name}>(?<!\\d,?)\\d[\\d,]*(?:\\.\\d+)?)\\s?(?<${name}Unit>${unit})?(?![\\p{Script=Latin}\\d])`;
-const before = '(?<before>(?:(?<![\\p{Script=Latin}-])[\\p{Script=Latin}-]+\\s+){0,2}?(?:粉丝(?:数|量)?)?)';
+const nounsBefore = '(?:粉丝|登録者|フォロワー|従業員|社員)[数量]?[がは]?';
+const before = `(?<before>(?:(?<![\\p{Script=Latin}-])[\\p{Script=Latin}-]+\\s+){0,2}?(?:${nounsBefore})?)`;
 const after = '(?<after>(?:\\s+[\\p{Script=Latin}-]+){0,3})';
+const said = (words: string, signs: string) => `(?:(?<!\\p{L})(?:${words})(?!\\p{L})|${signs})`;
 
-/** How comparisons are said, the longer before what it contains. A strict one leaves out the number itself. */
-const comparisons: readonly {
-  readonly said: string;
-  readonly kind: 'from' | 'to';
-  readonly strict: boolean;
-}[] = [
-  {
-    said: '(?:\\b(?:at most|up to|not? more than|nicht mehr als|höchstens|maximal|bis(?: zu)?)\\b|<=|≤)',
-    kind: 'to',
-    strict: false,
-  },
-  {
-    said: '(?:\\b(?:at least|minimum of|since|mindestens|seit)\\b|>=|≥|至少)',
-    kind: 'from',
-    strict: false,
-  },
-  {
-    said: '(?:\\b(?:over|above|more than|greater than|exceeding|after|mehr als|nach)\\b|(?<!\\p{L})über\\b|>|超过|大于)',
-    kind: 'from',
-    strict: true,
-  },
-  {
-    said: '(?:\\b(?:under|below|less than|fewer than|before|unter|weniger als|vor)\\b|<|少于|低于)',
-    kind: 'to',
-    strict: true,
-  },
-];
+const from = (a: number): [number, number] => [a, Number.POSITIVE_INFINITY];
+const above = (a: number): [number, number] => [a * (1 + Number.EPSILON), Number.POSITIVE_INFINITY];
+const upTo = (a: number): [number, number] => [0, a];
+const below = (a: number): [number, number] => [0, a * (1 - Number.EPSILON)];
 
-const patterns: readonly {
-  readonly pattern: RegExp;
-  readonly toRange: (a: number, b: number) => [number, number];
-}[] = [
-  {
-    pattern: new RegExp(
-      `${before}(?<said>(?:\\b(?:between|zwischen)\\s+)?${number('a')}\\s*(?:\\b(?:and|to|und|bis)\\b|[-–])\\s*${number('b')})${after}`,
-      'iu',
-    ),
-    toRange: (a, b) => [a, b],
-  },
-  ...comparisons.map(({ said, kind, strict }) => ({
-    pattern: new RegExp(`${before}(?<said>${said}\\s*${number('a')}\\+?)${after}`, 'iu'),
-    toRange: (a: number): [number, number] =>
-      kind === 'from'
-        ? [strict ? a * (1 + Number.EPSILON) : a, Number.POSITIVE_INFINITY]
-        : [0, strict ? a * (1 - Number.EPSILON) : a],
-  })),
-  {
-    pattern: new RegExp(`${before}(?<said>${number('a')}(?:\\+|\\s+or more\\b|以上))${after}`, 'iu'),
-    toRange: (a) => [a, Number.POSITIVE_INFINITY],
-  },
-  {
+/** How numbers are asked for, the longer before what it contains. */
+const patterns: readonly (readonly [RegExp, (a: number, b: number) => [number, number]])[] = (
+  [
+    [
+      `(?:(?<!\\p{L})(?:between|zwischen|entre)\\s+)?${number('a')}\\s*(?:\\b(?:and|to|und|bis|et|y|a)\\b|à|[-–〜])\\s*${number('b')}`,
+      (a, b) => [a, b],
+    ],
+    [
+      `${said("at most|up to|not? more than|nicht mehr als|höchstens|maximal|bis(?: zu)?|au plus|pas plus de|jusqu['’]à|como máximo|hasta|no más de", '<=|≤')}\\s*${number('a')}\\+?`,
+      upTo,
+    ],
+    [
+      `${said('at least|minimum of|since|mindestens|seit|au moins|depuis|al menos|por lo menos|desde', '>=|≥|至少')}\\s*${number('a')}\\+?`,
+      from,
+    ],
+    [
+      `${said('over|above|more than|greater than|exceeding|after|mehr als|nach|über|plus de|après|más de|mas de|después de', '>|超过|大于')}\\s*${number('a')}\\+?`,
+      above,
+    ],
+    [
+      `${said('under|below|less than|fewer than|before|unter|weniger als|vor|moins de|avant|menos de|antes de', '<|少于|低于')}\\s*${number('a')}\\+?`,
+      below,
+    ],
+    [`${number('a')}[人名年]?(?:\\+|\\s+(?:or more|ou plus|o más)(?!\\p{L})|以上|以降|超)`, from],
+    [`${number('a')}[人名年]?以[下内]`, upTo],
+    [`${number('a')}[人名年]?(?:未満|以前)`, below],
     // "With 100k followers" has them at least.
-    pattern: new RegExp(`${before}(?<said>\\b(?:with|have|has|having|mit)\\s+${number('a')})${after}`, 'iu'),
-    toRange: (a) => [a, Number.POSITIVE_INFINITY],
-  },
-];
+    [`${said('with|have|has|having|mit|avec|con', '(?!)')}\\s+${number('a')}`, from],
+  ] satisfies [string, (a: number, b: number) => [number, number]][]
+).map(([pattern, range]) => [new RegExp(`${before}(?<said>${pattern})${after}`, 'iu'), range]);
 
 /** More of them no objective has. */
 const mostConditions = 20;
+const deniedBefore = /(?:^|\s)(?:not|no|never|without|nicht|ohne|pas|sans|sin)(?=\s|$)/i;
+const ofYears = /^(?:after|before|since|nach|vor|seit|après|avant|depuis|después|antes|desde)|年/i;
 
 /** Cuts the number conditions out of an objective. The words around them stay, apart: they may be more than a noun. */
 export function takeConditions(text: string): { conditions: Condition[]; rest: string } {
   const conditions: Condition[] = [];
-  // As German divides thousands: "100.000".
-  let rest = text.replace(/\b\d{1,3}(?:\.\d{3})+\b/g, (digits) => digits.replaceAll('.', ''));
-  for (const { pattern, toRange } of patterns) {
+  // As thousands are divided in German and Spanish, and in French: "100.000", "100 000".
+  let rest = text.replace(/\b\d{1,3}(?:[. ]\d{3})+\b/g, (digits) => digits.replaceAll(/[. ]/g, ''));
+  for (const [pattern, toRange] of patterns) {
     for (let match = pattern.exec(rest); match !== null; match = pattern.exec(rest)) {
       if (conditions.length === mostConditions) return { conditions, rest };
       const {
@@ -100,28 +90,21 @@ export function takeConditions(text: string): { conditions: Condition[]; rest: s
       const denied = deniedBefore.test(leading);
       const kept = leading.replace(deniedBefore, ' ');
       // "founded after 2020 with …": a year belongs to the word before it.
-      const nouns = /^(after|before|since|nach|vor|seit)/i.test(said)
+      const nouns = ofYears.test(said)
         ? [...wordsOf(kept).reverse(), ...untilStop(wordsOf(trailing)), 'founded']
         : [...untilStop(wordsOf(trailing)), ...wordsOf(kept).reverse()];
+      // A Japanese number counts heads: of those who work there, unless another noun is named.
+      if (/[人名]/.test(said)) nouns.push('従業員', 'フォロワー');
       conditions.push({ low, high, denied, nouns, text: denied ? `not ${said}` : said });
-      rest = `${rest.slice(0, match.index)} ${kept} ; ${trailing} ${rest.slice(match.index + match[0].length)}`;
+      const shown = kept.replace(new RegExp(nounsBefore, 'gu'), ' ');
+      rest = `${rest.slice(0, match.index)} ${shown} ; ${trailing} ${rest.slice(match.index + match[0].length)}`;
     }
   }
   return { conditions, rest };
 }
 
-const deniedBefore = /(?:^|\s)(?:not|no|never|without|nicht|ohne)(?=\s|$)/i;
-
-const multipliers = new Map([
-  ...['k', 'thousand', 'tausend'].map((unit) => [unit, 1e3] as const),
-  ...['m', 'mm', 'million', 'mio', 'millionen'].map((unit) => [unit, 1e6] as const),
-  ...['b', 'bn', 'billion', 'mrd', 'milliarden'].map((unit) => [unit, 1e9] as const),
-  ...['万', '萬'].map((unit) => [unit, 1e4] as const),
-  ['亿', 1e8],
-]);
-
 function toNumber(digits: string, multiplier = ''): number {
-  return Number(digits.replaceAll(',', '')) * (multipliers.get(multiplier.toLowerCase()) ?? 1);
+  return Number(digits.replaceAll(',', '')) * (multipliers[multiplier.toLowerCase()] ?? 1);
 }
 
 const numberFact = new RegExp(`^~?${number('a')}`, 'iu');
@@ -132,41 +115,38 @@ export function numberIn(fact: string): number | undefined {
   return match?.groups?.a === undefined ? undefined : toNumber(match.groups.a, match.groups.aUnit);
 }
 
-const headcounts = ['headcount', 'employees', 'team_size', 'staff'];
-const fundings = [
-  'funding_total_usd',
-  'total_funding',
-  'total_funding_usd',
-  'funding_total',
-  'funding',
-  'raised',
-];
-
 /** The facts a word may mean, the likeliest first; else facts that have the word in their name. */
 const factsByWord: ReadonlyMap<string, readonly string[]> = new Map(
-  (
-    [
-      ['subscriber sub abonnent abonnenten', ['subscribers', 'followers']],
-      ['follower fan audience 粉丝数 粉丝量 粉丝', ['followers', 'subscribers']],
-      ['employee people staff worker mitarbeiter mitarbeitern angestellte leute', headcounts],
-      ['raised funding finanzierung kapital', fundings],
-      ['founded established gegründet', ['founded', 'founded_year', 'year_founded', 'founding_year']],
-      ['view aufrufe', ['average_views', 'avg_views', 'views', 'monthly_views']],
-      ['product', ['products', 'product_count']],
-    ] as const
-  ).flatMap(([words, facts]) => words.split(' ').map((word) => [word, facts] as const)),
+  `subscriber sub abonnent abonnenten abonné suscriptor suscriptore 登録者 = subscribers followers
+   follower fan audience seguidor seguidore 粉丝 フォロワー = followers subscribers
+   employee people staff worker mitarbeiter mitarbeitern angestellte leute employé salarié personne empleado trabajador trabajadore persona 従業員 社員 = headcount employees team_size staff company_headcount
+   raised funding finanzierung kapital levé financement financiación recaudado = funding_total_usd total_funding total_funding_usd funding_total funding raised
+   founded established gegründet gegründete fondée fondé créée fundada fundado 設立 創業 = founded founded_year year_founded founding_year
+   view aufrufe vue vista visualizacione = average_views avg_views views monthly_views
+   visit visitor besucher visite visita = monthly_visits visits
+   year jahr année año = years_of_experience
+   product = products product_count`
+    .split('\n')
+    .flatMap((line) => {
+      const [words = '', facts = ''] = line.split(' = ');
+      return words
+        .trim()
+        .split(' ')
+        .map((word) => [word, facts.split(' ')] as const);
+    }),
 );
 
 /** The fact a condition is about, among those the catalogue has as numbers, and the word that said so. */
 export function factOf(
-  condition: Condition,
+  { nouns }: Condition,
   names: readonly string[],
 ): { fact: string; word: string } | undefined {
-  for (const word of condition.nouns) {
+  for (const word of nouns) {
     const singular = word.replace(/s$/, '');
-    const likely = (factsByWord.get(word) ?? factsByWord.get(singular) ?? []).find((name) =>
-      names.includes(name),
-    );
+    const noun = word.replace(/[数量]?[がは]?$/, '');
+    const likely = [word, singular, noun]
+      .flatMap((one) => factsByWord.get(one) ?? [])
+      .find((name) => names.includes(name));
     const fact =
       likely ?? names.find((name) => name.split('_').some((part) => part.replace(/s$/, '') === singular));
     if (fact !== undefined) return { fact, word };
@@ -180,9 +160,9 @@ function wordsOf(text: string): string[] {
 
 /** The noun after a number ends at the next preposition, "of" and "in" right after the number apart. */
 function untilStop(after: string[]): string[] {
-  const from = after[0] === 'of' || after[0] === 'in' ? 1 : 0;
+  const start = ['of', 'in', "d'", 'de'].includes(after[0] ?? '') ? 1 : 0;
   const end = after.findIndex(
-    (word, index) => index >= from && stopWords.has(word) && !factsByWord.has(word),
+    (word, index) => index >= start && stopWords.has(word) && !factsByWord.has(word.replace(/s$/, '')),
   );
-  return after.slice(from, end < 0 ? undefined : end);
+  return after.slice(start, end < 0 ? undefined : end);
 }

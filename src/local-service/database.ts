@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, lstatSync, openSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sqlite, { type Database as Connection, type JSValue, type Statement } from 'node-sqlite3-wasm';
-import type { ProcessLock } from './lock.ts';
+import { claimLock } from '../files/folder-lock.ts';
 
 export type Row = Record<string, string | number | null>;
 
@@ -152,4 +152,58 @@ function connect(path: string, parameter: string): { connection: Connection; row
     connection.close();
   };
   return { connection, rows, close };
+}
+
+/** Mutual exclusion of transactions between processes: the lock of node-sqlite3-wasm stays behind a killed process for ever. */
+export interface ProcessLock {
+  /** Names this holder to other processes; see `isAlive`. */
+  readonly owner: string;
+  readonly folder: string;
+  hold<Result>(action: () => Result): Result;
+  close(): void;
+}
+
+export interface LockOptions {
+  readonly folder: string;
+  readonly pid: number;
+  readonly monotonic: () => number;
+}
+
+/** How long to wait for another process. */
+const patienceMs = 10_000;
+
+/** Thrown when another process held the lock for longer than the patience. */
+export class LockTimeout extends Error {
+  override readonly name = 'LockTimeout';
+}
+
+export function createLock({ folder, pid, monotonic }: LockOptions): ProcessLock {
+  const claim = claimLock(folder, pid);
+  return {
+    owner: claim.owner,
+    folder,
+    hold(action) {
+      const deadline = monotonic() + patienceMs;
+      for (let other = claim.take(); other !== undefined; other = claim.take()) {
+        if (monotonic() > deadline)
+          throw new LockTimeout(
+            `process ${other.split('.')[0]} has locked ${folder} for more than ${patienceMs / 1000} seconds`,
+          );
+        pause(2);
+      }
+      try {
+        return action();
+      } finally {
+        claim.giveBack();
+      }
+    },
+    close: claim.close,
+  };
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/** Transactions are synchronous, and so is waiting for one. */
+function pause(ms: number): void {
+  Atomics.wait(sleeper, 0, 0, ms);
 }

@@ -1,7 +1,7 @@
 import { limits } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 import { type Schema, sizeOfSchema } from '../json/schema-size.ts';
-import { invalid } from './refusal.ts';
+import { invalid } from './answer.ts';
 
 /** The rules for `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
 export function toSchema(value: unknown, source: string): Schema {

@@ -1,8 +1,7 @@
 import { isObject } from '../json/object.ts';
 import type { Schema } from '../json/schema-size.ts';
 import { numberIn } from './conditions.ts';
-import type { Lead } from './lead.ts';
-import { answersOf } from './lead-answers.ts';
+import { answersOf, type Lead } from './lead.ts';
 
 /** What may be known under the name of a property. */
 type Source = (property: string) => string | undefined;
@@ -17,53 +16,65 @@ export function fillSchema(
   const answerOf = lead === undefined ? undefined : answersOf(lead);
   const source: Source = (property) => given.get(plain(property)) ?? answerOf?.(property)?.text;
   const filled = fillObject(schema, source);
-  return Object.values(filled).every((value) => value === null) ? undefined : filled;
+  return isEmpty(filled) ? undefined : filled;
 }
 
-/** Every property of the schema is there, null where nothing is known. */
+function isEmpty(filled: object): boolean {
+  return Object.values(filled).every((value) => value === null || value === '');
+}
+
+/** What nothing is known of is null where it may be, else an empty text where there must be one, else absent. */
 function fillObject(schema: Schema, source: Source): Record<string, unknown> {
   const filled: Record<string, unknown> = {};
   if (!isObject(schema.properties)) return filled;
-  // A property may be called anything, `__proto__` too.
-  for (const [property, part] of Object.entries(schema.properties))
-    Object.defineProperty(filled, property, { value: fill(property, part, source), enumerable: true });
+  for (const [property, part] of Object.entries(schema.properties)) {
+    const isText = isObject(part) && part.type === 'string' && part.enum === undefined;
+    const isRequired = Array.isArray(schema.required) && schema.required.includes(property);
+    const otherwise = mayBeNull(part) ? null : isText && isRequired ? '' : undefined;
+    const value = fill(property, part, source) ?? otherwise;
+    // A property may be called anything, `__proto__` too.
+    if (value !== undefined) Object.defineProperty(filled, property, { value, enumerable: true });
+  }
   return filled;
 }
 
+function mayBeNull(schema: unknown): boolean {
+  if (!isObject(schema)) return schema !== false;
+  if (Array.isArray(schema.enum)) return schema.enum.includes(null);
+  return schema.type === undefined || [schema.type].flat().includes('null');
+}
+
 function fill(property: string, schema: unknown, source: Source): unknown {
-  if (!isObject(schema)) return source(property) ?? null;
+  if (!isObject(schema)) return source(property);
   const types = [schema.type].flat();
   if (types.includes('object')) {
     const nested = fillObject(schema, source);
-    return Object.values(nested).some((value) => value !== null) ? nested : null;
+    return isEmpty(nested) ? undefined : nested;
   }
   const known = source(property);
-  if (known === undefined) return null;
-  if (types.includes('array')) {
-    const items = known.split(/[;|]|,(?=\s)/).map((item) => item.trim());
-    return items
-      .filter(Boolean)
-      .map((item) => toType(item, isObject(schema.items) ? schema.items : {}))
-      .filter((item) => item !== null);
-  }
-  return toType(known, schema);
+  if (known === undefined || !types.includes('array'))
+    return known === undefined ? known : toType(known, schema);
+  return known
+    .split(/[;|]|,(?=\s)/)
+    .map((item) => item.trim())
+    .filter(Boolean)
+    .map((item) => toType(item, isObject(schema.items) ? schema.items : {}))
+    .filter((item) => item !== undefined);
 }
 
 function toType(text: string, schema: Schema): unknown {
   if (Array.isArray(schema.enum)) {
     const asked = plain(text);
-    return schema.enum.find((value) => isScalar(value) && plain(String(value)) === asked) ?? null;
+    return schema.enum.find((value) => isScalar(value) && plain(String(value)) === asked);
   }
   const types = [schema.type].flat();
   if (types.includes('string') || types[0] === undefined) return text;
   if (types.includes('integer') || types.includes('number')) {
     const number = numberIn(text);
-    if (number === undefined) return null;
-    return types.includes('number') ? number : Math.round(number);
+    return number === undefined || types.includes('number') ? number : Math.round(number);
   }
-  if (types.includes('boolean'))
-    return /^(true|yes)$/i.test(text) ? true : /^(false|no)$/i.test(text) ? false : null;
-  return null;
+  if (!types.includes('boolean')) return undefined;
+  return /^(true|yes)$/i.test(text) ? true : /^(false|no)$/i.test(text) ? false : undefined;
 }
 
 /** An object may have a toString of its own. */

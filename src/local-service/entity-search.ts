@@ -3,12 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
 import { type EntityType, entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
 import type { Cost } from './admission.ts';
+import { invalid } from './answer.ts';
 import type { Match } from './catalogue.ts';
 import type { Rows } from './database.ts';
-import { whatIsKnown } from './demonstration/knowledge.ts';
-import { flag, integer, oneOf, onlyFields, text, texts } from './fields.ts';
-import { answersOf } from './lead-answers.ts';
-import { invalid } from './refusal.ts';
+import { whatIsKnown } from './demonstration.ts';
+import { answersOf } from './lead.ts';
+import { flag, integer, oneOf, onlyFields, text, texts } from './request.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
 /** A search, in the stream's form or the task's. */
@@ -66,7 +66,7 @@ export function costOf({ switches }: Service, search: EntitySearch): Cost {
 /** What a search found: unique leads, exclusions left out, at most `limit`. */
 export interface Found {
   readonly leads: readonly { readonly identity: string; readonly record: string }[];
-  readonly stopReason: 'limit' | 'source_finished';
+  readonly stopReason: 'limit' | 'source_finished' | 'rejected_streak' | 'no_data_timeout';
   /** Leads looked at, rejected ones included. */
   readonly considered: number;
 }
@@ -76,17 +76,23 @@ export async function findLeads(service: Service, caller: Caller, search: Entity
   const taken = await deliveredBy(service, caller, search.dedupServiceLeads);
   const { matches, considered } = await service.catalogue.search(search.entityType, search.objective);
   const leads: { identity: string; record: string }[] = [];
+  const { rejected_streak, no_data_timeout, web_only } = service.switches;
+  let stopReason: Found['stopReason'] = 'source_finished';
   let fits = false;
   for await (const match of matches) {
     fits = true;
-    const { identity, name } = match.lead;
+    const { identity, name, id } = match.lead;
+    if (web_only > 0 && id % web_only === 0 && !search.enableWebSearch) continue;
     if (names.has(nameKey(name)) || taken.has(identity)) continue;
+    if (rejected_streak > 0 && leads.length === rejected_streak) stopReason = 'rejected_streak';
+    else if (no_data_timeout > 0 && leads.length === no_data_timeout) stopReason = 'no_data_timeout';
+    if (stopReason !== 'source_finished') break;
     taken.add(identity);
     leads.push({ identity, record: toRecord(match, search.enrichFields) });
+    if (leads.length === search.limit) stopReason = 'limit';
     if (leads.length === search.limit) break;
   }
   if (!fits) sayWhatIsKnown(service, search.entityType);
-  const stopReason = leads.length === search.limit ? 'limit' : 'source_finished';
   return { leads, stopReason, considered: Math.max(considered, leads.length) };
 }
 
@@ -112,7 +118,7 @@ async function deliveredBy(
       rows.all<{ identity: string }>(
         `SELECT identity FROM entities JOIN searches USING (search_id)
          WHERE search_id = ? AND account = ? AND position < ready_count`,
-        searchId,
+        wholeId(searchId),
         key.account,
       ),
     );
@@ -120,6 +126,11 @@ async function deliveredBy(
     await nextTurn();
   }
   return taken;
+}
+
+/** SQLite reads a text up to its first NUL, and what goes on after it is another ID. */
+export function wholeId(searchId: string): string {
+  return searchId.includes('\0') ? '' : searchId;
 }
 
 /** The entity as it is sent: the catalogue's own text, to which the search adds what it says about it. */

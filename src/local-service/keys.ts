@@ -17,64 +17,48 @@ export interface LocalKey {
   readonly description: string;
 }
 
+const key = <Key extends string>(
+  key: Key,
+  account: string,
+  description: string,
+  more: Partial<LocalKey> = {},
+) => ({
+  ...{ key, account, description, ...more },
+});
+
 /** Every key the local service knows; any other answers 401. */
 export const localKeys = [
-  { key: 'lp_local_demo', account: 'demo', description: 'has access to everything' },
-  {
-    key: 'lp_local_other',
-    account: 'other',
-    description:
-      'has access to everything, but belongs to another account: it has no access to the tasks of lp_local_demo',
-  },
-  {
-    key: 'lp_local_entity_only',
-    account: 'demo',
+  key('lp_local_demo', 'demo', 'has access to everything'),
+  key(
+    'lp_local_other',
+    'other',
+    'has access to everything, but belongs to another account: it has no access to the tasks of lp_local_demo',
+  ),
+  key('lp_local_entity_only', 'demo', 'has access to Entity Search only: contact and extract answer 403', {
     access: ['entity-search', 'any'],
-    description: 'has access to Entity Search only: contact and extract answer 403',
-  },
-  {
-    key: 'lp_local_contact_only',
-    account: 'demo',
-    access: ['contact-search', 'any'],
-    description: 'has access to Contact Search only: searches, tasks and extract answer 403',
-  },
-  {
-    key: 'lp_local_extract_only',
-    account: 'demo',
+  }),
+  key(
+    'lp_local_contact_only',
+    'demo',
+    'has access to Contact Search only: searches, tasks and extract answer 403',
+    {
+      access: ['contact-search', 'any'],
+    },
+  ),
+  key('lp_local_extract_only', 'demo', 'has access to Extract only: searches, tasks and contact answer 403', {
     access: ['extract', 'any'],
-    description: 'has access to Extract only: searches, tasks and contact answer 403',
-  },
-  {
-    key: 'lp_local_no_access',
-    account: 'demo',
-    access: ['any'],
-    description: 'is active, but has no access to searches, contact and extract: these answer 403',
-  },
-  {
-    key: 'lp_local_broke',
-    account: 'broke',
-    openingCredits: 0,
-    description: 'has no credits: paid requests answer 402',
-  },
-  {
-    key: 'lp_local_busy',
-    account: 'busy',
-    concurrency: 0,
-    description: 'is at its concurrency limit: paid requests answer 429',
-  },
-  {
-    key: 'lp_local_revoked',
-    account: 'demo',
-    state: 'revoked',
-    description: 'is revoked: all requests answer 403',
-  },
-  {
-    key: 'lp_local_expired',
-    account: 'demo',
-    state: 'expired',
-    description: 'is expired: all requests answer 403',
-  },
-] as const satisfies readonly LocalKey[];
+  }),
+  key(
+    'lp_local_no_access',
+    'demo',
+    'is active, but has no access to searches, contact and extract: these answer 403',
+    { access: ['any'] },
+  ),
+  key('lp_local_broke', 'broke', 'has no credits: paid requests answer 402', { openingCredits: 0 }),
+  key('lp_local_busy', 'busy', 'is at its concurrency limit: paid requests answer 429', { concurrency: 0 }),
+  key('lp_local_revoked', 'demo', 'is revoked: all requests answer 403', { state: 'revoked' }),
+  key('lp_local_expired', 'demo', 'is expired: all requests answer 403', { state: 'expired' }),
+] as const;
 
 const byKey = new Map<string, LocalKey>(localKeys.map((row) => [row.key, row]));
 

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { EntityType } from '../contract/types.ts';
 import { type Catalogue, firstOf } from './catalogue.ts';
 import { bareAddress, plainText } from './catalogue-index.ts';
 import type { Lead } from './lead.ts';
@@ -79,4 +80,21 @@ function linkedLead(catalogue: Catalogue, text: string): Lead | undefined {
 function named(plain: string, name: string): boolean {
   const plainName = plainText(name);
   return plainName.length > 2 && plain.includes(plainName);
+}
+
+const typeHints: readonly (readonly [RegExp, EntityType])[] = [
+  [/youtube/i, 'youtube_creator'],
+  [/tiktok/i, 'tiktok_creator'],
+  [/instagram/i, 'instagram_creator'],
+  [/twitter|\bX creators?\b/i, 'twitter_creator'],
+  [/xiaohongshu|小红书/i, 'xiaohongshu'],
+  [/wechat|微信|公众号/i, 'wechat'],
+  [/\b(stores?|shops?|shopify)\b/i, 'shopify_store'],
+  [/\b(who|people|persons?|founders?|c[etfmo]os?|managers?|engineers?|designers?)\b/i, 'person'],
+  [/\b(compan(y|ies)|startups?|firms?|businesses)\b/i, 'company'],
+];
+
+/** The type that a question is about, by its words. */
+export function typeIn(question: string): EntityType | undefined {
+  return typeHints.find(([hint]) => hint.test(question))?.[1];
 }

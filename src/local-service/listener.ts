@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { Hono } from 'hono';
 import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
-import { answer, answerFault, reset } from './answer.ts';
-import { FaultAnswer, Refusal, toEnvelope } from './refusal.ts';
-import { routes } from './routes.ts';
+import { answer, answerFault, FaultAnswer, invalid, Refusal, reset, toEnvelope } from './answer.ts';
+import { extract } from './extract.ts';
+import { balance, contactSearch, deepSearch, enrich } from './lookups.ts';
 import type { Exchange, Service } from './service.ts';
+import { search } from './stream.ts';
+import { createTask, fetchPage, status } from './task-routes.ts';
+
+/** What answers each endpoint of the contract. */
+const routes: Readonly<Record<EndpointName, (service: Service, exchange: Exchange) => Promise<void>>> = {
+  ...{ search, createTask, status, fetch: fetchPage, contactSearch, deepSearch, enrich, extract, balance },
+};
 
 export interface Listener {
   readonly listen: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
@@ -21,57 +25,26 @@ export interface Listener {
 
 /** Takes HTTP requests to the routes of the contract, and nowhere else. */
 export function createListener(service: Service): Listener {
-  const running = new Map<
-    AbortController,
-    { readonly run: Promise<void>; readonly incoming: IncomingMessage }
-  >();
+  const running = new Map<AbortController, { run: Promise<void>; incoming: IncomingMessage }>();
   let closing = false;
-  const app = new Hono<{ Bindings: HttpBindings }>();
-  for (const [name, endpoint] of Object.entries(endpoints)) {
-    const operation = name as EndpointName;
-    app.on(endpoint.method, endpoint.path, async ({ req, env }) => {
-      const gone = new AbortController();
-      if (closing) gone.abort();
-      const run = serve(service, openExchange(service, operation, fromNode(env), req.url, gone));
-      running.set(gone, { run, incoming: fromNode(env).incoming });
-      await run.finally(() => running.delete(gone));
-      return RESPONSE_ALREADY_SENT;
-    });
-    app.all(endpoint.path, ({ env }) => {
-      env.outgoing.setHeader('Allow', endpoint.method);
-      refuse(
-        service,
-        fromNode(env),
-        new Refusal(405, 'invalid_request_error', `this endpoint accepts ${endpoint.method} only`),
-      );
-      return RESPONSE_ALREADY_SENT;
-    });
-  }
-  app.notFound(({ env }) => {
-    refuse(service, fromNode(env), new Refusal(404, 'not_found', 'there is no such endpoint'));
-    return RESPONSE_ALREADY_SENT;
-  });
-  // The globals belong to the program around this service, which may be a client in the same process.
-  const toApp = getRequestListener(app.fetch, {
-    overrideGlobalObjects: false,
-    // A request whose address can't be parsed never reaches the app.
-    errorHandler: (error) => refusedByHono(service, error),
-  });
   const listen: Listener['listen'] = (incoming, outgoing) => {
     outgoing.setHeader(responseHeaders.requestId, `req_${randomUUID()}`);
     logWhenClosed(service, incoming, outgoing);
-    // A web page must not reach the service under a name of its own (DNS rebinding).
-    if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(incoming.headers.host ?? ''))
-      refuse(
-        service,
-        { outgoing },
-        new Refusal(
-          403,
-          'authentication_error',
-          'the Host header must name this machine: 127.0.0.1, localhost or [::1]',
-        ),
-      );
-    else void toApp(incoming, outgoing);
+    try {
+      const [operation, query] = toOperation(incoming, outgoing);
+      const gone = new AbortController();
+      if (closing) gone.abort();
+      outgoing.on('close', () => {
+        if (!outgoing.writableFinished) gone.abort();
+      });
+      const requestId = outgoing.getHeader(responseHeaders.requestId) as string;
+      const fault = service.scenario.next(operation);
+      const exchange = { operation, requestId, incoming, outgoing, query, gone: gone.signal, fault };
+      const run = serve(service, exchange).finally(() => running.delete(gone));
+      running.set(gone, { run, incoming });
+    } catch (error) {
+      refuse(service, { outgoing }, error);
+    }
   };
   return {
     listen,
@@ -92,33 +65,27 @@ export function createListener(service: Service): Listener {
   };
 }
 
-type NodePair = Pick<Exchange, 'incoming' | 'outgoing'>;
-
-/** Only HTTP/1.1 is spoken here, so these are node's own. */
-function fromNode({ incoming, outgoing }: HttpBindings): NodePair {
-  return { incoming: incoming as IncomingMessage, outgoing: outgoing as ServerResponse };
-}
-
-function openExchange(
-  service: Service,
-  operation: EndpointName,
-  { incoming, outgoing }: NodePair,
-  url: string,
-  gone: AbortController,
-): Exchange {
-  const requestId = outgoing.getHeader(responseHeaders.requestId) as string;
-  outgoing.on('close', () => {
-    if (!outgoing.writableFinished) gone.abort();
-  });
-  return {
-    operation,
-    requestId,
-    incoming,
-    outgoing,
-    query: new URL(url).searchParams,
-    gone: gone.signal,
-    fault: service.scenario.next(operation),
-  };
+/** The operation that a request asks for, with its query; throws a Refusal where there is none. */
+function toOperation(
+  { url = '', method, headers }: IncomingMessage,
+  outgoing: ServerResponse,
+): [EndpointName, URLSearchParams] {
+  // A web page must not reach the service under a name of its own (DNS rebinding).
+  const host = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i.exec(headers.host ?? '');
+  if (host === null) {
+    const message = 'the Host header must name this machine: 127.0.0.1, localhost or [::1]';
+    throw new Refusal(403, 'authentication_error', message);
+  }
+  const [path = '', ...query] = url.replace(/^https?:\/\/[^/?]*/i, '').split('?');
+  if (Number(host[1] ?? 0) > 65_535 || !path.startsWith('/'))
+    throw invalid('the request has no valid address');
+  const found = (Object.keys(endpoints) as EndpointName[]).find((name) => endpoints[name].path === path);
+  if (found === undefined) throw new Refusal(404, 'not_found', 'there is no such endpoint');
+  if (endpoints[found].method !== method) {
+    outgoing.setHeader('Allow', endpoints[found].method);
+    throw new Refusal(405, undefined, `this endpoint accepts ${endpoints[found].method} only`);
+  }
+  return [found, new URLSearchParams(query.join('?'))];
 }
 
 /** Runs a route; whatever it throws becomes the error envelope, once. */
@@ -153,29 +120,10 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Answers with the error envelope. */
-function refuse(
-  { switches }: Service,
-  { outgoing, fault }: Pick<Exchange, 'outgoing'> & { readonly fault?: Exchange['fault'] },
-  error: unknown,
-): void {
-  const { status, type, message } =
-    error instanceof Refusal
-      ? error
-      : {
-          status: 500,
-          type: 'internal_error',
-          message: 'the local service failed while it answered this request',
-        };
-  answer({ outgoing, fault }, status, toEnvelope(type, message, switches.error_type_at));
-}
-
-function refusedByHono({ switches }: Service, error: unknown): Response {
-  const [status, type] =
-    error instanceof RequestError
-      ? ([422, 'invalid_request_error'] as const)
-      : ([500, 'internal_error'] as const);
-  const message = `the request failed: ${(error as Error).message}`;
-  return Response.json(toEnvelope(type, message, switches.error_type_at), { status });
+function refuse({ switches }: Service, to: Parameters<typeof answer>[0], error: unknown): void {
+  const failed = 'the local service failed while it answered this request';
+  const refusal = error instanceof Refusal ? error : new Refusal(500, 'internal_error', failed);
+  answer(to, refusal.status, toEnvelope(refusal.type, refusal.message, switches.error_type_at));
 }
 
 /** A whole answer, since there is no request to answer to. */

@@ -1,12 +1,12 @@
 import { type Condition, takeConditions } from './conditions.ts';
-import { meaningsOf } from './synonyms.ts';
 import {
   andWords,
   denial,
   deniedRuns,
   hyphenEndings,
+  knownRuns,
+  meaningOf,
   orWords,
-  placeWords,
   rewordings,
   stopRuns,
   stopWords,
@@ -21,20 +21,14 @@ export interface Term {
   readonly forms: readonly string[];
   /** An FTS5 expression. */
   readonly query: string;
-  /** The expression of the word itself, where the query has other words for it, too. */
-  readonly own?: string;
-  /** Says where something is: when the catalogue does not know it, nothing else makes up for it. */
-  readonly pinned?: true;
+  /** Says what somebody is: nothing else makes up for it. */
+  readonly isRole?: boolean;
+  /** Chinese and Japanese have no spaces: what is not found whole is searched by its pairs of characters. */
+  readonly pairs?: readonly Term[];
 }
 
 export interface Objective {
   readonly terms: readonly Term[];
-  /** Chinese and Japanese have no spaces: each run is searched whole first, then by its pairs of characters. */
-  readonly runs: readonly {
-    readonly surface: string;
-    readonly whole: Term;
-    readonly pairs: readonly Term[];
-  }[];
   readonly conditions: readonly Condition[];
   /** What is not to be found. */
   readonly excluded: readonly Term[];
@@ -47,41 +41,40 @@ export interface Known {
   /** Whether leads are called so by what they are: "law firm", "head of marketing", "new york". */
   isPhrase(text: string): boolean;
   isPlace(text: string): boolean;
+  /** Whether its leads have titles, so that nobody is what a description mentions. */
+  readonly hasTitles: boolean;
 }
 
 /** More words than this make no search better, only slower. */
 const mostTerms = 40;
 const mostWords = 160;
-/** The most words that are one thing. */
+/** The most words that are one thing: in what a lead is, and in the vocabulary. */
 export const longestPhrase = 3;
+const longestMeaning = 5;
+
+const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
 
 export function parseObjective(objective: string, known: Known): Objective {
   const { conditions, rest } = takeConditions(objective.normalize('NFKC'));
   const excluded: Term[] = [];
   const positive = rest.replace(deniedRuns, (...match) => {
-    excluded.push(toPhrase((match.at(-1) as { denied: string }).denied));
+    const { denied, other } = match.at(-1) as { denied?: string; other?: string };
+    excluded.push(...toRuns(denied ?? other ?? '', known));
     return ' ';
   });
-  let namesType = false;
-  const runs = (positive.match(cjk) ?? [])
-    .flatMap((run) => {
-      if (run.search(typeRuns) >= 0) namesType = true;
-      return run.replace(typeRuns, ' ').replace(stopRuns, ' ').split(' ').filter(Boolean).map(toRun);
-    })
-    .slice(0, mostTerms);
+  const runs = (positive.match(cjk) ?? []).slice(0, mostTerms);
   const units = toUnits(positive.replace(cjk, ' '), known);
-  if (units.some(({ kind }) => kind === 'type')) namesType = true;
   const { wanted, denied } = readUnits(units, known);
   return {
-    terms: unique(joinAlternatives(wanted, known)).slice(0, mostTerms),
-    runs,
+    terms: unique([
+      ...joinAlternatives(wanted, known),
+      ...runs.flatMap((run) => toRuns(run.replace(typeRuns, ' '), known)),
+    ]).slice(0, mostTerms),
     conditions,
-    excluded: [...excluded, ...unique(denied)].slice(0, mostTerms),
-    namesType,
+    excluded: unique([...excluded, ...denied]).slice(0, mostTerms),
+    namesType: units.some(({ kind }) => kind === 'type') || runs.some((run) => run.search(typeRuns) >= 0),
   };
 }
-
-const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
 
 /** A word of an objective, several that are one thing, or a sign between them. */
 interface Unit {
@@ -111,24 +104,22 @@ function toUnit([word]: RegExpExecArray): Unit[] {
     return [{ surface: word, lower: word, kind: word === denial ? 'denial' : 'break' }];
   const surface = word.replace(/['’]s$|(?<![.'’&+#-])[.'’&+#-]+$/gu, '');
   const lower = surface.toLowerCase();
-  const kind = typeWords.has(lower)
-    ? 'type'
-    : stopWords.has(lower) && surface !== 'US' && surface !== 'IT'
-      ? 'stop'
-      : 'content';
+  const isStop = (stopWords.has(lower) || orWords.has(lower)) && surface !== 'US' && surface !== 'IT';
+  const kind = typeWords.has(lower) ? 'type' : isStop ? 'stop' : 'content';
   const end = /\.$/.test(word) ? [{ surface: '.', lower: '.', kind: 'break' as const }] : [];
   return [{ surface, lower, kind }, ...end];
 }
 
 /** The longest run of words from here that is one thing. A funding round always is: "Series A" is no "Series B". */
 function phraseAt(words: readonly Unit[], at: number, known: Known): Unit | undefined {
-  for (let length = longestPhrase; length > 1; length -= 1) {
+  for (let length = longestMeaning; length > 1; length -= 1) {
     const run = words.slice(at, at + length);
     if (run.length < length || run.some(({ kind }) => kind === 'break' || kind === 'denial')) continue;
     const lower = run.map((word) => word.lower).join(' ');
     const isRound = /^series [a-h]$/.test(lower);
-    if (!isRound && (run.at(-1)?.kind === 'stop' || !run.some(({ kind }) => kind === 'content'))) continue;
-    if (isRound || meaningsOf(lower).length > 0 || known.isPhrase(lower))
+    const isOne = isRound || meaningOf(lower, 'exactly') !== undefined;
+    if (!isOne && (run.at(-1)?.kind === 'stop' || !run.some(({ kind }) => kind === 'content'))) continue;
+    if (isOne || (length <= longestPhrase && known.isPhrase(lower)))
       return { surface: run.map(({ surface }) => surface).join(' '), lower, kind: 'content' };
   }
   return undefined;
@@ -143,22 +134,20 @@ interface Wanted {
 function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; denied: Term[] } {
   const wanted: Wanted[] = [];
   const denied: Term[] = [];
-  const isLast = (at: number) => units.slice(at + 1).every(({ kind }) => kind !== 'content');
   let after: Wanted['after'] = 'other';
-  let pinned = false;
   /** What is denied at present; a list of places goes on after commas. */
   let scope: Unit[] | undefined;
   let places = false;
   const closeScope = () => {
     if (scope === undefined || scope.length === 0) return;
     const named = scope.filter(({ kind }) => kind === 'content');
-    const terms = (named.length === 0 ? scope.slice(0, 1) : named).flatMap((unit) => toTerm(unit) ?? []);
-    if (terms.length > 0) denied.push(allOf(terms));
+    const terms = (named.length === 0 ? scope.slice(0, 1) : named).flatMap((one) => toTerm(one, known) ?? []);
+    if (terms.length > 0) denied.push(joined(terms, 'AND'));
     places = terms.every(({ forms }) => forms.some(known.isPlace));
     scope = undefined;
   };
-  units.forEach((unit, at) => {
-    const { kind, lower, surface } = unit;
+  for (const unit of units) {
+    const { kind, lower } = unit;
     if (kind === 'denial') {
       closeScope();
       scope = [];
@@ -167,25 +156,21 @@ function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; de
       closeScope();
       if (goesOn) scope ??= [];
       after = lower === '/' || orWords.has(lower) ? 'or' : lower === ',' ? 'comma' : 'other';
-      pinned = false;
     } else if (kind === 'stop') {
       closeScope();
       if (scope === undefined) places = false;
       after = 'other';
-      pinned = placeWords.has(lower) || (pinned && /^(the|de[mnr])$/.test(lower));
     } else if (scope !== undefined) scope.push(unit);
     else if (kind === 'content') {
-      const term = toTerm(unit);
+      const term = toTerm(unit, known);
       if (term !== undefined && places && term.forms.some(known.isPlace)) denied.push(term);
       else if (term !== undefined) {
-        const needed = pinned && (/^\p{Lu}/u.test(surface) || isLast(at));
-        wanted.push({ term: needed ? { ...term, pinned: true } : term, after });
+        wanted.push({ term, after });
         places = false;
       }
       after = 'other';
-      pinned = false;
     }
-  });
+  }
   closeScope();
   return { wanted, denied };
 }
@@ -201,24 +186,21 @@ function joinAlternatives(wanted: readonly Wanted[], known: Known): Term[] {
     if (next?.after === 'or' || inList) group?.unshift(one);
     else groups.unshift([one]);
   }
-  return groups.map((group) => anyOf(group.map(({ term }) => term)));
+  return groups.map((group) =>
+    joined(
+      group.map(({ term }) => term),
+      'OR',
+    ),
+  );
 }
 
-function anyOf(terms: readonly Term[]): Term {
+function joined(terms: readonly Term[], operator: 'AND' | 'OR'): Term {
   if (terms.length === 1) return terms[0] as Term;
   return {
-    surface: terms.map(({ surface }) => surface).join(' or '),
-    forms: terms.flatMap(({ forms }) => forms),
-    query: `(${terms.map(({ query }) => query).join(' OR ')})`,
-  };
-}
-
-function allOf(terms: readonly Term[]): Term {
-  if (terms.length === 1) return terms[0] as Term;
-  return {
-    surface: terms.map(({ surface }) => surface).join(' '),
-    forms: [],
-    query: `(${terms.map(({ query }) => query).join(' AND ')})`,
+    surface: terms.map(({ surface }) => surface).join(operator === 'OR' ? ' or ' : ' '),
+    forms: operator === 'OR' ? terms.flatMap(({ forms }) => forms) : [],
+    query: `(${terms.map(({ query }) => query).join(` ${operator} `)})`,
+    isRole: terms.every(({ isRole }) => isRole),
   };
 }
 
@@ -227,28 +209,45 @@ function unique(terms: readonly Term[]): Term[] {
 }
 
 /** "seed-stage" asks for both of its words, apart from those that say nothing. */
-function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>): Term | undefined {
-  const meanings = meaningsOf(lower);
-  if (meanings.length > 0) {
-    const forms = [...new Set([lower, ...meanings])];
-    return { surface, forms, query: `(${forms.map(phrase).join(' OR ')})`, own: phrase(lower) };
+function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>, known: Known): Term | undefined {
+  const meaning = meaningOf(lower);
+  if (meaning !== undefined) {
+    const forms = [...new Set([lower, ...meaning.forms])];
+    const isRole = meaning.isRole && known.hasTitles;
+    const query = `(${forms.map(phrase).join(' OR ')})`;
+    return { surface, forms, isRole, query: isRole ? `({kind name} : ${query})` : query };
   }
   const parts = lower.split(/[^\p{L}\p{M}\p{N}]+/u).filter(Boolean);
   if (parts.length === 1 || lower.includes(' ')) return toPhrase(lower, surface);
   if (parts.every((part) => stopWords.has(part))) return undefined;
   const telling = parts.filter((part) => !hyphenEndings.has(part)).slice(0, mostTerms);
   if (telling.length === 0) return undefined;
-  if (telling.length === 1) return toTerm({ surface, lower: telling[0] as string });
+  if (telling.length === 1) return toTerm({ surface, lower: telling[0] as string }, known);
   if (telling.some((part) => part.length < 3 || stopWords.has(part))) return toPhrase(surface);
-  return { ...allOf(telling.map((part) => toPhrase(part))), surface, forms: telling };
+  return {
+    ...joined(
+      telling.map((part) => toPhrase(part)),
+      'AND',
+    ),
+    surface,
+    forms: telling,
+  };
 }
 
-function toRun(surface: string): { surface: string; whole: Term; pairs: Term[] } {
-  const characters = [...surface].slice(0, mostTerms);
-  const pairs = characters.slice(1).map((character, index) => {
-    return toPhrase(`${characters[index]}${character}`);
+/** Words without spaces: those with a meaning, and what is left between them and what says nothing. */
+function toRuns(text: string, known: Known): Term[] {
+  const terms: Term[] = [];
+  const rest = text.replace(knownRuns, (word) => {
+    const term = toTerm({ surface: word, lower: word }, known);
+    if (term !== undefined) terms.push(term);
+    return ' ';
   });
-  return { surface, whole: toPhrase(surface), pairs };
+  for (const run of rest.replace(stopRuns, ' ').split(' ').filter(Boolean)) {
+    const characters = [...run].slice(0, mostTerms);
+    const pairs = characters.slice(1).map((character, index) => toPhrase(`${characters[index]}${character}`));
+    terms.push({ ...toPhrase(run), pairs });
+  }
+  return terms;
 }
 
 function toPhrase(text: string, surface = text): Term {

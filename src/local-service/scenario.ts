@@ -92,18 +92,7 @@ function parse(path: string): Mutable<Fault>[] {
   return faults.map((entry, index) => toFault(entry, `${path}: fault ${index + 1}`));
 }
 
-const members = [
-  'operation',
-  'skip',
-  'count',
-  'fault',
-  'status',
-  'headers',
-  'body',
-  'admitted',
-  'delay_ms',
-  'after_batches',
-];
+const members = 'operation skip count fault status headers body admitted delay_ms after_batches'.split(' ');
 
 function toFault(value: unknown, where: string): Mutable<Fault> {
   const refuse = (message: string) => new ScenarioError(`${where}: ${message}`);

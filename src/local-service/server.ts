@@ -12,9 +12,8 @@ import { createSwitches, type Switches } from './switches.ts';
 import { advanceTasks, createTaskClock } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
-export { SQLite3Error } from './database.ts';
+export { LockTimeout, SQLite3Error } from './database.ts';
 export { localKeys } from './keys.ts';
-export { LockTimeout } from './lock.ts';
 export { ScenarioError } from './scenario.ts';
 export { SwitchError, toSwitches } from './switches.ts';
 

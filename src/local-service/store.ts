@@ -1,7 +1,6 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, openDatabase, type Rows } from './database.ts';
-import { createLock, type ProcessLock } from './lock.ts';
+import { createLock, type Database, openDatabase, type ProcessLock, type Rows } from './database.ts';
 
 /**
  * The state: accounts and their requests are the ledger, searches and their entities are what can be read again.

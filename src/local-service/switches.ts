@@ -3,99 +3,95 @@
  * of this service are here too, since a real one configures them per workspace.
  */
 
-interface SwitchRow<Value> {
-  readonly default: Value;
+/** A timer of Node that should wait for longer fires at once. 24 days. */
+export const longestWaitMs = 2 ** 31 - 1;
+
+interface SwitchRow {
+  readonly default: number | string;
   readonly meaning: string;
   /** The allowed values of a textual switch. */
-  readonly values?: readonly Value[];
+  readonly values?: readonly string[];
   /** The largest value of a number. */
   readonly max?: number;
 }
 
-/** A timer of Node that should wait for longer fires at once. 24 days. */
-export const longestWaitMs = 2 ** 31 - 1;
+const count = (value: number, meaning: string) => ({ default: value, meaning });
+const wait = (value: number, meaning: string) => ({ default: value, meaning, max: longestWaitMs });
+/** The first is the default. */
+const choice = <Value extends string>(values: readonly [Value, ...Value[]], meaning: string) => ({
+  ...{ default: values[0] as Value, values, meaning },
+});
 
 export const switchTable = {
-  auth_header: {
-    default: 'any' as 'any' | 'documented',
-    values: ['any', 'documented'],
-    meaning:
-      'which of the two API key headers an endpoint accepts: any of them, or only those that the interface shows for it',
-  },
-  error_type_at: {
-    default: 'error.type' as 'error.type' | 'error.code' | 'type' | 'none',
-    values: ['error.type', 'error.code', 'type', 'none'],
-    meaning: 'where an error answer holds the type of the error',
-  },
-  key_lifetime_s: { default: 0, meaning: 'a key expires this many seconds after its first use; 0 = never' },
-  opening_credits: { default: 100_000, meaning: 'credits that a new account starts with' },
-  price_search: { default: 1, meaning: 'credits per lead of a search or task' },
-  price_enrich_fields: { default: 1, meaning: 'extra credits per lead when enrich_fields are requested' },
-  price_web_search: { default: 1, meaning: 'extra credits per lead with enable_web_search' },
-  price_contact_email: { default: 5, meaning: 'credits per email lookup' },
-  price_contact_phone: { default: 10, meaning: 'credits per phone lookup' },
-  price_research: { default: 20, meaning: 'credits per deep search with a result' },
-  price_enrich: { default: 2, meaning: 'credits per enrich request with a result' },
-  price_extract: { default: 1, meaning: 'credits per extracted item' },
-  contact_billing: {
-    default: 'per_result' as 'per_result' | 'per_request',
-    values: ['per_result', 'per_request'],
-    meaning: 'whether a completed contact lookup is always charged, or only when something was found',
-  },
-  no_result_bills: {
-    default: 'no' as 'no' | 'yes',
-    values: ['no', 'yes'],
-    meaning: 'whether research and enrich are charged when they end without a result (success: false)',
-  },
-  user_concurrency: { default: 10, meaning: 'requests of one account that may run at the same time' },
-  service_concurrency: { default: 100, meaning: 'requests of all accounts that may run at the same time' },
+  auth_header: choice(
+    ['any', 'documented'],
+    'which of the two API key headers an endpoint accepts: any of them, or only those that the interface shows for it',
+  ),
+  error_type_at: choice(
+    ['error.type', 'error.code', 'type', 'none'],
+    'where an error answer holds the type of the error',
+  ),
+  key_lifetime_s: count(0, 'a key expires this many seconds after its first use; 0 = never'),
+  opening_credits: count(100_000, 'credits that a new account starts with'),
+  next_refresh_s: count(
+    0,
+    'the balance names a next_credit_refresh_at this many seconds ahead; 0 = it names none',
+  ),
+  price_search: count(1, 'credits per lead of a search or task'),
+  price_enrich_fields: count(1, 'extra credits per lead when enrich_fields are requested'),
+  price_web_search: count(1, 'extra credits per lead with enable_web_search'),
+  price_contact_email: count(5, 'credits per email lookup'),
+  price_contact_phone: count(10, 'credits per phone lookup'),
+  price_research: count(20, 'credits per deep search with a result'),
+  price_enrich: count(2, 'credits per enrich request with a result'),
+  price_extract: count(1, 'credits per extracted item'),
+  contact_billing: choice(
+    ['per_result', 'per_request'],
+    'whether a completed contact lookup is always charged, or only when something was found',
+  ),
+  no_result_bills: choice(
+    ['no', 'yes'],
+    'whether research and enrich are charged when they end without a result (success: false)',
+  ),
+  user_concurrency: count(10, 'requests of one account that may run at the same time'),
+  service_concurrency: count(100, 'requests of all accounts that may run at the same time'),
   disabled: {
     default: '' as string,
     meaning:
       'what is switched off (answers 503), separated by commas: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types',
   },
-  batch_size: { default: 10, meaning: 'leads per stream event' },
-  batch_pause_ms: { default: 40, max: longestWaitMs, meaning: 'milliseconds between two events of a stream' },
-  unread_ms: {
-    default: 60_000,
-    max: longestWaitMs,
-    meaning: 'after this many milliseconds without reading, the client of a stream counts as gone; 0 = never',
-  },
-  dropped_stream: {
-    default: 'bills_sent' as 'bills_sent' | 'bills_all' | 'bills_nothing',
-    values: ['bills_sent', 'bills_all', 'bills_nothing'],
-    meaning: 'what is charged for a stream when its client goes away or the service is killed',
-  },
-  stream_fetch: {
-    default: 'off' as 'off' | 'on',
-    values: ['off', 'on'],
-    meaning: 'whether status and fetch accept the leads_search_id of a stream',
-  },
-  task_start_ms: {
-    default: 300,
-    max: longestWaitMs,
-    meaning: 'milliseconds that a new task stays in the state created',
-  },
-  task_step_ms: {
-    default: 250,
-    max: longestWaitMs,
-    meaning: 'milliseconds between two steps of a running task',
-  },
-  task_step: { default: 20, meaning: 'leads that become ready in each step' },
-  extract_replay: {
-    default: 'on' as 'off' | 'on',
-    values: ['off', 'on'],
-    meaning: 'whether a repeated extract request gets its first answer again; off gives 409',
-  },
-} as const satisfies Record<string, SwitchRow<string | number>>;
+  batch_size: count(10, 'leads per stream event'),
+  batch_pause_ms: wait(40, 'milliseconds between two events of a stream'),
+  unread_ms: wait(
+    60_000,
+    'after this many milliseconds without reading, the client of a stream counts as gone; 0 = never',
+  ),
+  dropped_stream: choice(
+    ['bills_sent', 'bills_all', 'bills_nothing'],
+    'what is charged for a stream when its client goes away or the service is killed',
+  ),
+  stream_fetch: choice(['off', 'on'], 'whether status and fetch accept the leads_search_id of a stream'),
+  rejected_streak: count(
+    0,
+    'a search that finds more leads than this ends there, with the stop_reason rejected_streak; 0 = never',
+  ),
+  no_data_timeout: count(0, 'the same with the stop_reason no_data_timeout'),
+  web_only: count(
+    0,
+    'every n-th lead of the catalogue is found only with enable_web_search; 0 = all are found without',
+  ),
+  task_start_ms: wait(300, 'milliseconds that a new task stays in the state created'),
+  task_step_ms: wait(250, 'milliseconds between two steps of a running task'),
+  task_step: count(20, 'leads that become ready in each step'),
+  extract_replay: choice(
+    ['on', 'off'],
+    'whether a repeated extract request gets its first answer again; off gives 409',
+  ),
+} as const satisfies Record<string, SwitchRow>;
 
 export type SwitchName = keyof typeof switchTable;
 
-export type Switches = {
-  -readonly [Name in SwitchName]: (typeof switchTable)[Name]['default'] extends number
-    ? number
-    : (typeof switchTable)[Name]['default'];
-};
+export type Switches = { -readonly [Name in SwitchName]: (typeof switchTable)[Name]['default'] };
 
 /** Thrown for a switch that does not exist or a value it can't have. */
 export class SwitchError extends Error {
@@ -125,7 +121,7 @@ export function toSwitches(assignments: readonly string[]): Partial<Switches> {
   return changes as Partial<Switches>;
 }
 
-function rowOf(name: string): SwitchRow<string | number> {
+function rowOf(name: string): SwitchRow {
   if (Object.hasOwn(switchTable, name)) return switchTable[name as SwitchName];
   throw new SwitchError(`there is no switch ${name}`);
 }

@@ -381,6 +381,20 @@ describe('fields', () => {
         ['teams', 'http://127.0.0.1/x', 422],
         ['teams', 'http://10.1.2.3/x', 422],
         ['teams', 'http://[::1]/x', 422],
+        ['teams', 'http://[2001:db8::1]/x', 422],
+        ['teams', 'http://[2a00:1450::1]/x', 200],
+        ['teams', 'http://192.0.0.1/x', 422],
+        ['teams', 'http://192.0.2.7/x', 422],
+        ['teams', 'http://198.18.0.1/x', 422],
+        ['teams', 'http://198.19.255.1/x', 422],
+        ['teams', 'http://198.20.0.1/x', 200],
+        ['teams', 'http://198.51.100.1/x', 422],
+        ['teams', 'http://203.0.113.1/x', 422],
+        ['teams', 'http://8.8.8.8/x', 200],
+        ['teams', 'http://intern.test/x', 422],
+        ['teams', 'http://intern.invalid/x', 422],
+        ['teams', 'http://wiki.corp/x', 422],
+        ['teams', 'http://wiki.intranet./x', 422],
         ['teams', 'http://user:secret@example.com', 422],
       ] as const
     ).map(([instruction, target, status]): [string, string, object, number] => [
@@ -476,6 +490,8 @@ describe('the envelope', () => {
     const service = await running();
     const answer = await service.post(paths.balance, {});
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET']);
+    // Of the types of the document none is about it.
+    expect(await answer.json()).toEqual({ error: { message: 'this endpoint accepts GET only' } });
   });
 
   it('a foreign Host is refused', async () => {

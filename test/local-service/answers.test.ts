@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startLocalService } from '../../src/local-service/server.ts';
-import { type Running, running, SteppedClock, temporaryFolder } from './running.ts';
+import { type Running, running, SteppedClock, someLeads, temporaryFolder } from './running.ts';
 
 async function json(service: Running, path: string, body: object): Promise<unknown> {
   const answer = await service.post(path, body);
@@ -98,6 +98,20 @@ describe('enrich', () => {
     });
   });
 
+  it('never answers null where the schema has none', async () => {
+    const service = await running();
+    const text = { type: 'string' };
+    const enrich_fields = {
+      type: 'object',
+      properties: { city: text, hobby: text, motto: text, pets: { type: 'integer' }, any: {} },
+      required: ['motto'],
+    };
+    expect(await json(service, '/v1/enrich', { entity_context: 'Kontora', enrich_fields })).toEqual({
+      success: true,
+      answer: { city: 'Berlin', motto: '', any: null },
+    });
+  });
+
   it('reads a JSON context, and trusts it more than the catalogue', async () => {
     const service = await running();
     const entity_context = JSON.stringify({ name: 'Kontora', facts: { headcount: 99 } });
@@ -132,6 +146,26 @@ describe('extract', () => {
       data: [{ name: 'Mandato', city: 'Madrid', website: 'https://mandato.example' }],
       metadata: { ...request, limit: 100 },
     });
+  });
+
+  it.each([
+    ['the fintech companies', ['Kontora']],
+    ['all people with their name and title', ['Lena Weber']],
+    ['climate tech companies', []],
+    ['everything', ['Kontora', 'Lena Weber']],
+  ])('web2list of a page takes what the instruction says: %s', async (instruction, names) => {
+    const leads = someLeads.map((lead) =>
+      (lead as { name: string }).name === 'Lena Weber'
+        ? { ...lead, facts: { title: 'CTO', website: 'https://kontora.example' } }
+        : lead,
+    );
+    const service = await running({ leads });
+    const target = 'https://kontora.example/about';
+    const { data } = (await json(service, '/v1/extract', { type: 'web2list', target, instruction })) as {
+      data: { name: string }[] | string;
+    };
+    expect(typeof data === 'string' ? [] : data.map(({ name }) => name)).toEqual(names);
+    if (instruction.includes('title')) expect(data).toEqual([{ name: 'Lena Weber', title: 'CTO' }]);
   });
 
   it.each([

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EntityType, entityTypes, streamEntityTypes } from '../../src/contract/types.ts';
 import { type LocalService, startLocalService } from '../../src/local-service/server.ts';
 import { temporaryFolder } from '../helpers/run.ts';
+import { naturalObjectives } from './natural-objectives.ts';
 import { payloads, SteppedClock } from './running.ts';
 
 /** What the demonstration finds, for objectives as people type them. */
@@ -340,9 +341,9 @@ const notFound: readonly (readonly [type: EntityType, objective: string])[] = [
   ['company', 'fintech in Atlantis'],
   ['company', 'blockchain startups'],
   ['company', 'marketing agencies in London'],
-  ['person', 'VP of Sales at cybersecurity companies in Atlantis'],
-  ['person', 'VP of Sales at dental clinics in New York'],
-  ['company', 'Series F fintech in Berlin'],
+  ['person', 'investors'],
+  ['person', 'investors in Berlin'],
+  ['person', 'angel investors in fintech in London'],
   ['shopify_store', 'teen fashion'],
   ['tiktok_creator', 'constructor toString __proto__'],
 ];
@@ -362,6 +363,74 @@ describe('an objective finds what it says, and nothing else', () => {
 
   it.each(notFound)('%s: %s finds nothing', async (type, objective) => {
     expect(await find(type, objective)).toEqual([]);
+  });
+});
+
+/** Nothing has all of it: what has most comes, and says what it lacks. */
+const most: readonly (readonly [
+  type: EntityType,
+  objective: string,
+  each: Record<string, Wanted>,
+  string,
+])[] = [
+  [
+    'person',
+    'VP of Sales at cybersecurity companies in Atlantis',
+    { title: /^VP of Sales$/, industry: /^cybersecurity$/ },
+    'matches VP of Sales, cybersecurity; lacks Atlantis',
+  ],
+  [
+    'person',
+    'VP of Sales at dental clinics in New York',
+    { title: /^VP of Sales$/, city: /^New York$/ },
+    'matches VP of Sales, New York; lacks dental clinics',
+  ],
+  ['company', 'Series F fintech in Berlin', fintechInBerlin, 'matches fintech, Berlin; lacks Series F'],
+  [
+    'company',
+    'quantum fintech in Berlin, not in Munich',
+    fintechInBerlin,
+    'matches fintech, Berlin, not Munich; lacks quantum',
+  ],
+];
+
+describe('where nothing has all the words', () => {
+  it.each(most)('%s: %s', async (type, objective, each, reason) => {
+    const leads = await find(type, objective);
+    expect(leads.length).toBeGreaterThan(3);
+    for (const { facts, score } of leads) {
+      for (const [name, wanted] of Object.entries(each)) expect(facts[name]).toMatch(wanted as RegExp);
+      expect(score.reason).toBe(reason);
+      expect(Number(score.score)).toBeLessThan(0.7);
+    }
+  });
+});
+
+describe('natural objectives in five languages', () => {
+  it('find what fits, 48 of 55 of them; the others find nothing rather than something else', async () => {
+    const results: Record<'fits' | 'nothing' | 'odd', string[]> = { fits: [], nothing: [], odd: [] };
+    for (const [type, objective, fit] of naturalObjectives) {
+      const leads = (await find(type, objective)).slice(0, 3);
+      const isFit = ({ facts }: Found) =>
+        fit !== undefined && Object.entries(fit).every(([name, wanted]) => wanted.test(facts[name] ?? ''));
+      const result = leads.length === 0 ? 'nothing' : leads.every(isFit) ? 'fits' : 'odd';
+      results[result].push(objective);
+    }
+    expect(results.odd).toEqual([]);
+    expect(naturalObjectives).toHaveLength(55);
+    expect(results.fits.length).toBeGreaterThanOrEqual(48);
+    for (const [, objective] of naturalObjectives.filter(([, , fit]) => fit === undefined))
+      expect(results.nothing).toContain(objective);
+  });
+
+  it.each<[EntityType, string]>([
+    ['company', 'Startups fintech à Paris'],
+    ['company', 'Fintechs para empresas en São Paulo'],
+    ['company', 'Fintechs für die Schweiz'],
+  ])('%s: %s names no stop word as a match', async (type, objective) => {
+    const [lead] = await find(type, objective);
+    expect(lead?.score.reason).not.toMatch(/\b(?:para|en|für|die)\b| à/);
+    expect(lead?.score.reason).toMatch(/^matches (?:fintech|Fintechs)/);
   });
 });
 

@@ -218,6 +218,43 @@ describe('a scenario file', () => {
 });
 
 describe('switches', () => {
+  it('next_refresh_s: the balance names the next refresh', async () => {
+    const service = await running({ switches: { next_refresh_s: 3600 } });
+    const balance = await (await service.get('/v1/credit/balance')).json();
+    expect(balance).toMatchObject({ next_credit_refresh_at: '2026-01-05 13:00:00' });
+  });
+
+  it.each(['rejected_streak', 'no_data_timeout'] as const)('%s: a search ends there', async (name) => {
+    const service = await running({ switches: { [name]: 3 } });
+    const done = async (body: object) =>
+      payloads(await (await service.post('/v1/entity-search', body)).text()).at(-2);
+    expect(await done(search)).toMatchObject({ cum_count: 3, stop_reason: name });
+    expect(await done({ ...search, limit: 3 })).toMatchObject({ cum_count: 3, stop_reason: 'limit' });
+    expect(await done({ ...search, objective: 'fintech in Madrid' })).toMatchObject({
+      stop_reason: 'source_finished',
+    });
+    expect(await service.balance()).toBe(100_000 - 7);
+  });
+
+  it('web_only: leads that only a web search finds', async () => {
+    const service = await running({ switches: { web_only: 2, task_start_ms: 0, task_step_ms: 0 } });
+    const found = async (enable_web_search: boolean) => {
+      const headers = { 'idempotency-key': String(enable_web_search) };
+      const created = await service.post(
+        '/v1/entity-search/create_task',
+        { ...search, enable_web_search },
+        headers,
+      );
+      const { leads_search_id } = (await created.json()) as { leads_search_id: string };
+      const page = await service.get(`/v1/entity-search/fetch?leads_search_id=${leads_search_id}`);
+      return ((await page.json()) as { entities: { name: string }[] }).entities
+        .map(({ name }) => name)
+        .sort();
+    };
+    expect(await found(false)).toEqual(['Kontora', 'Zahlstelle']);
+    expect(await found(true)).toEqual(['Kontora', 'Mandato', 'Pfandwerk', 'Zahlstelle']);
+  });
+
   it('are read from name=value', () => {
     expect(
       createSwitches(toSwitches(['batch_size=3', 'disabled=phone,wechat', 'stream_fetch=on'])),

@@ -123,11 +123,20 @@ describe('a page', () => {
     ['&pts=1&num=500', 3],
     ['&pts=4', 0],
     ['&pts=9007199254740991', 0],
+    ['&pts=123456789012345678901234567890', 0],
   ])('%s holds %i of four', async (query, count) => {
     const service = await running({ switches: pace });
     const id = await create(service);
     service.clock.forward(60_000);
     expect(await pageOf(service, id, query)).toMatchObject({ count, ready_count: 4 });
+  });
+
+  it('has the position that was asked for, however large', async () => {
+    const service = await running({ switches: pace });
+    const id = await create(service);
+    const pts = '123456789012345678901234567890';
+    const answer = await service.get(`/v1/entity-search/fetch?leads_search_id=${id}&pts=${pts}`);
+    expect(await answer.text()).toContain(`"pts":${pts},`);
   });
 
   it('every lead is at one position', async () => {
@@ -142,6 +151,16 @@ describe('a page', () => {
 });
 
 describe('ownership', () => {
+  it('an ID that goes on after a NUL is another one', async () => {
+    const service = await running();
+    const id = await create(service);
+    service.clock.forward(60_000);
+    for (const name of ['status', 'fetch'])
+      expect((await service.get(`/v1/entity-search/${name}?leads_search_id=${id}%00x`)).status).toBe(404);
+    const again = await service.post('/v1/entity-search', { ...body, dedup_service_leads: [`${id}\0x`] });
+    expect(payloads(await again.text()).at(-2)).toMatchObject({ cum_count: 4 });
+  });
+
   it.each(['lp_local_other', 'lp_local_entity_only'])(
     '%s does not see the task of lp_local_demo',
     async (apiKey) => {

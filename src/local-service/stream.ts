@@ -1,13 +1,13 @@
 import { once } from 'node:events';
-import { wait } from '../../clock.ts';
-import { type EntitySearchDone, streamSentinel } from '../../contract/types.ts';
-import { admit, alreadyExists, authenticate, checkEnabled, endStream, receive } from '../admission.ts';
-import { reset } from '../answer.ts';
-import { failWhenRehearsed } from '../billed.ts';
-import type { Rows } from '../database.ts';
-import { costOf, type Found, findLeads, recordSearch, toStreamSearch } from '../entity-search.ts';
-import type { Fault } from '../scenario.ts';
-import type { Exchange, Service } from '../service.ts';
+import { wait } from '../clock.ts';
+import { type EntitySearchDone, streamSentinel } from '../contract/types.ts';
+import { admit, alreadyExists, authenticate, checkEnabled, endStream, receive } from './admission.ts';
+import { reset } from './answer.ts';
+import { failWhenRehearsed } from './billed.ts';
+import type { Rows } from './database.ts';
+import { costOf, type Found, findLeads, recordSearch, toStreamSearch } from './entity-search.ts';
+import type { Fault } from './scenario.ts';
+import type { Exchange, Service } from './service.ts';
 
 /** POST /v1/entity-search */
 export async function search(service: Service, exchange: Exchange): Promise<void> {

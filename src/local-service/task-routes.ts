@@ -1,5 +1,5 @@
-import { limits } from '../../contract/limits.ts';
-import type { CreatedTask, EntitySearchStatusResponse, TaskState } from '../../contract/types.ts';
+import { limits } from '../contract/limits.ts';
+import type { CreatedTask, EntitySearchStatusResponse, TaskState } from '../contract/types.ts';
 import {
   admit,
   alreadyExists,
@@ -8,15 +8,21 @@ import {
   type Earlier,
   endOrphans,
   receive,
-} from '../admission.ts';
-import { answer, noStore } from '../answer.ts';
-import { failWhenRehearsed } from '../billed.ts';
-import type { Rows } from '../database.ts';
-import { costOf, type EntitySearch, findLeads, recordSearch, toTaskSearch } from '../entity-search.ts';
-import { queryInteger } from '../fields.ts';
-import { invalid, Refusal } from '../refusal.ts';
-import type { Caller, Exchange, Service } from '../service.ts';
-import { advanceTasks } from '../tasks.ts';
+} from './admission.ts';
+import { answer, invalid, noStore, Refusal } from './answer.ts';
+import { failWhenRehearsed } from './billed.ts';
+import type { Rows } from './database.ts';
+import {
+  costOf,
+  type EntitySearch,
+  findLeads,
+  recordSearch,
+  toTaskSearch,
+  wholeId,
+} from './entity-search.ts';
+import { queryDigits, queryInteger } from './request.ts';
+import type { Caller, Exchange, Service } from './service.ts';
+import { advanceTasks } from './tasks.ts';
 
 /** POST /v1/entity-search/create_task */
 export async function createTask(service: Service, exchange: Exchange): Promise<void> {
@@ -81,15 +87,16 @@ export async function status(service: Service, exchange: Exchange): Promise<void
 export async function fetchPage(service: Service, exchange: Exchange): Promise<void> {
   const caller = authenticate(service, exchange);
   const searchId = searchIdOf(exchange.query);
-  const pts = queryInteger(exchange.query, 'pts', limits.fetchPts);
+  // As it was asked for: a position may be beyond what a number can hold.
+  const pts = queryDigits(exchange.query, 'pts') ?? String(limits.fetchPts.default);
   const num = queryInteger(exchange.query, 'num', limits.fetchNum);
   const { search, records } = service.store.transaction((rows) => {
     const found = readSearch(rows, service, caller, searchId);
     const entities = rows.all<{ record: string }>(
       'SELECT record FROM entities WHERE search_id = ? AND position >= ? AND position < ? ORDER BY position',
       searchId,
-      pts,
-      Math.min(pts + num, found.ready_count),
+      Math.min(Number(pts), found.ready_count),
+      Math.min(Number(pts) + num, found.ready_count),
     );
     return { search: found, records: entities.map(({ record }) => record) };
   });
@@ -97,13 +104,14 @@ export async function fetchPage(service: Service, exchange: Exchange): Promise<v
     object: 'entity_search_items',
     leads_search_id: searchId,
     status: search.status,
-    pts,
+    pts: 0,
     num,
     count: records.length,
     ready_count: search.ready_count,
     limit: search.entity_limit,
   };
-  answer(exchange, 200, `${JSON.stringify(head).slice(0, -1)},"entities":[${records.join(',')}]}`);
+  const echoed = JSON.stringify(head).replace('"pts":0,', `"pts":${pts},`);
+  answer(exchange, 200, `${echoed.slice(0, -1)},"entities":[${records.join(',')}]}`);
 }
 
 function searchIdOf(query: URLSearchParams): string {
@@ -128,7 +136,7 @@ function readSearch(rows: Rows, service: Service, { fingerprint }: Caller, searc
   const search = rows.get<SearchRow>(
     `SELECT status, stop_reason, ready_count, verified_count, entity_limit FROM searches
      WHERE search_id = ? AND key = ? AND (form = 'task' OR ?)`,
-    searchId,
+    wholeId(searchId),
     fingerprint,
     switches.stream_fetch === 'on',
   );
