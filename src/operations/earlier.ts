@@ -18,7 +18,7 @@ import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, kinds, type PaidKind, rowsOf } from './kinds.ts';
 import { isSameBuyer, type Order, type Shop } from './purchase.ts';
-import { idsOf, type RestOfSearch, readRestOf } from './search/rest.ts';
+import { idsOf, type RestOfSearch, readRestOf } from './rest-of-search.ts';
 import { isUnfinished } from './unfinished.ts';
 
 /** What is ordered, as far as it decides whether an earlier run is the same. */
