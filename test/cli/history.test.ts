@@ -40,7 +40,7 @@ const ok = (body: string): string =>
 const contactAnswer =
   '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":null},"created_at":"2026-01-31T09:00:00Z","id":12345678901234567890}';
 const entities = [
-  '{"name":"A","follower_id":12345678901234567890,"links":{"website":"https://a.example"},"ratio":1.10,"enrich_fields":{"email":{"content":"a@b.example","reference":"r"}}}',
+  '{"name":"A","follower_id":12345678901234567890,"links":{"website":"https://a.example"},"ratio":1.10,"enrich_fields":{"size":{"content":"a@b.example","reference":"r"}}}',
   '{"name":"=B()","description":"two\\nlines\u2028and more",\n "links":{ "x":\n1 }}',
 ];
 
@@ -75,7 +75,7 @@ const paid: readonly (readonly [name: string, Paid])[] = [
   [
     'search',
     {
-      args: ['search', 'company', 'x', '--enrich-fields', 'email'],
+      args: ['search', 'company', 'x', '--enrich-fields', 'size'],
       answer: streamOf(searchFrames([onLines(entities)])),
     },
   ],
