@@ -28,6 +28,7 @@ const task = ({ limit, enrich_fields, enable_web_search }: BodyOf<'task run'>): 
   plain: !enrich_fields?.length && enable_web_search !== true,
 });
 
+// rule: general.reserve, general.contact-reserve
 const tariffs: Lookups = {
   search: ({ limit, enrich_fields }) => ({
     setting: 'price.search',
@@ -63,6 +64,7 @@ export function toWorstCase<Kind extends PaidKind>(
  * Pure: what a purchase has cost at most, once it is over. Only of searches does the interface say that they are settled by
  * what they brought; of all others the worst case holds, unless nothing was charged.
  */
+// rule: general.settle, general.task-settles, contact.charged
 export function toCostAtMost(
   kind: PaidKind,
   body: { readonly limit?: number | undefined },

@@ -84,6 +84,7 @@ export async function followTask(
     for (let idle = 0; ; idle++) {
       const { value, requestId } = await ask(() => client.status(task.leadsSearchId, signal));
       if (reading.see(value.status, requestId)) idle = 0;
+      // rule: states.running-fetch, fetch.available
       await reading.readPages(value.status.ready_count);
       if (reading.isAtEnd(value.status)) return reading.summary(undefined);
       await pause(waiting.clock, pollWaitMs(idle, task.poll, waiting.random()), signal);
@@ -159,6 +160,7 @@ function createReading(
       num,
     );
     requestId = page.requestId ?? requestId;
+    // rule: page.state
     state = page.value.status ?? state;
     noteReady(page.value.ready_count);
     return page;
@@ -167,6 +169,7 @@ function createReading(
   async function take({ entities, value }: Page): Promise<void> {
     const pts = position;
     await reader.deliver(entities, pts);
+    // rule: page.next
     position = pts + value.count;
     if (state !== undefined) reader.progress(state, readyCount);
     await reader.delivered({ pts, count: value.count, next: position, readyCount, state });
@@ -199,6 +202,7 @@ function createReading(
         }
       }
     },
+    // rule: states.consumed
     isAtEnd: (status: Status): boolean =>
       terminalTaskStates.some((one) => one === status.status) && position >= status.ready_count,
     summary: (failure: unknown): TaskSummary => ({

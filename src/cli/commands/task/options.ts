@@ -38,6 +38,7 @@ export function addTaskArgument(command: Command): Command {
     new Argument(
       '<leads-search-id>',
       'the ID of the task, which `task create` and `task list` print',
+      // rule: status.id, fetch.id
     ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', toId(value))),
   );
 }
@@ -46,6 +47,7 @@ export function addPositionOption(command: Command): Command {
   return add(command, [
     new Option('--pts <n>', 'start at this position; 0 is the first lead')
       .default(limits.fetchPts.default, '0')
+      // rule: fetch.pts
       .argParser((value) => checkNumber(limits.fetchPts, '--pts', value)),
   ]);
 }
@@ -53,6 +55,7 @@ export function addPositionOption(command: Command): Command {
 export function addTaskReadOptions(command: Command): Command {
   return add(command, [
     new Option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`).argParser((value) =>
+      // rule: fetch.num
       checkNumber(limits.fetchNum, '--num', value),
     ),
     new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
