@@ -115,7 +115,8 @@ export async function runList<Kind extends AnswerKind>(
         ...toIntent(shop, journal, listKinds[kind], terms),
         row_request,
         worst_case: worst.credits,
-        ...(spending === undefined ? {} : { max_credits: spending.limit }),
+        // That of the settings is theirs to change.
+        ...(spending === undefined || spending.setting ? {} : { max_credits: spending.limit }),
       };
       return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
         await sent();

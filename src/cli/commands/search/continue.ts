@@ -18,6 +18,7 @@ import { createNotes } from '../../messages/notes.ts';
 import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { fileOf, withHeldOutput } from '../../records/record-output.ts';
+import { checkNotDropped } from '../history/next-step.ts';
 import { createSearchListener, type SearchOptions } from '../search.ts';
 
 /**
@@ -30,6 +31,7 @@ export async function continueSearch(
   given: SearchOptions,
 ): Promise<void> {
   const known = await readKnown(context, operationId);
+  checkNotDropped(known);
   const [intent] = known.entries;
   const isSame = await isIntoSame(intent, given);
   if (isSame) checkBegun(intent, given);

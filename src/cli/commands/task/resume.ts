@@ -32,6 +32,7 @@ import {
 import { fromTerms, openOutput } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { withHeldOutput } from '../../records/record-output.ts';
+import { checkNotDropped } from '../history/next-step.ts';
 import {
   addWaitingOptions,
   createTaskListener,
@@ -93,7 +94,11 @@ export async function toOperation(
   options: ConnectionOptions,
   isMeant: (intent: StoredOperation['entries'][0]) => boolean,
 ): Promise<StoredOperation | undefined> {
-  if (given !== undefined) return await readKnown(context, given);
+  if (given !== undefined) {
+    const known = await readKnown(context, given);
+    checkNotDropped(known);
+    return known;
+  }
   const { say, warn } = createNotes(context, options);
   let damage: LeadpipeError | undefined;
   const damaged = (error: LeadpipeError): void => {
