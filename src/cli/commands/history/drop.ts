@@ -1,9 +1,9 @@
 import { Argument, Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { checkDroppable, dropOperation } from '../../../operations/drop.ts';
+import type { Intent } from '../../../operations/journal/entries.ts';
 import { type HistoryRecord, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import type { Intent } from '../../../operations/journal/entries.ts';
 import { readKnown } from '../../../operations/journal/stored.ts';
 import { isTask, rowsOf } from '../../../operations/kinds.ts';
 import { confirm } from '../../ask.ts';
@@ -16,8 +16,8 @@ import { addReportOptions, type ReportOptions, toId } from '../../options/option
 
 const help: CommandHelp = {
   examples: [
-    'leadpipe history list --since 7d\nleadpipe history drop op_3f9c2a7d51e84b06',
-    'leadpipe history drop op_3f9c2a7d51e84b06 --quiet',
+    'leadpipe history list -f jsonl |\n  jq -r \'select(.state == "interrupted") | "\\(.operation_id) \\(.subject)"\'',
+    'for op in $(leadpipe history list -f jsonl |\n    jq -r \'select(.state == "interrupted").operation_id\'); do\n  leadpipe history drop "$op"\ndone',
   ],
   output: ['nothing'],
   outcomes: [...localOutcomes, 'usage', 'not_found', 'temporary'],

@@ -160,7 +160,9 @@ async function runHistoryList(context: Context, options: HistoryListOptions): Pr
   for (const damage of damages) notes.warn(damage);
   if (page.earlier > 0) notes.say(toEarlierLine(page, options));
   if (page.shown === 0) {
-    const isFiltered = [options.since, options.command, options.list, options.search].some((one) => one !== undefined);
+    const isFiltered = [options.since, options.command, options.list, options.search].some(
+      (one) => one !== undefined,
+    );
     notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
   }
 }
@@ -221,7 +223,8 @@ function toFilter({ command, list, search }: HistoryListOptions): Wanted['isWant
   return (entry) =>
     (list === undefined || entry.record.list === list) &&
     (command === undefined || `${entry.record.command} `.startsWith(`${command} `)) &&
-    (text === undefined || ('intent' in entry && aboutOf(entry.intent)?.toLowerCase().includes(text) === true));
+    (text === undefined ||
+      ('intent' in entry && aboutOf(entry.intent)?.toLowerCase().includes(text) === true));
 }
 
 /** Where the list is not even known, its name is mistyped. Throws `not_found`. */

@@ -55,7 +55,8 @@ export function createHistoryShowCommand(context: Context): Command {
       ).argParser(toId),
     );
   return addHelp(addReportOptions(addRecordOptions(command)), help).action(
-    (operationId: string | undefined, options: HistoryShowOptions) => runHistoryShow(context, operationId, options),
+    (operationId: string | undefined, options: HistoryShowOptions) =>
+      runHistoryShow(context, operationId, options),
   );
 }
 

@@ -90,7 +90,8 @@ export async function goOn(
   }
   const order: SearchOrder = { ...toOrder(context, options, connection, 'search', request), open };
   const cost = toWorstCase('search', request, connection.settings);
-  const price = cost.credits === null ? '' : `, for at most ${creditsOf(cost.credits)}`;
+  const price =
+    cost.credits === null || connection.origin === 'local' ? '' : `, for at most ${creditsOf(cost.credits)}`;
   return await buyRest(
     shop,
     rest,
