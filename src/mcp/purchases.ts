@@ -65,11 +65,14 @@ export function createPurchases(
   const { clock, directories, ids, pid } = context;
   /** The limit of settings that could not be read when the session began. */
   let later: Spending | undefined;
-  const shopOf = (connection: Connection, signal: AbortSignal): Shop => ({
-    connection,
-    context: { clock, directories, ids, pid, random: () => context.random(), signal, zone: context.zone },
-    spending: spending ?? (later ??= toSpending(undefined, connection)),
-  });
+  const shopOf = (connection: Connection, signal: AbortSignal): Shop => {
+    later ??= spending ?? toSpending(undefined, connection);
+    return {
+      connection,
+      context: { clock, directories, ids, pid, random: () => context.random(), signal, zone: context.zone },
+      spending: later,
+    };
+  };
 
   /** Undefined while another process is at work on the same request. */
   async function tryOnce(

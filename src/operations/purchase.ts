@@ -185,7 +185,7 @@ function createBalanceAfter(shop: Shop, journal: Journal) {
 }
 
 /** How long the end of a run may be kept waiting for it. */
-const balanceAfterMs = 500;
+const balanceAfterMs = 1000;
 
 /**
  * The door for an operation whose intent is on the disk already, with the key and the body of its purchase: what is sent

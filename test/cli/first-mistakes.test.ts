@@ -213,3 +213,24 @@ describe('without credits', () => {
     expect(stderr).not.toMatch(not);
   });
 });
+
+describe('an error as JSON', () => {
+  it('keeps the lines of its hint', async () => {
+    const { stderr } = await runInProcess(['balance', '--json-errors'], { env: bareEnvironment() });
+    const { error } = JSON.parse(stderr);
+    expect(error.hint.split('\n')).toHaveLength(3);
+    expect(error).toMatchObject({ exit: 78, charged: 'no' });
+  });
+
+  it.each([
+    [['search', 'company'], 2],
+    [['search', 'company', 'x', '--limit', 'many'], 2],
+    [['history', 'show', 'op_1'], 6],
+    [['config', 'get', 'base_url'], 6],
+    [['search', 'company', 'x', '--profile', 'nobody'], 78],
+  ])('%j sent nothing, and says that nothing is charged', async (args, exit) => {
+    const { code, stderr } = await runInProcess([...args, '--json-errors'], { env: bareEnvironment() });
+    expect(code).toBe(exit);
+    expect(JSON.parse(stderr).error).toMatchObject({ exit, charged: 'no' });
+  });
+});

@@ -37,7 +37,8 @@ export function createTotals(by: TotalsBy, zone: Zone): Totals {
       const of = groupOf[by](purchase, zone);
       const sums = totals.get(of) ?? nothing;
       const { charged, leads, state } = purchase.record;
-      const isSettled = state === 'complete' || charged === 'no';
+      // What a task costs is known when it has ended.
+      const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
       const cost = purchase.record.credits_at_most;
       totals.set(of, {
         of,
