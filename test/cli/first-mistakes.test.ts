@@ -102,7 +102,11 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     youtube: 'leadpipe search youtube_creator',
   }).map(([typed, meant]): (typeof mistakes)[number] => [[typed, 'x'], [`did you mean ${meant}?`]]),
   [['task', 'wait'], ['the leads_search_id is missing\n`leadpipe task list` lists them.\n']],
-  [['history', 'show'], ['the operation ID is missing\n`leadpipe history` lists them.\n']],
+  [
+    ['history', 'show'],
+    ['there is nothing on this machine\n', 'No purchases recorded on this machine yet.'],
+    6,
+  ],
   [
     ['search', 'company', 'x', '--api-key=sk_1'],
     ['unknown option "--api-key"\n', 'leadpipe auth login', 'LEADPIPE_API_KEY'],

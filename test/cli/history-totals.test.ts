@@ -120,11 +120,11 @@ describe('what was bought with --local', () => {
 
   it('is free in the history of a terminal, at any width', async () => {
     const piped = await run(['history'], { env });
-    expect(JSON.parse(piped.stdout)).toMatchObject({ service: 'local', charged: 'yes', credits_at_most: 3 });
+    expect(JSON.parse(piped.stdout)).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
     expect(Object.keys(JSON.parse(piped.stdout)).at(-1)).toBe('stop_reason');
     for (const columns of [60, 120]) {
       const { stdout } = await shown(['history'], columns);
-      expect(plain(stdout)).toContain('free (--local)');
+      expect(plain(stdout)).toContain('free');
       expect(plain(stdout)).not.toContain('≤');
     }
     const narrow = plain((await shown(['history'], 79)).stdout);
@@ -136,7 +136,7 @@ describe('what was bought with --local', () => {
     expect([spent.code, spent.stdout]).toEqual([0, '']);
     expect(spent.stderr).toBe(`${local}. To add them up: leadpipe history totals --by day --local\n`);
     const { stdout, stderr } = await run(['history', 'totals', '--local', '--by', 'command'], { env });
-    expect(JSON.parse(stdout)).toMatchObject({ purchases: 1, leads: 3, credits_at_most: 3 });
+    expect(JSON.parse(stdout)).toMatchObject({ purchases: 1, leads: 3, credits_at_most: 0 });
     expect(stderr).toBe('');
   });
 

@@ -74,7 +74,7 @@ describe('a run that finds nothing new', () => {
     // Also where the service has left them out.
     await server?.close();
     const empty = { ...env, ...(await serve([])), LEADPIPE_STATE_DIR: env.LEADPIPE_STATE_DIR ?? '' };
-    expect((await search(empty, '--limit', '3', '--only-new')).stderr).not.toContain('Nothing new');
+    expect((await search(empty, '--limit', '3', '--only-new')).stderr).toContain('Nothing new: 3 leads');
   });
 
   it('says so of a task', async () => {

@@ -1,5 +1,5 @@
-import { LeadpipeError, UsageError } from '../../../errors.ts';
-import { hasDelivered, isDropped } from '../../../operations/journal/chain.ts';
+import { LeadpipeError } from '../../../errors.ts';
+import { hasDelivered } from '../../../operations/journal/chain.ts';
 import type { HistoryRecord } from '../../../operations/journal/history.ts';
 import type { StoredOperation } from '../../../operations/journal/journal.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
@@ -62,20 +62,6 @@ export function toContinued({ state }: HistoryRecord, continued: readonly Stored
       : `${bought}. To print it: ${shown.join('; ')}`;
   }
   return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
-}
-
-/** Throws UsageError where somebody has said that nobody wants the rest. */
-export function checkNotDropped(operation: StoredOperation): void {
-  if (!isDropped(operation)) return;
-  const { operationId, entries } = operation;
-  const created = entries.find((entry) => entry.type === 'created');
-  const isAtService = isTask(entries[0].command) && created?.type === 'created';
-  throw new UsageError(
-    `${operationId} was dropped, and is not resumed; nothing was bought`,
-    isAtService
-      ? `To read the leads of its task, for free: leadpipe task wait ${shellWord(created.leads_search_id)}`
-      : `To print what arrived, for free: leadpipe history show ${operationId}`,
-  );
 }
 
 function notFound(message: string, type: string, hint: string): LeadpipeError {

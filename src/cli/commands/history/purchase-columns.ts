@@ -32,8 +32,9 @@ const historyTable: readonly TableColumn[] = [
 /** Where the balance was asked for, people want to see it. */
 const balanceColumn: TableColumn = {
   header: 'balance',
-  min: 9,
-  max: 20,
+  // Half of one says nothing.
+  min: 15,
+  max: 24,
   yields: 3,
   text: (record) => {
     const [before, after] = ['credits_before', 'credits_after'].map((name) => textOf(record, name));

@@ -132,7 +132,8 @@ function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
 function toSummary(record: JsonView): string {
   const of = (name: string): string => readable(record.member(name));
   const maybe = of('maybe_charged') === '0' ? '' : `, maybe charged ${of('maybe_charged')}`;
-  const credits = record.member('credits_at_most') === 'null' ? 'unknown' : `≤ ${creditsIn(record)}`;
+  const most = record.member('credits_at_most');
+  const credits = most === 'null' ? 'unknown' : most === '0' ? '0' : `≤ ${creditsIn(record)}`;
   return `${of('purchases')}, leads ${of('leads')}, charged ${of('charged')}${maybe}, credits ${credits}`;
 }
 

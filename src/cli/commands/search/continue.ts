@@ -14,11 +14,11 @@ import type { SearchEnd } from '../../../operations/search/cut.ts';
 import { type RestOfSearch, readRest } from '../../../operations/search/rest.ts';
 import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
 import { withConnection } from '../../connect.ts';
+import { checkNotDropped } from '../../messages/dropped.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { fileOf, withHeldOutput } from '../../records/record-output.ts';
-import { checkNotDropped } from '../history/next-step.ts';
 import { createSearchListener, type SearchOptions } from '../search.ts';
 
 /**

@@ -21,6 +21,7 @@ import { confirm } from '../../ask.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
+import { checkNotDropped } from '../../messages/dropped.ts';
 import { timeOf } from '../../messages/earlier-runs.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
@@ -32,7 +33,6 @@ import {
 import { fromTerms, openOutput } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
 import { withHeldOutput } from '../../records/record-output.ts';
-import { checkNotDropped } from '../history/next-step.ts';
 import {
   addWaitingOptions,
   createTaskListener,
