@@ -55,19 +55,19 @@ async function runHistoryDrop(context: Context, operationId: string, options: Re
 
 /** Pure: what can't be had any more, and what is left. */
 function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): string {
-  const { leads, leads_search_id, operation_id } = record;
+  const { leads, leads_search_id, operation_id, service } = record;
   if (isTask(command)) {
     return leads_search_id === null
-      ? 'Its task may have been bought, but its ID never arrived. Dropped, it is not asked for again: the same command buys a new task.'
-      : `Dropped, nothing resumes it. The task itself keeps running at the service, and is charged as usual. To read its leads, for free: leadpipe task wait ${shellWord(leads_search_id)}`;
+      ? 'Its task may have been bought, but its ID never arrived. If it is dropped, it is not asked for again: the same command buys a new task.'
+      : `If it is dropped, nothing resumes it. The task itself keeps running at the service${service === 'local' ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(leads_search_id)}${service === 'local' ? ' --local' : ''}`;
   }
   const print = `For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
   if (rowsOf(command) !== undefined) {
     const answers = `${leads ?? 0} ${leads === 1 ? 'row is' : 'rows are'} answered.`;
     return typeof run === 'string'
-      ? `${answers} Dropped, nothing resumes it; the run ${run} still knows these answers. ${print}`
-      : `${answers} Dropped, the same list buys all its rows again. ${print}`;
+      ? `${answers} If it is dropped, nothing resumes it; the run ${run} still knows these answers. ${print}`
+      : `${answers} If it is dropped, the same list buys all its rows again. ${print}`;
   }
   const arrived = `${leads ?? 0} ${leads === 1 ? 'lead has' : 'leads have'} arrived.`;
-  return `${arrived} Dropped, the same search buys all its leads again. ${print}`;
+  return `${arrived} If it is dropped, the same search buys all its leads again. ${print}`;
 }
