@@ -67,7 +67,8 @@ interface Killed {
   readonly searches: readonly {
     readonly id: string;
     readonly stored: readonly string[];
-    readonly isSent: boolean; readonly isWritten: boolean;
+    readonly isSent: boolean;
+    readonly isWritten: boolean;
   }[];
 }
 

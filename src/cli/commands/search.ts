@@ -15,7 +15,7 @@ import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/ent
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { close, toNothingFound, toSaving } from '../messages/closing-line.ts';
+import { close, createNothingNew, toNothingFound, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
 import { tellEarlier, timeOf } from '../messages/earlier-runs.ts';
 import {
@@ -150,8 +150,10 @@ export function createSearchListener(
   rest?: EarlierLeads,
 ): SearchListener {
   const { limit = limits.entityLimit.default } = request;
+  const { leavesOut, why } = createNothingNew();
   return {
     ...createListener(context, options, { most: limit }),
+    leavesOut,
     ended(end) {
       const { cut, excluded, operationId, stopReason } = end;
       if (cut !== undefined) return;
@@ -167,6 +169,7 @@ export function createSearchListener(
         limit: limit + (rest?.arrived ?? 0),
         costAtMost: toCostAtMost('search', request, credits, ended),
         ids: end,
+        why: why(leads),
         next: toSaving(
           context,
           options,

@@ -143,6 +143,8 @@ export type JournalEntry =
       readonly sent_rows?: number;
       /** The credits that count for the day, in place of what was reserved. */
       readonly spent?: number;
+      /** Nobody wants the rest: it is not gone on with. */
+      readonly dropped?: true;
     };
 
 /** Pure: how many leads were dropped here. A page that was read again counts once. */

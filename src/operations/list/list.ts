@@ -122,7 +122,10 @@ export async function runList<Kind extends AnswerKind>(
         row_request,
         worst_case: worst.credits,
         ...(admit === undefined ? {} : { reserved: toReserved(order, spending, rest) }),
-        ...(given.spending === undefined ? {} : { max_credits: given.spending.limit }),
+        // That of the settings is theirs to change.
+        ...(given.spending === undefined || given.spending.setting
+          ? {}
+          : { max_credits: given.spending.limit }),
       };
       return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
         await sent();

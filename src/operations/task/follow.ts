@@ -5,7 +5,7 @@ import type { JsonText } from '../../json/text.ts';
 import { pause } from '../../transport/pause.ts';
 import { checkPage, PageError } from './pages.ts';
 import { createPatience, type Patience, type Waiting } from './patience.ts';
-import { type PollTimes, pollWaitMs } from './polling.ts';
+import { type PollTimes, pollWaitMs, settledLook } from './polling.ts';
 
 /** How long the service may be away while a task is followed. */
 const outageMs = 10 * 60_000;
@@ -81,13 +81,13 @@ export async function followTask(
   const ask = createPatience({ ...waiting, signal }, { ...task, outageMs, stumbled: reader.stumbled });
   const reading = createReading(client, task, reader, ask, signal);
   try {
-    for (let idle = 0; ; idle++) {
+    for (let looks = 0; ; looks++) {
       const { value, requestId } = await ask(() => client.status(task.leadsSearchId, signal));
-      if (reading.see(value.status, requestId)) idle = 0;
+      if (reading.see(value.status, requestId)) looks = Math.min(looks, settledLook);
       // rule: states.running-fetch, fetch.available
       await reading.readPages(value.status.ready_count);
       if (reading.isAtEnd(value.status)) return reading.summary(undefined);
-      await pause(waiting.clock, pollWaitMs(idle, task.poll, waiting.random()), signal);
+      await pause(waiting.clock, pollWaitMs(looks, task.poll, waiting.random()), signal);
     }
   } catch (cause) {
     const gaveUp = deadline.signal.aborted && !waiting.signal.aborted && limit !== undefined;

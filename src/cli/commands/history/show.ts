@@ -8,10 +8,10 @@ import { countOf } from '../../../operations/delivery.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { readChainFrom } from '../../../operations/journal/chain.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
-import { type HistoryRecord, readHistoryRecord } from '../../../operations/journal/history.ts';
+import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/known-rows.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
-import { folderOf, readKnown } from '../../../operations/journal/stored.ts';
+import { folderOf, readKnown, toUnknownOperation } from '../../../operations/journal/stored.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../../../operations/kinds.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { localOutcomes } from '../../exit-codes.ts';
@@ -33,8 +33,8 @@ type HistoryShowOptions = RecordOptions & ReportOptions & { readonly answer?: tr
 
 const help: CommandHelp = {
   examples: [
-    'op=$(leadpipe history list -f jsonl | jq -rs .[-1].operation_id)\nleadpipe history show "$op"',
-    'leadpipe history show "$op" -f csv -o answer.csv',
+    'leadpipe history show',
+    'op=$(leadpipe history list -f jsonl | jq -rs .[-1].operation_id)\nleadpipe history show "$op" -f csv -o answer.csv',
   ],
   output: [
     'what the command printed, in any format: the answer, or the leads that',
@@ -54,22 +54,24 @@ export function createHistoryShowCommand(context: Context): Command {
     )
     .addArgument(
       new Argument(
-        '<operation-id>',
-        'the operation ID; `history list` and the last line of each purchase show it',
+        '[operation-id]',
+        'the operation ID; `history list` and the last line of each purchase show it (default: the latest purchase)',
       ).argParser(toId),
     )
     .addOption(new Option('--answer', 'print the whole answer of the service as it came'));
   return addHelp(addReportOptions(addRecordOptions(command)), help).action(
-    (operationId: string, options: HistoryShowOptions) => runHistoryShow(context, operationId, options),
+    (operationId: string | undefined, options: HistoryShowOptions) =>
+      runHistoryShow(context, operationId, options),
   );
 }
 
 async function runHistoryShow(
   context: Context,
-  operationId: string,
+  given: string | undefined,
   options: HistoryShowOptions,
 ): Promise<void> {
   const { state } = context.directories;
+  const operationId = given ?? (await readLatest(context));
   const operation = await readKnown(context, operationId);
   const folder = folderOf(state, operationId);
   const record = await readHistoryRecord(state, operation);
@@ -133,6 +135,12 @@ async function runHistoryShow(
   if (stored !== undefined && (damaged > 0 || shown < (record.leads ?? 0))) {
     throw toDamagedLeads(record, shown, folder);
   }
+}
+
+/** Throws `not_found` where nothing was bought. */
+async function readLatest(context: Context): Promise<string> {
+  for await (const { record } of readHistory(context, { newestFirst: true })) return record.operation_id;
+  throw toUnknownOperation(undefined, []);
 }
 
 /** What could be read has been printed, and there will never be more. */

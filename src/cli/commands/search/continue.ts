@@ -14,6 +14,7 @@ import { buyRest, finishSearch, isPartOurs, type RestInto } from '../../../opera
 import type { SearchEnd } from '../../../operations/search/cut.ts';
 import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
 import { withConnection } from '../../connect.ts';
+import { checkNotDropped } from '../../messages/dropped.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
@@ -30,6 +31,7 @@ export async function continueSearch(
   given: SearchOptions,
 ): Promise<void> {
   const known = await readKnown(context, operationId);
+  checkNotDropped(known);
   const [intent] = known.entries;
   const isSame = await isIntoSame(intent, given);
   if (isSame) checkBegun(intent, given);
@@ -88,7 +90,8 @@ export async function goOn(
   }
   const order: SearchOrder = { ...toOrder(context, options, connection, 'search', request), open };
   const cost = toWorstCase('search', request, connection.settings);
-  const price = cost.credits === null ? '' : `, for at most ${creditsOf(cost.credits)}`;
+  const price =
+    cost.credits === null || connection.origin === 'local' ? '' : `, for at most ${creditsOf(cost.credits)}`;
   return await buyRest(
     shop,
     rest,

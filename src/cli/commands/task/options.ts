@@ -10,7 +10,7 @@ import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../../../oper
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import type { Format } from '../../../output/writer.ts';
 import { checkNumber, checkText } from '../../../requests/within-limits.ts';
-import { close, toSaving } from '../../messages/closing-line.ts';
+import { close, createNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
 import { type ConnectionOptions, type RecordOptions, secondsOf, toId } from '../../options/options.ts';
 import { createListener } from '../../records/orders.ts';
@@ -120,8 +120,10 @@ export function createTaskListener(
   asked?: { readonly request: CreateTaskRequest; readonly prices?: Prices },
 ): TaskListener {
   const most = asked && (asked.request.limit ?? limits.entityLimit.default);
+  const { leavesOut, why } = createNothingNew();
   return {
     ...createListener(context, options, { most }),
+    leavesOut,
     ended(reading) {
       const { leads, excluded, leadsSearchId, summary } = reading;
       const { state, stopReason } = summary;
@@ -142,6 +144,7 @@ export function createTaskListener(
         limit: most,
         ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
         ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
+        why: isOver ? why(leads) : undefined,
         next: isPast
           ? `To read all of them, for free: ${again}`
           : isOver
