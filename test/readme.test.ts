@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { toPicture } from '../scripts/terminal-picture.js';
 import { needs } from './helpers/parts.ts';
 import { openTerminal } from './helpers/pty.ts';
-import { command, temporaryFolder } from './helpers/run.ts';
+import { command, run, temporaryFolder } from './helpers/run.ts';
 import { screenOf } from './helpers/screen.ts';
 
 /**
@@ -92,6 +92,35 @@ describe.skipIf(!needs('bash', 'script', 'stty'))('the examples of the README', 
     const picture = await toPicture(`\x1b[1m$ ${line}\x1b[0m\r\n${same}`, columns, theme);
     if (isUpdate) writeFileSync(pictures[theme], picture);
     expect(picture).toBe(textOf(pictures[theme]));
+  });
+});
+
+describe('the README', () => {
+  it('shares a list between machines with options that there are, into one file for each', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'companies.csv'), 'objective\nCTO of Nordlicht Pay\nCTO of Eichwald Pay\n');
+    const text = textOf(readme)
+      .replaceAll('/data/', '')
+      .replace(/\n +-o /, ' -o ');
+    const lines = text.match(/leadpipe contact email --input .+ -o "?out-\S+/g) ?? [];
+    expect(lines).toHaveLength(3);
+    for (const line of lines) {
+      const [, ...words] = line.replaceAll('"', '').replaceAll('{}', '1').split(' ');
+      const slurm = { SLURM_ARRAY_TASK_ID: '1', SLURM_ARRAY_TASK_MIN: '0', SLURM_ARRAY_TASK_COUNT: '8' };
+      const env = line.includes('SLURM') ? slurm : { JOB_COMPLETION_INDEX: '1' };
+      expect(await run([...words, '--dry-run', '--local'], { cwd, env }), line).toMatchObject({ code: 0 });
+    }
+  });
+
+  it('has settings for agents that are JSON', () => {
+    const [, settings = ''] = /^```json\n([\s\S]*?)^```$/m.exec(textOf(readme)) ?? [];
+    expect(JSON.parse(settings).mcpServers.leadpipe.args).toContain('mcp');
+  });
+
+  it('begins with the two commands that .ci/run takes', () => {
+    const [first, second] = [...textOf(readme).matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, one]) => one);
+    expect(first).toMatch(/^npm ci && npm --silent start -- search .*Berlin" --limit 10 --local\n$/);
+    expect(second).toBe('npm ci && npm run debian-parts && npm run check\n');
   });
 });
 
