@@ -42,7 +42,7 @@ function pack() {
 /** Exactly what belongs there: nothing missing, nothing that was left lying about, nothing of this machine. */
 function checkContents(paths) {
   const expected =
-    /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/(?:leadpipe\.js|package\.json)|docs\/[\w-]+\.md|dist\/(?:main\.cjs|keychain-main\.cjs|index\.js|types\/[\w/-]+\.d\.ts|leadpipe\.1|THIRD-PARTY-LICENSES\.txt|chunks\/[\w.-]+\.(?:c?js|wasm|br)))$/;
+    /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/(?:leadpipe\.js|package\.json)|docs\/[\w-]+\.(?:md|svg)|dist\/(?:main\.cjs|keychain-main\.cjs|index\.js|types\/[\w/-]+\.d\.ts|leadpipe\.1|THIRD-PARTY-LICENSES\.txt|chunks\/[\w.-]+\.(?:c?js|wasm|br)))$/;
   const unexpected = paths.filter((path) => !expected.test(path));
   if (unexpected.length > 0) fail(`these files do not belong into the package: ${unexpected.join(', ')}`);
   for (const needed of ['bin/leadpipe.js', 'dist/main.cjs', 'dist/leadpipe.1', 'LICENSE', 'README.md']) {

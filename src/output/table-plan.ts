@@ -74,7 +74,9 @@ function toWanted(column: TableColumn, seen: Seen): Wanted {
   const { max, min, share: part, shrinks } = column;
   if (part !== undefined) return { ...seen, column, least: min, enough: min, most: max };
   // What is known of a column says how wide it is at least: its rows may come one by one.
-  const most = Math.min(max, Math.max(shrinks ? 0 : min, seen.cells, seen.header));
+  const known = Math.min(max, Math.max(shrinks ? 0 : min, seen.cells, seen.header));
+  // One that has no limit takes what the others leave: what comes later may be longer.
+  const most = max === Number.POSITIVE_INFINITY ? max : known;
   const least = Math.min(most, shrinks ? Math.min(min, Math.max(fewest, seen.cells)) : min);
   const limit = seen.holds === 'text' && column.role !== 'title' ? mostOfText : mostOfValue;
   return { ...seen, column, least, enough: Math.max(least, Math.min(seen.cells, max, limit)), most };
