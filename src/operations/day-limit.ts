@@ -44,7 +44,7 @@ function midnightOf({ clock, zone }: Shop['context']): number {
 }
 
 /** Pure: the worst cases of what was begun since then; of what has ended, what it cost at most. */
-export function spentSince(index: OperationIndex, since: number): number {
+function spentSince(index: OperationIndex, since: number): number {
   const ended = new Map<string, number>();
   let spent = 0;
   for (const line of index.newest()) {

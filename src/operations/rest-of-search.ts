@@ -156,7 +156,7 @@ export interface Arrived {
  * Pure: a new search for the rest, without what earlier ones brought: by their IDs, and by name where the service never said
  * one. Undefined when nothing is left to ask for. Throws UsageError where an exclusion list is full.
  */
-export function toContinuedRequest(
+function toContinuedRequest(
   request: EntitySearchRequest,
   arrived: readonly Arrived[],
 ): EntitySearchRequest | undefined {

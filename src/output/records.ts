@@ -119,7 +119,7 @@ export async function openRecords(
  * What makes the file of a format that can't be written row by row; undefined for the others. It is loaded before anything is
  * sent. `warn` is told what did not fit.
  */
-export async function toMake(
+async function toMake(
   format: Format,
   signal: AbortSignal,
   warn: (line: string) => void,

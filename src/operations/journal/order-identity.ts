@@ -36,7 +36,7 @@ export function digestOf(value: unknown): string {
 }
 
 /** Pure: what is asked for, as a text; the same for what is bought in the same way. */
-export function requestOf(order: Ordered): string {
+function requestOf(order: Ordered): string {
   const { asked, body = '{}', command, list } = order;
   if (rowsOf(command) !== undefined) {
     const known = rowRequestOf(order);
