@@ -128,7 +128,7 @@ describe('what was bought with --local', () => {
       expect(plain(stdout)).not.toContain('≤');
     }
     const narrow = plain((await shown(['history'], 79)).stdout);
-    expect(narrow).toMatch(/^\d\d-\d\d \d\d:\d\d {2}search: fint.* complete +free /m);
+    expect(narrow).toMatch(/^\d\d-\d\d \d\d:\d\d {2}search company: fint.* complete +free /m);
   });
 
   it('is in the totals only where it is asked for', async () => {
