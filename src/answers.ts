@@ -99,6 +99,7 @@ const longestState = 200;
 const longestId = 1000;
 
 /** The members of an answer, each as it was written. */
+// rule: versioning.unknown
 export type Members = ReadonlyMap<string, JsonText>;
 
 /** What a frame says: nothing, where it is an event of a later version of the interface. */
@@ -124,6 +125,7 @@ function toSearchEvent(members: Members): SearchEvent[] {
     case 'entity_search_batch': {
       const batch_index = countOf(members.get('batch_index'));
       const batch = { leads_search_id, batch_index, count: countOf(members.get('count')), cum_count };
+      // rule: entity.unknown
       const entities = members.get('entities');
       return [{ kind: 'batch', batch, entities: isOf('array', entities) ? arrayItems(entities) : undefined }];
     }
@@ -149,11 +151,13 @@ function toStopReason(members: Members): string | undefined {
   return stringOf(members.get('stop_reason'))?.slice(0, longestStopReason);
 }
 
+// rule: create.id
 export function toCreatedTask(members: Members): CreatedTask | Lack {
   const leads_search_id = idOf(members.get('leads_search_id'));
   return leads_search_id === undefined ? new Lack('`leads_search_id`') : { leads_search_id };
 }
 
+// rule: task.status
 export function toStatus(members: Members): { readonly status: Status } | Lack {
   const text = members.get('status');
   if (!isOf('object', text)) return new Lack('`status`');
@@ -165,6 +169,7 @@ export function toStatus(members: Members): { readonly status: Status } | Lack {
   return { status: { status, ready_count, stop_reason: toStopReason(inner) } };
 }
 
+// rule: page.fields, page.limit
 export function toPage(members: Members): (PageFacts & { readonly entities: readonly JsonText[] }) | Lack {
   const entities = members.get('entities');
   if (!isOf('array', entities)) return new Lack('`entities`');
@@ -180,16 +185,19 @@ export function toPage(members: Members): (PageFacts & { readonly entities: read
   return { ...counts, status, leads_search_id, limit, entities: arrayItems(entities) };
 }
 
+// rule: contact.fields
 export function toContact(members: Members): object | Lack {
   return isOf('object', members.get('result')) ? {} : new Lack('`result`');
 }
 
+// rule: research.answer, enrich.answer
 export function toResearchOrEnrichment(members: Members): Success | Lack {
   const success = booleanOf(members.get('success'));
   if (success === undefined) return new Lack('`success`');
   return kindOf(members.get('answer') ?? 'null') === 'null' ? new Lack('`answer`') : { success };
 }
 
+// rule: extract.fields
 export function toExtraction(members: Members): Success | Lack {
   const success = booleanOf(members.get('success'));
   const data = members.get('data');
@@ -198,6 +206,7 @@ export function toExtraction(members: Members): Success | Lack {
 }
 
 /** Any number: one below zero, or so large that a JavaScript number rounds it, is printed from the text. */
+// rule: balance.fields
 export function toBalance(members: Members): Pick<CreditBalance, 'available_credits'> | Lack {
   const available_credits = members.get('available_credits');
   if (stringOf(members.get('object')) !== 'credit_balance' || !isOf('number', available_credits)) {

@@ -56,6 +56,7 @@ export const requests = {
   enrich: (body: EnrichRequest, key: string) => post(endpoints.enrich, body, key),
   extract: (body: ExtractRequest, key: string) => post(endpoints.extract, body, key),
   // A purchase often follows, and must not find a connection that the service is about to close.
+  // rule: balance.no-store
   balance: (): Request => ({ endpoint: endpoints.balance, last: true }),
 } as const;
 

@@ -68,7 +68,13 @@ export type Facts =
   | { readonly is: 'key_of_other_request' }
   /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
   | { readonly is: 'no_credits'; readonly worst?: number | undefined; readonly left?: number | undefined }
-  | { readonly is: 'over_limit'; readonly worst: number; readonly left: number }
+  /** `setting` is where the limit comes from, if not from an option. */
+  | {
+      readonly is: 'over_limit';
+      readonly worst: number;
+      readonly left: number;
+      readonly setting: string | undefined;
+    }
   | { readonly is: 'over_day_limit'; readonly setting: string }
   | { readonly is: 'price_unknown'; readonly setting: string }
   | { readonly is: 'unauthenticated' }
@@ -131,6 +137,8 @@ export type Facts =
       readonly is: 'list_left';
       readonly operationId: string;
       readonly isOverLimit: boolean;
+      /** Where that limit comes from, if not from an option. */
+      readonly setting?: string | undefined;
       readonly until?: string | undefined;
     }
   /** How many rows have no result, and why; none of these where the service has answered all of them. */

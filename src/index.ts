@@ -202,12 +202,14 @@ export function createClient(options: ClientOptions): Client {
     },
     async status(request, call = {}) {
       checkNames('input', request, inputs.status);
+      // rule: status.id
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
       return send(call, async (client, stop) => whole(await client.status(id, stop)));
     },
     async fetch(request, call = {}) {
       checkNames('input', request, inputs.fetch);
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
+      // rule: fetch.id, fetch.pts, fetch.num
       const pts = checkNumber(limits.fetchPts, 'pts', request.pts ?? limits.fetchPts.default);
       const num = checkNumber(limits.fetchNum, 'num', request.num ?? limits.fetchNum.default);
       return send(call, async (client, stop) => {

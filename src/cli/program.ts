@@ -122,8 +122,10 @@ const help: CommandHelp = {
 };
 
 /** Runs a command line; returns the exit code. Never throws. */
-export async function runProgram(context: Context, argv: readonly string[]): Promise<number> {
+export async function runProgram(context: Context, given: readonly string[]): Promise<number> {
   let ran: Ran | undefined;
+  // Behind a command it is --verbose.
+  const argv = given.length === 1 && given[0] === '-v' ? ['--version'] : given;
   try {
     const topic = argv[0] === 'help' ? topicRows.find(({ name }) => name === argv[1]) : undefined;
     if (topic !== undefined) {
@@ -187,7 +189,7 @@ export function createWholeProgram(context: Context): Promise<Command> {
 async function assemble(context: Context, isWanted: (name: string) => boolean): Promise<Command> {
   const program = new Command('leadpipe')
     .description(description)
-    .version(context.version, '-v, --version', 'print the version')
+    .version(context.version, '-V, --version', 'print the version (or -v alone)')
     .helpOption('-h, --help', 'print help')
     // `help` is made an option of the command it asks about.
     .helpCommand(false)

@@ -133,7 +133,10 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
     ...wholeNumber(86_400),
     meaning: 'the most seconds to wait before retries, all together',
   },
-  'poll.interval': { ...seconds, meaning: 'seconds between two checks of a task, at first' },
+  'poll.interval': {
+    ...seconds,
+    meaning: 'seconds between two checks of a task; the first three come sooner',
+  },
   'poll.max': { ...seconds, meaning: 'seconds between two checks of a task, at most' },
   'price.search': { ...credits, meaning: 'the most that a lead of a search costs, in credits' },
   'price.task': { ...credits, meaning: 'the most that a lead of a task costs, in credits' },

@@ -26,6 +26,7 @@ import { forgetOld, fundsOf, release, settle } from './store.ts';
  * A request refused by any of them leaves nothing behind: its idempotency key can be used again. The last three
  * and the reservation are one transaction.
  */
+// rule: auth.unknown, auth.revoked, auth.scopes, balance.any-key
 export function authenticate(service: Service, { operation, incoming }: Exchange): Caller {
   const endpoint: Endpoint = endpoints[operation];
   const text = suppliedKey(incoming.headers, endpoint, service.switches.auth_header);
@@ -85,12 +86,14 @@ function hasExpired({ store, switches, now }: Service, fingerprint: string): boo
 }
 
 /** An operation, entity type or contact type may be switched off here. */
+// rule: general.rollout
 export function checkEnabled({ switches }: Service, name: string): void {
   const disabled = switches.disabled.split(',').map((part) => part.trim());
   if (disabled.includes(name)) throw new Refusal(503, 'service_unavailable', `${name} is not enabled here`);
 }
 
 /** The body and the idempotency key, supplied or generated; the latter goes back in the answer. */
+// rule: common.key-generated, extract.key, create.headers
 export async function receive({ operation, incoming, outgoing }: Exchange): Promise<Received> {
   const endpoint: Endpoint = endpoints[operation];
   checkMediaType(incoming);
@@ -122,6 +125,7 @@ export interface Earlier {
  * Admits a request and reserves its cost, or throws. A repetition of an admitted request returns that one: what to
  * do with it is the route's affair.
  */
+// rule: general.reserve, general.contact-reserve, common.no-duplicates, common.conflict, credits.invalid
 export function admit(
   service: Service,
   exchange: Exchange,

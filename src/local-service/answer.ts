@@ -35,6 +35,7 @@ export function invalid(message: string): Refusal {
 }
 
 /** The error envelope; where the type stands in it is not documented, hence a switch. */
+// rule: errors.envelope
 export function toEnvelope(
   type: ErrorType | undefined,
   message: string,

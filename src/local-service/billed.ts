@@ -45,6 +45,7 @@ export async function answerBilled(
 }
 
 /** A failure releases the reservation; the idempotency key stays used, since the request was admitted. */
+// rule: contact.settled, contact.released
 async function doOnce(
   service: Service,
   exchange: Exchange,
@@ -65,6 +66,7 @@ async function doOnce(
 }
 
 /** Of an operation that may end without a result. */
+// rule: errors.success-false
 export function toOutcome({ switches }: Service, body: { readonly success: boolean }): Outcome {
   return { text: JSON.stringify(body), units: body.success || switches.no_result_bills === 'yes' ? 1 : 0 };
 }

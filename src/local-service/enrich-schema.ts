@@ -4,6 +4,7 @@ import { type Schema, sizeOfSchema } from '../json/schema-size.ts';
 import { invalid } from './answer.ts';
 
 /** The rules for `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
+// rule: enrich.schema, enrich.schema-size
 export function toSchema(value: unknown, source: string): Schema {
   if (!isObject(value)) throw invalid('enrich_fields is required and must be a JSON Schema object');
   const bytes = Buffer.byteLength(source);

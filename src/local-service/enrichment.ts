@@ -7,6 +7,7 @@ import { answersOf, type Lead } from './lead.ts';
 type Source = (property: string) => string | undefined;
 
 /** Fills a schema from a lead of the catalogue and the given context; undefined when nothing is known. */
+// rule: enrich.answer
 export function fillSchema(
   schema: Schema,
   context: string,

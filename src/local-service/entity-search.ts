@@ -36,6 +36,7 @@ export function toStreamSearch(body: Readonly<Record<string, unknown>>): EntityS
   return { ...toSearch(body, streamEntityTypes), enableWebSearch: false };
 }
 
+// rule: create.web-search
 export function toTaskSearch(body: Readonly<Record<string, unknown>>): EntitySearch {
   onlyFields(body, [...fields, 'enable_web_search']);
   const search = { ...toSearch(body, entityTypes), enableWebSearch: flag(body, 'enable_web_search') };
@@ -44,6 +45,7 @@ export function toTaskSearch(body: Readonly<Record<string, unknown>>): EntitySea
   return search;
 }
 
+// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom
 function toSearch(body: Readonly<Record<string, unknown>>, types: readonly EntityType[]) {
   return {
     entityType: oneOf(body, 'entity_type', types),
@@ -71,6 +73,7 @@ export interface Found {
   readonly considered: number;
 }
 
+// rule: search.up-to-limit, search.dedup-service, search.dedup-custom, events.unique
 export async function findLeads(service: Service, caller: Caller, search: EntitySearch): Promise<Found> {
   const names = new Set(search.dedupCustomLeads.map(nameKey));
   const taken = await deliveredBy(service, caller, search.dedupServiceLeads);
@@ -134,6 +137,7 @@ export function wholeId(searchId: string): string {
 }
 
 /** The entity as it is sent: the catalogue's own text, to which the search adds what it says about it. */
+// rule: entity.fields, entity.enrich-fields, entity.not-enriched
 function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[]): string {
   const added: Record<string, unknown> = { score: { score: score.toFixed(2), reason } };
   if (enrichFields.length > 0) {

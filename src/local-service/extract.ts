@@ -33,6 +33,7 @@ export function extract(service: Service, exchange: Exchange): Promise<void> {
 
 type Extract = Required<ExtractRequest> & { readonly instruction: string | null };
 
+// rule: extract.target, extract.instruction, extract.limit, extract.closed, extract.web2list-instruction
 function toExtract(fields: Readonly<Record<string, unknown>>): Extract {
   onlyFields(fields, ['type', 'target', 'instruction', 'limit']);
   const type = oneOf(fields, 'type', extractionTypes);
@@ -47,6 +48,7 @@ function toExtract(fields: Readonly<Record<string, unknown>>): Extract {
   return { type, target, instruction, limit: web2listLimit };
 }
 
+// rule: extract.web2list-target
 function isPublicUrl(target: string): boolean {
   if (!URL.canParse(target)) return false;
   const { protocol, hostname, username, password } = new URL(target);
@@ -79,6 +81,7 @@ async function run({ catalogue }: Service, { type, target, instruction, limit }:
       : catalogue.fictional
         ? extractMembers(catalogue, type, target, limit)
         : { failure: 'your own leads have no followers: only the fictional leads can be extracted' };
+  // rule: extract.fields, extract.failure, extract.echo, extract.instruction-echo, extract.limit-echo
   const metadata: ExtractResponse['metadata'] = { type, target, instruction, limit };
   if ('failure' in found) {
     const body: ExtractResponse = { success: false, data: found.failure, metadata };

@@ -97,6 +97,7 @@ const otherNames = new Map(
 );
 
 /** Fields that only Contact Search may answer. */
+// rule: create.no-contacts
 const contactField = /e-?mail|phone|mobile|telephone|whats ?app/i;
 
 /** Answers fields by their names, from the facts, links and description of a lead. */

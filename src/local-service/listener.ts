@@ -28,6 +28,7 @@ export function createListener(service: Service): Listener {
   const running = new Map<AbortController, { run: Promise<void>; incoming: IncomingMessage }>();
   let closing = false;
   const listen: Listener['listen'] = (incoming, outgoing) => {
+    // rule: general.request-id, create.headers, contact.headers
     outgoing.setHeader(responseHeaders.requestId, `req_${randomUUID()}`);
     logWhenClosed(service, incoming, outgoing);
     try {

@@ -28,9 +28,11 @@ export async function balance(service: Service, exchange: Exchange): Promise<voi
   const funds = store.transaction((rows) => {
     openAccount(rows, caller, switches.opening_credits, now());
     endOrphans(service, rows);
+    // rule: balance.account
     return fundsOf(rows, caller.key.account);
   });
   const refresh = switches.next_refresh_s;
+  // rule: balance.fields, balance.times, balance.no-store
   const body: CreditBalance = {
     object: 'credit_balance',
     available_credits: funds?.available ?? 0,
@@ -50,10 +52,12 @@ export function contactSearch(service: Service, exchange: Exchange): Promise<voi
     onlyFields(fields, ['contact_type', 'objective']);
     const request = {
       contact_type: oneOf(fields, 'contact_type', contactTypes),
+      // rule: contact.objective
       objective: text(fields, 'objective', limits.contactObjective),
     };
     checkEnabled(service, request.contact_type);
     const price = service.switches[`price_contact_${request.contact_type}`];
+    // rule: contact.headers
     return { cost: { price, units: 1 }, work: () => lookUp(service, request), headers: noStore };
   });
 }
@@ -64,12 +68,14 @@ async function lookUp(
 ): Promise<Outcome> {
   const lead = await findLead(catalogue, request.objective);
   const content = lead?.[request.contact_type] ?? null;
+  // rule: contact.fields, contact.echo, contact.not-found, contact.created-at
   const body: ContactSearchResult = {
     object: 'contact_search_result',
     request,
     result: { content, reference: content === null || lead === undefined ? null : referenceOf(lead) || null },
     created_at: new Date(now()).toISOString(),
   };
+  // rule: contact.charged
   const charged = content !== null || switches.contact_billing === 'per_request';
   return { text: JSON.stringify(body), units: charged ? 1 : 0 };
 }
@@ -78,6 +84,7 @@ async function lookUp(
 export function enrich(service: Service, exchange: Exchange): Promise<void> {
   const { catalogue, switches } = service;
   return answerBilled(service, exchange, ({ fields, text: source }) => {
+    // rule: enrich.context
     const context = text(fields, 'entity_context', limits.enrichContext);
     const schemaSource = allMembers(source).find(([name]) => name === 'enrich_fields')?.[1] ?? '';
     const schema = toSchema(fields.enrich_fields, schemaSource);
@@ -97,9 +104,11 @@ export function enrich(service: Service, exchange: Exchange): Promise<void> {
 export function deepSearch(service: Service, exchange: Exchange): Promise<void> {
   const { catalogue, switches } = service;
   return answerBilled(service, exchange, ({ fields }) => {
+    // rule: research.query
     const query = text(fields, 'query', limits.deepSearchQuery);
     const work = async () => {
       const findings = (await aboutOne(catalogue, query)) ?? (await aboutMany(catalogue, query));
+      // rule: research.answer
       const body: DeepSearchResponse =
         findings === undefined
           ? { success: false, answer: { answer: noResultTexts.deepSearch } }

@@ -11,6 +11,7 @@ export interface Body {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+// rule: common.media-type
 export function checkMediaType(incoming: IncomingMessage): void {
   const [mediaType = '', ...parameters] = (incoming.headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json')
@@ -21,6 +22,7 @@ export function checkMediaType(incoming: IncomingMessage): void {
 }
 
 /** The supplied Idempotency-Key; undefined when there is none. */
+// rule: common.key
 export function idempotencyKeyOf(incoming: IncomingMessage, endpoint: Endpoint): string | undefined {
   const key = incoming.headers[requestHeaders.idempotencyKey.toLowerCase()] as string | undefined;
   if (key === undefined) {
@@ -36,6 +38,7 @@ export function idempotencyKeyOf(incoming: IncomingMessage, endpoint: Endpoint):
 /** Where the document states no limit: more than this no field needs, and memory has an end. */
 const mostBytes = 16 * limits.requestBody.max;
 
+// rule: common.body-limit, common.json
 export async function readBody(incoming: IncomingMessage, endpoint: Endpoint): Promise<Body> {
   const bytes = await readAtMost(incoming, endpoint.bodyLimit ? limits.requestBody.max : mostBytes);
   let text: string;
@@ -86,6 +89,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The rules of single fields. Each throws a 422 that names the field and what it must be. */
 
+// rule: common.unknown-fields
 export function onlyFields(fields: Fields, allowed: readonly string[]): void {
   const unknown = Object.keys(fields).find((name) => !allowed.includes(name));
   if (unknown !== undefined) throw invalid(`unknown field ${JSON.stringify(unknown)}`);

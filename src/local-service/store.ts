@@ -126,6 +126,7 @@ export function audit(store: Database): { accounts: Funds[]; faults: string[] } 
   });
 }
 
+// rule: balance.reserved
 export function fundsOf(rows: Rows, account: string): Funds | undefined {
   return rows.get<Funds>(
     `SELECT account, opening, opening - reserved - settled AS available, reserved, settled, updated_at AS updatedAt
@@ -135,6 +136,7 @@ export function fundsOf(rows: Rows, account: string): Funds | undefined {
 }
 
 /** Ends a request's reservation, in `state`, and charges `credits` of it; a request that has ended stays as it is. */
+// rule: general.settle
 export function settle(
   rows: Rows,
   requestId: string,

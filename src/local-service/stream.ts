@@ -44,6 +44,7 @@ async function sendBatches(
   { leads }: Found,
 ): Promise<number> {
   const { outgoing, gone, fault } = exchange;
+  // rule: search.media-type
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream' });
   // Sends the head. In front of a string (flushHeaders has an empty one) Node would encode it like that string,
   // and a key that is not ASCII would come back as other bytes.
@@ -55,6 +56,7 @@ async function sendBatches(
     if (index > 1 && switches.batch_pause_ms > 0) await wait(clock, switches.batch_pause_ms, gone);
     if (gone.aborted) break;
     const batch = leads.slice(sent, sent + size);
+    // rule: events.batch, events.batch-index, events.ids
     const head = {
       object: 'entity_search_batch',
       leads_search_id: searchId,
@@ -89,6 +91,7 @@ function noteSent(rows: Rows, searchId: string, sent: number): void {
   );
 }
 
+// rule: events.done, events.order, events.ids
 function sendEnd({ outgoing }: Exchange, searchId: string, { leads, stopReason }: Found): void {
   const done: EntitySearchDone = {
     object: 'entity_search_done',
@@ -100,6 +103,7 @@ function sendEnd({ outgoing }: Exchange, searchId: string, { leads, stopReason }
   outgoing.end(`${frame(JSON.stringify(done))}${frame(streamSentinel)}`);
 }
 
+// rule: events.frames
 function frame(payload: string): string {
   return `data: ${payload}\n\n`;
 }

@@ -33,6 +33,7 @@ export async function createTask(service: Service, exchange: Exchange): Promise<
   const earlier = admit(service, exchange, caller, received, costOf(service, request));
   const searchId =
     earlier === undefined ? await runSearch(service, exchange, caller, request) : taskOf(earlier);
+  // rule: create.id, create.headers
   const body: CreatedTask = { leads_search_id: searchId };
   answer(exchange, 200, body, noStore);
 }
@@ -67,6 +68,7 @@ async function runSearch(
 }
 
 /** GET /v1/entity-search/status */
+// rule: task.status, credits.free-reads
 export async function status(service: Service, exchange: Exchange): Promise<void> {
   const caller = authenticate(service, exchange);
   const searchId = searchIdOf(exchange.query);
@@ -88,10 +90,12 @@ export async function fetchPage(service: Service, exchange: Exchange): Promise<v
   const caller = authenticate(service, exchange);
   const searchId = searchIdOf(exchange.query);
   // As it was asked for: a position may be beyond what a number can hold.
+  // rule: fetch.pts, fetch.num
   const pts = queryDigits(exchange.query, 'pts') ?? String(limits.fetchPts.default);
   const num = queryInteger(exchange.query, 'num', limits.fetchNum);
   const { search, records } = service.store.transaction((rows) => {
     const found = readSearch(rows, service, caller, searchId);
+    // rule: page.next, fetch.available, states.running-fetch
     const entities = rows.all<{ record: string }>(
       'SELECT record FROM entities WHERE search_id = ? AND position >= ? AND position < ? ORDER BY position',
       searchId,
@@ -100,6 +104,7 @@ export async function fetchPage(service: Service, exchange: Exchange): Promise<v
     );
     return { search: found, records: entities.map(({ record }) => record) };
   });
+  // rule: page.fields, page.object, page.task, page.state, page.echo, page.count, page.limit
   const head = {
     object: 'entity_search_items',
     leads_search_id: searchId,
@@ -114,6 +119,7 @@ export async function fetchPage(service: Service, exchange: Exchange): Promise<v
   answer(exchange, 200, `${echoed.slice(0, -1)},"entities":[${records.join(',')}]}`);
 }
 
+// rule: status.id, fetch.id
 function searchIdOf(query: URLSearchParams): string {
   const [searchId = '', ...others] = query.getAll('leads_search_id');
   if (searchId === '' || others.length > 0) throw invalid('leads_search_id is required exactly once');
@@ -129,9 +135,11 @@ interface SearchRow {
 }
 
 /** A task of the calling key, with its progress as of now. Another key's does not exist for it. */
+// rule: task.owner, fetch.not-found
 function readSearch(rows: Rows, service: Service, { fingerprint }: Caller, searchId: string): SearchRow {
   const { switches, now } = service;
   endOrphans(service, rows);
+  // rule: states.settlement
   advanceTasks(rows, switches, now());
   const search = rows.get<SearchRow>(
     `SELECT status, stop_reason, ready_count, verified_count, entity_limit FROM searches

@@ -10,6 +10,7 @@ import type { Switches } from './switches.ts';
  * this process, and after a kill. Whoever looks first (a status or fetch request, the timer here, the next start
  * of any process on the same state) writes the progress down, and settles when it sees the end.
  */
+// rule: general.task-settles, states.error
 export function advanceTasks(rows: Rows, switches: Switches, now: number): void {
   for (const task of rows.all<ActiveTask>(
     `SELECT searches.search_id, requests.request_id, price, status, stop_reason, found, considered, ready_count,
@@ -63,6 +64,7 @@ function progressOf(task: ActiveTask, switches: Switches, now: number): Progress
   const ready = ended ? found : Math.min(found, steps * Math.max(1, switches.task_step));
   // Rejected candidates come up evenly between the accepted ones.
   const rejected = task.considered - task.found;
+  // rule: task.verified
   const verified = ready + (ended ? rejected : Math.floor((rejected * ready) / Math.max(1, found)));
   return {
     status: ended ? (task.fails_after === null ? 'done' : 'error') : 'running',
@@ -78,6 +80,7 @@ export interface TaskClock {
   stop(): void;
 }
 
+// rule: states.background
 export function createTaskClock(
   store: Store,
   switches: Switches,

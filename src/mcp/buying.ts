@@ -10,10 +10,10 @@ import { withOperation } from '../operations/journal/with-journal.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
 import { toListed, withSieve } from '../operations/only-new/sieve.ts';
 import type { Order, Shop } from '../operations/purchase.ts';
+import { readRest } from '../operations/rest-of-search.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
-import { readRest } from '../operations/search/rest.ts';
 import { buyTask } from '../operations/task/create.ts';
 import { type Buying, begunByTool, type Settled, type ToolKind, type Wanted } from './plan.ts';
 

@@ -179,6 +179,7 @@ export function createPaidCalls(options: PaidCallOptions) {
       warnings: warnings.length === 0 ? undefined : warnings,
       error: error && toErrorFields(error, options),
     };
+    // rule: extract.echo, extract.instruction-echo, extract.limit-echo
     const metadata = tool.records === 'items' ? objectMembers(answer ?? '').get('metadata') : undefined;
     const members: Members = [
       ...(await toRecords(tool, args.show as number, settled, signal)),

@@ -7,7 +7,7 @@ import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
 import { checkCovered, glanceAtBalance } from '../operations/covered.ts';
 import { kinds } from '../operations/kinds.ts';
 import type { Shop } from '../operations/purchase.ts';
-import { exact, type Spending, toWorstCase, type WorstCase } from '../operations/spending.ts';
+import { exact, type Spending, toSpending, toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { pause } from '../transport/pause.ts';
 import { buy, toOrder } from './buying.ts';
 import { nameOf, type Settled, toPlan, type Wanted } from './plan.ts';
@@ -63,11 +63,16 @@ export function createPurchases(
   const all = new Set<Running>();
   let isClosed = false;
   const { clock, directories, ids, pid } = context;
-  const shopOf = (connection: Connection, signal: AbortSignal): Shop => ({
-    connection,
-    context: { clock, directories, ids, pid, random: () => context.random(), signal, zone: context.zone },
-    spending,
-  });
+  /** The limit of settings that could not be read when the session began. */
+  let later: Spending | undefined;
+  const shopOf = (connection: Connection, signal: AbortSignal): Shop => {
+    later ??= spending ?? toSpending(undefined, connection);
+    return {
+      connection,
+      context: { clock, directories, ids, pid, random: () => context.random(), signal, zone: context.zone },
+      spending: later,
+    };
+  };
 
   /** Undefined while another process is at work on the same request. */
   async function tryOnce(

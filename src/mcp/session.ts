@@ -9,7 +9,7 @@ import {
 import type { Context } from '../context.ts';
 import { LeadpipeError, UsageError } from '../errors.ts';
 import { type JsonText, objectOf } from '../json/text.ts';
-import { createSpending } from '../operations/spending.ts';
+import type { Spending } from '../operations/spending.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { toAgentJson } from './agent-json.ts';
 import { checkArguments } from './arguments.ts';
@@ -24,8 +24,8 @@ import { instructions, tools } from './tools.ts';
 
 export interface McpOptions extends Telling {
   readonly connect: Connect;
-  /** Credits that the whole session may spend, in worst cases. */
-  readonly maxCredits: number | undefined;
+  /** What the whole session may spend, in worst cases. */
+  readonly spending: Spending | undefined;
   /** Whether the person is asked before each purchase. */
   readonly confirm: boolean;
   readonly save: Save;
@@ -52,11 +52,10 @@ type Call = Pick<
 >;
 
 export function createSession(context: Context, options: McpOptions): Session {
-  const { connect, maxCredits, confirm: isAsked, advice, save } = options;
-  const spending = maxCredits === undefined ? undefined : createSpending(maxCredits);
+  const { connect, spending, confirm: isAsked, advice, save } = options;
   const purchases = createPurchases(context, connect, spending);
   const confirm = isAsked ? createConfirmation(context.clock, advice.cannotAsk) : undefined;
-  const callPaid = createPaidCalls({ ...options, context, purchases, spending, confirm });
+  const callPaid = createPaidCalls({ ...options, context, purchases, confirm });
 
   async function call(
     name: string,

@@ -7,7 +7,7 @@ export type DescribeError = (error: unknown) => Readonly<Record<string, unknown>
 export interface Advice {
   readonly noAddress: string;
   readonly noKey: string;
-  readonly overLimit: string;
+  overLimit(setting: string | undefined): string;
   /** Where it is not known what something costs, by the name of the setting that says so. */
   priceUnknown(setting: string): string;
   readonly cannotAsk: string;
@@ -68,7 +68,7 @@ function hintOf(facts: Facts, { noAddress, noKey, overLimit, priceUnknown }: Adv
       return noKey;
     case 'over_day_limit':
     case 'over_limit':
-      return overLimit;
+      return overLimit(facts.setting);
     case 'price_unknown':
       return priceUnknown(facts.setting);
     default: {

@@ -44,9 +44,12 @@ export async function withCovered<T>(
 }
 
 /** The credits that are available, where they can be had soon; for what goes on without them too. */
-export async function glanceAtBalance({ connection, context }: Shop): Promise<number | undefined> {
+export async function glanceAtBalance(
+  { connection, context }: Shop,
+  withinMs = patienceMs,
+): Promise<number | undefined> {
   const patience = new AbortController();
-  const cancel = context.clock.after(patienceMs, () => patience.abort());
+  const cancel = context.clock.after(withinMs, () => patience.abort());
   try {
     const { value } = await connection.client.balance(AbortSignal.any([context.signal, patience.signal]));
     return value.available_credits;

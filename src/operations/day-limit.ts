@@ -1,8 +1,8 @@
 import { fromWallTime, toMinutes } from '../clock.ts';
-import { readStored } from './journal/open-index.ts';
+import { openIndex, readStored } from './journal/open-index.ts';
 import { type Admit, addToIndex, type OperationIndex, operationOf } from './journal/operation-index.ts';
 import type { Shop } from './purchase.ts';
-import { exact, toOverDayLimit, toUnknownPrice, type WorstCase } from './spending.ts';
+import { createSpending, exact, toOverDayLimit, toUnknownPrice, type WorstCase } from './spending.ts';
 
 /**
  * What refuses a purchase that could bring the worst cases of this machine since midnight above `max_credits_per_day`; undefined
@@ -17,6 +17,19 @@ export function toAdmit({ connection, context }: Shop, worst: WorstCase): Admit 
     const spent = spentSince(index, midnight);
     if (exact(spent + more) > limit) throw toOverDayLimit(more, spent, limit);
   };
+}
+
+/**
+ * The same way to buy, for many rows, within what is left of the day; unchanged without such a limit. What begins at the same time
+ * is refused by `toAdmit`. Throws `credits` where the price of a row is not known.
+ */
+export async function withinDay(shop: Shop, worst: WorstCase): Promise<Shop> {
+  const { max_credits_per_day: limit } = shop.connection.settings;
+  if (limit === undefined || toAdmit(shop, worst) === undefined) return shop;
+  const spent = spentSince(await openIndex(shop.context), midnightOf(shop.context));
+  const left = exact(Math.max(0, limit - spent));
+  const most = Math.min(left, shop.spending?.limit ?? left);
+  return { ...shop, spending: createSpending(most) };
 }
 
 /** Counts a purchase of which nothing is kept. Throws as `admit`, and LocalIoError. */

@@ -56,6 +56,8 @@ export interface Listener {
   /** What was odd and did no harm. */
   warn(line: string): void;
   readonly waits?: WaitListener;
+  /** What a list has is left out: how many leads that are. */
+  readonly leavesOut?: (list: string, leads: number) => void;
 }
 
 /** Pure: `1 lead`, `2 leads`. */

@@ -4,7 +4,7 @@ import { ConfigurationError, type LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { completeAdditionTo } from './addition.ts';
 import { readAnswer } from './journal/answers.ts';
-import { isBegun, isComplete, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
+import { isBegun, isComplete, isDropped, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
 import type { JournalEntry } from './journal/entries.ts';
 import { countStoredLeads } from './journal/leads.ts';
 import { openIndex } from './journal/open-index.ts';
@@ -18,7 +18,7 @@ import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, kinds, type PaidKind, rowsOf } from './kinds.ts';
 import { isSameBuyer, type Order, type Shop } from './purchase.ts';
-import { idsOf, type RestOfSearch, readRestOf } from './search/rest.ts';
+import { idsOf, type RestOfSearch, readRestOf } from './rest-of-search.ts';
 import { isUnfinished } from './unfinished.ts';
 
 /** What is ordered, as far as it decides whether an earlier run is the same. */
@@ -229,7 +229,7 @@ type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } 
 async function findRest(asking: Asking, operation: StoredOperation): Promise<InFile | Left | undefined> {
   const { shop, wanted } = asking;
   const { context } = shop;
-  if (isComplete(operation)) return undefined;
+  if (isComplete(operation) || isDropped(operation)) return undefined;
   const chain = await readChainTo(context, operation);
   let rest: RestOfSearch;
   try {
@@ -327,7 +327,7 @@ async function decideForTool(asking: Asking, first: StoredOperation): Promise<Ea
   const age = context.clock.now().getTime() - (await lastWritten(state, operation.operationId)).getTime();
   const isFresh = age < storedMs;
   const anew = { is: 'new', isOurs: false, answers: [] } as const;
-  if (!isBegun(first)) return anew;
+  if (!isBegun(first) || isDropped(operation)) return anew;
   const stored = { is: 'stored', operation, first } as const;
   const [{ command }] = first.entries;
   if (command === 'search') {

@@ -187,6 +187,7 @@ export function isTask(name: string): boolean {
 const longestReason = 500;
 
 /** Pure: what the service says instead of a result; undefined when there is one. */
+// rule: extract.failure, errors.success-false
 export function failureOf(name: AnswerKind, answer: JsonText): string | undefined {
   const { reasonIn }: Kind = kinds[name];
   if (reasonIn === undefined || objectMembers(answer).get('success') !== 'false') return undefined;

@@ -102,6 +102,8 @@ export async function purchase<T>(
     // What leaves no record counts all the same.
     if (!order.keep && admit !== undefined) await admitUnkept(shop, worst, admit);
     const run = async (journal: Journal): Promise<T> => {
+      const isNoted = available !== undefined && journal.operationId !== undefined;
+      const after = isNoted ? createBalanceAfter(shop, journal) : undefined;
       const intent = {
         ...toIntent(shop, journal, kind, order.terms),
         ...(order.continues === undefined ? {} : { continues: order.continues }),
@@ -118,7 +120,7 @@ export async function purchase<T>(
             request,
             isAgain: again !== undefined,
             journal,
-            delivery,
+            delivery: after?.besides(delivery) ?? delivery,
             async begin() {
               await begun();
               order.begun?.();
@@ -129,7 +131,7 @@ export async function purchase<T>(
       } catch (error) {
         throw await withNumbers(shop, kind, worst, error);
       } finally {
-        if (available !== undefined) await noteBalance(shop, journal);
+        await after?.note();
       }
     };
     if (again !== undefined) return await withOperation(context, again.operationId, run);
@@ -152,12 +154,38 @@ async function withIntentOf<T>(
   );
 }
 
-/** What is left after the purchase; never a reason to fail. */
-async function noteBalance(shop: Shop, journal: Journal): Promise<void> {
-  if (journal.operationId === undefined) return;
-  const credits = await glanceAtBalance(shop);
-  if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
+/** What is left after the purchase; never a reason to fail. It is asked for while the output is finished: nobody waits for it at the end. */
+function createBalanceAfter(shop: Shop, journal: Journal) {
+  let asked: Promise<number | undefined> | undefined;
+  const ask = (): Promise<number | undefined> => {
+    asked ??= glanceAtBalance(shop, balanceAfterMs);
+    return asked;
+  };
+  return {
+    /** The same delivery; when it ends, all has arrived. */
+    besides: (delivery: Delivery): Delivery => ({
+      ...delivery,
+      get length() {
+        return delivery.length;
+      },
+      cut() {
+        ask();
+        return delivery.cut();
+      },
+      finish(placing) {
+        ask();
+        return delivery.finish(placing);
+      },
+    }),
+    async note(): Promise<void> {
+      const credits = await ask();
+      if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
+    },
+  };
 }
+
+/** How long the end of a run may be kept waiting for it. */
+const balanceAfterMs = 1000;
 
 /**
  * The door for an operation whose intent is on the disk already, with the key and the body of its purchase: what is sent

@@ -28,6 +28,7 @@ const task = ({ limit, enrich_fields, enable_web_search }: BodyOf<'task run'>): 
   plain: !enrich_fields?.length && enable_web_search !== true,
 });
 
+// rule: general.reserve, general.contact-reserve
 const tariffs: Lookups = {
   search: ({ limit, enrich_fields }) => ({
     setting: 'price.search',
@@ -63,6 +64,7 @@ export function toWorstCase<Kind extends PaidKind>(
  * Pure: what a purchase has cost at most, once it is over. Only of searches does the interface say that they are settled by
  * what they brought; of all others the worst case holds, unless nothing was charged.
  */
+// rule: general.settle, general.task-settles, contact.charged
 export function toCostAtMost(
   kind: PaidKind,
   body: { readonly limit?: number | undefined },
@@ -79,6 +81,8 @@ export function toCostAtMost(
 /** A limit that purchases share, also those that are under way at the same time. */
 export interface Spending {
   readonly limit: number;
+  /** The setting that it comes from, where it was not asked for. */
+  readonly setting?: 'max_credits' | undefined;
   /** What ended purchases have cost; the worst case of those of which nobody knows. */
   readonly spent: number;
   /** The worst cases of those that are under way. */
@@ -95,11 +99,12 @@ export interface Spending {
  * Whatever happens, `spent` and `reserved` together are never above the limit, as long as nothing costs more than its worst
  * case. Where `reserve` says no and something is under way, there may be room once that is settled.
  */
-export function createSpending(limit: number): Spending {
+export function createSpending(limit: number, setting?: Spending['setting']): Spending {
   let spent = 0;
   let reserved = 0;
   return {
     limit,
+    setting,
     inDoubt: new Set(),
     get spent() {
       return spent;
@@ -117,6 +122,18 @@ export function createSpending(limit: number): Spending {
       spent = exact(spent + cost);
     },
   };
+}
+
+/**
+ * What all purchases of a run may cost together: what was asked for, else the limit of the settings, which what costs nothing
+ * does not need. Undefined where there is no limit.
+ */
+export function toSpending(
+  asked: number | undefined,
+  { origin, settings: { max_credits: limit } }: Pick<Connection, 'origin' | 'settings'>,
+): Spending | undefined {
+  if (asked !== undefined) return createSpending(asked);
+  return limit === undefined || origin === 'local' ? undefined : createSpending(limit, 'max_credits');
 }
 
 /** Pure: why a purchase of unknown cost is refused under a limit. */
@@ -150,16 +167,17 @@ export function toOverDayLimit(worst: number, spent: number, limit: number): Lea
   );
 }
 
-function toFacts(worst: number, { limit, spent, reserved }: Spending) {
-  return { is: 'over_limit', worst, left: exact(limit - spent - reserved) } as const;
+function toFacts(worst: number, { limit, reserved, setting, spent }: Spending) {
+  return { is: 'over_limit', worst, left: exact(limit - spent - reserved), setting } as const;
 }
 
-function leftOf({ limit, spent, reserved }: Spending): string {
+function leftOf({ limit, reserved, setting, spent }: Spending): string {
   const left = exact(limit - spent - reserved);
-  if (left === limit) return `the limit is ${limit}`;
+  const by = setting === undefined ? '' : ` (setting ${setting})`;
+  if (left === limit) return `the limit is ${limit}${by}`;
   return left === 0
-    ? `nothing is left of the limit of ${limit}`
-    : `only ${areOf(left)} left of the limit of ${limit}`;
+    ? `nothing is left of the limit of ${limit}${by}`
+    : `only ${areOf(left)} left of the limit of ${limit}${by}`;
 }
 
 /** Pure: why a purchase is refused that the balance does not cover. */

@@ -1,5 +1,5 @@
 import type { LeadpipeError } from '../errors.ts';
-import { hasDelivered, isBegun, isComplete, isReaderGone, isSearch } from './journal/chain.ts';
+import { hasDelivered, isBegun, isComplete, isDropped, isReaderGone, isSearch } from './journal/chain.ts';
 import { damagedKind, openIndex } from './journal/open-index.ts';
 import type { Begun, IndexContext } from './journal/operation-index.ts';
 import { readOperation, type StoredOperation } from './journal/stored.ts';
@@ -58,6 +58,7 @@ function canGoOn({ kind }: Begun): boolean {
 export function isUnfinished(operation: StoredOperation): boolean {
   const { entries } = operation;
   const [{ command }] = entries;
+  if (isDropped(operation)) return false;
   const terminal = entries.findLast((entry) => entry.type === 'terminal');
   // Whoever reads no more has what it wanted, and can ask for more all the same.
   const isOpen = terminal === undefined || terminal.outcome === 'reader_closed';

@@ -71,6 +71,7 @@ export const contactLayout: Layout = {
 };
 
 /** Null, empty and white space are all "not found". */
+// rule: contact.not-found
 export function isContactFound(record: JsonView): boolean {
   const content = record.inner('result')?.member('content') ?? 'null';
   return kindOf(content) !== 'null' && (stringOf(content) ?? content).trim() !== '';

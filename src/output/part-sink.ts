@@ -142,12 +142,12 @@ export function createPartSink(handle: FileHandle, options: PartOptions): FileSi
       try {
         await trim();
         await sync();
-        if (lock?.isHeld() === false) throw lockLost(path);
         if (!(await isInPlace())) {
           throw changed(
             `${named} was moved or replaced while this run was writing it; ${path} was not changed`,
           );
         }
+        if (lock?.isHeld() === false) throw lockLost(path);
         await (append === undefined ? replace() : add(append, adding)).catch((error: unknown) => {
           throw error instanceof LocalIoError ? error.with({ hint: `The rows are in ${named}.` }) : error;
         });

@@ -1,11 +1,13 @@
 import { type JsonText, type JsonView, kindOf, stringOf } from '../json/text.ts';
 
 /** `score.score`; the whole of a score that is not of that form. */
+// rule: entity.fields
 export function scoreOf(record: JsonView): JsonText | undefined {
   return record.inner('score')?.member('score') ?? record.member('score');
 }
 
 /** `content`; the whole of a value that is not of the form `{ content, reference }`. */
+// rule: entity.enrich-fields
 export function enrichedContent(record: JsonView, field: string): JsonText | undefined {
   const value = record.inner('enrich_fields')?.inner(field);
   if (value === undefined) return undefined;

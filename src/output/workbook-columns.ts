@@ -29,7 +29,7 @@ interface Found {
 interface Source {
   readonly header: string;
   readonly from: Found;
-  valueOf(row: readonly JsonText[]): JsonText;
+  toValue(row: readonly JsonText[]): JsonText;
 }
 
 /** Reads all rows once, the header first: whether a column holds numbers, and which links there are, the last row can tell. */
@@ -49,7 +49,7 @@ export async function findColumns(rows: AsyncIterable<JsonText>, turns: Turns): 
   const sources = (found ?? []).flatMap(toSources);
   const cellsOf = (row: JsonText): Cell[] => {
     const values = [...eachItem(row)];
-    return sources.map(({ from, valueOf }) => toCell(valueOf(values), from));
+    return sources.map(({ from, toValue }) => toCell(toValue(values), from));
   };
   const head = found && sources.map((source) => header(source.header));
   return { head, widths: widthsOf([head ?? [], ...first.map(cellsOf)]), cellsOf };
@@ -86,14 +86,14 @@ function look(column: Found, value: JsonText, row: readonly JsonText[], all: rea
 
 /** A column, or one for each kind of link that no other column has. */
 function toSources(from: Found, at: number, all: readonly Found[]): Source[] {
-  const valueOf = (row: readonly JsonText[]): JsonText => row[at] ?? 'null';
-  if (from.kinds === undefined || from.kinds.size === 0) return [{ header: from.name, from, valueOf }];
+  const toValue = (row: readonly JsonText[]): JsonText => row[at] ?? 'null';
+  if (from.kinds === undefined || from.kinds.size === 0) return [{ header: from.name, from, toValue }];
   return [...from.kinds]
     .filter(([, { isThere }]) => !isThere)
     .map(([name]) => ({
       header: all.some((one) => one.name === name) ? `${from.name}.${name}` : name,
       from: { ...from, isPlain: false },
-      valueOf: (row) => objectMembers(valueOf(row)).get(name) ?? 'null',
+      toValue: (row) => objectMembers(toValue(row)).get(name) ?? 'null',
     }));
 }
 

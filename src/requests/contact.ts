@@ -5,6 +5,7 @@ import type { InputNames } from './input-names.ts';
 import { checkText } from './within-limits.ts';
 
 /** Pure: the request of a look-up, checked against the interface's limits. Throws UsageError. */
+// rule: contact.objective
 export function toContactSearchRequest(
   contactType: string,
   objective: string,

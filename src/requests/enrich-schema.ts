@@ -75,6 +75,7 @@ function decimalOf(number: string): string | undefined {
 }
 
 /** Checks a schema against the limits of the interface. Throws UsageError. */
+// rule: enrich.schema, enrich.schema-size
 export function checkSchemaLimits(value: unknown): EnrichSchema {
   if (!isObject(value) || value.type !== 'object') {
     throw new UsageError('the root of the schema must have "type": "object"');

@@ -5,6 +5,7 @@ import type { InputNames } from './input-names.ts';
 import { checkText } from './within-limits.ts';
 
 /** Pure: the request of an enrichment, checked against the interface's limits. Throws UsageError. */
+// rule: enrich.context
 export function toEnrichRequest(entityContext: string, schema: unknown, names: InputNames): EnrichRequest {
   return {
     entity_context: checkText(limits.enrichContext, names.entity_context, entityContext),

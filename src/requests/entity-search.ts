@@ -34,6 +34,7 @@ export function toEntitySearchRequest(
 }
 
 /** Pure: the body of create_task, checked against the interface's limits. Throws UsageError. */
+// rule: create.web-search
 export function toCreateTaskRequest(
   entityType: string,
   input: EntitySearchInput & { readonly enable_web_search?: boolean | undefined },
@@ -49,6 +50,7 @@ export function toCreateTaskRequest(
   return request;
 }
 
+// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom
 function toSearched(input: EntitySearchInput, names: InputNames): Omit<EntitySearchRequest, 'entity_type'> {
   const { enrich_fields = [], dedup_service_leads = [], dedup_custom_leads = [] } = input;
   const enrichFields = checkList(limits.entityEnrichFields, names.enrich_fields, enrich_fields);
@@ -64,12 +66,14 @@ function toSearched(input: EntitySearchInput, names: InputNames): Omit<EntitySea
 }
 
 /** Pure: those of the enrich fields that ask for what a search doesn't find: email addresses and phone numbers. */
+// rule: create.no-contacts
 export function contactFieldsIn(fields: readonly string[]): string[] {
   const isContact = (word: string): boolean => /^(?:e?mail|(?:tele|cell|mobile)?phone|mobile)$/.test(word);
   return fields.filter((field) => wordsOf(field.replace(/\be-mail/gi, 'email')).some(isContact));
 }
 
 /** Checks the whole body, once all its parts are known. Throws UsageError. */
+// rule: common.body-limit
 export function checkBody(request: EntitySearchRequest | CreateTaskRequest, names: InputNames): void {
   const { max, unit } = limits.requestBody;
   const size = Buffer.byteLength(JSON.stringify(request));

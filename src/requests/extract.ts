@@ -14,6 +14,7 @@ export interface ExtractInput {
 }
 
 /** Pure: the request of an extraction, checked against the interface's rules. Throws UsageError. */
+// rule: extract.target, extract.instruction, extract.limit, extract.closed, extract.web2list-instruction
 export function toExtractRequest(
   extractionType: string,
   input: ExtractInput,

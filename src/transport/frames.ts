@@ -33,6 +33,7 @@ export function createFrameReader(cap: number): FrameReader {
   let end = '\n\n';
   const parser = createParser({
     maxBufferSize: cap,
+    // rule: events.frames
     onEvent({ event, data }) {
       if (data.trim() !== '') frames.push({ event, data });
     },

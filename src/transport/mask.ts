@@ -13,6 +13,7 @@ const [percent, slash, backslash] = [0x25, 0x2f, 0x5c];
  * and in any mix of these. JSON stays JSON, and a text without the key stays as it is. The key is one that a header can
  * carry, without `"` and `\`.
  */
+// rule: auth.secret
 export function createMask(key: string): Mask {
   const codes = [...key].map((character) => character.charCodeAt(0));
   const mayBegin = new RegExp(`\\\\+|[%${key.charAt(0).replace(/[\]^-]/, '\\$&')}]`, 'g');

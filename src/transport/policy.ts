@@ -115,7 +115,9 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     "The answer can't be fetched again. Report the request ID.",
   ),
   unexplained: row(never, 'interface', 'maybe', inDoubt),
+  // rule: contact.released
   internal_error: row(once, ['temporary', 'temporary', 'unknown'], 'maybe', inDoubt),
+  // rule: general.rollout
   not_enabled: row(
     never,
     'not_enabled',
@@ -133,6 +135,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     'no',
     'The key is revoked, expired, or may not do this. Use another key, or ask whoever runs the service.',
   ),
+  // rule: credits.invalid
   invalid: row(never, 'usage', 'no', 'Change the request as the message says.'),
   missing: row(
     never,

@@ -95,6 +95,7 @@ const unknownCauses: Partial<Readonly<Record<Fault, string>>> = {
 };
 
 /** Statuses that mean one thing, whatever comes with them. */
+// rule: auth.unknown, auth.scopes, auth.revoked, task.owner, fetch.not-found
 const faults: Readonly<Record<number, Fault>> = {
   401: 'unauthenticated',
   402: 'no_credits',
@@ -107,6 +108,7 @@ const faults: Readonly<Record<number, Fault>> = {
 };
 
 function faultOf(status: number, envelope: Envelope | undefined): Fault {
+  // rule: common.conflict
   if (status === 409) return envelope?.type === 'idempotency_error' ? 'conflict' : 'already_exists';
   if (status === 500) return envelope === undefined ? 'gateway' : 'internal_error';
   if (status === 503) return envelope === undefined ? 'gateway' : 'not_enabled';
@@ -114,6 +116,7 @@ function faultOf(status: number, envelope: Envelope | undefined): Fault {
   return faults[status] ?? (status >= 500 ? 'unexplained' : 'undocumented');
 }
 
+// rule: errors.envelope
 function envelopeOf(body: string): Envelope | undefined {
   let value: unknown;
   try {

@@ -143,12 +143,14 @@ export function createTransport(options: TransportOptions): Transport {
       throw toFailure(error, call, undefined, sending.hasBegun());
     }
     const { status } = answer;
+    // rule: general.request-id, create.headers, contact.headers
     const requestId = headerOf(answer, responseHeaders.requestId, mask);
     const ms = Math.round(options.clock.monotonic() - start);
     options.trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
     const head = { answer, watch, signal: call.signal, end, requestId };
     if (status !== 200) await refuse(head, call);
     const type = headerOf(answer, 'content-type', mask) ?? 'none';
+    // rule: search.media-type
     if (mediaTypeOf(type) !== endpoint.answer) {
       // Without a length it may never end.
       const hasEnd = answer.header('content-length') !== undefined;
@@ -203,6 +205,7 @@ export function createTransport(options: TransportOptions): Transport {
     const lacks = call.lacks?.(text);
     if (lacks !== undefined)
       throw garbled(call, `an answer without ${lacks}`, head.requestId, undefined, text);
+    // rule: common.key-generated, extract.key, create.headers
     const idempotencyKey = headerOf(head.answer, responseHeaders.idempotencyKey, mask);
     const serverTime = headerOf(head.answer, 'date', mask);
     return { text, requestId: head.requestId, idempotencyKey, serverTime };
@@ -256,6 +259,7 @@ function urlOf(baseUrl: URL, call: Request): URL {
 }
 
 function headersOf(options: TransportOptions, call: Request): Record<string, string> {
+  // rule: search.accept, common.media-type
   const accept = call.endpoint.answer;
   const form = options.keyHeader ?? call.endpoint.keyHeader;
   return {

@@ -35,6 +35,7 @@ const latestTime = Date.UTC(9999, 11, 31);
  * Sends a request, and again with the same key and the same bytes for as often as the policy table says. Throws what
  * the last attempt threw; where an earlier one may have been charged, the error says so whatever came later.
  */
+// rule: common.no-duplicates
 export async function withRetries<T>(
   retrying: Retrying,
   endpoint: Endpoint,

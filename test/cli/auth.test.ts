@@ -119,7 +119,7 @@ describe('auth login', () => {
     terminal.type(`${key}\r`);
     await terminal.waitFor(/0600\)\? \[y\/n\] \S*$/);
     terminal.type('\r');
-    await terminal.waitFor(/answer y or n\r\n[\s\S]*\[y\/n\] \S*$/);
+    await terminal.waitFor(/Type y or n\.\r\n[\s\S]*\[y\/n\] \S*$/);
     terminal.type('y\r');
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(0);
@@ -155,7 +155,7 @@ describe('auth login', () => {
     terminal.type(keys);
     const { transcript, code: exit } = await terminal.ended;
     expect(exit).toBe(code);
-    if (code === 130) expect(transcript).toMatch(/\] \S*\r\n[^\n]*nothing was stored\.?\r\n$/i);
+    if (code === 130) expect(transcript).toMatch(/\] \S*\r\n[^\n]*nothing was changed\.?\r\n$/i);
     expect(() => filesOf(env)).toThrow('ENOENT');
   });
 });

@@ -72,7 +72,7 @@ describe('what can follow', () => {
     [['extract', 'web2list', 'x', '--instruction', '@'], ['files']],
     [
       ['help', 'history', ''],
-      ['words', 'list', 'lists', 'show', 'resume', 'prune', 'totals'],
+      ['words', 'list', 'lists', 'show', 'resume', 'drop', 'prune', 'totals'],
     ],
     [['help', 'contact', ''], ['words']],
     [['help', 'money', ''], ['words']],

@@ -102,7 +102,11 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
     youtube: 'leadpipe search youtube_creator',
   }).map(([typed, meant]): (typeof mistakes)[number] => [[typed, 'x'], [`did you mean ${meant}?`]]),
   [['task', 'wait'], ['the leads_search_id is missing\n`leadpipe task list` lists them.\n']],
-  [['history', 'show'], ['the operation ID is missing\n`leadpipe history` lists them.\n']],
+  [
+    ['history', 'show'],
+    ['there is nothing on this machine\n', 'No purchases recorded on this machine yet.'],
+    6,
+  ],
   [
     ['search', 'company', 'x', '--api-key=sk_1'],
     ['unknown option "--api-key"\n', 'leadpipe auth login', 'LEADPIPE_API_KEY'],
@@ -211,5 +215,26 @@ describe('without credits', () => {
     expect(code).toBe(5);
     expect(stderr).toMatch(says);
     expect(stderr).not.toMatch(not);
+  });
+});
+
+describe('an error as JSON', () => {
+  it('keeps the lines of its hint', async () => {
+    const { stderr } = await runInProcess(['balance', '--json-errors'], { env: bareEnvironment() });
+    const { error } = JSON.parse(stderr);
+    expect(error.hint.split('\n')).toHaveLength(3);
+    expect(error).toMatchObject({ exit: 78, charged: 'no' });
+  });
+
+  it.each([
+    [['search', 'company'], 2],
+    [['search', 'company', 'x', '--limit', 'many'], 2],
+    [['history', 'show', 'op_1'], 6],
+    [['config', 'get', 'base_url'], 6],
+    [['search', 'company', 'x', '--profile', 'nobody'], 78],
+  ])('%j sent nothing, and says that nothing is charged', async (args, exit) => {
+    const { code, stderr } = await runInProcess([...args, '--json-errors'], { env: bareEnvironment() });
+    expect(code).toBe(exit);
+    expect(JSON.parse(stderr).error).toMatchObject({ exit, charged: 'no' });
   });
 });

@@ -192,12 +192,13 @@ const kinds: readonly [
   ['a task that is run', [['task', 'run', 'company', 'fintech']], [...call, 5, 8], [0, 3, 7]],
   [
     'what this machine knows',
-    ['config list', 'auth list', 'history prune', 'history totals', 'task list'].map((words) =>
-      words.split(' '),
-    ),
+    ['config list', 'auth list', 'history prune', 'history totals'].map((words) => words.split(' ')),
     [0, 2, 74, 78],
     [],
   ],
+  // The others are those of --refresh.
+  ['the tasks that this machine knows', [['task', 'list']], [0, 2, 74, 78], [4, 9, 75, 76]],
+  ['what nobody wants', [['history', 'drop', 'op_1']], [2, 6], [0, 74, 75, 78]],
   [
     'the history and the lists of this machine',
     [
@@ -437,7 +438,7 @@ describe('what is mistyped', () => {
     [['history', 'shwo', 'x'], ['unknown command "shwo": did you mean show?']],
     [
       ['history', 'op_1'],
-      ['unknown command "op_1"', 'One of: list, lists, show, resume, prune, totals.'],
+      ['unknown command "op_1"', 'One of: list, lists, show, resume, drop, prune, totals.'],
     ],
     [
       ['help', 'serch'],

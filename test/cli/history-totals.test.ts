@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
+import { chunk, searchFrames, startFaultServer, streamHead } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+import { startTaskServer } from '../helpers/task-server.ts';
 
 describe('history totals', () => {
   let service: LedgerService;
@@ -35,7 +37,7 @@ describe('history totals', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    const none = { leads: 0, charged: 0, maybe_charged: 0, credits_at_most: 0, unpriced: 0 };
+    const none = { leads: 0, charged: 0, maybe_charged: 0, credits_at_most: 0, unpriced: 0, unsettled: 0 };
     expect(rows).toEqual([
       { command: 'search company', ...none, purchases: 2, leads: 10, charged: 2, credits_at_most: 10 },
       { command: 'contact email', ...none, purchases: 2, charged: 1, credits_at_most: 5 },
@@ -47,7 +49,7 @@ describe('history totals', () => {
   it('by day unless it is said otherwise, with the same columns in CSV', async () => {
     const { stdout } = await run(['history', 'totals', '-f', 'csv'], { env });
     const [header, ...rows] = stdout.trimEnd().split('\r\n');
-    expect(header).toBe('day,purchases,leads,charged,maybe_charged,credits_at_most,unpriced');
+    expect(header).toBe('day,purchases,leads,charged,maybe_charged,credits_at_most,unpriced,unsettled');
     expect(rows.every((row) => /^\d{4}-\d\d-\d\d,/.test(row))).toBe(true);
   });
 
@@ -118,11 +120,11 @@ describe('what was bought with --local', () => {
 
   it('is free in the history of a terminal, at any width', async () => {
     const piped = await run(['history'], { env });
-    expect(JSON.parse(piped.stdout)).toMatchObject({ service: 'local', charged: 'yes', credits_at_most: 3 });
+    expect(JSON.parse(piped.stdout)).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
     expect(Object.keys(JSON.parse(piped.stdout)).at(-1)).toBe('stop_reason');
     for (const columns of [60, 120]) {
       const { stdout } = await shown(['history'], columns);
-      expect(plain(stdout)).toContain('free (--local)');
+      expect(plain(stdout)).toContain('free');
       expect(plain(stdout)).not.toContain('≤');
     }
     const narrow = plain((await shown(['history'], 79)).stdout);
@@ -134,7 +136,7 @@ describe('what was bought with --local', () => {
     expect([spent.code, spent.stdout]).toEqual([0, '']);
     expect(spent.stderr).toBe(`${local}. To add them up: leadpipe history totals --by day --local\n`);
     const { stdout, stderr } = await run(['history', 'totals', '--local', '--by', 'command'], { env });
-    expect(JSON.parse(stdout)).toMatchObject({ purchases: 1, leads: 3, credits_at_most: 3 });
+    expect(JSON.parse(stdout)).toMatchObject({ purchases: 1, leads: 3, credits_at_most: 0 });
     expect(stderr).toBe('');
   });
 
@@ -144,5 +146,34 @@ describe('what was bought with --local', () => {
       env,
     });
     expect((await shown(['history'], 120)).stdout).toContain('99997 → 99994');
+  });
+});
+
+describe('after a search that was cut', () => {
+  it('totals say how much of the credits is only a bound', async () => {
+    const cutting = await startFaultServer((socket, { method }) => {
+      if (method === 'GET') return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+      const [first = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
+      socket.write(Buffer.concat([Buffer.from(streamHead), chunk(first)]));
+      setTimeout(() => socket.destroy(), 50);
+    });
+    const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(cutting.url) };
+    expect((await runInProcess(['search', 'company', 'x', '--limit', '9'], { env })).code).toBe(3);
+    await cutting.close();
+    const { stderr, stdout } = await runInProcess(['history', 'totals', '-f', 'jsonl'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ leads: 2, charged: 1, credits_at_most: 9, unsettled: 9 });
+    expect(stderr).toContain('9 credits of this are only a bound');
+  });
+
+  it('and of a task that runs, it is not known yet what is charged', async () => {
+    const tasks = await startTaskServer({ steps: [['running', 2]] });
+    const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(tasks.url) };
+    expect((await runInProcess(['task', 'create', 'company', 'x', '--limit', '9'], { env })).code).toBe(0);
+    await tasks.close();
+    const totals = await runInProcess(['history', 'totals', '-f', 'jsonl'], { env });
+    expect(JSON.parse(totals.stdout)).toMatchObject({ charged: 0, credits_at_most: 9, unsettled: 9 });
+    expect(JSON.parse((await runInProcess(['history', '-f', 'jsonl'], { env })).stdout).charged).toBe(null);
+    const { stdout } = await runInProcess(['history'], { env, stdoutIsTerminal: true, columns: 200 });
+    expect(stdout).toContain('not known yet');
   });
 });

@@ -40,7 +40,7 @@ const ok = (body: string): string =>
 const contactAnswer =
   '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":null},"created_at":"2026-01-31T09:00:00Z","id":12345678901234567890}';
 const entities = [
-  '{"name":"A","follower_id":12345678901234567890,"links":{"website":"https://a.example"},"ratio":1.10,"enrich_fields":{"email":{"content":"a@b.example","reference":"r"}}}',
+  '{"name":"A","follower_id":12345678901234567890,"links":{"website":"https://a.example"},"ratio":1.10,"enrich_fields":{"size":{"content":"a@b.example","reference":"r"}}}',
   '{"name":"=B()","description":"two\\nlines\u2028and more",\n "links":{ "x":\n1 }}',
 ];
 
@@ -75,7 +75,7 @@ const paid: readonly (readonly [name: string, Paid])[] = [
   [
     'search',
     {
-      args: ['search', 'company', 'x', '--enrich-fields', 'email'],
+      args: ['search', 'company', 'x', '--enrich-fields', 'size'],
       answer: streamOf(searchFrames([onLines(entities)])),
     },
   ],
@@ -197,7 +197,9 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     );
     expect(stderr).not.toContain('operation op_');
     expect(existsSync(at.state)).toBe(false);
-    expect((await runInProcess([...args, '--no-history', '-q'], { env: at.env })).stderr).toBe('');
+    const quiet = (await runInProcess([...args, '--no-history', '-q'], { env: at.env })).stderr;
+    // Fields that ask for an email address are worth a warning.
+    expect(quiet.split('\n').filter((line) => !line.startsWith('warning: a search finds'))).toEqual(['']);
   });
 
   it('a state directory that can not be written: 74 and no request, but for --no-history', async () => {
@@ -332,6 +334,53 @@ describe('history show', () => {
     const { code, stderr } = await runInProcess(['history', 'show', operation], { env: offline(at) });
     expect(code).toBe(6);
     expect(stderr).toContain('To see the purchases of this machine: leadpipe history');
+  });
+
+  it('--answer prints the whole body: what stands beside the items, and what no version knows', async () => {
+    const body =
+      '{"success":true,"data":[{"id":12345678901234567890},{"id":2}],"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100},"later":1.10}';
+    const at = await home(ok(body));
+    await runInProcess(['extract', 'x_followers', 'ada'], { env: at.env });
+    const [operation = ''] = at.operations();
+    const show = (...args: string[]) =>
+      runInProcess(['history', 'show', operation, ...args], { env: offline(at) });
+    expect((await show()).stdout).toBe('{"id":12345678901234567890}\n{"id":2}\n');
+    expect(await show('--answer')).toMatchObject({
+      code: 0,
+      stdout: `${body}\n`,
+      stderr: expect.stringContaining('request req_test'),
+    });
+    expect((await show('--answer', '-f', 'csv')).stdout.split('\n')[0]).toBe('success,data,metadata,later\r');
+  });
+
+  it('--answer prints the body of an answer without a result', async () => {
+    const body = '{"success":false,"data":"nobody is there","metadata":{"limit":100}}';
+    const at = await home(ok(body));
+    expect((await runInProcess(['extract', 'x_followers', 'ada'], { env: at.env })).code).not.toBe(0);
+    const args = ['history', 'show', at.operations()[0] ?? '', '--answer'];
+    expect(await runInProcess(args, { env: offline(at) })).toMatchObject({ code: 0, stdout: `${body}\n` });
+  });
+
+  it('--answer prints the body of every row of a list, with its request ID', async () => {
+    const body = '{"success":true,"data":[{"id":1}],"metadata":{"limit":100},"later":1.10}';
+    const at = await home(ok(body));
+    const input = join(temporaryFolder(), 'targets.txt');
+    writeFileSync(input, 'ada\nbob\n');
+    const args = ['extract', 'x_followers', '--input', input, '-f', 'jsonl'];
+    expect(await runInProcess(args, { env: at.env })).toMatchObject({ code: 0 });
+    const [operation = ''] = at.operations();
+    const shown = await runInProcess(['history', 'show', operation, '--answer'], { env: offline(at) });
+    expect(shown).toMatchObject({ code: 0 });
+    expect(shown.stdout).toBe(`{"request_id":"req_test","answer":${body}}\n`.repeat(2));
+  });
+
+  it('--answer is refused for a search: its leads are all that is kept', async () => {
+    const at = await home(streamOf(searchFrames([onLines(entities)]), lastChunk));
+    await runInProcess(['search', 'company', 'x', '-f', 'jsonl'], { env: at.env });
+    const args = ['history', 'show', at.operations()[0] ?? '', '--answer'];
+    const { code, stdout, stderr } = await runInProcess(args, { env: offline(at) });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain("--answer can't be used with a search: its leads are what is kept of it");
   });
 
   it('names the command that reads the leads of a task again', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -86,7 +86,7 @@ describe('a signal ends a run that computes', () => {
     const child = start([...extract, '-o', 'items.csv'], { env, cwd });
     const ended = resultOf(child);
     const part = join(cwd, 'items.csv.part');
-    await waitFor(() => readdirSync(cwd).length > 0 && readFileSync(part).length > 0);
+    await waitFor(() => existsSync(part) && readFileSync(part).length > 0);
     child.kill('SIGINT');
     const { stderr, code } = await ended;
     expect(code).toBe(130);
@@ -128,7 +128,7 @@ describe('a signal ends a run that computes', () => {
     const ended = resultOf(child);
     const part = join(cwd, 'leads.csv.part');
     const lines = (): number => readFileSync(part, 'utf8').split('\r\n').length;
-    await waitFor(() => readdirSync(cwd).length > 0 && lines() === 3);
+    await waitFor(() => existsSync(part) && lines() === 3);
     goOn();
     await waitFor(() => lines() > 3);
     child.kill('SIGINT');

@@ -272,3 +272,97 @@ describe('--dry-run', () => {
     expect(JSON.parse(stdout)).toMatchObject({ worst_case: 5, available_credits: null });
   });
 });
+
+describe('the setting max_credits', () => {
+  it.each(rows)('is the limit of %j, and the refusal names the setting', async (args, most, setting) => {
+    const worst = worstAt(most, setting);
+    const env = withPrices({ ...prices, max_credits: worst - 1 });
+    const { code, paths, stderr } = await asked(answering, [...args, '--json-errors'], env);
+    expect({ code, paths }).toEqual({ code: 5, paths: [] });
+    const { error } = JSON.parse(stderr);
+    expect(error).toMatchObject({
+      type: 'over_limit',
+      message: `this can cost ${worst} credits, but the limit is ${worst - 1} (setting max_credits); nothing was bought`,
+      charged: 'no',
+    });
+    expect(error.hint).toContain('leadpipe config set max_credits <credits>');
+    expect(error.hint).not.toContain('--max-credits');
+  });
+
+  it('gives way to --max-credits, above it and below', async () => {
+    const env = withPrices({ ...prices, max_credits: 1 });
+    expect((await asked(answering, [...lookup, '--max-credits', '5'], env)).code).toBe(0);
+    await server?.close();
+    const generous = withPrices({ ...prices, max_credits: 100 });
+    const refused = await asked(answering, [...lookup, '--max-credits', '4'], generous);
+    expect(refused.code).toBe(5);
+    expect(JSON.parse(refused.stderr).error.message).toContain('but the limit is 4;');
+  });
+
+  it('holds for lists, as one limit for all rows, and is said where the list is left', async () => {
+    const file = join(temporaryFolder(), 'rows.csv');
+    writeFileSync(file, 'objective\na\nb\nc\n');
+    const env = withPrices({ ...prices, max_credits: 14 });
+    const list = ['contact', 'email', '--input', file, '--json-errors'];
+    const refused = await asked(answering, list, env);
+    expect({ code: refused.code, posts: refused.paths.includes('contact-search') }).toEqual({
+      code: 5,
+      posts: false,
+    });
+    expect(JSON.parse(refused.stderr).error.message).toContain('(setting max_credits)');
+    await server?.close();
+    expect((await asked(answering, [...list, '--max-credits', '15'], env)).code).toBe(0);
+  });
+
+  it('holds for conformance, and for what is tried with --local it does not', async () => {
+    const env = withPrices({ ...prices, max_credits: 1 });
+    const checked = await asked(answering, ['conformance', '--only', 'search', '--json-errors'], env);
+    expect(checked.code).toBe(5);
+    expect(checked.paths).toEqual([]);
+    const local = await run(['search', 'company', 'fintech', '--limit', '5', '--local', '-q'], { env });
+    expect({ code: local.code, stderr: local.stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+describe('the balance after', () => {
+  it('does not hold up the end of a run', async () => {
+    let looks = 0;
+    server = await startFaultServer((socket, request) => {
+      // The second one never comes.
+      if (request.path.endsWith('balance') && ++looks > 1) return;
+      answering(socket, request);
+    });
+    const started = performance.now();
+    const { code } = await runInProcess([...lookup, '--max-credits', '5'], {
+      env: { ...withPrices(), ...pointedAt(server.url) },
+    });
+    expect(code).toBe(0);
+    expect(looks).toBe(2);
+    expect(performance.now() - started).toBeLessThan(2900);
+  });
+});
+
+describe('what is local', () => {
+  it('costs nothing in the closing line, a dry run and the history', async () => {
+    const env = withPrices();
+    const search = ['search', 'company', 'fintech', '--limit', '3', '--local'];
+    expect((await run(search, { env })).stderr).toContain('cost nothing');
+    const { stdout } = await run([...search, '--dry-run'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ worst_case: 0 });
+    const [record] = JSON.parse((await run(['history', '-f', 'json'], { env })).stdout);
+    expect(record).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
+    const [totals] = JSON.parse((await run(['history', 'totals', '--local', '-f', 'json'], { env })).stdout);
+    expect(totals).toMatchObject({ purchases: 1, leads: 3, charged: 0, credits_at_most: 0, unsettled: 0 });
+  });
+});
+
+describe('a dry run on a terminal', () => {
+  it('says which command stores a price that is missing', async () => {
+    server = await startFaultServer(answering);
+    const { stderr } = await runInProcess(['research', 'x', '--dry-run'], {
+      env: { ...withPrices({}), ...pointedAt(server.url) },
+      stderrIsTerminal: true,
+    });
+    expect(stderr.replace(/\s+/g, ' ')).toContain('leadpipe config set price.research <credits>');
+  });
+});

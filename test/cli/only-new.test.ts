@@ -61,6 +61,32 @@ async function history(env: Env, ...args: string[]): Promise<Record<string, unkn
     .map((line) => JSON.parse(line));
 }
 
+describe('a run that finds nothing new', () => {
+  it('says how many leads the list has, and where they can be seen', async () => {
+    const env = await serve(leadsOf(0, 3));
+    await search(env, '--limit', '3');
+    const { code, stderr, stdout } = await search(env, '--limit', '3', '--only-new');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toContain('0 leads · 3 left out (delivered before)');
+    expect(stderr).toContain(
+      'Nothing new: 3 leads that are in the list company already were left out. To see which: leadpipe history lists company',
+    );
+    // Also where the service has left them out.
+    await server?.close();
+    const empty = { ...env, ...(await serve([])), LEADPIPE_STATE_DIR: env.LEADPIPE_STATE_DIR ?? '' };
+    expect((await search(empty, '--limit', '3', '--only-new')).stderr).toContain('Nothing new: 3 leads');
+  });
+
+  it('says so of a task', async () => {
+    const tasks = await startTaskServer({ steps: [['done', 2]], entities: leadsOf(0, 2) });
+    server = tasks;
+    const env = { ...bareEnvironment(), ...pointedAt(tasks.url) };
+    const task = ['task', 'run', 'company', 'x', '--only-new', '--poll-interval', '0.01'];
+    expect((await runInProcess(task, { env })).stderr).not.toContain('Nothing new');
+    expect((await runInProcess(task, { env })).stderr).toContain('leadpipe history lists company');
+  });
+});
+
 describe('a daily job', () => {
   it('ten days of --append: no lead twice, the header once, and each new lead is paid for once', async () => {
     ledger = await startLedgerService({});

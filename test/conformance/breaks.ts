@@ -181,10 +181,11 @@ export const breaks: readonly Difference[] = [
     (p) => (p.keysKnownLate = true),
   ),
   policy('reads cost', 'settlement/reads-cost-nothing', (p) => (p.readCost = 1)),
-  policy(
-    'contact is settled after its answer',
-    'settlement/contact',
-    (p) => ((p.slow = { contactSearch: 1500 }), (p.charge = (c, kind) => (kind === 'contactSearch' ? 3 : c))),
+  policy('contact is settled after its answer', 'settlement/contact', (p) =>
+    Object.assign(p, {
+      slow: { contactSearch: 1500 },
+      charge: (c: number, kind: string) => (kind === 'contactSearch' ? 3 : c),
+    }),
   ),
   policy(
     'contact gives credits back',
@@ -271,7 +272,9 @@ export const breaks: readonly Difference[] = [
     answer(
       'fetch',
       (a, { headers }) =>
-        void ('authorization' in headers && ((a.status = 401), (a.body = '{"error":{"message":"no"}}'))),
+        void (
+          'authorization' in headers && Object.assign(a, { status: 401, body: '{"error":{"message":"no"}}' })
+        ),
     ),
   ),
   altered(
@@ -283,7 +286,7 @@ export const breaks: readonly Difference[] = [
   altered(
     'the limit of requests is a 503',
     'errors/enrich-busy',
-    answer('enrich', (a) => ((a.status = 503), (a.body = '{"error":{"message":"busy"}}')), 429),
+    answer('enrich', (a) => Object.assign(a, { status: 503, body: '{"error":{"message":"busy"}}' }), 429),
   ),
   // Requests of all kinds
   ...(['text-plain', 'no-media-type'] as const).map((kind) =>
@@ -738,7 +741,7 @@ export const breaks: readonly Difference[] = [
   altered(
     'nothing can be read while a task runs',
     'fetch/while-running',
-    json('fetch', (one) => one.status === 'running' && ((one.entities = []), (one.count = 0))),
+    json('fetch', (one) => one.status === 'running' && Object.assign(one, { entities: [], count: 0 })),
   ),
   altered(
     'a page beyond the end is a 404',
@@ -961,7 +964,7 @@ export const breaks: readonly Difference[] = [
   altered(
     'invalid requests are not available',
     'deep-search/query-empty',
-    answer('deepSearch', (a) => ((a.status = 503), (a.body = '{"error":{"message":"no"}}')), 422),
+    answer('deepSearch', (a) => Object.assign(a, { status: 503, body: '{"error":{"message":"no"}}' }), 422),
   ),
   altered(
     'long objectives are not available',

@@ -344,9 +344,8 @@ export function createDouble(
       stop_reason: reason,
       finish: true,
     };
-    return (
-      [...events, done].map((event) => `data: ${JSON.stringify(event)}\n\n`).join('') + 'data: [DONE]\n\n'
-    );
+    const frames = [...events.map((event) => JSON.stringify(event)), JSON.stringify(done), '[DONE]'];
+    return frames.map((frame) => `data: ${frame}\n\n`).join('');
   }
 
   /** What a paid request costs at most, and then its answer and what it does cost. */

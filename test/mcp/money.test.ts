@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorAnswer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
-import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
+import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 import { type Agent, startAgent, startHttp, type ToolAnswer } from './agent.ts';
 
 const search = { entity_type: 'company', objective: 'fintech', show: 200 };
@@ -281,6 +281,23 @@ describe('limits', () => {
       under_way: 0,
     });
     expect(service.spent() - before).toBe(20);
+    await agent.close();
+  });
+
+  it('the setting max_credits is the limit of a session that has none of its own', async () => {
+    const state = { ...bareEnvironment(temporaryFolder()), ...env };
+    expect((await run(['config', 'set', 'max_credits', '10'], { env: state })).code).toBe(0);
+    const agent = await startAgent({ version: 1, args: [], env: state });
+    const before = service.spent();
+    expect((await agent.call('search', { ...search, limit: 6 })).structuredContent.count).toBe(6);
+    const { structuredContent } = await agent.call('search', { ...search, limit: 5 });
+    expect(structuredContent.error).toMatchObject({
+      exit: 5,
+      message:
+        'this can cost 5 credits, but only 4 are left of the limit of 10 (setting max_credits); nothing was bought',
+      hint: expect.stringContaining('leadpipe config set max_credits <credits>'),
+    });
+    expect(service.spent() - before).toBe(6);
     await agent.close();
   });
 

@@ -111,7 +111,17 @@ describe.skipIf(!needs('script', 'stty'))('the line that says what is going on',
     const service = await startFaultServer(() => {});
     await service.close();
     const terminal = run(service, ['balance']);
-    await terminal.waitFor(/waiting \d s: no connection to the service…/);
+    await terminal.waitFor(/waiting \d s: nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)…/);
+    terminal.type('\x03');
+    expect((await terminal.ended).code).toBe(130);
+  });
+
+  it('names a host whose name is wrong while it is tried again', async () => {
+    const service = await startFaultServer(() => {});
+    await service.close();
+    const url = 'https://no-such-host.invalid';
+    const terminal = run(service, ['balance'], { env: { LEADPIPE_BASE_URL: url } });
+    await terminal.waitFor(/waiting \d s: .*no-such-host\.invalid/);
     terminal.type('\x03');
     expect((await terminal.ended).code).toBe(130);
   });

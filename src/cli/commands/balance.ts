@@ -51,6 +51,7 @@ async function runBalance(context: Context, options: BalanceOptions): Promise<vo
   const answer = await withConnection(context, options, ({ client, settings }) =>
     withOutput(context, options, { shape: 'single', layout: balanceLayout, settings }, async (output) => {
       const balance = await client.balance(context.signal);
+      // rule: balance.times
       await output.write([balance.text]);
       return balance;
     }),

@@ -140,7 +140,7 @@ async function runConformance(
       main: route.apiKey,
     };
     const bound = toBound(options.free ? [] : rows, settings);
-    const budget = toBudget(bound, options.local ? undefined : options.maxCredits, settings);
+    const budget = options.local ? undefined : toBudget(bound, options.maxCredits, settings);
     if (!options.local && bound.units !== '') notes.warn(toAnnouncement(bound));
     const kind = { shape: 'list', layout, settings } as const;
     const masks = Object.values(keys).map(createMask);

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { keptDays } from '../../operations/journal/retention.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
+import { createHistoryDropCommand } from './history/drop.ts';
 import { createHistoryListCommand } from './history/list.ts';
 import { createHistoryListsCommand } from './history/lists.ts';
 import { createHistoryPruneCommand } from './history/prune.ts';
@@ -25,6 +26,7 @@ export function createHistoryCommand(context: Context): Command {
     .addCommand(createHistoryListsCommand(context))
     .addCommand(createHistoryShowCommand(context))
     .addCommand(createHistoryResumeCommand(context))
+    .addCommand(createHistoryDropCommand(context))
     .addCommand(createHistoryPruneCommand(context))
     .addCommand(createHistoryTotalsCommand(context));
   return addHelp(group, help);

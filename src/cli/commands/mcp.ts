@@ -1,10 +1,12 @@
 import { lstat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { McpOptions } from '../../mcp/session.ts';
 import { isKept, rowsOf } from '../../operations/kinds.ts';
+import { toSpending } from '../../operations/spending.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { createNotes } from '../messages/notes.ts';
@@ -65,8 +67,10 @@ const advice: McpOptions['advice'] = {
     'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_BASE_URL and LEADPIPE_API_KEY for this server. To try it out offline: leadpipe mcp --local',
   noKey:
     'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_API_KEY for this server.',
-  overLimit:
-    'The limit is --max-credits of this server, for the whole session. Ask for less, or ask the person to raise it.',
+  overLimit: (setting) =>
+    setting === undefined
+      ? 'The limit is --max-credits of this server, for the whole session. Ask for less, or ask the person to raise it.'
+      : `Ask for less, or ask the person to raise the limit: leadpipe config set ${setting} <credits>${setting === 'max_credits' ? ', and to start this server again' : ''}`,
   priceUnknown: (setting) =>
     `The service does not show its prices. Ask the person what this costs, and don't guess it: with --max-credits, leadpipe has to know. The person can tell it with: leadpipe config set ${setting} <credits>`,
   cannotAsk:
@@ -78,7 +82,7 @@ async function runMcp(context: Context, given: McpCommandOptions): Promise<void>
   const connect = createConnect(context, given);
   const options: McpOptions = {
     connect: connect.connect,
-    maxCredits: given.maxCredits,
+    spending: await readSpending(context, given),
     confirm: given.confirm === true,
     describe: (error) => toErrorFields(error),
     advice,
@@ -96,6 +100,15 @@ async function runMcp(context: Context, given: McpCommandOptions): Promise<void>
   }
   await connect.close();
   if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');
+}
+
+/** What the whole session may cost. Where the settings can't be read, each call says so. */
+async function readSpending(context: Context, given: McpCommandOptions): Promise<McpOptions['spending']> {
+  const settings = await readProfile(context, given.profile).then(
+    (profile) => profile.settings,
+    () => ({}),
+  );
+  return toSpending(given.maxCredits, { origin: given.local ? 'local' : '', settings });
 }
 
 /** Names that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */

@@ -7,15 +7,15 @@ import type { FolderLock } from '../../files/folder-lock.ts';
 import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
 import { withOperation } from '../../operations/journal/with-journal.ts';
 import type { Shop } from '../../operations/purchase.ts';
+import type { RestOfSearch } from '../../operations/rest-of-search.ts';
 import { buySearch, type SearchListener } from '../../operations/search/buy.ts';
 import type { SearchEnd } from '../../operations/search/cut.ts';
-import type { RestOfSearch } from '../../operations/search/rest.ts';
 import { type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
-import { close, toNothingFound, toSaving } from '../messages/closing-line.ts';
+import { close, createNothingNew, toNothingFound, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
 import { tellEarlier, timeOf } from '../messages/earlier-runs.ts';
 import {
@@ -150,8 +150,10 @@ export function createSearchListener(
   rest?: EarlierLeads,
 ): SearchListener {
   const { limit = limits.entityLimit.default } = request;
+  const { leavesOut, why } = createNothingNew();
   return {
     ...createListener(context, options, { most: limit }),
+    leavesOut,
     ended(end) {
       const { cut, excluded, operationId, stopReason } = end;
       if (cut !== undefined) return;
@@ -167,6 +169,7 @@ export function createSearchListener(
         limit: limit + (rest?.arrived ?? 0),
         costAtMost: toCostAtMost('search', request, credits, ended),
         ids: end,
+        why: why(leads),
         next: toSaving(
           context,
           options,

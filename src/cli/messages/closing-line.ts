@@ -3,7 +3,7 @@ import { LeadpipeError } from '../../errors.ts';
 import { countOf } from '../../operations/delivery.ts';
 import { creditsOf } from '../../operations/spending.ts';
 import { toStopWords } from '../../operations/stop-words.ts';
-import type { RecordOptions, ReportOptions } from '../options/options.ts';
+import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { createNotes } from './notes.ts';
 import { shellWord } from './shell-word.ts';
 import { statusLineOf } from './status-line.ts';
@@ -34,6 +34,8 @@ export interface Closing {
     readonly operationId?: string | undefined;
     readonly idempotencyKey?: string | undefined;
   };
+  /** Why it is so little. */
+  readonly why?: string | undefined;
   /** What is nearly always done next, for a person. */
   readonly next?: string | undefined;
 }
@@ -41,7 +43,7 @@ export interface Closing {
 /** Says what a run came to, where that is, and what it cost; then, faint, the IDs to ask about it with. */
 export function close(
   context: Context,
-  options: RecordOptions & Partial<ReportOptions>,
+  options: RecordOptions & Partial<ConnectionOptions>,
   closing: Closing,
 ): void {
   const { append, output } = options;
@@ -49,9 +51,12 @@ export function close(
   // What is done after that, nobody waits for.
   statusLineOf(context)?.hush();
   const place = append || closing.before?.delivered ? 'added to' : 'in';
-  const line = toClosingLine(closing, output === '-' ? undefined : output, place);
+  // What --local buys costs nothing, whatever its prices are.
+  const paid = options.local && closing.costAtMost !== undefined ? { ...closing, costAtMost: 0 } : closing;
+  const line = toClosingLine(paid, output === '-' ? undefined : output, place);
   if (line !== '') notes.say(line);
-  if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
+  if (closing.why !== undefined) notes.say(closing.why);
+  else if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
   // A person asks with the operation; whoever reads a file has nothing to ask with but what stands there.
   const ids = toIds(closing, !context.stderr.isTerminal, options.verbose === true);
   if (ids !== '') notes.quote(ids);
@@ -91,6 +96,19 @@ function toIds({ ids }: Closing, isFile: boolean, isVerbose: boolean): string {
     idempotencyKey === undefined || !isVerbose ? undefined : `idempotency key ${idempotencyKey}`,
   ];
   return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+/** What a list keeps out of a run, and why a run that brought nothing did so. */
+export function createNothingNew() {
+  let left: string | undefined;
+  return {
+    leavesOut(list: string, leads: number) {
+      if (leads === 0) return;
+      left = `Nothing new: ${countOf(leads)} that ${leads === 1 ? 'is' : 'are'} in the list ${list} already ${leads === 1 ? 'was' : 'were'} left out. To see which: leadpipe history lists ${shellWord(list)}`;
+    },
+    /** Undefined where there are leads, or nothing was left out. */
+    why: (leads: number): string | undefined => (leads === 0 ? left : undefined),
+  };
 }
 
 /** Pure: what to do with leads that stand on the screen alone: each of `again` prints some of them once more, for nothing. */

@@ -67,7 +67,10 @@ const hints: Hints = {
     `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
   over_day_limit: ({ setting }) =>
     `All runs of this machine count since midnight. To allow more: leadpipe config set ${setting} <credits>`,
-  over_limit: (facts, ran) => `Raise --max-credits${toFewer(facts, ran)}.`,
+  over_limit: (facts, ran) =>
+    facts.setting === undefined
+      ? `Raise --max-credits${toFewer(facts, ran)}.`
+      : `To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}.`,
   price_unknown: ({ setting }, { options: { profile } }) =>
     `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
   unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
@@ -142,8 +145,14 @@ const hints: Hints = {
   },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
-  list_left: ({ isOverLimit, until }) =>
-    `To resume, run the same command again${isOverLimit ? ' with a higher --max-credits' : until === undefined ? '' : ' after that'}. Rows that are already bought are not bought again.`,
+  list_left: ({ isOverLimit, setting, until }) => {
+    const raised =
+      setting === undefined
+        ? ' with a higher --max-credits'
+        : ` after: leadpipe config set ${setting} <credits>`;
+    const when = isOverLimit ? raised : until === undefined ? '' : ' after that';
+    return `To resume, run the same command again${when}. Rows that are already bought are not bought again.`;
+  },
   rows_failed({ failed, unknown, flawed, flawedLines, isIdle }) {
     const correct = `correct ${toLines(flawedLines, flawed)} of the input, and run the same command again`;
     const again = 'To try the failed rows again, run the same command again.';

@@ -4,17 +4,18 @@ import { objectOf, toLine } from '../../json/text.ts';
 import type { PreviewedCost } from '../../operations/purchase.ts';
 import { creditsOf, type WorstCase } from '../../operations/spending.ts';
 import type { Preview } from '../../transport/request.ts';
-import type { ReportOptions } from '../options/options.ts';
+import type { ConnectionOptions } from '../options/options.ts';
 import { createNotes } from './notes.ts';
 import { statusLineOf } from './status-line.ts';
 
 /** Prints a dry run as one JSON object: what would be sent, and what it costs. Indented on a terminal, on one line otherwise. */
 export function printPreview(
   context: Context,
-  options: Partial<ReportOptions>,
+  options: Partial<ConnectionOptions>,
   { body, ...head }: Preview,
-  { worst, available }: PreviewedCost,
+  { worst: asked, available }: PreviewedCost,
 ): void {
+  const worst: WorstCase = options.local ? { credits: 0 } : asked;
   const { stream, isTerminal } = context.stdout;
   const cost = {
     worst_case: worst.credits,
@@ -38,7 +39,11 @@ function toSentence(worst: WorstCase, available: number | undefined): string {
   const cost =
     worst.credits === null
       ? `What this costs at most is not known: ${worst.setting} is not set`
-      : `This can cost at most ${creditsOf(worst.credits)}`;
+      : worst.credits === 0
+        ? 'This costs nothing'
+        : `This can cost at most ${creditsOf(worst.credits)}`;
   const balance = available === undefined ? '' : `; you have ${available}`;
-  return `${cost}${balance}. Nothing was bought.`;
+  const next =
+    worst.credits === null ? ` To store your price: leadpipe config set ${worst.setting} <credits>` : '';
+  return `${cost}${balance}. Nothing was bought.${next}`;
 }

@@ -85,6 +85,9 @@ function toText(
     .join('');
 }
 
+/** What ends so is found here, before anything is sent; a request that ends so says itself what was charged. */
+const unsent: readonly Outcome[] = ['usage', 'configuration', 'not_found'];
+
 /** Pure: an error as programs are told of it. */
 export function toErrorFields(thrown: unknown, ran?: Ran) {
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
@@ -97,9 +100,9 @@ export function toErrorFields(thrown: unknown, ran?: Ran) {
     request_id: textOrNull(details.requestId),
     operation_id: textOrNull(details.operationId),
     idempotency_key: textOrNull(details.idempotencyKey),
-    charged: details.charged ?? null,
+    charged: details.charged ?? (unsent.includes(outcome) ? 'no' : null),
     retryable: details.retryable ?? false,
-    hint: textOrNull(toHint(error, ran)),
+    hint: toHint(error, ran)?.split('\n').map(toTerminalText).join('\n') ?? null,
   };
 }
 

@@ -7,7 +7,7 @@ import type { Delivery, Listener, OpenDelivery, Stage } from '../../operations/d
 import { findEarlier, toWanted } from '../../operations/earlier.ts';
 import type { AnswerKind, BodyOf, PaidKind } from '../../operations/kinds.ts';
 import type { Order, OutputTerms, Shop } from '../../operations/purchase.ts';
-import { createSpending, toWorstCase } from '../../operations/spending.ts';
+import { toSpending, toWorstCase } from '../../operations/spending.ts';
 import type { Format } from '../../output/writer.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { withConnection } from '../connect.ts';
@@ -28,7 +28,7 @@ export function toShop(context: Context, { maxCredits }: PaidOptions, connection
   return {
     connection,
     context,
-    spending: maxCredits === undefined ? undefined : createSpending(maxCredits),
+    spending: toSpending(maxCredits, connection),
   };
 }
 

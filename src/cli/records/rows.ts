@@ -137,7 +137,8 @@ export async function buyList(
           },
           {
             warn: warnings.warn,
-            goingOn: (one, credits) => notes.say(toResumingLine(one, credits, context.zone)),
+            goingOn: (one, credits) =>
+              notes.say(toResumingLine(one, options.local ? undefined : credits, context.zone)),
             earlier: (found) => tellEarlier(context, options, found),
             progress: (counts, slots) =>
               show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),

@@ -12,7 +12,7 @@ import { take } from '../tested-service.ts';
 import { choiceRows, textRows } from './fields.ts';
 
 /** Somebody whom the service knows, so that there is something to find. */
-const person = { entity_type: 'person', objective: 'founders' };
+const person = { entity_type: 'person', objective: 'founders in Berlin' };
 const known = shared('known person', post('search', { body: companies(person) }));
 
 /** One answer about somebody who is known; `make` puts the name and the description into the request. */

@@ -55,7 +55,9 @@ const notPublic = {
   'link-local': '169.254.169.254 [fe80::1]',
   shared: '100.64.0.1',
   multicast: '224.0.0.1 255.255.255.255 [ff02::1]',
-  'special-name': 'printer nas.local db.internal',
+  documentation: '192.0.2.1 198.51.100.7 203.0.113.9 [2001:db8::1]',
+  benchmark: '198.18.0.1',
+  'special-name': 'printer nas.local db.internal a.test a.invalid a.corp a.intranet',
 };
 
 const duplicate = send({ limit: 1 });

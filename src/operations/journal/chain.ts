@@ -57,6 +57,11 @@ export function isComplete({ entries }: StoredOperation): boolean {
   return entries.some((entry) => entry.type === 'terminal' && entry.outcome === 'complete');
 }
 
+/** Pure: whether it was ended before its end, for good. */
+export function isDropped({ entries }: StoredOperation): boolean {
+  return entries.some((entry) => entry.type === 'terminal' && entry.dropped === true);
+}
+
 /** Pure: whether it is a search, whose rest another can bring. */
 export function isSearch({ entries: [intent] }: StoredOperation): boolean {
   return kindOf(intent.command)?.goesOn === 'continue' && intent.body !== undefined;

@@ -111,6 +111,8 @@ export type JournalEntry =
   | { readonly type: 'placed' }
   /** A list that is gone on with can cost this, beside what it has cost. */
   | { readonly type: 'reserved'; readonly time: string; readonly credits: number }
+  /** A list was left before its end: what this run can have cost, in place of what was reserved for it. */
+  | { readonly type: 'spent'; readonly credits: number }
   /** How the request ended; without a `terminal` after it, whether it was charged is not known. */
   | {
       readonly type: 'failed';
@@ -141,6 +143,8 @@ export type JournalEntry =
       readonly sent_rows?: number;
       /** The credits that count for the day, in place of what was reserved. */
       readonly spent?: number;
+      /** Nobody wants the rest: it is not gone on with. */
+      readonly dropped?: true;
     };
 
 /** Pure: how many leads were dropped here. A page that was read again counts once. */

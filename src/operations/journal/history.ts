@@ -19,7 +19,7 @@ import type { Begun, IndexContext } from './operation-index.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is
- * kept. `damaged`: its journal can't be read.
+ * kept. `dropped`: the same, and it is not gone on with. `damaged`: its journal can't be read.
  */
 export type PurchaseState =
   | 'complete'
@@ -28,6 +28,7 @@ export type PurchaseState =
   | 'unknown'
   | 'running'
   | 'interrupted'
+  | 'dropped'
   | 'damaged';
 
 /** A line of `history list`; null is what this machine does not know. */
@@ -176,9 +177,11 @@ function toHistoryRecord(
   // Of lists that earlier versions have brought to their end, those with an answer.
   const sentRows = terminal?.sent_rows ?? stored.sent ?? record.leads ?? 0;
   const stop_reason = terminal?.stop_reason ?? null;
+  const isFree = intent.origin === 'local';
   return {
     ...record,
-    credits_at_most: costOf(record, intent, sentRows),
+    ...(isFree ? { charged: 'no' } : {}),
+    credits_at_most: isFree ? 0 : costOf(record, intent, sentRows),
     service: intent.origin,
     stop_reason,
   };
@@ -187,6 +190,7 @@ function toHistoryRecord(
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {
   const [{ command }] = entries;
   const terminal = lastOf(entries, 'terminal');
+  if (terminal?.dropped) return 'dropped';
   switch (terminal?.outcome) {
     case 'complete':
       return 'complete';
@@ -233,10 +237,16 @@ function toCommandWords({ command, body = '{}', options }: Intent): string {
 /** UTF-16 code units. */
 const longestSubject = 200;
 
-function toSubject({ command, body = '{}', options }: Intent): string | null {
+/** Pure: what a purchase is about, all of it as the user gave it. */
+export function aboutOf({ command, body = '{}', options }: Intent): string | undefined {
   const said = saidIn(options, body, kindOf(command)?.about);
+  return said === undefined ? undefined : String(said);
+}
+
+function toSubject(intent: Intent): string | null {
+  const said = aboutOf(intent);
   if (said === undefined) return null;
-  const line = String(said)
+  const line = said
     .slice(0, 4 * longestSubject)
     .replace(/\s+/g, ' ')
     .trim();

@@ -1,4 +1,4 @@
-import { isTask } from '../kinds.ts';
+import { isTask, rowsOf } from '../kinds.ts';
 import type { Intent, JournalEntry } from './entries.ts';
 import type { Begun, IndexLine } from './operation-index.ts';
 import { digestOf, toDigests } from './order-identity.ts';
@@ -15,6 +15,8 @@ export async function toIndexLine(
       return { begun: await toBegun(op, entry) };
     case 'reserved':
       return { reserved: { op, time: entry.time, worst: entry.credits } };
+    case 'spent':
+      return { ended: { op, outcome: 'partial', worst: entry.credits } };
     case 'created':
       // Searches are named too, and are looked for by nothing of it.
       if (begun.type === 'intent' && !isTask(begun.command)) return undefined;
@@ -64,5 +66,6 @@ async function toBegun(op: string, intent: Intent): Promise<Begun> {
 export function costsOf(entry: JournalEntry): number {
   if (entry.type === 'reserved') return entry.credits;
   if (entry.type !== 'intent' || entry.origin === 'local') return 0;
-  return entry.reserved ?? entry.worst_case ?? 0;
+  // What is known of a list is what one row costs.
+  return entry.reserved ?? (rowsOf(entry.command) === undefined ? (entry.worst_case ?? 0) : 0);
 }

@@ -161,15 +161,18 @@ export async function hasRows(folder: string): Promise<boolean> {
   );
 }
 
-/** The answers, in the order in which they came. Throws LocalIoError. */
-export async function* readStoredAnswers(folder: string): AsyncGenerator<JsonText> {
+/** The answers as they came, in the order in which they did, with the request ID (JSON) of each. Throws LocalIoError. */
+export async function* readStoredAnswers(
+  folder: string,
+): AsyncGenerator<{ readonly answer: JsonText; readonly requestId: JsonText }> {
   const handle = await open(join(folder, rowsFile), 'r');
   try {
     for await (const { line } of linesOf(handle)) {
       const found = fromCheckedLine(line);
       if (found?.member !== 'answered') continue;
-      const answer = new JsonView(found.text).member('answer') ?? 'null';
-      yield stringOf(answer) ?? answer;
+      const view = new JsonView(found.text);
+      const answer = view.member('answer') ?? 'null';
+      yield { answer: stringOf(answer) ?? answer, requestId: view.member('request_id') ?? 'null' };
     }
   } finally {
     await handle.close();

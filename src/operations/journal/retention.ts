@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
@@ -44,7 +44,9 @@ export async function prune(
   const begun = [...(await openIndex(context)).newest()].flatMap((line) =>
     'begun' in line ? [line.begun] : [],
   );
-  for (const { op: operationId, run, time } of begun.reverse()) {
+  for (const { op: operationId, run, time: known } of begun.reverse()) {
+    // Of one that can't be read, only the time of its folder is known.
+    const time = known === '' ? await changedAt(folderOf(state, operationId)) : known;
     const isNeeded = unfinished.has(operationId) || isLocked(folderOf(state, operationId));
     if (isNeeded || !isOld(operationId, time, keptDays.answers)) continue;
     try {
@@ -132,6 +134,10 @@ async function removeAnswers(folder: string): Promise<boolean> {
   );
   for (const name of old) await rm(join(folder, name), { force: true });
   return old.length > 0;
+}
+
+async function changedAt(folder: string): Promise<string> {
+  return (await stat(folder).catch(() => undefined))?.mtime.toISOString() ?? '';
 }
 
 async function entriesOf(folder: string): Promise<string[]> {

@@ -14,16 +14,13 @@ export interface StoredOperation {
 export const journalFile = 'journal.jsonl';
 
 /** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
-export function toUnknownOperation(operationId: string, known: readonly string[]): LeadpipeError {
-  return new LeadpipeError(
-    'not_found',
-    `there is no operation ${operationId.slice(0, 100)} on this machine`,
-    {
-      type: 'operation_not_found',
-      facts: { is: 'no_operation', operationId, known },
-      retryable: false,
-    },
-  );
+export function toUnknownOperation(operationId: string | undefined, known: readonly string[]): LeadpipeError {
+  const which = operationId === undefined ? 'nothing' : `no operation ${operationId.slice(0, 100)}`;
+  return new LeadpipeError('not_found', `there is ${which} on this machine`, {
+    type: 'operation_not_found',
+    facts: { is: 'no_operation', operationId: operationId ?? '', known },
+    retryable: false,
+  });
 }
 
 /** The IDs of everything that looks like an operation, oldest first. Throws LocalIoError. */

@@ -19,6 +19,8 @@ export interface Total {
   readonly credits_at_most: number | null;
   /** Those of them that may have been charged, and of which the price was not known. */
   readonly unpriced: number;
+  /** Of `credits_at_most`, those of purchases that did not come to their end: nobody here knows how much of it was charged. */
+  readonly unsettled: number;
 }
 
 /** Adds up purchases, one by one: there may be very many. */
@@ -34,7 +36,9 @@ export function createTotals(by: TotalsBy, zone: Zone): Totals {
     add(purchase) {
       const of = groupOf[by](purchase, zone);
       const sums = totals.get(of) ?? nothing;
-      const { charged, leads } = purchase.record;
+      const { charged, leads, state } = purchase.record;
+      // What a task costs is known when it has ended.
+      const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
       const cost = purchase.record.credits_at_most;
       totals.set(of, {
         of,
@@ -44,6 +48,7 @@ export function createTotals(by: TotalsBy, zone: Zone): Totals {
         maybe_charged: sums.maybe_charged + (charged === 'maybe' || charged === null ? 1 : 0),
         credits_at_most: cost === null ? sums.credits_at_most : exact((sums.credits_at_most ?? 0) + cost),
         unpriced: sums.unpriced + (cost === null ? 1 : 0),
+        unsettled: exact(sums.unsettled + (isSettled ? 0 : (cost ?? 0))),
       });
     },
     sums() {
@@ -64,6 +69,7 @@ const nothing: Omit<Total, 'of'> = {
   maybe_charged: 0,
   credits_at_most: null,
   unpriced: 0,
+  unsettled: 0,
 };
 
 const groupOf: { readonly [By in TotalsBy]: (purchase: KnownPurchase, zone: Zone) => string | null } = {

@@ -1,6 +1,7 @@
 import { type LeadpipeError, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
 import { completeAdditionTo } from '../addition.ts';
+import { toAdmit, withinDay } from '../day-limit.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, replacedBy, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
@@ -79,12 +80,15 @@ export interface FinishedList {
  * has bought is not bought again. Throws whatever made it leave the list before its end; LocalIoError, ConfigurationError.
  */
 export async function runList<Kind extends AnswerKind>(
-  shop: Shop,
+  given: Shop,
   order: ListOrder<Kind>,
   listener: ListRunListener,
 ): Promise<FinishedList> {
-  const { context, spending } = shop;
   const { kind, operation, run, terms, worst } = order;
+  // Rows that can be counted are refused before the first is sent; of others, only what is left of the day is bought.
+  const shop = order.rows.isRepeatable ? given : await withinDay(given, worst);
+  const admit = toAdmit(shop, worst);
+  const { context, spending } = shop;
   if (spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
   const row_request = toRowRequestText(order.request);
   const wanted: Wanted = {
@@ -109,13 +113,19 @@ export async function runList<Kind extends AnswerKind>(
     if (own !== undefined) return await goOn(shop, order, own, others, listener);
     if (found?.is === 'new' && run === undefined) listener.earlier(found);
     // A list that is refused was never begun: nothing resumes it.
-    await checkLimit(shop, order, 0, spending && (await countRest(order, others)));
-    return await withNewJournal(context, 'needed', (journal) => {
+    const isCounted = spending !== undefined || admit !== undefined;
+    const rest = isCounted ? await countRest(order, others) : undefined;
+    await checkLimit(shop, order, 0, rest);
+    const write = (journal: Journal): Promise<FinishedList> => {
       const intent = {
         ...toIntent(shop, journal, listKinds[kind], terms),
         row_request,
         worst_case: worst.credits,
-        ...(spending === undefined ? {} : { max_credits: spending.limit }),
+        ...(admit === undefined ? {} : { reserved: toReserved(order, spending, rest) }),
+        // That of the settings is theirs to change.
+        ...(given.spending === undefined || given.spending.setting
+          ? {}
+          : { max_credits: given.spending.limit }),
       };
       return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
         await sent();
@@ -123,7 +133,8 @@ export async function runList<Kind extends AnswerKind>(
           work(shop, order, journal, { stored, others, delivery, listener }, false),
         );
       });
-    });
+    };
+    return await withNewJournal(context, 'needed', write, admit);
   } finally {
     await Promise.all(others.map((rows) => rows.close()));
   }
@@ -139,7 +150,8 @@ async function goOn<Kind extends AnswerKind>(
   const { terms, worst } = order;
   // Where it is asked for by its ID, nobody has looked yet.
   if (terms.output !== null) await completeAdditionTo(shop.context, terms.output);
-  return await withOperation(shop.context, operationId, async (journal, operation) => {
+  const admit = toAdmit(shop, worst);
+  const write = async (journal: Journal, operation: StoredOperation): Promise<FinishedList> => {
     checkSameBuyer(shop, operation);
     if (order.operation !== undefined && !(await hasSentRow(shop, order, operation))) throw toGone(operation);
     const placed = placedIn(operation, terms, listener.warn);
@@ -151,6 +163,10 @@ async function goOn<Kind extends AnswerKind>(
         rest === undefined || worst.credits === null ? undefined : exact(rest * worst.credits),
       );
       await checkLimit(shop, order, stored.sent(), rest);
+      if (admit !== undefined) {
+        const credits = toReserved(order, shop.spending, rest);
+        await journal.append({ type: 'reserved', time: shop.context.clock.now().toISOString(), credits });
+      }
       const later = terms.output === null ? undefined : await replacedBy(shop, operation, [operationId]);
       const isOurs = later === undefined && mayHavePart(operation);
       return await order.open(isOurs ? { anew: true } : 'new')(async (opened) => {
@@ -162,7 +178,17 @@ async function goOn<Kind extends AnswerKind>(
         return await work(shop, order, journal, { stored, others, delivery, listener }, true);
       });
     });
-  });
+  };
+  return await withOperation(shop.context, operationId, write, admit);
+}
+
+/** Pure: what is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted. */
+function toReserved<Kind extends AnswerKind>(
+  { worst: { credits } }: ListOrder<Kind>,
+  spending: Shop['spending'],
+  rest: number | undefined,
+): number {
+  return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (credits ?? 0));
 }
 
 interface Doing {
@@ -193,7 +219,13 @@ async function work<Kind extends AnswerKind>(
     listener,
   );
   const { counts, cost, stop } = end;
-  if (stop !== undefined) throw toLeft(stop, end, await delivery.cut(), operationId);
+  const spent = exact(cost.bought * (order.worst.credits ?? 0));
+  if (stop !== undefined) {
+    const kept = await delivery.cut();
+    // Where it can't be written, more counts for the day than was spent.
+    await journal.append({ type: 'spent', credits: spent }).catch(() => undefined);
+    throw toLeft(stop, end, kept, operationId);
+  }
   const { done, failed, resultless } = counts;
   let kept: string | undefined;
   if (order.replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
@@ -212,6 +244,7 @@ async function work<Kind extends AnswerKind>(
     leads: done - failed,
     charged: chargedIn(stored, counts),
     sent_rows: stored.sent(),
+    spent,
   });
   const isIdle = (isGoingOn || others.length > 0) && cost.sent === 0;
   const missing = toMissing(end, isIdle, operationId, kept);

@@ -60,6 +60,7 @@ export function toLeft(
       is: 'list_left',
       operationId,
       isOverLimit: facts?.is === 'over_limit',
+      setting: facts?.is === 'over_limit' ? facts.setting : undefined,
       until: facts?.is === 'busy_until' ? facts.until : undefined,
     },
     cause: stop,

@@ -11,6 +11,8 @@ import { unfinishedRuns } from './unfinished.ts';
 export interface RunOfList {
   readonly name: string;
   readonly known: Known;
+  /** How many leads it has, where they are left out. */
+  readonly size?: number;
   /** Leads that count as delivered from its beginning. */
   readonly brought?: readonly Identity[];
 }
@@ -47,7 +49,7 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
       body: withExclusions(body, lines, isOurs),
       terms: { ...terms, asked: JSON.stringify(body) },
     },
-    list: { name, known: toKnown(lines, brought), brought },
+    list: { name, known: toKnown(lines, brought), size: countLeads(lines), brought },
   };
 }
 
@@ -75,6 +77,10 @@ async function readLines(
   return await readList(folderOfList(context.directories.state, name, connection.origin), (what) =>
     damaged(`${what}: some leads may be delivered again`),
   );
+}
+
+function countLeads(lines: readonly Delivered[]): number {
+  return lines.reduce((sum, { leads }) => sum + leads.length, 0);
 }
 
 function toKnown(lines: readonly Delivered[], more: readonly Identity[] = []): Known {

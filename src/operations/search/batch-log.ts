@@ -27,6 +27,7 @@ interface Brought {
  * Remembers a digest of each entity, so that a repeated batch is dropped, and one that comes again with other content
  * yields only what is new: a long stream would not fit into memory.
  */
+// rule: events.batch-index, events.unique
 export function createBatchLog(): BatchLog {
   const batches = new Map<number, Brought>();
   const unnumbered: number[][] = [];

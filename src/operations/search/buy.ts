@@ -36,6 +36,7 @@ export async function buySearch(
   goingOn: GoingOn = { brought: [], before: async () => {} },
 ): Promise<SearchEnd | undefined> {
   const { order, list } = await toListed(shop, given, listener.warn, goingOn.brought);
+  if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
   return await purchase(shop, order, listener, (deal) =>
     withSieve(shop, list, deal.journal, (sieve) =>
       streamInto(shop, order.body, deal, sieve, listener, goingOn),

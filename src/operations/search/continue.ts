@@ -6,9 +6,9 @@ import type { Journal } from '../journal/journal.ts';
 import type { Known } from '../only-new/identity.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
 import type { Shop } from '../purchase.ts';
+import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 import type { SearchEnd } from './cut.ts';
-import { idsOf, type RestOfSearch } from './rest.ts';
 
 /** Where the rows go: into the output that was begun, whose .part is written again from what is stored, or into another. */
 export type RestInto = 'same' | 'other';

@@ -55,6 +55,7 @@ export function createSearchReading(): SearchReading {
   /** What a done event lacks to prove anything. */
   let doubt: string | undefined;
 
+  // rule: events.batch, events.ids
   function takeBatch({ batch, entities }: Batch): Records {
     const { batch_index, count, cum_count } = batch;
     const name = batch_index === undefined ? 'a batch' : `batch ${batch_index}`;
@@ -82,6 +83,7 @@ export function createSearchReading(): SearchReading {
     return fresh;
   }
 
+  // rule: events.done, events.ids
   function takeDone({ done, finished }: Done): void {
     isDone = true;
     if (!finished) doubt ??= 'the service did not say that the search is finished';
@@ -115,6 +117,7 @@ export function createSearchReading(): SearchReading {
       return leads;
     },
     counted: () => counted,
+    // rule: events.order
     verdict(cut) {
       if (end !== undefined) return end;
       const early = cut ?? 'the connection ended too early';

@@ -48,6 +48,7 @@ export function toLeftError(
   const why = isStop(failure) ? '' : `: ${failure.words}`;
   // Nothing is known of a task that was never seen.
   const isKnown = state !== undefined || bought !== undefined;
+  // rule: states.background
   const runs = ended ? 'has ended' : 'keeps running at the service';
   const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
   const { hint: _, ...details } = failure.details;
@@ -83,6 +84,7 @@ export function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskR
     position === 0
       ? 'It has no leads'
       : `Its ${countOf(position)} ${position === 1 ? 'was' : 'were'} read, and there will be no more`;
+  // rule: states.error
   return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {
     type: 'task_error',
     charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',

@@ -5,7 +5,7 @@ import type { JsonText } from '../../json/text.ts';
 import { pause } from '../../transport/pause.ts';
 import { checkPage, PageError } from './pages.ts';
 import { createPatience, type Patience, type Waiting } from './patience.ts';
-import { type PollTimes, pollWaitMs } from './polling.ts';
+import { type PollTimes, pollWaitMs, settledLook } from './polling.ts';
 
 /** How long the service may be away while a task is followed. */
 const outageMs = 10 * 60_000;
@@ -81,12 +81,13 @@ export async function followTask(
   const ask = createPatience({ ...waiting, signal }, { ...task, outageMs, stumbled: reader.stumbled });
   const reading = createReading(client, task, reader, ask, signal);
   try {
-    for (let idle = 0; ; idle++) {
+    for (let looks = 0; ; looks++) {
       const { value, requestId } = await ask(() => client.status(task.leadsSearchId, signal));
-      if (reading.see(value.status, requestId)) idle = 0;
+      if (reading.see(value.status, requestId)) looks = Math.min(looks, settledLook);
+      // rule: states.running-fetch, fetch.available
       await reading.readPages(value.status.ready_count);
       if (reading.isAtEnd(value.status)) return reading.summary(undefined);
-      await pause(waiting.clock, pollWaitMs(idle, task.poll, waiting.random()), signal);
+      await pause(waiting.clock, pollWaitMs(looks, task.poll, waiting.random()), signal);
     }
   } catch (cause) {
     const gaveUp = deadline.signal.aborted && !waiting.signal.aborted && limit !== undefined;
@@ -159,6 +160,7 @@ function createReading(
       num,
     );
     requestId = page.requestId ?? requestId;
+    // rule: page.state
     state = page.value.status ?? state;
     noteReady(page.value.ready_count);
     return page;
@@ -167,6 +169,7 @@ function createReading(
   async function take({ entities, value }: Page): Promise<void> {
     const pts = position;
     await reader.deliver(entities, pts);
+    // rule: page.next
     position = pts + value.count;
     if (state !== undefined) reader.progress(state, readyCount);
     await reader.delivered({ pts, count: value.count, next: position, readyCount, state });
@@ -199,6 +202,7 @@ function createReading(
         }
       }
     },
+    // rule: states.consumed
     isAtEnd: (status: Status): boolean =>
       terminalTaskStates.some((one) => one === status.status) && position >= status.ready_count,
     summary: (failure: unknown): TaskSummary => ({

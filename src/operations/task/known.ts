@@ -1,6 +1,8 @@
-import type { CreateTaskRequest, TaskState } from '../../contract/types.ts';
+import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
+import { LeadpipeError } from '../../errors.ts';
 import type { StoredOperation } from '../journal/journal.ts';
 import { isTask } from '../kinds.ts';
+import { isSameBuyer, type Shop } from '../purchase.ts';
 
 /** A task as this machine knows it; `null` is what it does not know. */
 export interface KnownTask {
@@ -37,6 +39,44 @@ export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[
     });
   }
   return [...tasks.values()].reverse();
+}
+
+/** What asking about tasks came to, beside what is known of them now. */
+export interface Refreshed {
+  readonly tasks: KnownTask[];
+  /** How many belong to another address or key, and were not asked about. */
+  readonly others: number;
+  /** How many the service does not know any more. */
+  readonly missing: number;
+}
+
+/** Asks the service about each task that was not seen to end. It costs nothing. Throws what a status throws, but `not_found`. */
+export async function refreshTasks(
+  shop: Shop,
+  tasks: readonly KnownTask[],
+  operations: readonly StoredOperation[],
+): Promise<Refreshed> {
+  const ours = new Set(operations.filter((one) => isSameBuyer(shop, one)).map((one) => one.operationId));
+  const refreshed: KnownTask[] = [];
+  let [others, missing] = [0, 0];
+  for (const task of tasks) {
+    const { leads_search_id: id, operation_id, state } = task;
+    const isOver = terminalTaskStates.some((one) => one === state);
+    let seen: Partial<KnownTask> = {};
+    if (id !== null && !isOver && !ours.has(operation_id)) others++;
+    else if (id !== null && !isOver) {
+      const answer = await shop.connection.client.status(id, shop.context.signal).catch((error: unknown) => {
+        if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
+        missing++;
+      });
+      if (answer !== undefined) {
+        const { ready_count, status } = answer.value.status;
+        seen = { state: status, ready_count };
+      }
+    }
+    refreshed.push({ ...task, ...seen });
+  }
+  return { tasks: refreshed, others, missing };
 }
 
 /** Undefined for an operation that knows of no task: it was refused, saw nothing, or is of another kind. */

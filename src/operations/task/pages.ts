@@ -19,6 +19,7 @@ export class PageError extends LeadpipeError {
 }
 
 /** Returns the page when it is one that the interface allows as the answer to `pts` and `num`. Throws PageError. */
+// rule: page.task, page.echo, page.count, fetch.empty-page
 export function checkPage(page: Page, leadsSearchId: string, pts: number, num: number): Page {
   const { value, entities, requestId } = page;
   const refuse = (what: string): never => {

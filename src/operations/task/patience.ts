@@ -2,7 +2,7 @@ import type { Clock } from '../../context.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { pause } from '../../transport/pause.ts';
 import { PageError } from './pages.ts';
-import { type PollTimes, pollWaitMs } from './polling.ts';
+import { type PollTimes, pollWaitMs, settledLook } from './polling.ts';
 
 /** The failures of a free read after which it is tried again. */
 export type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';
@@ -83,7 +83,7 @@ export function mayTryAgain(
 
 /** Pure: the wait before a try; all are parts of the time between two looks (5 s: 1, 2, 3 s; 5, 10, … 60 s). */
 export function retryWaitMs(fault: ReadFault, tries: number, poll: PollTimes, random: number): number {
-  if (fault === 'outage') return pollWaitMs(tries, poll, random);
+  if (fault === 'outage') return pollWaitMs(settledLook + tries, poll, random);
   if (fault === 'empty') return poll.firstMs * Math.min(2 ** tries, 12);
   return (poll.firstMs / 5) * (tries + 1);
 }

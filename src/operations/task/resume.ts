@@ -1,8 +1,9 @@
 import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
+import { hasPart, statOrNothing } from '../../files/target.ts';
 import { isAdded } from '../addition.ts';
 import type { OpenDelivery, Opening } from '../delivery.ts';
 import { mayReplay, replacedBy } from '../earlier.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Intent, Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { listOf, withSieve } from '../only-new/sieve.ts';
 import { checkSameBuyer, goOnWith, type Shop } from '../purchase.ts';
@@ -37,7 +38,7 @@ export async function finishTask(journal: Journal, operation: StoredOperation): 
   const { excluded, intent, terminal, written, position, start } = toTaskProgress(operation);
   const leads = position - start - excluded;
   const charged = intent.idempotency_key !== undefined && position > start ? 'yes' : 'no';
-  const isPlaced = written !== undefined && isAdded(operation);
+  const isPlaced = written !== undefined && (isAdded(operation) || (await isInPlace(intent, written)));
   if (terminal === undefined && !isPlaced) return undefined;
   const outcome = terminal?.outcome ?? (written?.state === 'error' ? 'partial' : 'complete');
   if (terminal === undefined && written !== undefined) {
@@ -59,6 +60,16 @@ export async function finishTask(journal: Journal, operation: StoredOperation): 
     });
   }
   return true;
+}
+
+/** Whether the file has its name already, and only the news of it was lost. A workbook is made of its rows. */
+async function isInPlace(
+  { options, output }: Intent,
+  { output_length }: NonNullable<TaskProgress['written']>,
+): Promise<boolean> {
+  if (output === null || options.append === true || (await hasPart(output))) return false;
+  const placed = await statOrNothing(output);
+  return placed !== undefined && (options.format === 'xlsx' || placed.size === output_length);
 }
 
 /**

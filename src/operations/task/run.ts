@@ -14,6 +14,7 @@ export async function runTask(
   listener: TaskListener,
 ): Promise<TaskReading | undefined> {
   const { order, list } = await toListed(shop, given, listener.warn);
+  if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
   return await purchase(shop, order, listener, ({ begin, idempotencyKey, journal, delivery }) =>
     withSieve(shop, list, journal, async (sieve) => {
       const client = await begin();

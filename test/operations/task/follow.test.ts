@@ -128,7 +128,7 @@ describe('following a task', () => {
       ),
     );
     expect(await summary).toMatchObject({ failure: undefined, leads: 20, position: 20, state: 'done' });
-    expect(clock.waits).toEqual([5000, 7500, 5000, 7500, 11_250, 16_875, 25_312.5, 30_000, 30_000, 5000]);
+    expect(clock.waits).toEqual([500, 1000, 2000, 5000, 7500, 11_250, 16_875, 25_312.5, 30_000, 5000]);
     expect(reader.taken).toEqual(Array.from({ length: 20 }, (_, i) => String(i)));
     expect(reader.pages).toEqual([10, 20]);
   });

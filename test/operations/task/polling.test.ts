@@ -7,23 +7,32 @@ const poll = { firstMs: 5000, maxMs: 30_000 };
 
 describe('the wait between two looks', () => {
   it.each([
-    [0, 5000],
-    [1, 7500],
-    [2, 11_250],
-    [3, 16_875],
-    [4, 25_312.5],
-    [5, 30_000],
-    [6, 30_000],
+    [0, 500],
+    [1, 1000],
+    [2, 2000],
+    [3, 5000],
+    [4, 7500],
+    [5, 11_250],
+    [6, 16_875],
+    [7, 25_312.5],
+    [8, 30_000],
+    [9, 30_000],
     [1000, 30_000],
-  ])('after %i without progress is %i ms, give or take a fifth', (idle, ms) => {
-    expect(pollWaitMs(idle, poll, 0.5)).toBe(ms);
-    expect(pollWaitMs(idle, poll, 0)).toBeCloseTo(0.8 * ms);
-    expect(pollWaitMs(idle, poll, 1)).toBeCloseTo(1.2 * ms);
+  ])('after %i looks is %i ms, give or take a fifth', (looks, ms) => {
+    expect(pollWaitMs(looks, poll, 0.5)).toBe(ms);
+    expect(pollWaitMs(looks, poll, 0)).toBeCloseTo(0.8 * ms);
+    expect(pollWaitMs(looks, poll, 1)).toBeCloseTo(1.2 * ms);
   });
 
-  it('is the first one for ever where that is above the longest', () => {
-    expect([0, 1, 9].map((idle) => pollWaitMs(idle, { firstMs: 60_000, maxMs: 30_000 }, 0.5))).toEqual([
-      60_000, 60_000, 60_000,
+  it('is the usual one for ever where that is above the longest', () => {
+    expect([0, 3, 4, 12].map((looks) => pollWaitMs(looks, { firstMs: 60_000, maxMs: 30_000 }, 0.5))).toEqual([
+      500, 60_000, 60_000, 60_000,
+    ]);
+  });
+
+  it('is never longer than was asked for', () => {
+    expect([0, 1, 2, 3].map((looks) => pollWaitMs(looks, { firstMs: 800, maxMs: 30_000 }, 0.5))).toEqual([
+      500, 800, 800, 800,
     ]);
   });
 });

@@ -7,12 +7,12 @@ import { limits, web2listLimit } from '../../../contract/limits.ts';
 import { LeadpipeError, type Outcome } from '../../../errors.ts';
 import { withNewJournal } from '../../../operations/journal/with-journal.ts';
 import {
-  createSpending,
   creditsOf,
   exact,
   type PriceName,
   type Prices,
   toOverLimit,
+  toSpending,
   toUnknownPrice,
 } from '../../../operations/spending.ts';
 
@@ -85,15 +85,16 @@ export function toBound(rows: readonly Row[], prices: Prices): Bound {
 }
 
 /** Pure: what a run may spend. Throws `credits` where the rows may cost more, or nobody knows how much. */
-export function toBudget(bound: Bound, limit: number | undefined, prices: Prices) {
-  if (limit === undefined || bound.units === '') return undefined;
+export function toBudget(bound: Bound, asked: number | undefined, settings: Route['settings']) {
+  const spending = toSpending(asked, { origin: '', settings });
+  if (spending === undefined || bound.units === '') return undefined;
   if (bound.missing !== undefined) throw toUnknownPrice(bound.missing);
-  if ((bound.credits ?? 0) > limit) throw toOverLimit(bound.credits ?? 0, createSpending(limit));
+  if ((bound.credits ?? 0) > spending.limit) throw toOverLimit(bound.credits ?? 0, spending);
   const costOf = (request: Request): number => {
     const { setting, units } = tariffOf(request);
-    return units * (prices[setting] ?? 0);
+    return units * (settings[setting] ?? 0);
   };
-  return { credits: limit, costOf };
+  return { credits: spending.limit, costOf };
 }
 
 /** Pure: what is said before anything is sent. */

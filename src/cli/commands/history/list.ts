@@ -3,6 +3,7 @@ import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import type { JsonText } from '../../../json/text.ts';
 import {
+  aboutOf,
   type HistoryEntry,
   type HistoryRange,
   type HistoryRecord,
@@ -35,6 +36,7 @@ interface HistoryListOptions extends RecordOptions, ReportOptions {
   readonly since?: string;
   readonly command?: string;
   readonly list?: string;
+  readonly search?: string;
 }
 
 const members: readonly (keyof HistoryRecord)[] = [
@@ -83,7 +85,7 @@ const help: CommandHelp = {
     ' "output":null,"list":"company","excluded":null,',
     ' "subject":"fintech in Berlin","credits_at_most":20,',
     ' "service":"https://api.example.com"}',
-    'state: complete, partial, failed, running, interrupted, damaged, or',
+    'state: complete, partial, failed, running, interrupted, dropped, damaged, or',
     '       unknown (sent, but no answer arrived)',
     'credits_before, credits_after: your balance before and after a purchase',
     '       with --max-credits; purchases at the same time change it too',
@@ -118,6 +120,10 @@ export function createHistoryListCommand(context: Context): Command {
     new Option('--command <command>', 'only this command, such as search, task or "contact email"')
       .choices(paidCommands)
       .argParser(checkCommand),
+    new Option(
+      '--search <text>',
+      'only purchases whose objective, query, context or target has this text; capitals do not matter',
+    ),
     new Option('--list <list>', 'only purchases whose leads count for this list').argParser(checkListName),
   ];
   for (const option of options) command.addOption(option.helpGroup('What to show:'));
@@ -154,7 +160,9 @@ async function runHistoryList(context: Context, options: HistoryListOptions): Pr
   for (const damage of damages) notes.warn(damage);
   if (page.earlier > 0) notes.say(toEarlierLine(page, options));
   if (page.shown === 0) {
-    const isFiltered = [options.since, options.command, options.list].some((one) => one !== undefined);
+    const isFiltered = [options.since, options.command, options.list, options.search].some(
+      (one) => one !== undefined,
+    );
     notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
   }
 }
@@ -210,10 +218,13 @@ async function writeNewest(
   return { shown: newest.length, earlier, isCounted };
 }
 
-function toFilter({ command, list }: HistoryListOptions): Wanted['isWanted'] {
-  return ({ record }) =>
-    (list === undefined || record.list === list) &&
-    (command === undefined || `${record.command} `.startsWith(`${command} `));
+function toFilter({ command, list, search }: HistoryListOptions): Wanted['isWanted'] {
+  const text = search?.toLowerCase();
+  return (entry) =>
+    (list === undefined || entry.record.list === list) &&
+    (command === undefined || `${entry.record.command} `.startsWith(`${command} `)) &&
+    (text === undefined ||
+      ('intent' in entry && aboutOf(entry.intent)?.toLowerCase().includes(text) === true));
 }
 
 /** Where the list is not even known, its name is mistyped. Throws `not_found`. */
@@ -233,8 +244,11 @@ function firstWord(words: string): string {
   return words.split(' ', 1)[0] as string;
 }
 
-function toEarlierLine({ shown, earlier, isCounted }: Page, { since, command, list }: HistoryListOptions) {
-  const same = Object.entries({ '--since': since, '--command': command, '--list': list });
+function toEarlierLine(
+  { shown, earlier, isCounted }: Page,
+  { since, command, list, search }: HistoryListOptions,
+) {
+  const same = Object.entries({ '--since': since, '--command': command, '--list': list, '--search': search });
   const words = same.flatMap(([flag, value]) => (value === undefined ? [] : [flag, shellWord(value)]));
   const count = `${isCounted ? '' : 'at least '}${shown + earlier}`;
   const all = ['leadpipe history list', ...words, '--limit', allOfThem].join(' ');

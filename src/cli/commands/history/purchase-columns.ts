@@ -23,7 +23,7 @@ const historyTable: readonly TableColumn[] = [
     text: creditsOf,
     value: (record) => record.member('credits_at_most'),
   }),
-  onlyInRows({ header: 'charged', min: 7, max: 7, text: chargedOf }),
+  onlyInRows({ header: 'charged', min: 7, max: 13, text: chargedOf }),
   memberColumn('operation_id', { min: 17, max: 17 }),
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
   memberColumn('request_id', { min: 24, max: 40, yields: 1 }),
@@ -32,8 +32,9 @@ const historyTable: readonly TableColumn[] = [
 /** Where the balance was asked for, people want to see it. */
 const balanceColumn: TableColumn = {
   header: 'balance',
-  min: 9,
-  max: 20,
+  // Half of one says nothing.
+  min: 15,
+  max: 24,
   yields: 3,
   text: (record) => {
     const [before, after] = ['credits_before', 'credits_after'].map((name) => textOf(record, name));
@@ -65,7 +66,10 @@ function creditsOf(record: JsonView): string {
 }
 
 function chargedOf(record: JsonView): string {
-  return isFree(record) ? '' : textOf(record, 'charged');
+  const charged = textOf(record, 'charged');
+  if (isFree(record)) return '';
+  // Of a task, the service says it when it has ended.
+  return charged === '' && textOf(record, 'command').startsWith('task ') ? 'not known yet' : charged;
 }
 
 /** On a card, in one line. */

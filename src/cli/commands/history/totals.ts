@@ -6,6 +6,7 @@ import { readHistory } from '../../../operations/journal/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { createTotals, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
+import { creditsOf, exact } from '../../../operations/spending.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
@@ -32,12 +33,14 @@ const help: CommandHelp = {
   output: [
     'one object for each day (or command, list, profile); bars on a terminal:',
     '{"day":"2026-01-31","purchases":3,"leads":40,"charged":2,',
-    ' "maybe_charged":0,"credits_at_most":45,"unpriced":1}',
+    ' "maybe_charged":0,"credits_at_most":45,"unpriced":1,"unsettled":20}',
     'purchases: a run with --input is one; leads: its answers count too',
     'charged, maybe_charged: how many of the purchases; all others cost nothing',
     'credits_at_most: the most that they cost, without the unpriced ones; null',
     '       if all of them are unpriced',
     'unpriced: purchases whose price (setting price.*) was not set at the time',
+    'unsettled: how much of credits_at_most is of purchases that did not come to',
+    '       their end: it is only a bound, and less may have been charged',
   ],
   outcomes: localOutcomes,
   remarks: [
@@ -85,6 +88,12 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   for (const damage of damages) notes.warn(damage);
   if (leftOut > 0) notes.say(toLeftOut(leftOut, by));
   else if (totals.length === 0) notes.say(nothingBought);
+  const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
+  if (unsettled > 0) {
+    notes.say(
+      `${creditsOf(unsettled)} of this are only a bound: the most that unfinished purchases can have cost.`,
+    );
+  }
   if (hasList) notes.say('A list (--input) counts as one purchase; its answers are counted as leads.');
 }
 
@@ -97,7 +106,7 @@ function toLeftOut(count: number, by: TotalsBy): string {
 }
 
 const counts = ['purchases', 'leads', 'charged', 'maybe_charged'] as const;
-const sums = [...counts, 'credits_at_most', 'unpriced'] as const;
+const sums = [...counts, 'credits_at_most', 'unpriced', 'unsettled'] as const;
 
 function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   const table = [
@@ -111,7 +120,7 @@ function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
       header: 'credits_at_most',
       min: 15,
       max: 26,
-      text: creditsOf,
+      text: creditsIn,
       value: (record: JsonView) => record.member('credits_at_most'),
       long: () => '',
     },
@@ -123,12 +132,13 @@ function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
 function toSummary(record: JsonView): string {
   const of = (name: string): string => readable(record.member(name));
   const maybe = of('maybe_charged') === '0' ? '' : `, maybe charged ${of('maybe_charged')}`;
-  const credits = record.member('credits_at_most') === 'null' ? 'unknown' : `≤ ${creditsOf(record)}`;
+  const most = record.member('credits_at_most');
+  const credits = most === 'null' ? 'unknown' : most === '0' ? '0' : `≤ ${creditsIn(record)}`;
   return `${of('purchases')}, leads ${of('leads')}, charged ${of('charged')}${maybe}, credits ${credits}`;
 }
 
 /** As `847 + 5 unpriced`. */
-function creditsOf(record: JsonView): string {
+function creditsIn(record: JsonView): string {
   const [credits, unpriced] = ['credits_at_most', 'unpriced'].map((name) => readable(record.member(name)));
   if (credits === '') return 'unknown';
   return unpriced === '0' ? `${credits}` : `${credits} + ${unpriced} unpriced`;

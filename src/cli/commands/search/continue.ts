@@ -8,12 +8,13 @@ import type { Intent, Journal } from '../../../operations/journal/journal.ts';
 import { readKnown } from '../../../operations/journal/stored.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { checkSameBuyer, type Shop } from '../../../operations/purchase.ts';
+import { type RestOfSearch, readRest } from '../../../operations/rest-of-search.ts';
 import type { SearchOrder } from '../../../operations/search/buy.ts';
 import { buyRest, finishSearch, isPartOurs, type RestInto } from '../../../operations/search/continue.ts';
 import type { SearchEnd } from '../../../operations/search/cut.ts';
-import { type RestOfSearch, readRest } from '../../../operations/search/rest.ts';
 import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
 import { withConnection } from '../../connect.ts';
+import { checkNotDropped } from '../../messages/dropped.ts';
 import { createNotes } from '../../messages/notes.ts';
 import { fromTerms, openOutput, toOrder, toShop } from '../../records/orders.ts';
 import { printedAs } from '../../records/printed-as.ts';
@@ -30,6 +31,7 @@ export async function continueSearch(
   given: SearchOptions,
 ): Promise<void> {
   const known = await readKnown(context, operationId);
+  checkNotDropped(known);
   const [intent] = known.entries;
   const isSame = await isIntoSame(intent, given);
   if (isSame) checkBegun(intent, given);
@@ -88,7 +90,8 @@ export async function goOn(
   }
   const order: SearchOrder = { ...toOrder(context, options, connection, 'search', request), open };
   const cost = toWorstCase('search', request, connection.settings);
-  const price = cost.credits === null ? '' : `, for at most ${creditsOf(cost.credits)}`;
+  const price =
+    cost.credits === null || connection.origin === 'local' ? '' : `, for at most ${creditsOf(cost.credits)}`;
   return await buyRest(
     shop,
     rest,

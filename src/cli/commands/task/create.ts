@@ -57,7 +57,7 @@ async function runTaskCreate(
       ({ leadsSearchId, requestId, operationId }) =>
         close(context, options, {
           what: 'task created',
-          also: credits === null ? undefined : `it can cost at most ${creditsOf(credits)}`,
+          also: credits === null || options.local ? undefined : `it can cost at most ${creditsOf(credits)}`,
           // On a terminal it stands in the next step.
           ids: {
             of: 'task',

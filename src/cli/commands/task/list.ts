@@ -6,23 +6,26 @@ import type { JsonView } from '../../../json/text.ts';
 import { damagedKind, readNewest } from '../../../operations/journal/open-index.ts';
 import { type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { isTask } from '../../../operations/kinds.ts';
-import { toKnownTasks } from '../../../operations/task/known.ts';
+import { type KnownTask, refreshTasks, toKnownTasks } from '../../../operations/task/known.ts';
 import { type Layout, memberLayout } from '../../../output/columns.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, type TableColumn, toneOfState } from '../../../output/table-columns.ts';
-import { localOutcomes } from '../../exit-codes.ts';
+import { withConnection } from '../../connect.ts';
+import { freeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
+  addConnectionOptions,
   addRecordOptions,
-  addReportOptions,
+  type ConnectionOptions,
   type RecordOptions,
-  type ReportOptions,
 } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
 import { recentColumn, zoned } from '../../records/zoned.ts';
 
-type TaskListOptions = RecordOptions & ReportOptions;
+interface TaskListOptions extends RecordOptions, ConnectionOptions {
+  readonly refresh?: true;
+}
 
 /** For people: the time in their eyes' resolution, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
@@ -63,23 +66,24 @@ const knownTaskLayout: Layout = {
 };
 
 const help: CommandHelp = {
-  examples: ['leadpipe task list', 'leadpipe task list --columns leads_search_id,state,objective'],
+  examples: ['leadpipe task list', 'leadpipe task list --refresh --local --columns leads_search_id,state'],
   output: [
     'one object for each task, the newest first; null means unknown here:',
     '{"operation_id":"…","time":"…","leads_search_id":"…","entity_type":"company",',
     ' "objective":"…","state":"running","position":20,"ready_count":40,',
     ' "output":null}',
   ],
-  outcomes: localOutcomes,
+  outcomes: freeOutcomes,
 };
 
 export function createTaskListCommand(context: Context): Command {
   const command = new Command('list')
     .summary('the tasks this machine knows')
     .description(
-      'Shows the tasks that this machine has created or waited for, with the last known state and position. Nothing is sent.',
-    );
-  return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: TaskListOptions) =>
+      'Shows the tasks that this machine has created or waited for, with the last known state and position. Nothing is sent, except with --refresh.',
+    )
+    .option('--refresh', 'ask the service for the state of each task that has not ended, for free');
+  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: TaskListOptions) =>
     runTaskList(context, options),
   );
 }
@@ -92,9 +96,27 @@ async function runTaskList(context: Context, options: TaskListOptions): Promise<
   for await (const operation of readNewest(context, isListed, (damage) => void damages.push(damage))) {
     operations.unshift(operation);
   }
-  const tasks = toKnownTasks(operations).map((task) => zoned(task, 'time', context.zone));
-  await printRecords(context, options, { shape: 'list', layout: knownTaskLayout, settings }, tasks);
   const notes = createNotes(context, options);
+  let known = toKnownTasks(operations);
+  if (options.refresh) known = await refresh(context, options, known, operations);
+  const tasks = known.map((task) => zoned(task, 'time', context.zone));
+  await printRecords(context, options, { shape: 'list', layout: knownTaskLayout, settings }, tasks);
   for (const damage of damages) notes.warn(toDamageLine(damage));
   if (tasks.length === 0) notes.say('No tasks recorded on this machine yet.');
+}
+
+async function refresh(
+  context: Context,
+  options: TaskListOptions,
+  known: readonly KnownTask[],
+  operations: readonly StoredOperation[],
+): Promise<KnownTask[]> {
+  const { missing, others, tasks } = await withConnection(context, options, (connection) =>
+    refreshTasks({ connection, context }, known, operations),
+  );
+  const { say, warn } = createNotes(context, options);
+  const countOf = (tasks: number): string => (tasks === 1 ? '1 task' : `${tasks} tasks`);
+  if (missing > 0) warn(`the service does not know ${countOf(missing)} of these any more`);
+  if (others > 0) say(`${countOf(others)} of another address or API key: shown as last seen.`);
+  return tasks;
 }

@@ -10,7 +10,7 @@ import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../../../oper
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import type { Format } from '../../../output/writer.ts';
 import { checkNumber, checkText } from '../../../requests/within-limits.ts';
-import { close, toSaving } from '../../messages/closing-line.ts';
+import { close, createNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
 import { type ConnectionOptions, type RecordOptions, secondsOf, toId } from '../../options/options.ts';
 import { createListener } from '../../records/orders.ts';
@@ -38,6 +38,7 @@ export function addTaskArgument(command: Command): Command {
     new Argument(
       '<leads-search-id>',
       'the ID of the task, which `task create` and `task list` print',
+      // rule: status.id, fetch.id
     ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', toId(value))),
   );
 }
@@ -46,6 +47,7 @@ export function addPositionOption(command: Command): Command {
   return add(command, [
     new Option('--pts <n>', 'start at this position; 0 is the first lead')
       .default(limits.fetchPts.default, '0')
+      // rule: fetch.pts
       .argParser((value) => checkNumber(limits.fetchPts, '--pts', value)),
   ]);
 }
@@ -53,6 +55,7 @@ export function addPositionOption(command: Command): Command {
 export function addTaskReadOptions(command: Command): Command {
   return add(command, [
     new Option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`).argParser((value) =>
+      // rule: fetch.num
       checkNumber(limits.fetchNum, '--num', value),
     ),
     new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
@@ -117,8 +120,10 @@ export function createTaskListener(
   asked?: { readonly request: CreateTaskRequest; readonly prices?: Prices },
 ): TaskListener {
   const most = asked && (asked.request.limit ?? limits.entityLimit.default);
+  const { leavesOut, why } = createNothingNew();
   return {
     ...createListener(context, options, { most }),
+    leavesOut,
     ended(reading) {
       const { leads, excluded, leadsSearchId, summary } = reading;
       const { state, stopReason } = summary;
@@ -139,6 +144,7 @@ export function createTaskListener(
         limit: most,
         ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
         ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
+        why: isOver ? why(leads) : undefined,
         next: isPast
           ? `To read all of them, for free: ${again}`
           : isOver

@@ -21,6 +21,7 @@ import { confirm } from '../../ask.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
+import { checkNotDropped } from '../../messages/dropped.ts';
 import { timeOf } from '../../messages/earlier-runs.ts';
 import { createNotes } from '../../messages/notes.ts';
 import {
@@ -93,7 +94,11 @@ export async function toOperation(
   options: ConnectionOptions,
   isMeant: (intent: StoredOperation['entries'][0]) => boolean,
 ): Promise<StoredOperation | undefined> {
-  if (given !== undefined) return await readKnown(context, given);
+  if (given !== undefined) {
+    const known = await readKnown(context, given);
+    checkNotDropped(known);
+    return known;
+  }
   const { say, warn } = createNotes(context, options);
   let damage: LeadpipeError | undefined;
   const damaged = (error: LeadpipeError): void => {

@@ -1,15 +1,15 @@
-import { limits } from '../../contract/limits.ts';
-import type { EntitySearchRequest } from '../../contract/types.ts';
-import { ConfigurationError, UsageError } from '../../errors.ts';
-import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
-import { checkBody } from '../../requests/entity-search.ts';
-import { wireNames } from '../../requests/input-names.ts';
-import { checkList } from '../../requests/within-limits.ts';
-import { hasDelivered, isComplete, isSearch, readChainFrom, readChainTo } from '../journal/chain.ts';
-import type { Intent } from '../journal/entries.ts';
-import { readStoredLeads, sizeOfStoredLeads } from '../journal/leads.ts';
-import type { IndexContext } from '../journal/operation-index.ts';
-import { folderOf, type StoredOperation } from '../journal/stored.ts';
+import { limits } from '../contract/limits.ts';
+import type { EntitySearchRequest } from '../contract/types.ts';
+import { ConfigurationError, UsageError } from '../errors.ts';
+import { type JsonText, objectMembers, stringOf } from '../json/text.ts';
+import { checkBody } from '../requests/entity-search.ts';
+import { wireNames } from '../requests/input-names.ts';
+import { checkList } from '../requests/within-limits.ts';
+import { hasDelivered, isComplete, isSearch, readChainFrom, readChainTo } from './journal/chain.ts';
+import type { Intent } from './journal/entries.ts';
+import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
+import type { IndexContext } from './journal/operation-index.ts';
+import { folderOf, type StoredOperation } from './journal/stored.ts';
 
 /** What is left of a search that was cut or killed. */
 export interface RestOfSearch {

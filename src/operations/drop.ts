@@ -1,0 +1,57 @@
+import { UsageError } from '../errors.ts';
+import { readChainFrom } from './journal/chain.ts';
+import { readHistoryRecord } from './journal/history.ts';
+import { countRows } from './journal/known-rows.ts';
+import type { IndexContext } from './journal/operation-index.ts';
+import { folderOf, type StoredOperation } from './journal/stored.ts';
+import { withOperation } from './journal/with-journal.ts';
+import { rowsOf } from './kinds.ts';
+import { exact } from './spending.ts';
+import { isUnfinished } from './unfinished.ts';
+
+/** Throws UsageError for what is over, or is gone on with by another operation. */
+export async function checkDroppable(
+  { directories: { state } }: IndexContext,
+  operation: StoredOperation,
+): Promise<void> {
+  const { operationId } = operation;
+  const last = (await readChainFrom(state, operation)).at(-1) ?? operation;
+  if (last !== operation) {
+    throw new UsageError(`${operationId} was resumed by ${last.operationId}: that one can be dropped`);
+  }
+  if (isUnfinished(operation)) return;
+  const record = await readHistoryRecord(state, operation);
+  throw new UsageError(`${operationId} is not unfinished (state: ${record.state}): there is nothing to drop`);
+}
+
+/**
+ * Ends an unfinished operation, so that nothing goes on with it, and it is pruned as others are. What it brought stays, and so
+ * does what it may have cost. Throws `temporary` while a process is at work on it, UsageError as `checkDroppable`, LocalIoError.
+ */
+export async function dropOperation(context: IndexContext, operationId: string): Promise<void> {
+  await withOperation(context, operationId, async (journal, operation) => {
+    await checkDroppable(context, operation);
+    const { state } = context.directories;
+    const { charged, leads } = await readHistoryRecord(state, operation);
+    await journal.append({
+      type: 'terminal',
+      outcome: 'interrupted',
+      state: null,
+      ready_count: null,
+      dropped: true,
+      ...(charged === null ? {} : { charged }),
+      ...(leads === null ? {} : { leads }),
+      ...(await toRowsSent(state, operation)),
+    });
+  });
+}
+
+/** Of a list: how many rows may have been charged, and what counts for the day in place of all its rows. */
+async function toRowsSent(
+  stateDir: string,
+  { operationId, entries: [{ command, worst_case }] }: StoredOperation,
+): Promise<{ readonly sent_rows?: number; readonly spent?: number }> {
+  if (rowsOf(command) === undefined) return {};
+  const { sent } = await countRows(folderOf(stateDir, operationId));
+  return { sent_rows: sent, ...(worst_case == null ? {} : { spent: exact(sent * worst_case) }) };
+}
