@@ -77,7 +77,8 @@ class Machine {
   async settle(): Promise<void> {
     while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
     for (const one of this.opened) {
-      if ('close' in one) await Promise.resolve(one.close()).catch(() => {});
+      // One that is being read closes when that is over, which may be never.
+      if ('close' in one) void Promise.resolve(one.close()).catch(() => {});
       else one.destroy();
     }
   }
@@ -170,13 +171,8 @@ function changing(original: Call, half?: (self: unknown, args: unknown[]) => voi
     if (machine.isDead) return await never;
     const work = Promise.resolve(original.apply(this, args));
     machine.underWay.add(work);
-    try {
-      const result = await work;
-      if (machine.isDead) return await never;
-      return result;
-    } finally {
-      machine.underWay.delete(work);
-    }
+    const result = await work.finally(() => machine.underWay.delete(work));
+    return machine.isDead ? await never : result;
   };
 }
 
@@ -204,7 +200,6 @@ function replace(owner: object, name: string, toNew: (original: Call) => unknown
 /** Has the file system, connections and processes of this process know of the simulated ones. Once, before any begins. */
 export async function simulate(): Promise<void> {
   const { writeSync, readFileSync } = fs;
-  process._rawDebug("simulate");
   const probe = await fsp.open(process.execPath, 'r');
   const handles = Object.getPrototypeOf(probe);
   await probe.close();
