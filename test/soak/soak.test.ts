@@ -27,5 +27,6 @@ it(`whatever happens to ${seeds} machines of ${runs} runs, nothing is lost, paid
     `${told.runs} runs (${told.real} real) of ${seeds} seeds, ${failures.length} violations: ` +
       [...told.endings].sort().map((ending) => ending.join(': ')).join(', '),
   );
-  expect(failures.join('\n\n')).toBe('');
+  // A story is long: no comparison of it helps.
+  if (failures.length > 0) expect.fail(failures.join('\n\n'));
 }, 3_600_000);

@@ -27,6 +27,7 @@ interface World {
   readonly kept: Map<string, string>;
   open: Order[];
   orders: number;
+  steps: number;
 }
 
 const mostOpen = 4;
@@ -50,7 +51,7 @@ export async function live(seed: string, runs: number, realShare: number, told: 
     JSON.stringify({ profiles: { default: settings } }),
   );
   const world: World = {
-    ...{ random, service, env, folder, seed, realShare, told, story: [], kept: new Map(), open: [], orders: 0 },
+    ...{ random, service, env, folder, seed, realShare, told, story: [], kept: new Map(), open: [], orders: 0, steps: 0 },
   };
   const end = told.runs + runs;
   try {
@@ -135,7 +136,7 @@ async function step(world: World): Promise<void> {
     world.story.push(`the user ${order.list.edit(random, mayMove)} a row of ${order.name}`);
     for (const other of open) if (other.list === order.list) other.isEdited = true;
   }
-  service.disturb(random() < 0.45 ? `${world.seed}/${world.told.runs}` : undefined);
+  service.disturb(random() < 0.45 ? `${world.seed}/${++world.steps}` : undefined);
   const isReal = random() < world.realShare;
   const together = random();
   const orders = [order];
@@ -193,7 +194,8 @@ async function runTogether(world: World, orders: readonly Order[], { isReal, isC
     order.runs++;
     const ending = `${order.kind} ${result.code ?? 'killed'}`;
     told.endings.set(ending, (told.endings.get(ending) ?? 0) + 1);
-    order.operation = /op_[0-9a-v]+/.exec(result.stderr)?.[0] ?? order.operation;
+    // Others are named too: whose rows were set aside, for one.
+    order.operation = /(?:operation|Resuming) (op_[0-9a-v]+)/.exec(result.stderr)?.[1] ?? order.operation;
     if (result.code !== 0) order.mayBeLost += order.concurrency;
     story.push(`${words}\n    exit ${result.code}: ${result.stderr.trim().split('\n').join('\n    ')}`);
   }
