@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { bareEnvironment, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
@@ -169,9 +169,9 @@ interface Way {
 async function runTogether(world: World, orders: readonly Order[], { isReal, isCalm }: Way): Promise<Result[]> {
   const { service, story, told, kept } = world;
   const before = service.purchases.length;
+  const known = operationsOf(world);
   const files = new Map(orders.flatMap(({ output }) => (output === undefined ? [] : [[output, read(output)]])));
   const plans = orders.map((order) => toPlan(world, order, isReal, isCalm));
-  if (process.env.SOAK_TOLD) for (const { words } of plans) process._rawDebug(String(performance.now()), words);
   const running = plans.map(({ start }) => start());
   let bought = 0;
   service.onPurchase = () => {
@@ -220,9 +220,27 @@ async function runTogether(world: World, orders: readonly Order[], { isReal, isC
     }
     const ownsOutput = orders.every((one) => one === order || one.output !== order.output);
     if (isWhole && (order.output === undefined || ownsOutput)) checkWhole(world, order, result);
-    if (result.code === 0) world.open = world.open.filter((one) => one !== order);
+    const others = results.filter((other) => other !== result).map(({ stderr }) => stderr).join();
+    const isOver = result.code === 0 || (result.code === null && isComplete(world, order, known, others));
+    if (isOver) world.open = world.open.filter((one) => one !== order);
   }
   return results;
+}
+
+function operationsOf({ env }: World): string[] {
+  try {
+    return readdirSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations'));
+  } catch {
+    return [];
+  }
+}
+
+/** Whether a run that was killed had written that it is complete: the same command buys it again. */
+function isComplete(world: World, { operation }: Order, known: readonly string[], others: string): boolean {
+  const made = operationsOf(world).filter((id) => !known.includes(id) && !others.includes(`operation ${id}`));
+  return [...made, ...(operation === undefined ? [] : [operation])].some((id) =>
+    read(join(world.env.LEADPIPE_STATE_DIR ?? '', 'operations', id, 'journal.jsonl')).includes('"outcome":"complete"'),
+  );
 }
 
 interface Plan {
