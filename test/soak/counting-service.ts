@@ -108,7 +108,11 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     });
   }
 
-  function find(body: string): { readonly objective: string; readonly leads: string[]; readonly limit: number } {
+  function find(body: string): {
+    readonly objective: string;
+    readonly leads: string[];
+    readonly limit: number;
+  } {
     const { objective, limit, dedup_service_leads = [], dedup_custom_leads = [] } = JSON.parse(body);
     const known = new Set<string>(dedup_custom_leads);
     for (const id of dedup_service_leads) for (const lead of searches.get(id)?.leads ?? []) known.add(lead);
@@ -187,7 +191,9 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     const status = ready_count === search.leads.length ? 'done' : 'running';
     if (isStatus) {
       const stop_reason = status === 'done' ? 'limit' : '';
-      return say(response, 200, { status: { status, ready_count, verified_count: ready_count, stop_reason } });
+      return say(response, 200, {
+        status: { status, ready_count, verified_count: ready_count, stop_reason },
+      });
     }
     const [pts, num] = ['pts', 'num'].map((name) => Number(url.searchParams.get(name))) as [number, number];
     const entities = search.leads.slice(pts, Math.min(pts + num, ready_count)).map(toEntity);

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 export type Random = () => number;
-export const among = <T>(random: Random, ...all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+export const among = <T>(random: Random, ...all: readonly T[]): T =>
+  all[Math.floor(random() * all.length)] as T;
 
 /** Something a user wants done, with the same command until it is. */
 export interface Order {
@@ -54,10 +55,16 @@ export class RowsOfList {
   /** Corrects, adds, moves or removes some: never so many that nothing is left of what may have been sent. */
   edit(random: Random, mayMove: boolean): string {
     const at = Math.floor(random() * this.rows.length);
-    const what = among(random, 'corrects', 'adds', ...(mayMove ? (['moves', 'removes', 'inserts'] as const) : []));
+    const what = among(
+      random,
+      'corrects',
+      'adds',
+      ...(mayMove ? (['moves', 'removes', 'inserts'] as const) : []),
+    );
     const row = this.rows[at];
     if (row === undefined || (what === 'removes' && this.rows.length < 4)) return 'leaves';
-    if (what === 'corrects') this.rows[at] = { id: row.id, text: `${this.name} person ${++this.made} corrected` };
+    if (what === 'corrects')
+      this.rows[at] = { id: row.id, text: `${this.name} person ${++this.made} corrected` };
     if (what === 'adds') this.rows.push(this.newRow());
     if (what === 'inserts') this.rows.splice(at, 0, this.newRow());
     if (what === 'removes') this.rows.splice(at, 1);

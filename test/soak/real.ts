@@ -20,10 +20,13 @@ export function startReal({ args, env, stdin, killAt, sleepAt, clockAheadMs }: S
   child.stdin.end(stdin ?? '');
   let timer: NodeJS.Timeout | undefined;
   if (sleepAt !== undefined) {
-    timer = setTimeout(() => {
-      child.kill('SIGSTOP');
-      timer = setTimeout(() => child.kill('SIGCONT'), 200);
-    }, 150 + 10 * sleepAt);
+    timer = setTimeout(
+      () => {
+        child.kill('SIGSTOP');
+        timer = setTimeout(() => child.kill('SIGCONT'), 200);
+      },
+      150 + 10 * sleepAt,
+    );
   }
   const ended: Promise<Result> = resultOf(child).finally(() => clearTimeout(timer));
   return {

@@ -177,7 +177,11 @@ function changing(original: Call, half?: (self: unknown, args: unknown[]) => voi
 }
 
 /** A change that is made at once. A dead process takes it for made, which is nobody's business any more. */
-function changingAtOnce(original: Call, toResult: (args: unknown[]) => unknown, half?: (args: unknown[]) => void) {
+function changingAtOnce(
+  original: Call,
+  toResult: (args: unknown[]) => unknown,
+  half?: (args: unknown[]) => void,
+) {
   return (...args: never[]): unknown => {
     const machine = running.getStore();
     if (machine === undefined) return original(...args);
@@ -209,7 +213,13 @@ export async function simulate(): Promise<void> {
       if (name === 'appendFile') writeSync(fd, halfOf(data));
       if (name !== 'write') return;
       const bytes = Buffer.from(data as Uint8Array).subarray(offset as number);
-      writeSync(fd, halfOf(bytes.subarray(0, length as number | undefined)), 0, undefined, position as number | null);
+      writeSync(
+        fd,
+        halfOf(bytes.subarray(0, length as number | undefined)),
+        0,
+        undefined,
+        position as number | null,
+      );
     };
     replace(handles, name, (original) => changing(original, half));
   }
@@ -246,12 +256,17 @@ export async function simulate(): Promise<void> {
     return alive.has(pid) ? `${pid} (node) S ${'0 '.repeat(18)}${pid}` : readFileSync(path, ...more);
   });
   syncBuiltinESMExports();
-  replace(Socket.prototype, 'connect', (original) => function (this: Socket, ...args: never[]) {
-    const machine = running.getStore();
-    if (machine?.isDead) return this;
-    machine?.sockets.add(this.once('close', () => machine.sockets.delete(this)));
-    return original.apply(this, args);
-  });
+  replace(
+    Socket.prototype,
+    'connect',
+    (original) =>
+      function (this: Socket, ...args: never[]) {
+        const machine = running.getStore();
+        if (machine?.isDead) return this;
+        machine?.sockets.add(this.once('close', () => machine.sockets.delete(this)));
+        return original.apply(this, args);
+      },
+  );
   replace(globalThis, 'setInterval', (original) => (...args: never[]) => {
     const timer = original(...args) as NodeJS.Timeout;
     running.getStore()?.timers.add(timer);

@@ -25,7 +25,10 @@ it(`whatever happens to ${seeds} machines of ${runs} runs, nothing is lost, paid
   }
   console.log(
     `${told.runs} runs (${told.real} real) of ${seeds} seeds, ${failures.length} violations: ` +
-      [...told.endings].sort().map((ending) => ending.join(': ')).join(', '),
+      [...told.endings]
+        .sort()
+        .map((ending) => ending.join(': '))
+        .join(', '),
   );
   // A story is long: no comparison of it helps.
   if (failures.length > 0) expect.fail(failures.join('\n\n'));

@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { bareEnvironment, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
-import { among, type Order, type OutputRow, type Random, RowsOfList, read, rowsOf, toRows } from './orders.ts';
+import {
+  among,
+  type Order,
+  type OutputRow,
+  type Random,
+  RowsOfList,
+  read,
+  rowsOf,
+  toRows,
+} from './orders.ts';
 import { startReal } from './real.ts';
 import { type Simulated, startSimulated } from './simulated.ts';
 
@@ -51,7 +60,20 @@ export async function live(seed: string, runs: number, realShare: number, told: 
     JSON.stringify({ profiles: { default: settings } }),
   );
   const world: World = {
-    ...{ random, service, env, folder, seed, realShare, told, story: [], kept: new Map(), open: [], orders: 0, steps: 0 },
+    ...{
+      random,
+      service,
+      env,
+      folder,
+      seed,
+      realShare,
+      told,
+      story: [],
+      kept: new Map(),
+      open: [],
+      orders: 0,
+      steps: 0,
+    },
   };
   const end = told.runs + runs;
   try {
@@ -81,7 +103,15 @@ function newOrders(world: World): Order[] {
   const days = join(folder, `days-${kind === 'list' ? 'list' : 'leads'}.${format}`);
   const own = join(folder, `${name}.${format}`);
   const output = where < 0.3 ? days : where < 0.85 ? own : undefined;
-  const base = { kind, format, isAppended, runs: 0, mayBeLost: 0, isEdited: false, operation: undefined } as const;
+  const base = {
+    kind,
+    format,
+    isAppended,
+    runs: 0,
+    mayBeLost: 0,
+    isEdited: false,
+    operation: undefined,
+  } as const;
   if (kind !== 'list') {
     const limit = 1 + Math.floor(random() * 24);
     const maxCredits = random() < 0.3 ? limit : undefined;
@@ -92,7 +122,17 @@ function newOrders(world: World): Order[] {
     return [
       {
         ...base,
-        ...{ name, args, output, limit, maxCredits, list: undefined, shard: undefined, unit: name, concurrency: 1 },
+        ...{
+          name,
+          args,
+          output,
+          limit,
+          maxCredits,
+          list: undefined,
+          shard: undefined,
+          unit: name,
+          concurrency: 1,
+        },
       },
     ];
   }
@@ -113,7 +153,10 @@ function newOrders(world: World): Order[] {
     if (maxCredits !== undefined) args.push('--max-credits', String(maxCredits));
     args.push(...toOutputArgs(mine, isAppended && mine !== undefined, format));
     const id = shard === undefined ? name : `${name}/${index}`;
-    return { ...base, ...{ name: id, args, output: mine, limit: 0, maxCredits, list, shard, unit: name, concurrency } };
+    return {
+      ...base,
+      ...{ name: id, args, output: mine, limit: 0, maxCredits, list, shard, unit: name, concurrency },
+    };
   });
 }
 
@@ -166,11 +209,17 @@ interface Way {
   readonly isCalm: boolean;
 }
 
-async function runTogether(world: World, orders: readonly Order[], { isReal, isCalm }: Way): Promise<Result[]> {
+async function runTogether(
+  world: World,
+  orders: readonly Order[],
+  { isReal, isCalm }: Way,
+): Promise<Result[]> {
   const { service, story, told, kept } = world;
   const before = service.purchases.length;
   const known = operationsOf(world);
-  const files = new Map(orders.flatMap(({ output }) => (output === undefined ? [] : [[output, read(output)]])));
+  const files = new Map(
+    orders.flatMap(({ output }) => (output === undefined ? [] : [[output, read(output)]])),
+  );
   const plans = orders.map((order) => toPlan(world, order, isReal, isCalm));
   const running = plans.map(({ start }) => start());
   let bought = 0;
@@ -202,7 +251,9 @@ async function runTogether(world: World, orders: readonly Order[], { isReal, isC
   const news = service.purchases.slice(before);
   const paid = new Map<string, number>();
   for (const { subject } of news) paid.set(subject, (paid.get(subject) ?? 0) + 1);
-  story.push(`    paid: ${[...paid].map(([subject, times]) => `${subject}${times > 1 ? ` x${times}` : ''}`).join(', ')}`);
+  story.push(
+    `    paid: ${[...paid].map(([subject, times]) => `${subject}${times > 1 ? ` x${times}` : ''}`).join(', ')}`,
+  );
   for (const [at, result] of results.entries()) {
     const order = orders[at] as Order;
     checkExit(order, result, orders.length > 1, plans[at] as Plan, isCalm && orders.length === 1);
@@ -220,7 +271,10 @@ async function runTogether(world: World, orders: readonly Order[], { isReal, isC
     }
     const ownsOutput = orders.every((one) => one === order || one.output !== order.output);
     if (isWhole && (order.output === undefined || ownsOutput)) checkWhole(world, order, result);
-    const others = results.filter((other) => other !== result).map(({ stderr }) => stderr).join();
+    const others = results
+      .filter((other) => other !== result)
+      .map(({ stderr }) => stderr)
+      .join();
     const isOver = result.code === 0 || (result.code === null && isComplete(world, order, known, others));
     if (isOver) world.open = world.open.filter((one) => one !== order);
   }
@@ -239,7 +293,9 @@ function operationsOf({ env }: World): string[] {
 function isComplete(world: World, { operation }: Order, known: readonly string[], others: string): boolean {
   const made = operationsOf(world).filter((id) => !known.includes(id) && !others.includes(`operation ${id}`));
   return [...made, ...(operation === undefined ? [] : [operation])].some((id) =>
-    read(join(world.env.LEADPIPE_STATE_DIR ?? '', 'operations', id, 'journal.jsonl')).includes('"outcome":"complete"'),
+    read(join(world.env.LEADPIPE_STATE_DIR ?? '', 'operations', id, 'journal.jsonl')).includes(
+      '"outcome":"complete"',
+    ),
   );
 }
 
@@ -288,7 +344,13 @@ async function inTime(ended: Promise<Result>, words: string): Promise<Result> {
 
 const possible = [0, 3, 5, 8, 75, 76, 130, 143];
 
-function checkExit(order: Order, { code, stderr }: Result, hasOthers: boolean, plan: Plan, isCalm: boolean): void {
+function checkExit(
+  order: Order,
+  { code, stderr }: Result,
+  hasOthers: boolean,
+  plan: Plan,
+  isCalm: boolean,
+): void {
   if (/^\s+at /m.test(stderr)) throw new Error('a stack trace');
   if (code === null || (plan.isResumed && [2, 78].includes(code))) return;
   if (!possible.includes(code)) throw new Error(`${order.name} ended with ${code}`);
@@ -323,7 +385,13 @@ function checkMoney(
       paid.add(subject);
     }
     const all = earlier.length + news.length;
-    if (maxCredits !== undefined && !order.isEdited && !isForgotten(order) && !isNamed(order) && all > maxCredits) {
+    if (
+      maxCredits !== undefined &&
+      !order.isEdited &&
+      !isForgotten(order) &&
+      !isNamed(order) &&
+      all > maxCredits
+    ) {
       throw new Error(`${name} was limited to ${maxCredits}, and ${all} were charged in all its runs`);
     }
     return;
@@ -373,8 +441,10 @@ function checkWhole({ service }: World, order: Order, { code, stdout, stderr }: 
     const all = found.flatMap((one) => one.leads);
     for (const lead of leads) if (!all.includes(lead)) throw new Error(`${name}: nobody found ${lead}`);
     const last = found.at(-1)?.leads ?? [];
-    const isThere = kind === 'task run' ? leads.join() === last.join() : last.every((lead) => leads.includes(lead));
-    if (code === 0 && !isThere) throw new Error(`${name}: ${leads.length} leads are there, ${last.length} were found`);
+    const isThere =
+      kind === 'task run' ? leads.join() === last.join() : last.every((lead) => leads.includes(lead));
+    if (code === 0 && !isThere)
+      throw new Error(`${name}: ${leads.length} leads are there, ${last.length} were found`);
     if (leads.length > order.limit) throw new Error(`${name}: more leads than its limit`);
     return;
   }
@@ -391,9 +461,13 @@ function checkWhole({ service }: World, order: Order, { code, stdout, stderr }: 
       if (!service.disturbed.has(asked)) lost++;
     } else if (answer !== `${asked}@example.com`) throw new Error(`${name}: ${row} has the answer ${answer}`);
   }
-  if (!order.isAppended && mine.map((row) => row.name).join() !== wanted.map(({ id, text: asked }) => `${id} ${asked}`).join()) {
+  if (
+    !order.isAppended &&
+    mine.map((row) => row.name).join() !== wanted.map(({ id, text: asked }) => `${id} ${asked}`).join()
+  ) {
     throw new Error(`${name}: the rows are not those of the input, in its order`);
   }
-  if (lost > order.mayBeLost) throw new Error(`${name}: ${lost} answers are lost, where ${order.mayBeLost} were under way`);
+  if (lost > order.mayBeLost)
+    throw new Error(`${name}: ${lost} answers are lost, where ${order.mayBeLost} were under way`);
   if (code === 0 && lost > 0) throw new Error(`${name}: complete, and ${lost} answers are missing`);
 }
