@@ -95,7 +95,11 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     if (failsBefore(fault, response)) return;
     if (keys.has(key)) {
       disturbed.add(objective);
-      return refuse(response, 409, keys.get(key) === body ? 'request_already_exists' : 'idempotency_error');
+      return void refuse(
+        response,
+        409,
+        keys.get(key) === body ? 'request_already_exists' : 'idempotency_error',
+      );
     }
     keys.set(key, body);
     buy({ kind: 'contact', subject: objective, key, leads: [], credits: 1 });
@@ -124,7 +128,7 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     const { objective, leads, limit } = find(body);
     const { fault, random } = faultOf(objective);
     if (failsBefore(fault, response)) return;
-    if (keys.has(key)) return refuse(response, 409, 'request_already_exists');
+    if (keys.has(key)) return void refuse(response, 409, 'request_already_exists');
     keys.set(key, body);
     const id = `ls_${searches.size}`;
     const batches = Math.ceil(leads.length / batchSize);
@@ -172,7 +176,7 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
       tasks.set(key, id);
       searches.set(id, { leads, ready: 0, limit });
       buy({ kind: 'task', subject: objective, key, leads, credits: leads.length });
-    } else if (keys.get(key) !== body) return refuse(response, 409, 'idempotency_error');
+    } else if (keys.get(key) !== body) return void refuse(response, 409, 'idempotency_error');
     keys.set(key, body);
     if (failsBehind(fault, response)) return;
     say(response, 200, { leads_search_id: id }, { 'idempotency-key': key });
@@ -182,7 +186,8 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     const id = url.searchParams.get('leads_search_id') ?? '';
     const search = searches.get(id);
     const isTask = [...tasks.values()].includes(id);
-    if (search === undefined || !(isTask || streamsCanBeFetched)) return refuse(response, 404, 'not_found');
+    if (search === undefined || !(isTask || streamsCanBeFetched))
+      return void refuse(response, 404, 'not_found');
     const { fault } = faultOf(`${id}${url.pathname}`);
     if (fault !== 'busy for long' && (failsBefore(fault, response) || failsBehind(fault, response))) return;
     const isStatus = url.pathname.endsWith('/status');
@@ -191,7 +196,7 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     const status = ready_count === search.leads.length ? 'done' : 'running';
     if (isStatus) {
       const stop_reason = status === 'done' ? 'limit' : '';
-      return say(response, 200, {
+      return void say(response, 200, {
         status: { status, ready_count, verified_count: ready_count, stop_reason },
       });
     }
