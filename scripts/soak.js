@@ -4,7 +4,8 @@
  *
  * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; SCAN_DOCUMENTS is how many documents
  * are looked at as bytes; LEADPIPE_CHAOS_SECONDS is how long
- * random faults meet random commands; LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
+ * random faults meet random commands; SOAK_SEEDS is how many machines live through SOAK_RUNS random runs each, of which
+ * SOAK_REAL of 1 are processes of their own; LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,6 +30,11 @@ const soaks = [
     name: 'killed lists',
     args: ['test/list/kill.test.ts'],
     settings: { LIST_ROWS: '2000', LIST_KILLS: '100' },
+  },
+  {
+    name: 'random runs',
+    args: ['test/soak'],
+    settings: { SOAK_SEEDS: '250', SOAK_RUNS: '85', SOAK_REAL: '0.02' },
   },
   { name: 'random faults', args: ['test/chaos'], settings: { LEADPIPE_CHAOS_SECONDS: '3600' } },
 ];

@@ -18,12 +18,16 @@ export interface FakeOptions {
   readonly columns?: number;
   /** Of the clocks of this place, ahead of UTC; none unless they are given. */
   readonly minutesFromUtc?: number;
+  /** What is not as it is for others. */
+  readonly context?: Partial<Context>;
+  /** Told of what is printed, as it comes. */
+  readonly heard?: (stream: 'stdout' | 'stderr', text: string) => void;
 }
 
 /** Runs the whole program in this process: real network and clock, streams in memory. */
 export async function runInProcess(args: readonly string[], options: FakeOptions = {}): Promise<Result> {
-  const stdout = gather();
-  const stderr = gather();
+  const stdout = gather((text) => options.heard?.('stdout', text));
+  const stderr = gather((text) => options.heard?.('stderr', text));
   const env = { ...bareEnvironment(options.env?.HOME), ...options.env };
   let keys = 0;
   const context: Context = {
@@ -58,6 +62,7 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
     version: '0.0.0-test',
     nodeVersion: process.versions.node,
     pid: process.pid,
+    ...options.context,
   };
   const code = await runProgram(context, args);
   return { stdout: stdout.text(), stderr: stderr.text(), code };
@@ -73,12 +78,13 @@ function createMemoryKeychain(): Keychain {
   };
 }
 
-function gather(): { stream: Writable; text(): string } {
+function gather(heard: (text: string) => void): { stream: Writable; text(): string } {
   const pieces: Buffer[] = [];
   const stream = new Writable({
     write(piece: Buffer, _encoding, done) {
       // Whoever wrote it may use the bytes again.
       pieces.push(Buffer.from(piece));
+      heard(piece.toString());
       done();
     },
   });

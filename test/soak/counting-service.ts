@@ -1,0 +1,257 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { createRandom } from '../helpers/chaos-proxy.ts';
+
+/** What was paid for: a row by its text, a search or task by its objective. */
+export interface Purchase {
+  readonly kind: 'contact' | 'search' | 'task';
+  readonly subject: string;
+  readonly key: string;
+  /** Of searches and tasks. */
+  readonly leads: readonly string[];
+  readonly credits: number;
+}
+
+type Fault = 'none' | 'reset' | 'lost' | 'busy' | 'busy for long' | 'broken' | 'garbled' | 'proxy' | 'cut';
+
+export interface CountingService {
+  readonly url: string;
+  readonly purchases: readonly Purchase[];
+  /** Rows whose answer did not arrive, or was not one. */
+  readonly disturbed: ReadonlySet<string>;
+  /** What goes wrong from now on is decided by the seed; undefined lets everything be well. */
+  disturb(seed: string | undefined): void;
+  /** Told of each purchase, before it is answered. */
+  onPurchase: () => void;
+  close(): Promise<void>;
+}
+
+interface Search {
+  readonly leads: readonly string[];
+  /** Of a task: it goes on with every look at it. */
+  ready: number;
+  readonly limit: number;
+}
+
+const usual: readonly Fault[] = ['reset', 'lost', 'busy', 'broken', 'garbled', 'proxy', 'cut', 'cut'];
+/** Leads that there are for an objective. */
+const universe = 30;
+const batchSize = 3;
+
+/** A service that looks up contacts and finds leads, keeps books, and fails as it is told. */
+export async function startCountingService(streamsCanBeFetched: boolean): Promise<CountingService> {
+  const purchases: Purchase[] = [];
+  const disturbed = new Set<string>();
+  const keys = new Map<string, string>();
+  const searches = new Map<string, Search>();
+  const tries = new Map<string, number>();
+  let seed: string | undefined;
+
+  const faultOf = (what: string): { readonly fault: Fault; readonly random: () => number } => {
+    const nth = (tries.get(what) ?? 0) + 1;
+    tries.set(what, nth);
+    const random = createRandom(`${seed}/${what}/${nth}`);
+    if (seed === undefined || random() < 0.75) return { fault: 'none', random };
+    if (random() < 0.03) return { fault: 'busy for long', random };
+    return { fault: usual[Math.floor(random() * usual.length)] as Fault, random };
+  };
+  const buy = (purchase: Purchase): void => {
+    purchases.push(purchase);
+    service.onPurchase();
+  };
+  const say = (response: ServerResponse, status: number, body: unknown, headers = {}): void => {
+    response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+  const refuse = (response: ServerResponse, status: number, type: string, headers = {}): void =>
+    say(response, status, { error: { type, message: type } }, headers);
+
+  /** True where the fault is all that is answered; nothing was carried out. */
+  function failsBefore(fault: Fault, response: ServerResponse): boolean {
+    if (fault === 'reset') response.socket?.destroy();
+    else if (fault === 'busy') refuse(response, 429, 'concurrency_limit', { 'retry-after': '0' });
+    else if (fault === 'busy for long') refuse(response, 429, 'concurrency_limit', { 'retry-after': '3600' });
+    else if (fault === 'broken') refuse(response, 500, 'internal_error');
+    else return false;
+    return true;
+  }
+
+  /** True where the fault is all that is answered of what was carried out. */
+  function failsBehind(fault: Fault, response: ServerResponse): boolean {
+    if (fault === 'lost' || fault === 'cut') response.socket?.destroy();
+    else if (fault === 'garbled') say(response, 200, '<paid for>');
+    else if (fault === 'proxy') {
+      response.writeHead(502, { 'content-type': 'text/html' });
+      response.end('<html>');
+    } else return false;
+    return true;
+  }
+
+  function answerContact(key: string, body: string, response: ServerResponse): void {
+    const { objective, contact_type } = JSON.parse(body);
+    const { fault } = faultOf(objective);
+    if (fault !== 'none') disturbed.add(objective);
+    if (failsBefore(fault, response)) return;
+    if (keys.has(key)) {
+      disturbed.add(objective);
+      return void refuse(
+        response,
+        409,
+        keys.get(key) === body ? 'request_already_exists' : 'idempotency_error',
+      );
+    }
+    keys.set(key, body);
+    buy({ kind: 'contact', subject: objective, key, leads: [], credits: 1 });
+    if (failsBehind(fault, response)) return;
+    say(response, 200, {
+      object: 'contact_search_result',
+      request: { contact_type, objective },
+      result: { content: `${objective}@example.com`, reference: null },
+      created_at: '2026-01-01T00:00:00Z',
+    });
+  }
+
+  function find(body: string): {
+    readonly objective: string;
+    readonly leads: string[];
+    readonly limit: number;
+  } {
+    const { objective, limit, dedup_service_leads = [], dedup_custom_leads = [] } = JSON.parse(body);
+    const known = new Set<string>(dedup_custom_leads);
+    for (const id of dedup_service_leads) for (const lead of searches.get(id)?.leads ?? []) known.add(lead);
+    const all = Array.from({ length: universe }, (_, at) => `${objective}/${at}`);
+    return { objective, limit, leads: all.filter((lead) => !known.has(lead)).slice(0, limit) };
+  }
+
+  async function answerSearch(key: string, body: string, response: ServerResponse): Promise<void> {
+    const { objective, leads, limit } = find(body);
+    const { fault, random } = faultOf(objective);
+    if (failsBefore(fault, response)) return;
+    if (keys.has(key)) return void refuse(response, 409, 'request_already_exists');
+    keys.set(key, body);
+    const id = `ls_${searches.size}`;
+    const batches = Math.ceil(leads.length / batchSize);
+    const sent = fault === 'cut' ? Math.floor(random() * (batches + 1)) : batches;
+    // It goes on without its reader, or finds out at once.
+    const found = random() < 0.5 ? leads : leads.slice(0, sent * batchSize);
+    searches.set(id, { leads: found, ready: found.length, limit });
+    buy({ kind: 'search', subject: objective, key, leads: found, credits: found.length });
+    if (fault !== 'cut' && failsBehind(fault, response)) return;
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req' });
+    const emit = (payload: object): unknown => response.write(`data: ${JSON.stringify(payload)}\n\n`);
+    for (let at = 0; at < sent; at++) {
+      const entities = leads.slice(at * batchSize, (at + 1) * batchSize).map(toEntity);
+      const cum_count = at * batchSize + entities.length;
+      emit({
+        object: 'entity_search_batch',
+        leads_search_id: id,
+        batch_index: at + 1,
+        count: entities.length,
+        cum_count,
+        entities,
+      });
+      await turn();
+    }
+    if (fault === 'cut') return void response.socket?.destroy();
+    const stop_reason = leads.length < limit ? 'source_finished' : 'limit';
+    emit({
+      object: 'entity_search_done',
+      leads_search_id: id,
+      cum_count: leads.length,
+      stop_reason,
+      finish: true,
+    });
+    response.end('data: [DONE]\n\n');
+  }
+
+  const tasks = new Map<string, string>();
+  function answerCreate(key: string, body: string, response: ServerResponse): void {
+    const { objective, leads, limit } = find(body);
+    const { fault } = faultOf(objective);
+    if (failsBefore(fault, response)) return;
+    let id = tasks.get(key);
+    if (id === undefined) {
+      id = `ls_${searches.size}`;
+      tasks.set(key, id);
+      searches.set(id, { leads, ready: 0, limit });
+      buy({ kind: 'task', subject: objective, key, leads, credits: leads.length });
+    } else if (keys.get(key) !== body) return void refuse(response, 409, 'idempotency_error');
+    keys.set(key, body);
+    if (failsBehind(fault, response)) return;
+    say(response, 200, { leads_search_id: id }, { 'idempotency-key': key });
+  }
+
+  function answerRead(url: URL, response: ServerResponse): void {
+    const id = url.searchParams.get('leads_search_id') ?? '';
+    const search = searches.get(id);
+    const isTask = [...tasks.values()].includes(id);
+    if (search === undefined || !(isTask || streamsCanBeFetched))
+      return void refuse(response, 404, 'not_found');
+    const { fault } = faultOf(`${id}${url.pathname}`);
+    if (fault !== 'busy for long' && (failsBefore(fault, response) || failsBehind(fault, response))) return;
+    const isStatus = url.pathname.endsWith('/status');
+    if (isStatus) search.ready = Math.min(search.leads.length, search.ready + 4);
+    const ready_count = search.ready;
+    const status = ready_count === search.leads.length ? 'done' : 'running';
+    if (isStatus) {
+      const stop_reason = status === 'done' ? 'limit' : '';
+      return void say(response, 200, {
+        status: { status, ready_count, verified_count: ready_count, stop_reason },
+      });
+    }
+    const [pts, num] = ['pts', 'num'].map((name) => Number(url.searchParams.get(name))) as [number, number];
+    const entities = search.leads.slice(pts, Math.min(pts + num, ready_count)).map(toEntity);
+    say(response, 200, {
+      object: 'entity_search_items',
+      leads_search_id: id,
+      status,
+      pts,
+      num,
+      count: entities.length,
+      ready_count,
+      limit: search.limit,
+      entities,
+    });
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
+    await turn();
+    const url = new URL(request.url ?? '', 'http://service');
+    const key = String(request.headers['idempotency-key']);
+    if (url.pathname === '/v1/contact-search') answerContact(key, body, response);
+    else if (url.pathname === '/v1/entity-search') await answerSearch(key, body, response);
+    else if (url.pathname === '/v1/entity-search/create_task') answerCreate(key, body, response);
+    else if (url.pathname === '/v1/credit/balance') {
+      say(response, 200, { object: 'credit_balance', available_credits: 1_000_000 });
+    } else answerRead(url, response);
+  }
+
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    response.on('error', () => {});
+    request.on('error', () => {});
+    request.on('data', (piece) => pieces.push(piece));
+    request.on('end', () => void answer(request, response, Buffer.concat(pieces).toString()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const service: CountingService = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    purchases,
+    disturbed,
+    disturb(next) {
+      seed = next;
+    },
+    onPurchase: () => {},
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+  return service;
+}
+
+function toEntity(name: string): object {
+  return { name, links: {}, description: '', score: { score: 'high', reason: '' } };
+}

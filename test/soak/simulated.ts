@@ -1,0 +1,275 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import fs from 'node:fs';
+import fsp from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { Socket } from 'node:net';
+import os from 'node:os';
+import { runInProcess } from '../helpers/fake-context.ts';
+import type { Result } from '../helpers/run.ts';
+
+/**
+ * Many processes in this one, each of which can be killed at any boundary of the file system: from then on nothing that it
+ * does has an effect, its connections are reset, and its number is that of a dead process. A run costs milliseconds, so that
+ * thousands can be tried.
+ */
+export interface Start {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin?: string | undefined;
+  /** Killed at this change of the file system, counted from 1; halfway through, if it is a write. */
+  readonly killAt?: number | undefined;
+  /** Stopped for a while (SIGSTOP, SIGCONT) at this change. */
+  readonly sleepAt?: number | undefined;
+  /** How far ahead its wall clock is, in milliseconds. */
+  readonly clockAheadMs: number;
+}
+
+export interface Simulated {
+  readonly ended: Promise<Result>;
+  kill(): void;
+  signal(outcome: 'interrupted' | 'terminated'): void;
+}
+
+/** Waits of the command are shorter by this factor; the service answers at once. */
+const faster = 100;
+const never = new Promise<never>(() => {});
+const firstPid = 2 ** 22 + 1;
+let lastPid = firstPid;
+
+class Machine {
+  readonly pid = ++lastPid;
+  readonly sockets = new Set<Socket>();
+  readonly timers = new Set<NodeJS.Timeout>();
+  readonly opened = new Set<{ close(): unknown } | { destroy(): unknown }>();
+  readonly underWay = new Set<Promise<unknown>>();
+  isDead = false;
+  changes = 0;
+  onDeath = (): void => {};
+
+  private readonly killAt: number;
+  private readonly sleepAt: number;
+
+  constructor(killAt = 0, sleepAt = 0) {
+    this.killAt = killAt;
+    this.sleepAt = sleepAt;
+  }
+
+  /** Before a change: whether it is the one that the process dies in. */
+  isLast(): boolean {
+    return ++this.changes === this.killAt;
+  }
+
+  async sleep(): Promise<void> {
+    if (this.changes === this.sleepAt) await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+
+  /** What the system does at once for one that is killed. */
+  die(): void {
+    if (this.isDead) return;
+    this.isDead = true;
+    alive.delete(this.pid);
+    for (const timer of this.timers) clearTimeout(timer);
+    for (const socket of this.sockets) socket.destroy();
+    this.onDeath();
+  }
+
+  /** What it had under way is done or not, and its files are closed, before anybody is told that it is gone. */
+  async settle(): Promise<void> {
+    while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
+    for (const one of this.opened) {
+      // One that is being read closes when that is over, which may be never.
+      if ('close' in one) void Promise.resolve(one.close()).catch(() => {});
+      else one.destroy();
+    }
+  }
+}
+
+const running = new AsyncLocalStorage<Machine>();
+const alive = new Map<number, Machine>();
+
+/** Starts the program as a process of its own, as far as others can tell. */
+export function startSimulated({ args, env, stdin, killAt, sleepAt, clockAheadMs }: Start): Simulated {
+  const machine = new Machine(killAt, sleepAt);
+  alive.set(machine.pid, machine);
+  const stop = new AbortController();
+  const written = { stdout: '', stderr: '' };
+  const now = (): Date => new Date(Date.now() + clockAheadMs);
+  const died = new Promise<Result>((resolve) => {
+    machine.onDeath = () => void machine.settle().then(() => resolve({ ...written, code: null }));
+  });
+  let keys = 0;
+  const run = running.run(machine, () =>
+    runInProcess(args, {
+      env,
+      ...(stdin === undefined ? {} : { stdin }),
+      context: {
+        pid: machine.pid,
+        signal: stop.signal,
+        clock: {
+          now,
+          monotonic: () => performance.now(),
+          after(ms, callback) {
+            if (machine.isDead) return () => {};
+            const timer = setTimeout(callback, ms / faster);
+            machine.timers.add(timer);
+            return () => {
+              clearTimeout(timer);
+              machine.timers.delete(timer);
+            };
+          },
+        },
+        ids: {
+          idempotencyKey: () => `key-${machine.pid}-${++keys}`,
+          operationId: () => toOperationId(now()),
+        },
+      },
+      // What was written before it was killed can be read.
+      heard: (stream, text) => {
+        if (!machine.isDead) written[stream] += text;
+      },
+    }),
+  );
+  const ended = Promise.race([died, run]).finally(() => {
+    alive.delete(machine.pid);
+    for (const socket of machine.sockets) socket.destroy();
+  });
+  return {
+    ended,
+    kill: () => machine.die(),
+    signal: (outcome) => stop.abort(outcome),
+  };
+}
+
+let lastOperation = 0;
+
+/** As main.ts makes them, but never twice the same. */
+function toOperationId(now: Date): string {
+  const time = now.getTime().toString(32).padStart(9, '0');
+  return `op_${time}${(++lastOperation).toString(32).padStart(5, '0')}`;
+}
+
+type Call = (...args: never[]) => unknown;
+const halfOf = (data: unknown): Buffer => {
+  const bytes = typeof data === 'string' ? Buffer.from(data) : Buffer.from(data as Uint8Array);
+  return bytes.subarray(0, bytes.length >> 1);
+};
+
+/** A change that is waited for: with the one that the process dies in it never comes back. */
+function changing(original: Call, half?: (self: unknown, args: unknown[]) => void): Call {
+  return async function (this: unknown, ...args: never[]): Promise<unknown> {
+    const machine = running.getStore();
+    if (machine === undefined) return await original.apply(this, args);
+    if (machine.isDead) return await never;
+    if (machine.isLast()) {
+      // Before, halfway, or behind it.
+      if (machine.changes % 3 === 1) half?.(this, args);
+      if (machine.changes % 3 === 2) await original.apply(this, args);
+      machine.die();
+      return await never;
+    }
+    await machine.sleep();
+    if (machine.isDead) return await never;
+    const work = Promise.resolve(original.apply(this, args));
+    machine.underWay.add(work);
+    const result = await work.finally(() => machine.underWay.delete(work));
+    return machine.isDead ? await never : result;
+  };
+}
+
+/** A change that is made at once. A dead process takes it for made, which is nobody's business any more. */
+function changingAtOnce(
+  original: Call,
+  toResult: (args: unknown[]) => unknown,
+  half?: (args: unknown[]) => void,
+) {
+  return (...args: never[]): unknown => {
+    const machine = running.getStore();
+    if (machine === undefined) return original(...args);
+    if (machine.isDead) return toResult(args);
+    if (machine.isLast()) {
+      if (machine.changes % 3 === 1) half?.(args);
+      if (machine.changes % 3 === 2) original(...args);
+      machine.die();
+      return toResult(args);
+    }
+    return original(...args);
+  };
+}
+
+function replace(owner: object, name: string, toNew: (original: Call) => unknown): void {
+  const methods = owner as Record<string, Call>;
+  methods[name] = toNew(methods[name] as Call) as Call;
+}
+
+/** Has the file system, connections and processes of this process know of the simulated ones. Once, before any begins. */
+export async function simulate(): Promise<void> {
+  const { writeSync, readFileSync } = fs;
+  const probe = await fsp.open(process.execPath, 'r');
+  const handles = Object.getPrototypeOf(probe);
+  await probe.close();
+  for (const name of ['write', 'appendFile', 'writeFile', 'writev', 'sync', 'datasync', 'truncate']) {
+    const half = (self: unknown, [data, offset = 0, length, position]: unknown[]): void => {
+      const { fd } = self as { fd: number };
+      if (name === 'appendFile') writeSync(fd, halfOf(data));
+      if (name !== 'write') return;
+      const bytes = Buffer.from(data as Uint8Array).subarray(offset as number);
+      writeSync(
+        fd,
+        halfOf(bytes.subarray(0, length as number | undefined)),
+        0,
+        undefined,
+        position as number | null,
+      );
+    };
+    replace(handles, name, (original) => changing(original, half));
+  }
+  for (const name of ['rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile', 'mkdtemp']) {
+    replace(fsp, name, (original) => changing(original));
+  }
+  replace(fsp, 'open', (original) => {
+    const open = changing(original) as (...args: never[]) => Promise<fsp.FileHandle>;
+    return async (...args: never[]) => {
+      const handle = await open(...args);
+      running.getStore()?.opened.add(handle);
+      return handle;
+    };
+  });
+  replace(fs, 'writeSync', (original) =>
+    changingAtOnce(
+      original,
+      ([, data]) => Buffer.byteLength(data as string),
+      ([fd, data]) => void writeSync(fd as number, halfOf(data)),
+    ),
+  );
+  for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'rmdirSync', 'unlinkSync', 'writeFileSync']) {
+    replace(fs, name, (original) => changingAtOnce(original, () => undefined));
+  }
+  replace(fs, 'createReadStream', (original) => (...args: never[]) => {
+    const stream = original(...args) as fs.ReadStream;
+    running.getStore()?.opened.add(stream);
+    return stream;
+  });
+  // Whether a process is alive, and since when.
+  replace(os, 'getPriority', (original) => (pid: never) => (alive.has(pid) ? 0 : original(pid)));
+  replace(fs, 'readFileSync', () => (...[path, ...more]: Parameters<typeof readFileSync>) => {
+    const pid = Number(/^\/proc\/(\d+)\/stat$/.exec(String(path))?.[1]);
+    return alive.has(pid) ? `${pid} (node) S ${'0 '.repeat(18)}${pid}` : readFileSync(path, ...more);
+  });
+  syncBuiltinESMExports();
+  replace(
+    Socket.prototype,
+    'connect',
+    (original) =>
+      function (this: Socket, ...args: never[]) {
+        const machine = running.getStore();
+        if (machine?.isDead) return this;
+        machine?.sockets.add(this.once('close', () => machine.sockets.delete(this)));
+        return original.apply(this, args);
+      },
+  );
+  replace(globalThis, 'setInterval', (original) => (...args: never[]) => {
+    const timer = original(...args) as NodeJS.Timeout;
+    running.getStore()?.timers.add(timer);
+    return timer;
+  });
+}
