@@ -43,6 +43,7 @@ export async function toPicture(transcript, columns, theme) {
   const drawn = lines.slice(0, used).flatMap((runs, at) => runs.map((run) => toText(run, at, themes[theme])));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    '<title>A search with leadpipe, as a terminal shows it</title>',
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="${ground}" stroke="${line}"/>`,
     `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${text}" xml:space="preserve">`,
     ...drawn,

@@ -45,15 +45,18 @@ describe('what can follow', () => {
     ],
     [
       ['balance', '--format', ''],
-      ['words', 'table', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
+      ['words', 'table', 'cards', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
     ],
     [
       ['balance', '-f', ''],
-      ['words', 'table', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
+      ['words', 'table', 'cards', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
     ],
     [
       ['balance', '--format='],
-      ['words', ...['table', 'jsonl', 'json', 'csv', 'md', 'xlsx'].map((name) => `--format=${name}`)],
+      [
+        'words',
+        ...['table', 'cards', 'jsonl', 'json', 'csv', 'md', 'xlsx'].map((name) => `--format=${name}`),
+      ],
     ],
     [['balance', '-o', ''], ['files']],
     [['balance', '--output=le'], ['files']],
@@ -62,7 +65,7 @@ describe('what can follow', () => {
     [['enrich', '--schema', '@'], ['files']],
     [
       ['config', 'set', 'format', ''],
-      ['words', 'table', 'jsonl', 'json', 'csv', 'md'],
+      ['words', 'table', 'cards', 'jsonl', 'json', 'csv', 'md'],
     ],
     [
       ['config', 'set', 'credential_store', ''],
