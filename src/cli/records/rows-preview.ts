@@ -32,7 +32,7 @@ export async function previewList(
     if ('flaw' in one) {
       if (flawed++ < 10) notes.warn(one.flaw);
     } else if (counted.get(one.digest) === undefined) {
-      counted.set(one.digest, { state: 'sent', offset: 0, length: 0, seen: false, placed: false });
+      counted.set(one.digest, { state: 'sent', offset: 0, length: 0, seen: false });
       first ??= one.request;
       sent++;
     }

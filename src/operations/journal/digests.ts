@@ -8,8 +8,6 @@ export interface Place {
   readonly length: number;
   /** Whether a row of this run has asked for it. */
   readonly seen: boolean;
-  /** Whether a row of it stands in the file that rows are added to: with its answer, or with the reason why it has none. */
-  readonly placed: boolean;
 }
 
 export type RowState = 'sent' | 'answered' | 'failed' | 'unknown';
@@ -59,13 +57,12 @@ export function createDigests(): Digests {
 
   function placeAt(slot: number): Place {
     const packed = lengths[slot] as number;
-    const marks = packed % 16;
+    const marks = packed % 8;
     return {
       state: states[marks % 4] as RowState,
       seen: (marks & 4) !== 0,
-      placed: (marks & 8) !== 0,
       offset: offsets[slot] as number,
-      length: Math.floor(packed / 16),
+      length: Math.floor(packed / 8),
     };
   }
 
@@ -74,13 +71,13 @@ export function createDigests(): Digests {
       const slot = slotOf(digest);
       return keys[slot] === digest ? placeAt(slot) : undefined;
     },
-    set(digest, { state, offset, length, seen, placed }) {
+    set(digest, { state, offset, length, seen }) {
       if (used * 3 > size * 2) grow();
       const slot = slotOf(digest);
       if (keys[slot] !== digest) used++;
       keys[slot] = digest;
       offsets[slot] = offset;
-      lengths[slot] = length * 16 + states.indexOf(state) + (seen ? 4 : 0) + (placed ? 8 : 0);
+      lengths[slot] = length * 8 + states.indexOf(state) + (seen ? 4 : 0);
     },
     *values() {
       for (let slot = 0; slot < size; slot++) if (keys[slot] !== 0n) yield placeAt(slot);

@@ -104,8 +104,8 @@ export type JournalEntry =
       readonly at: number;
       readonly length: number;
       readonly digest: string;
-      /** Of a list: how long its stored rows were; what stands in front of that is in the file then. */
-      readonly rows_length?: number;
+      /** Of a list: the file beside the journal that says which rows these are. */
+      readonly rows?: string;
     }
   /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
   | { readonly type: 'placed' }

@@ -27,11 +27,6 @@ export interface KnownRows {
   isEmpty(): boolean;
   /** What is known of a request; undefined when it was never about to be sent. */
   stateOf(digest: bigint): RowState | undefined;
-  /**
-   * Whether all that is known of a request stands in the file that rows are added to; where that has rows of this list, so has it
-   * those that can't be sent.
-   */
-  isPlaced(digest: bigint | undefined): boolean;
   /** Marks a request as asked for by a row of this run; whether another row has asked for it before. */
   see(digest: bigint): boolean;
   /** The key that a request without an answer was sent with, or was about to be sent with. Throws LocalIoError. */
@@ -48,34 +43,18 @@ export function createKnown() {
   return {
     digests,
     counts,
-    put(
-      digest: bigint,
-      state: RowState,
-      place: { offset: number; length: number },
-      seen: boolean,
-      placed: boolean,
-    ) {
+    put(digest: bigint, state: RowState, place: { offset: number; length: number }, seen: boolean) {
       const before = digests.get(digest);
       counts.answered += Number(state === 'answered') - Number(before?.state === 'answered');
       // Each key is written down once before it is sent; what failed was refused for nothing.
       counts.sent += Number(state === 'sent') - Number(state === 'failed');
-      digests.set(digest, {
-        state,
-        ...place,
-        seen: seen || before?.seen === true,
-        placed: placed || before?.placed === true,
-      });
+      digests.set(digest, { state, ...place, seen: seen || before?.seen === true });
     },
   };
 }
 
 /** The last lines of requests, read where they stand. */
-export function toKnownRows(
-  handle: FileHandle,
-  path: string,
-  { get, set, values }: Digests,
-  placed: number,
-): KnownRows {
+export function toKnownRows(handle: FileHandle, path: string, { get, set, values }: Digests): KnownRows {
   async function viewAt(place: Place): Promise<JsonView> {
     const bytes = Buffer.alloc(place.length);
     await handle.read(bytes, 0, place.length, place.offset).catch((error) => notStored(path, error));
@@ -84,11 +63,6 @@ export function toKnownRows(
     return new JsonView(found.text);
   }
   return {
-    isPlaced(digest) {
-      if (digest === undefined || placed === 0) return placed > 0;
-      const place = get(digest);
-      return place?.placed === true && (place.state !== 'answered' || place.offset < placed);
-    },
     isEmpty: () => values().next().done === true,
     stateOf: (digest) => get(digest)?.state,
     see(digest) {
@@ -121,7 +95,7 @@ export function toKnownRows(
 }
 
 /** What another operation has stored of its rows, which it may add to meanwhile; undefined where nothing is there. Throws as `openStoredRows`. */
-export async function openRowsOfOther(folder: string, placed = 0): Promise<KnownRows | undefined> {
+export async function openRowsOfOther(folder: string): Promise<KnownRows | undefined> {
   const path = join(folder, rowsFile);
   if (!(await hasRows(folder))) return undefined;
   const handle = await open(path, 'r').catch((error) => notStored(path, error));
@@ -132,9 +106,9 @@ export async function openRowsOfOther(folder: string, placed = 0): Promise<Known
       await handle.close();
       throw damaged(number, path);
     }
-    put(entry.digest, entry.state, place, false, place.offset < placed);
+    put(entry.digest, entry.state, place, false);
   }
-  return toKnownRows(handle, path, digests, placed);
+  return toKnownRows(handle, path, digests);
 }
 
 /** How many rows of a list have an answer, and how many may have been charged. Throws LocalIoError. */
@@ -145,7 +119,7 @@ export async function countRows(folder: string): Promise<{ answered: number; sen
   try {
     for await (const { line, number: _, ...place } of linesOf(handle)) {
       const entry = toEntry(line);
-      if (entry !== undefined) put(entry.digest, entry.state, place, false, false);
+      if (entry !== undefined) put(entry.digest, entry.state, place, false);
     }
   } finally {
     await handle.close();

@@ -36,8 +36,6 @@ export interface StoredRows extends KnownRows {
   sent(): number;
   /** Answers that no row of this run has asked for. */
   unseen(): number;
-  /** Bytes of all that is stored. */
-  readonly length: number;
   /** When it returns, it survives this process, and when it resolves, a power cut. Throws LocalIoError. */
   intend(intent: RowIntent): Promise<void>;
   /** The same for the end of a request. */
@@ -45,10 +43,9 @@ export interface StoredRows extends KnownRows {
 }
 
 /**
- * Opens the rows of a list, new or begun. A torn last line is cut off. What is stored in front of `placed` stands in the file
- * that rows are added to. Throws ConfigurationError, LocalIoError.
+ * Opens the rows of a list, new or begun. A torn last line is cut off. Throws ConfigurationError, LocalIoError.
  */
-export async function openStoredRows(folder: string, placed = 0): Promise<StoredRows> {
+export async function openStoredRows(folder: string): Promise<StoredRows> {
   const path = join(folder, rowsFile);
   const fail = (error: unknown): never => notStored(path, error);
   const noFollow = constants.O_NOFOLLOW ?? 0;
@@ -61,7 +58,7 @@ export async function openStoredRows(folder: string, placed = 0): Promise<Stored
     for await (const { line, offset, length, number } of linesOf(handle)) {
       const entry = toEntry(line);
       if (entry === undefined) throw damaged(number, path);
-      put(entry.digest, entry.state, { offset, length }, false, offset < placed);
+      put(entry.digest, entry.state, { offset, length }, false);
       end = offset + length + 1;
     }
     if (!isTorn(await restOf(handle, end))) throw damaged(undefined, path);
@@ -111,20 +108,17 @@ export async function openStoredRows(folder: string, placed = 0): Promise<Stored
       waiting.push({ done, failed });
       writing ??= flush();
     }).catch(fail);
-    put(digest, state, place, true, false);
+    put(digest, state, place, true);
   }
 
   return {
-    ...toKnownRows(handle, path, digests, placed),
+    ...toKnownRows(handle, path, digests),
     answered: () => counts.answered,
     sent: () => counts.sent,
     unseen() {
       let count = 0;
       for (const { seen, state } of digests.values()) count += Number(!seen && state === 'answered');
       return count;
-    },
-    get length() {
-      return end;
     },
     intend({ number, line, digest, key, body }) {
       const entry = objectOf([

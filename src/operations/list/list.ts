@@ -20,7 +20,8 @@ import {
 } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
-import { isSame, mayHavePart, placedIn, termsOf } from './going-on.ts';
+import { type AddedRows, readAddedRows } from './added-rows.ts';
+import { isSame, mayHavePart, termsOf } from './going-on.ts';
 import { chargedIn, toLeft, toMissing } from './outcome.ts';
 import {
   findKnown,
@@ -101,16 +102,17 @@ export async function runList<Kind extends AnswerKind>(
   };
   const found = operation === undefined || run !== undefined ? await findEarlier(shop, wanted) : undefined;
   const own = operation ?? (found?.is === 'go_on' ? found.operation : undefined);
-  const bought = found !== undefined && 'answers' in found ? found.answers : [];
+  const answers = found !== undefined && 'answers' in found ? found.answers : [];
+  const otherOperations = answers.filter(({ operationId }) => operationId !== own?.operationId);
+  const { state } = context.directories;
   const others: KnownRows[] = [];
   try {
-    for (const one of bought) {
-      if (one.operationId === own?.operationId) continue;
-      const folder = folderOf(context.directories.state, one.operationId);
-      const rows = await openRowsOfOther(folder, placedIn(one, terms, listener.warn));
+    for (const { operationId } of otherOperations) {
+      const rows = await openRowsOfOther(folderOf(state, operationId));
       if (rows !== undefined) others.push(rows);
     }
-    if (own !== undefined) return await goOn(shop, order, own, others, listener);
+    const readAdded = (one?: StoredOperation) => readAddedRows(state, one, otherOperations, terms);
+    if (own !== undefined) return await goOn(shop, order, own, { others, readAdded }, listener);
     if (found?.is === 'new' && run === undefined) listener.earlier(found);
     // A list that is refused was never begun: nothing resumes it.
     const isCounted = spending !== undefined || admit !== undefined;
@@ -129,8 +131,9 @@ export async function runList<Kind extends AnswerKind>(
       };
       return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
         await sent();
-        return await withStored(shop, journal, 0, (stored) =>
-          work(shop, order, journal, { stored, others, delivery, listener }, false),
+        const added = await readAdded();
+        return await withStored(shop, journal, (stored) =>
+          work(shop, order, journal, { stored, others, added, delivery, listener }, false),
         );
       });
     };
@@ -144,7 +147,7 @@ async function goOn<Kind extends AnswerKind>(
   shop: Shop,
   order: ListOrder<Kind>,
   { operationId }: StoredOperation,
-  others: readonly KnownRows[],
+  { others, readAdded }: OfOthers,
   listener: ListRunListener,
 ): Promise<FinishedList> {
   const { terms, worst } = order;
@@ -154,8 +157,8 @@ async function goOn<Kind extends AnswerKind>(
   const write = async (journal: Journal, operation: StoredOperation): Promise<FinishedList> => {
     checkSameBuyer(shop, operation);
     if (order.operation !== undefined && !(await hasSentRow(shop, order, operation))) throw toGone(operation);
-    const placed = placedIn(operation, terms, listener.warn);
-    return await withStored(shop, journal, placed, async (stored) => {
+    const added = await readAdded(operation);
+    return await withStored(shop, journal, async (stored) => {
       const isTold = shop.spending !== undefined || worst.credits !== null;
       const rest = isTold ? await countRest(order, others, stored) : undefined;
       listener.goingOn(
@@ -175,7 +178,7 @@ async function goOn<Kind extends AnswerKind>(
         if (!isSame(termsOf(operation).options, options))
           await journal.append({ type: 'restarted', options });
         await journal.append({ type: 'opened', output_length: 0 });
-        return await work(shop, order, journal, { stored, others, delivery, listener }, true);
+        return await work(shop, order, journal, { stored, others, added, delivery, listener }, true);
       });
     });
   };
@@ -191,9 +194,17 @@ function toReserved<Kind extends AnswerKind>(
   return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (credits ?? 0));
 }
 
+/** What other operations of the same run know. */
+interface OfOthers {
+  readonly others: readonly KnownRows[];
+  /** What stands in the file that rows are added to, of them and of an operation. */
+  readAdded(own: StoredOperation): Promise<AddedRows>;
+}
+
 interface Doing {
   readonly stored: StoredRows;
   readonly others: readonly KnownRows[];
+  readonly added: AddedRows;
   readonly delivery: Delivery;
   readonly listener: ListListener;
 }
@@ -202,7 +213,7 @@ async function work<Kind extends AnswerKind>(
   shop: Shop,
   order: ListOrder<Kind>,
   journal: Journal,
-  { stored, others, delivery, listener }: Doing,
+  { stored, others, added, delivery, listener }: Doing,
   isGoingOn: boolean,
 ): Promise<FinishedList> {
   const operationId = journal.operationId ?? '';
@@ -214,6 +225,7 @@ async function work<Kind extends AnswerKind>(
       keyBase: order.run ?? operationId,
       stored,
       others,
+      added,
     },
     delivery,
     listener,
@@ -231,7 +243,10 @@ async function work<Kind extends AnswerKind>(
   if (order.replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
   else {
     await delivery.finish({
-      adding: (addition) => journal.append({ type: 'adding', ...addition, rows_length: stored.length }),
+      async adding(addition) {
+        const rows = await added.keep(folderOf(shop.context.directories.state, operationId));
+        await journal.append({ type: 'adding', ...addition, rows });
+      },
     });
     if (order.terms.output !== null) await journal.append({ type: 'placed' });
   }
@@ -254,10 +269,9 @@ async function work<Kind extends AnswerKind>(
 async function withStored<T>(
   { context }: Shop,
   { operationId = '' }: Journal,
-  placed: number,
   use: (stored: StoredRows) => Promise<T>,
 ): Promise<T> {
-  const stored = await openStoredRows(folderOf(context.directories.state, operationId), placed);
+  const stored = await openStoredRows(folderOf(context.directories.state, operationId));
   try {
     return await use(stored);
   } finally {
@@ -300,7 +314,7 @@ async function countRest<Kind extends AnswerKind>(
     if (!isIn(order.shard, row)) continue;
     const sent = toSent(order, row);
     if ('flaw' in sent || counted.get(sent.digest) !== undefined) continue;
-    counted.set(sent.digest, { state: 'sent', offset: 0, length: 0, seen: false, placed: false });
+    counted.set(sent.digest, { state: 'sent', offset: 0, length: 0, seen: false });
     const known = findKnown(sent.digest, all);
     const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !order.retryUnknown);
     // What may have been sent counts already.

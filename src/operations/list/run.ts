@@ -10,6 +10,7 @@ import type { StoredRows } from '../journal/rows.ts';
 import type { AnswerKind, BodyOf } from '../kinds.ts';
 import type { Shop } from '../purchase.ts';
 import { toRowOverLimit, type WorstCase } from '../spending.ts';
+import type { AddedRows } from './added-rows.ts';
 import { costOf, type RowFailure, type RowResult, toFailure } from './row-end.ts';
 import { bodyOf, createRowPurchases, type RowToBuy } from './row-purchase.ts';
 
@@ -44,6 +45,7 @@ export interface ListRun {
   readonly stored: StoredRows;
   /** What other operations of the same run have bought. */
   readonly others: readonly KnownRows[];
+  readonly added: AddedRows;
 }
 
 export interface ListCounts {
@@ -145,7 +147,7 @@ export function findKnown(digest: bigint, all: readonly KnownRows[]) {
 export async function workThrough<Kind extends AnswerKind>(
   { connection, context, spending }: Shop,
   work: ListWork<Kind>,
-  { rows, keyBase, stored, others }: ListRun,
+  { rows, keyBase, stored, others, added }: ListRun,
   delivery: Pick<Delivery, 'write'>,
   listener: ListListener,
 ): Promise<ListEnd> {
@@ -291,10 +293,9 @@ export async function workThrough<Kind extends AnswerKind>(
   async function write(some: readonly Item[]): Promise<void> {
     const records = some.flatMap(({ row, result, digest }) => {
       const made = work.toRecords(row, result as RowResult);
-      // Of rows that can't be sent only their own list knows.
-      const isPlaced =
-        stored.isPlaced(digest) || (digest !== undefined && all.some((one) => one.isPlaced(digest)));
-      return isPlaced ? [] : made;
+      // One that can't be sent is known by what it is.
+      const id = digest ?? digestOf(`flawed ${row.record ?? row.flaw}`);
+      return added.take(id, result?.state === 'answered') ? [] : made;
     });
     if (records.length > 0) await delivery.write(records);
     for (const { row, result } of some) {
