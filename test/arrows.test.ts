@@ -190,6 +190,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'operations/journal/retention.ts',
     'operations/journal/rows.ts',
     'operations/journal/stored.ts',
+    'operations/list/added-rows.ts',
     'operations/only-new/list-files.ts',
     'output/append.ts',
     'output/file-sink.ts',
