@@ -2,8 +2,7 @@
  * `npm run soak`: the tests that find more the longer they run, for longer than every change can wait. Each run begins
  * with another seed, which it prints; what fails is printed with all that is needed to see it again.
  *
- * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; SCAN_DOCUMENTS is how many documents
- * are looked at as bytes; LEADPIPE_CHAOS_SECONDS is how long
+ * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; LEADPIPE_CHAOS_SECONDS is how long
  * random faults meet random commands; SOAK_SEEDS is how many machines live through SOAK_RUNS random runs each, of which
  * SOAK_REAL of 1 are processes of their own; LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
  */
@@ -20,11 +19,6 @@ const soaks = [
     name: 'search streams',
     args: ['test/fuzz/streams.test.ts', '--testNamePattern', 'streams from seed'],
     settings: { FUZZ_STREAMS: '1000000', FUZZ_SEED: seed },
-  },
-  {
-    name: 'documents as bytes',
-    args: ['test/json/scan.test.ts', 'test/transport/unmasked.test.ts'],
-    settings: { SCAN_DOCUMENTS: '3000000', FUZZ_SEED: seed },
   },
   {
     name: 'killed lists',
