@@ -61,33 +61,47 @@ export async function awaitLock(
   what: string,
 ): Promise<FolderLock> {
   const deadline = clock.monotonic() + patienceMs;
-  for (;;) {
-    try {
-      return await lockFolder(folder, pid, what);
-    } catch (error) {
-      const taken = error instanceof LeadpipeError && error.outcome === 'temporary';
-      if (!taken || clock.monotonic() > deadline) throw error;
+  return await withClaim(folder, pid, async (claim) => {
+    for (;;) {
+      const other = await takeFrom(claim, folder);
+      if (other === undefined) return;
+      if (clock.monotonic() > deadline) throw isTaken(folder, other, what);
+      await wait(clock, 5 + 20 * random());
     }
-    await wait(clock, 5 + 20 * random());
-  }
+  });
 }
 
 /** Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on. */
 export async function lockFolder(folder: string, pid: number, what: string): Promise<FolderLock> {
-  const claim = claimLock(folder, pid);
-  const held = join(folder, 'lock');
-  try {
-    let other = claim.take(isGone);
-    if (other !== undefined && isSilent(folder, other)) {
-      const silent = (await staysSilent(folder, other)) ? other : undefined;
-      other = claim.take((owner) => owner === silent || isGone(owner));
-    }
+  return await withClaim(folder, pid, async (claim) => {
+    const other = await takeFrom(claim, folder);
     if (other !== undefined) throw isTaken(folder, other, what);
+  });
+}
+
+/** The lock that `take` has taken with a claim; without it, nothing of the claim stays. */
+async function withClaim(
+  folder: string,
+  pid: number,
+  take: (claim: LockClaim) => Promise<void>,
+): Promise<FolderLock> {
+  const claim = claimLock(folder, pid);
+  try {
+    await take(claim);
   } catch (error) {
     claim.close();
     throw error;
   }
-  return { isHeld: () => existsSync(join(held, claim.owner)), release: claim.close };
+  const held = join(folder, 'lock', claim.owner);
+  return { isHeld: () => existsSync(held), release: claim.close };
+}
+
+/** Takes the lock, also of an owner that is dead or stays silent; returns a living owner that has it. */
+async function takeFrom(claim: LockClaim, folder: string): Promise<string | undefined> {
+  const other = claim.take(isGone);
+  if (other === undefined || !isSilent(folder, other)) return other;
+  const silent = (await staysSilent(folder, other)) ? other : undefined;
+  return claim.take((owner) => owner === silent || isGone(owner));
 }
 
 /**
