@@ -95,7 +95,7 @@ describe('config', () => {
   it.each([
     [['set', 'timeout.idel', '60'], 2, 'timeout.idle'],
     [['get', 'api_key'], 2, 'base_url'],
-    [['set', 'format', 'xml'], 2, 'table, jsonl, json, csv'],
+    [['set', 'format', 'xml'], 2, 'table, cards, jsonl, json, csv'],
     [['set', 'timeout.idle', 'soon'], 2, 'seconds above 0 and at most 86400'],
     [['set', 'ca_file', 'nowhere.pem'], 2, 'there is no such file'],
     [['set', 'base_url', 'http://leads.example'], 78, 'https'],

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -104,20 +104,21 @@ describe('a text that is given', () => {
     expect({ code, has: stdout.includes(says) }).toEqual({ code: exit, has: true });
   });
 
-  it('as the settings is read as UTF-16, and anything else is named', async () => {
+  it('as the settings is UTF-8, and anything else is named', async () => {
     const own = bareEnvironment();
     const { mkdirSync } = await import('node:fs');
     mkdirSync(own.LEADPIPE_CONFIG_DIR as string);
     const path = join(own.LEADPIPE_CONFIG_DIR as string, 'config.json');
     const text = '{"profile":"büro","profiles":{"büro":{"format":"csv"}}}';
-    writeFileSync(path, inUtf16(text));
+    writeFileSync(path, text);
     expect((await runInProcess(['config', 'get', 'format'], { env: own })).stdout).toBe('csv\n');
-    writeFileSync(path, inLatin1(text));
-    const { code, stderr } = await runInProcess(['config', 'get', 'format'], { env: own });
-    expect({ code, stderr }).toEqual({
-      code: 78,
-      stderr: expect.stringContaining('is not UTF-8 text'),
-    });
+    // What leadpipe writes is UTF-8, and nothing else is a setting.
+    for (const other of [inUtf16(text), inLatin1(text)]) {
+      writeFileSync(path, other);
+      const { code, stderr } = await runInProcess(['config', 'get', 'format'], { env: own });
+      expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(path) });
+      expect(readFileSync(path)).toEqual(other);
+    }
   });
 
   it.each<[name: string, bytes: number[], says: string]>([

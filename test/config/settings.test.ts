@@ -91,7 +91,7 @@ describe('the profile in use', () => {
   it.each([
     ['x', 'there is no profile "x"'],
     ['toString', 'there is no profile "toString"'],
-    ['c', 'format of the profile "c" must be table, jsonl, json'],
+    ['c', 'format of the profile "c" must be table, cards, jsonl, json'],
     ['d', 'the profile "d" is not an object'],
   ])('--profile %s is refused', async (named, message) => {
     await expect(readProfile(context(), named)).rejects.toThrow(message);

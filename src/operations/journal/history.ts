@@ -82,12 +82,15 @@ export async function* readHistory(
   { newestFirst = false, since }: HistoryRange = {},
 ): AsyncGenerator<HistoryEntry> {
   const { state } = context.directories;
-  const ids: string[] = [];
-  for (const line of (await openIndex(context)).newest()) {
-    if (!('begun' in line) || !isPurchase(line.begun)) continue;
-    if (since === undefined || Date.parse(line.begun.time) >= since.getTime()) ids.push(line.begun.op);
-  }
-  for (const operationId of newestFirst ? ids : ids.reverse()) {
+  const { newest } = await openIndex(context);
+  // Whoever wants the newest alone looks at no others.
+  const wanted = function* (): Generator<string> {
+    for (const line of newest()) {
+      if (!('begun' in line) || !isPurchase(line.begun)) continue;
+      if (since === undefined || Date.parse(line.begun.time) >= since.getTime()) yield line.begun.op;
+    }
+  };
+  for (const operationId of newestFirst ? wanted() : [...wanted()].reverse()) {
     try {
       const operation = await readOperation(state, operationId);
       if (operation === undefined) continue;
