@@ -50,7 +50,15 @@ function purchase(
   return { record: { ...known, credits_at_most: costOf(known, all) }, intent: all };
 }
 
-const nothing = { purchases: 0, leads: 0, charged: 0, maybe_charged: 0, credits_at_most: 0, unpriced: 0 };
+const nothing = {
+  purchases: 0,
+  leads: 0,
+  charged: 0,
+  maybe_charged: 0,
+  credits_at_most: 0,
+  unpriced: 0,
+  unsettled: 0,
+};
 
 describe('one purchase', () => {
   const rows: readonly [name: string, purchase: KnownPurchase, expected: Partial<Total>][] = [
@@ -67,7 +75,7 @@ describe('one purchase', () => {
     [
       'a cut one its worst case',
       purchase({ worst_case: 10 }, { leads: 4, state: 'partial' }),
-      { leads: 4, charged: 1, credits_at_most: 10 },
+      { leads: 4, charged: 1, credits_at_most: 10, unsettled: 10 },
     ],
     [
       'one that was refused nothing, whatever its price',
@@ -77,7 +85,7 @@ describe('one purchase', () => {
     [
       'one in doubt its worst case',
       purchase({ command: 'contact', worst_case: 5 }, { charged: 'maybe', state: 'unknown' }),
-      { maybe_charged: 1, credits_at_most: 5 },
+      { maybe_charged: 1, credits_at_most: 5, unsettled: 5 },
     ],
     [
       'one of unknown price is counted',
@@ -97,7 +105,7 @@ describe('one purchase', () => {
     [
       'a created task whose end was not seen costs its worst case',
       purchase({ command: 'task create', worst_case: 10 }, { charged: null }),
-      { maybe_charged: 1, credits_at_most: 10 },
+      { maybe_charged: 1, credits_at_most: 10, unsettled: 10 },
     ],
     [
       'a kind of a later version is counted, without a price',
