@@ -14,7 +14,7 @@ const parts: readonly string[] = [
   'leadpipe task wait [options] <leads-search-id>',
   '--enable-web-search',
   '-f, --format <format>',
-  'table, jsonl, json, csv',
+  'table, cards, jsonl, json, csv',
   'LEADPIPE_BASE_URL',
   '~/.config/leadpipe/config.json',
   'it is unknown whether this was bought',
