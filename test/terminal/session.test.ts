@@ -127,7 +127,7 @@ const inReadme = /(<!-- session -->\n```console\n)[\s\S]*?(```\n)/;
 function comparable(session: string): string {
   return session
     .replace(/\b(ls|req|op)_[\w-]+/g, '$1_…')
-    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d/g, 'now')
+    .replace(/\b(\d{4}-)?\d\d-\d\d \d\d:\d\d/g, 'now')
     .replace(/^(node +ok +)[\d.]+/m, '$1x')
     .replace(/added \d+ packages in \d+m?s/, 'added packages')
     .replace(/free\. \d+ leads? (was|were) written, and (is|are)/, 'free. n leads were written, and are');
