@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 
@@ -24,6 +25,8 @@ export interface CountingService {
   disturb(seed: string | undefined): void;
   /** Told of each purchase, before it is answered. */
   onPurchase: () => void;
+  /** Resolves when every connection is closed, and what came over it is carried out: whoever is gone buys nothing any more. */
+  quiet(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -227,12 +230,21 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     } else answerRead(url, response);
   }
 
+  const underWay = new Set<Promise<void>>();
+  const connections = new Set<Socket>();
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     response.on('error', () => {});
     request.on('error', () => {});
     request.on('data', (piece) => pieces.push(piece));
-    request.on('end', () => void answer(request, response, Buffer.concat(pieces).toString()));
+    request.on('end', () => {
+      const one = answer(request, response, Buffer.concat(pieces).toString());
+      underWay.add(one);
+      void one.finally(() => underWay.delete(one));
+    });
+  });
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket.once('close', () => connections.delete(socket)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const service: CountingService = {
@@ -243,6 +255,11 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
       seed = next;
     },
     onPurchase: () => {},
+    async quiet() {
+      while (connections.size + underWay.size > 0) {
+        await Promise.all([...underWay, ...[...connections].map((socket) => once(socket, 'close'))]);
+      }
+    },
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

@@ -233,8 +233,8 @@ async function runTogether(
     }
   };
   const results = await Promise.all(running.map(({ ended }, at) => inTime(ended, plans[at]?.words ?? '')));
+  await service.quiet();
   service.onPurchase = () => {};
-  await new Promise((resolve) => setTimeout(resolve, isReal ? 20 : 0));
   for (const [at, result] of results.entries()) {
     const { words } = plans[at] as Plan;
     const order = orders[at] as Order;

@@ -5,7 +5,7 @@ import { replacedBy } from '../earlier.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Known } from '../only-new/identity.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
-import type { Shop } from '../purchase.ts';
+import { type Shop, withPlacing } from '../purchase.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 import type { SearchEnd } from './cut.ts';
@@ -90,7 +90,9 @@ export async function finishSearch(
         }),
     });
   };
-  if (!(into === 'same' && isAdded(operation))) await open(write);
+  if (!(into === 'same' && isAdded(operation))) {
+    await open((delivery) => write(withPlacing(journal, delivery)));
+  }
   await journal.append({
     type: 'terminal',
     outcome: 'complete',
