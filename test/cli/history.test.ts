@@ -336,6 +336,15 @@ describe('history show', () => {
     expect(stderr).toContain('To see the purchases of this machine: leadpipe history');
   });
 
+  it('one that was stopped before it was recorded is not taken for another', async () => {
+    const env = bareEnvironment();
+    mkdirSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations', 'op_1k82shlr40001p'), { recursive: true });
+    for (const word of ['show', 'resume']) {
+      const { code, stderr } = await runInProcess(['history', word, 'op_1k82shlr40001p'], { env });
+      expect({ code, stderr }).toEqual({ code: 6, stderr: expect.stringContaining('nothing was sent') });
+    }
+  });
+
   it('--answer prints the whole body: what stands beside the items, and what no version knows', async () => {
     const body =
       '{"success":true,"data":[{"id":12345678901234567890},{"id":2}],"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100},"later":1.10}';

@@ -381,7 +381,7 @@ function checkExit(
   isCalm: boolean,
 ): void {
   if (/^\s+at /m.test(stderr)) throw new Error('a stack trace');
-  if (code === null || (plan.isResumed && [2, 78].includes(code)) || (plan.isFull && code === 74)) return;
+  if (code === null || (plan.isResumed && [2, 6, 78].includes(code)) || (plan.isFull && code === 74)) return;
   if (!possible.includes(code)) throw new Error(`${order.name} ended with ${code}`);
   if (isCalm && (code === 75 || code === 5)) throw new Error(`${order.name} is refused in peace: ${code}`);
   if (!hasOthers && /process \d+ is working on/.test(stderr)) {
@@ -477,11 +477,13 @@ function checkWhole({ service }: World, order: Order, { code, stdout, stderr }: 
     const all = found.flatMap((one) => one.leads);
     for (const lead of leads) if (!all.includes(lead)) throw new Error(`${name}: nobody found ${lead}`);
     const last = found.at(-1)?.leads ?? [];
+    const before = order.isAppended ? order.delivered.size : 0;
     const isThere =
-      kind === 'task run' ? leads.join() === last.join() : last.every((lead) => leads.includes(lead));
+      kind === 'task run'
+        ? leads.slice(before).join() === last.join()
+        : last.every((lead) => leads.includes(lead));
     if (code === 0 && !isThere)
       throw new Error(`${name}: ${leads.length} leads are there, ${last.length} were found`);
-    const before = order.isAppended ? order.delivered.size : 0;
     if (leads.length > order.limit + before) throw new Error(`${name}: more leads than its limit`);
     if (has(order, '--only-new') && !order.isAppended) {
       for (const lead of leads)
