@@ -6,7 +6,7 @@ import { createRandom } from '../helpers/chaos-proxy.ts';
 
 /** What was paid for: a row by its text, a search or task by its objective. */
 export interface Purchase {
-  readonly kind: 'contact' | 'search' | 'task';
+  readonly kind: 'row' | 'search' | 'task';
   readonly subject: string;
   readonly key: string;
   /** Of searches and tasks. */
@@ -42,7 +42,7 @@ const usual: readonly Fault[] = ['reset', 'lost', 'busy', 'broken', 'garbled', '
 const universe = 30;
 const batchSize = 3;
 
-/** A service that looks up contacts and finds leads, keeps books, and fails as it is told. */
+/** A service that answers rows and finds leads, keeps books, and fails as it is told. */
 export async function startCountingService(streamsCanBeFetched: boolean): Promise<CountingService> {
   const purchases: Purchase[] = [];
   const disturbed = new Set<string>();
@@ -91,13 +91,14 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     return true;
   }
 
-  function answerContact(key: string, body: string, response: ServerResponse): void {
-    const { objective, contact_type } = JSON.parse(body);
-    const { fault } = faultOf(objective);
-    if (fault !== 'none') disturbed.add(objective);
+  function answerRow(path: string, key: string, body: string, response: ServerResponse): void {
+    const { objective, contact_type, query, entity_context, target } = JSON.parse(body);
+    const subject: string = objective ?? query ?? entity_context ?? target;
+    const { fault } = faultOf(subject);
+    if (fault !== 'none') disturbed.add(subject);
     if (failsBefore(fault, response)) return;
     if (keys.has(key)) {
-      disturbed.add(objective);
+      disturbed.add(subject);
       return void refuse(
         response,
         409,
@@ -105,14 +106,21 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
       );
     }
     keys.set(key, body);
-    buy({ kind: 'contact', subject: objective, key, leads: [], credits: 1 });
+    buy({ kind: 'row', subject, key, leads: [], credits: 1 });
     if (failsBehind(fault, response)) return;
-    say(response, 200, {
-      object: 'contact_search_result',
-      request: { contact_type, objective },
-      result: { content: `${objective}@example.com`, reference: null },
-      created_at: '2026-01-01T00:00:00Z',
-    });
+    const found = `${subject}@example.com`;
+    const answers: Record<string, object> = {
+      '/v1/contact-search': {
+        object: 'contact_search_result',
+        request: { contact_type, objective },
+        result: { content: found, reference: null },
+        created_at: '2026-01-01T00:00:00Z',
+      },
+      '/v1/deep-search': { success: true, answer: { Result: found, Citations: [] } },
+      '/v1/enrich': { success: true, answer: { city: found } },
+      '/v1/extract': { success: true, data: [{ id: found }] },
+    };
+    say(response, 200, answers[path]);
   }
 
   function find(body: string): {
@@ -222,8 +230,9 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     await turn();
     const url = new URL(request.url ?? '', 'http://service');
     const key = String(request.headers['idempotency-key']);
-    if (url.pathname === '/v1/contact-search') answerContact(key, body, response);
-    else if (url.pathname === '/v1/entity-search') await answerSearch(key, body, response);
+    if (/^\/v1\/(?:contact-search|deep-search|enrich|extract)$/.test(url.pathname)) {
+      answerRow(url.pathname, key, body, response);
+    } else if (url.pathname === '/v1/entity-search') await answerSearch(key, body, response);
     else if (url.pathname === '/v1/entity-search/create_task') answerCreate(key, body, response);
     else if (url.pathname === '/v1/credit/balance') {
       say(response, 200, { object: 'credit_balance', available_credits: 1_000_000 });

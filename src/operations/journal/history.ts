@@ -12,7 +12,7 @@ import {
   type StoredOperation,
   toDamageLine,
 } from './journal.ts';
-import { countRows } from './known-rows.ts';
+import { countRows, hasRows } from './known-rows.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
 import { damagedKind, openIndex } from './open-index.ts';
 import type { Begun, IndexContext } from './operation-index.ts';
@@ -116,10 +116,13 @@ export async function readHistoryRecord(
 async function readOwnRecord(stateDir: string, operation: StoredOperation): Promise<HistoryRecord> {
   const folder = folderOf(stateDir, operation.operationId);
   // Leads are stored before they are printed, and counted by the journal a little later.
-  const isOver = lastOf(operation.entries, 'terminal') !== undefined;
-  const stored = isOver
-    ? nothing
-    : await countStored(folder, operation.entries[0].command).catch(() => nothing);
+  const [{ command }] = operation.entries;
+  const terminal = lastOf(operation.entries, 'terminal');
+  // Earlier versions counted the rows of a list as often as they stood in the input.
+  const isUncounted =
+    kindOf(command)?.keeps === 'rows' && terminal?.sent_rows === undefined && (await hasRows(folder));
+  const stored =
+    terminal === undefined || isUncounted ? await countStored(folder, command).catch(() => nothing) : nothing;
   return toHistoryRecord(operation, await isLocked(folder), stored);
 }
 
@@ -177,7 +180,7 @@ function toHistoryRecord(
     excluded: intent.asked === undefined ? null : excluded,
     subject: toSubject(intent),
   };
-  // Of lists that earlier versions have brought to their end, those with an answer.
+  // Of lists that earlier versions have brought to their end, and whose rows are not kept any more, those with an answer.
   const sentRows = terminal?.sent_rows ?? stored.sent ?? record.leads ?? 0;
   const stop_reason = terminal?.stop_reason ?? null;
   const isFree = intent.origin === 'local';
