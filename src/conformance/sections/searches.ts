@@ -72,7 +72,7 @@ async function findNow(service: TestedService, request: Request): Promise<readon
   const answer = await service.send(request);
   if (request.endpoint === 'search') return [answer];
   const searchId = searchIdOf(answer);
-  const status = await service.statusWhen(searchId, () => false);
+  const status = await service.statusWhen(searchId);
   return [status, await service.send(getTask('fetch', { leads_search_id: searchId, num: '500' }))];
 }
 

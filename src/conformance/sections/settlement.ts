@@ -53,7 +53,7 @@ function searched(form: Form, change: object): Action {
     pays: [request],
     async take(service) {
       const answer = await service.send(request);
-      return form === 'search' ? [answer] : [await service.statusWhen(searchIdOf(answer), () => false)];
+      return form === 'search' ? [answer] : [await service.statusWhen(searchIdOf(answer))];
     },
   };
 }
@@ -140,7 +140,7 @@ function sameMoment(endpoint: PostEndpoint): Row {
       const answers = await Promise.all([service.send(request), service.send(request)]);
       for (const { status, ...answer } of answers)
         if (endpoint === 'createTask' && status === 200)
-          await service.statusWhen(searchIdOf({ status, ...answer }), () => false);
+          await service.statusWhen(searchIdOf({ status, ...answer }));
       return answers;
     },
   };

@@ -152,13 +152,13 @@ const runningTask: Action = {
     for (const limit of sizes) {
       const before = await service.steadyBalance();
       const id = searchIdOf(await service.send(post('createTask', { body: companies({ limit }) })));
-      const now = await service.statusWhen(id, (ready) => ready > 0);
+      const now = await service.statusWhen(id, ({ status, ready }) => status === 'running' && ready > 0);
       if (hasEnded(now)) continue;
       const items = await service.send(getTask('fetch', { leads_search_id: id, num: '500' }));
       const balance = await service.send({ endpoint: 'balance' });
       const later = await service.send(getTask('status', { leads_search_id: id }));
       if (hasEnded(later)) continue;
-      const last = await service.statusWhen(id, () => false);
+      const last = await service.statusWhen(id);
       return [before, now, items, balance, last, await service.steadyBalance()];
     }
     throw new NotJudged('every task ended before it was seen running');
@@ -222,7 +222,7 @@ const unwatched: Action = {
   async take(service) {
     const start = service.time();
     const watched = searchIdOf(await service.send(small));
-    await service.statusWhen(watched, () => false);
+    await service.statusWhen(watched);
     const took = Math.max(100, service.time() - start);
     let seen: Answer[] = [];
     for (const times of patience) {
