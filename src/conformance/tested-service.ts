@@ -166,20 +166,12 @@ export function ofFinishedTask(
   change: Partial<Request> = {},
   tail = '',
 ): Action {
-  return afterTask((service, id) =>
-    service.send({ ...getTask(endpoint, { leads_search_id: id + tail, ...query }), ...change }),
-  );
-}
-
-/** Does something with the task that has ended. */
-export function afterTask(
-  work: (service: TestedService, searchId: string, earlier: readonly Answer[]) => Promise<Answer>,
-): Action {
   return {
     after: finishedTask,
-    async take(service, earlier) {
+    async take(service) {
       const [created] = await take(service, finishedTask, []);
-      return [await work(service, searchIdOf(created as Answer), earlier)];
+      const leads_search_id = searchIdOf(created as Answer) + tail;
+      return [await service.send({ ...getTask(endpoint, { leads_search_id, ...query }), ...change })];
     },
   };
 }
