@@ -1,9 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
-import type { Schema, Tool } from './tool.ts';
-
-/** The arguments of a call, of the types that the tool names. */
-export type Arguments = Readonly<Record<string, unknown>>;
+import type { Arguments, Schema, Tool } from './tool.ts';
 
 /**
  * Pure: the arguments of a call, with what is left out filled in; `rows` can stand for the one called `row`. The limits of the

@@ -5,13 +5,12 @@ import { type JsonText, objectMembers, objectOf } from '../json/text.ts';
 import { failureOf, kinds } from '../operations/kinds.ts';
 import type { Spending } from '../operations/spending.ts';
 import { toTerminalText } from '../output/clean.ts';
-import type { Arguments } from './arguments.ts';
 import type { Wanted } from './buying.ts';
 import type { Asker, Confirm } from './confirmation.ts';
 import type { Tell } from './progress.ts';
 import type { Bought, Connect, PaidCall, Purchases, Unbought } from './purchases.ts';
 import { findStored, readSome } from './stored.ts';
-import { type Buys, type Members, toNext } from './tool.ts';
+import { type Arguments, type Buys, type Members, toNext } from './tool.ts';
 import { type Telling, toErrorFields } from './tool-errors.ts';
 
 /** What came of a purchase. */

@@ -4,7 +4,6 @@ import type { Context } from '../context.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Intent } from '../operations/journal/journal.ts';
 import type { Spending } from '../operations/spending.ts';
-import type { Arguments } from './arguments.ts';
 import type { ToolKind, Wanted } from './buying.ts';
 
 /** What is known of an argument or of a member of a result, in JSON Schema. */
@@ -12,6 +11,9 @@ export interface Schema {
   readonly type: 'string' | 'integer' | 'boolean' | 'array' | 'object';
   readonly [keyword: string]: unknown;
 }
+
+/** The arguments of a call, of the types that the tool names. */
+export type Arguments = Readonly<Record<string, unknown>>;
 
 /** The members of a result, as JSON. */
 export type Members = readonly (readonly [name: string, value: JsonText])[];
