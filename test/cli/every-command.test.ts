@@ -147,6 +147,16 @@ describe('what this machine knows', () => {
     });
   });
 
+  it.each(lists)('%s adds rows to a file', async (name) => {
+    const file = join(temporaryFolder(), 'list.csv');
+    for (const _ of ['begins it', 'adds to it']) {
+      const { code, stderr } = await runInProcess([...name.split(' '), '-q', '-o', file, '--append'], {
+        env,
+      });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    }
+  });
+
   it.each(lists)('%s has no --append without a file', async (name) => {
     const { code, stderr } = await runInProcess([...name.split(' '), '--append'], { env });
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--append needs') });

@@ -119,10 +119,11 @@ export const createHistoryList = defineCommand({
     const onTerminal = stdout.isTerminal && fileOf(options) === undefined;
     const limit = options.limit ?? (onTerminal ? usualOnTerminal : allOfThem);
     const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
-    const layout = (records: readonly JsonText[]) => ({
-      ...memberLayout(members),
-      table: toHistoryTable(records),
-    });
+    const own = memberLayout(members);
+    // Rows can only be added where the columns are known before them.
+    const layout = options.append
+      ? own
+      : (records: readonly JsonText[]) => ({ ...own, table: toHistoryTable(records) });
     const damages: string[] = [];
     const page = await withOutput(context, options, { shape: 'list', layout }, async (output) => {
       const write = async (entries: readonly HistoryEntry[]): Promise<void> => {
