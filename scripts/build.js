@@ -113,7 +113,7 @@ async function bundle({ output, ...input }) {
 async function preparation() {
   const file = join(out, 'prepared.cjs');
   const output = { file, format: 'cjs', codeSplitting: false };
-  await bundle({ ...shared, input: 'src/cli/manual/prepared.ts', output });
+  await bundle({ ...shared, input: 'scripts/prepared.ts', output });
   const made = require(file);
   rmSync(file);
   return made;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commandRows } from '../src/cli/program.ts';
+import { commands } from '../src/cli/program.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -96,9 +96,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /** What the folders inside a part may import of each other, and of what stands in the part itself. */
 const allowedInside: Readonly<Record<string, readonly string[]>> = {
-  cli: ['cli/commands', 'cli/messages', 'cli/options', 'cli/topics'],
-  'cli/topics': ['cli', 'cli/messages', 'cli/options'],
-  'cli/options': ['cli', 'cli/records', 'cli/messages'],
+  cli: ['cli/commands', 'cli/messages', 'cli/options'],
+  'cli/options': ['cli', 'cli/messages'],
   'cli/messages': ['cli', 'cli/options'],
   'cli/records': ['cli', 'cli/messages', 'cli/options'],
   'cli/commands': [
@@ -108,27 +107,18 @@ const allowedInside: Readonly<Record<string, readonly string[]>> = {
     'cli/records',
     'cli/commands/conformance',
     'cli/commands/history',
-    'cli/commands/search',
     'cli/commands/task',
-    'cli/completion',
-    'cli/doctor',
-    'cli/topics',
   ],
   'cli/commands/conformance': ['cli/options'],
   'cli/commands/history': [
     'cli',
     'cli/commands',
-    'cli/commands/search',
     'cli/commands/task',
     'cli/options',
     'cli/messages',
     'cli/records',
   ],
-  'cli/commands/search': ['cli', 'cli/messages', 'cli/records', 'cli/commands'],
   'cli/commands/task': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
-  'cli/completion': ['cli/topics'],
-  'cli/doctor': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
-  'cli/manual': ['cli', 'cli/topics'],
   operations: ['operations/journal'],
   'operations/list': ['operations', 'operations/journal'],
   'operations/journal': ['operations'],
@@ -142,9 +132,9 @@ const allowedInside: Readonly<Record<string, readonly string[]>> = {
 /** The files that reach out of the process past the context, by what of Node they do it with. */
 const reaching: Readonly<Record<string, readonly string[]>> = {
   child_process: ['cli/commands/man.ts', 'config/keychain.ts'],
-  'dns/promises': ['cli/doctor/service-checks.ts'],
+  'dns/promises': ['cli/doctor-checks.ts'],
   fs: [
-    'cli/doctor/machine-checks.ts',
+    'cli/doctor-checks.ts',
     'config/store.ts',
     'files/addition.ts',
     'files/descriptors.ts',
@@ -168,10 +158,11 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'output/workbook-rows.ts',
   ],
   'fs/promises': [
+    'cli/commands/completion.ts',
     'cli/commands/man.ts',
     'cli/commands/mcp.ts',
     'cli/commands/skill.ts',
-    'cli/doctor/machine-checks.ts',
+    'cli/doctor-checks.ts',
     'cli/options/inputs.ts',
     'cli/package-file.ts',
     'config/store.ts',
@@ -204,12 +195,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'mcp/http.ts',
     'transport/tunnel.ts',
   ],
-  net: [
-    'cli/doctor/service-checks.ts',
-    'local-service/extract.ts',
-    'output/fifo.ts',
-    'requests/public-url.ts',
-  ],
+  net: ['cli/doctor-checks.ts', 'local-service/extract.ts', 'output/fifo.ts', 'requests/public-url.ts'],
   module: ['main.ts'],
   os: ['connection/local-service.ts', 'files/folder-lock.ts'],
   readline: ['cli/ask.ts'],
@@ -351,7 +337,7 @@ describe('import arrows', () => {
   });
 
   it('no name of an option or a command stands below the command line', () => {
-    const names = commandRows.map(({ name }) => name).join('|');
+    const names = Object.keys(commands).join('|');
     const named = new RegExp(`(?:^|[^\\w-])--[a-z]|(?:\\bleadpipe |\`)(?:${names})\\b`);
     const naming = files
       .filter((file) => !/^src\/(?:cli|local-service)\//.test(file))

@@ -1,90 +1,83 @@
-import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
+import { entityTypes } from '../../../contract/types.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import { type Earlier, findEarlier, mayReplay, toWanted } from '../../../operations/earlier.ts';
 import { withOperation } from '../../../operations/journal/with-journal.ts';
 import type { Order, Shop } from '../../../operations/purchase.ts';
 import { runTask } from '../../../operations/task/run.ts';
+import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../../help.ts';
 import { toNothingFound } from '../../messages/closing-line.ts';
 import { tellEarlier, timeOf, toRepeated } from '../../messages/earlier-runs.ts';
-import { createNotes } from '../../messages/notes.ts';
-import { addListOptions, type ListOptions, toListTerms } from '../../options/entity-search.ts';
-import { openOutput, toOrder, toShop } from '../../records/orders.ts';
-import { printedAs } from '../../records/printed-as.ts';
-import { toFormat, withHeldOutput } from '../../records/record-output.ts';
+import { createNotes } from '../../messages/status-line.ts';
 import {
-  addFollowOptions,
+  createEntityArguments,
+  createEntityOptions,
+  type ListOptions,
+  leadColumns,
+  leadShape,
+  listOptions,
+  toListTerms,
+} from '../../options/entity-search.ts';
+import { toFormat } from '../../options/options.ts';
+import { openOutput, printedAs, toBuyer, toOrder } from '../../records/orders.ts';
+import { withHeldOutput } from '../../records/record-output.ts';
+import {
   checkPositions,
   createTaskListener,
+  enableWebSearch,
   type FollowOptions,
-  toReadTerms,
-} from './options.ts';
-import {
-  addTaskCallOptions,
-  addTaskSearchOptions,
+  readingOptions,
   readTaskRequest,
   type TaskRequestOptions,
-} from './request.ts';
+  toReadTerms,
+  waitingOptions,
+} from './options.ts';
 import { goOnWithTask } from './resume.ts';
 
 interface TaskRunOptions extends TaskRequestOptions, FollowOptions, ListOptions {}
 
-const help: CommandHelp = {
+export const createTaskRun = defineCommand({
+  name: 'run',
+  summary: 'create a task and write its leads until it ends',
+  description: 'Creates a task, waits for it, and writes its leads as they become ready, until it ends.',
+  arguments: createEntityArguments(entityTypes),
+  options: [...createEntityOptions([enableWebSearch, ...listOptions]), ...waitingOptions, ...readingOptions],
+  takes: ['records', 'paid', 'connection'],
   examples: [
     'leadpipe task run company "dental clinics in Austin" --local -o clinics.csv',
     'leadpipe task run xiaohongshu "skin care" --enable-web-search --local',
   ],
   output: [
     'one lead on each line (jsonl), as the service sent it, sorted by position:',
-    '{"name":"…","links":{"website":"…"},"description":"…",',
-    ' "score":{"score":"…","reason":"…"}}',
-    'csv: name,description,score,score_reason,website,linkedin_url,links, then',
-    '     <field>,<field>_reference for each of --enrich-fields',
+    ...leadShape,
+    ...leadColumns,
   ],
   outcomes: [...paidOutcomes, 'partial'],
-};
-
-export function createTaskRunCommand(context: Context): Command {
-  const command = new Command('run')
-    .summary('create a task and write its leads until it ends')
-    .description('Creates a task, waits for it, and writes its leads as they become ready, until it ends.');
-  addFollowOptions(addListOptions(addTaskSearchOptions(command)));
-  return addHelp(addTaskCallOptions(command), help).action(
-    (entityType: string, objective: string, given: TaskRunOptions) =>
-      runTaskRun(context, entityType, objective, given),
-  );
-}
-
-async function runTaskRun(
-  context: Context,
-  entityType: string,
-  objective: string,
-  options: TaskRunOptions,
-): Promise<void> {
-  const request = await readTaskRequest(context, entityType, objective, options);
-  const { dryRun, num, positions } = options;
-  await withConnection(context, options, async (connection) => {
-    const { settings } = connection;
-    const shop = toShop(context, options, connection);
-    if (!dryRun) checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
-    const shaped = { positions, num };
-    const order = {
-      ...toOrder(context, options, connection, 'task run', request, shaped),
-      list: toListTerms(options),
-    };
-    await withHeldOutput(context, options, async (lock) => {
-      const earlier = await findEarlier(shop, toWanted(shop, order));
-      if (earlier.is === 'go_on' && (await goOnInstead(context, options, shop, earlier, lock))) return;
-      if (earlier.is === 'new') tellEarlier(context, options, earlier);
-      const open = openOutput(context, options, { ...printedAs('task run', request), settings, lock });
-      await create(context, options, shop, { ...withEarlierKey(context, options, order, earlier), open });
+  async run(context, entityType: string, objective: string, options: TaskRunOptions) {
+    const request = await readTaskRequest(context, entityType, objective, options);
+    const { dryRun, num, positions } = options;
+    await withConnection(context, options, async (connection) => {
+      const { settings } = connection;
+      const buyer = toBuyer(context, options, connection);
+      if (!dryRun) checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
+      const shaped = { positions, num };
+      const order = {
+        ...toOrder(context, options, connection, 'task run', request, shaped),
+        list: toListTerms(options),
+      };
+      await withHeldOutput(context, options, async (lock) => {
+        const earlier = await findEarlier(buyer, toWanted(buyer, order));
+        if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
+        if (earlier.is === 'new') tellEarlier(context, options, earlier);
+        const open = openOutput(context, options, { ...printedAs('task run', request), settings, lock });
+        await create(context, options, buyer, { ...withEarlierKey(context, options, order, earlier), open });
+      });
     });
-  });
-}
+  },
+});
 
 /** A creation whose answer was lost is sent again with its key; it is followed as this run asks. */
 function withEarlierKey(
@@ -102,7 +95,7 @@ function withEarlierKey(
 async function goOnInstead(
   context: Context,
   options: TaskRunOptions,
-  shop: Shop,
+  buyer: Shop,
   { isOurs, operation }: Extract<Earlier, { is: 'go_on' }>,
   lock: FolderLock | undefined,
 ): Promise<boolean> {
@@ -120,7 +113,7 @@ async function goOnInstead(
   return await withOperation(context, operationId, async (journal, found) => {
     try {
       const going = { isOurs, lock, replayCreate: true };
-      await goOnWithTask(shop, context, options, journal, found, going);
+      await goOnWithTask(buyer, context, options, journal, found, going);
       return true;
     } catch (error) {
       if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
@@ -134,12 +127,12 @@ async function goOnInstead(
 async function create(
   context: Context,
   options: TaskRunOptions,
-  shop: Shop,
+  buyer: Shop,
   order: Order<'task run'>,
 ): Promise<void> {
-  const bought = { request: order.body, prices: shop.connection.settings };
+  const bought = { request: order.body, prices: buyer.connection.settings };
   const listener = createTaskListener(context, options, bought);
-  const reading = await runTask(shop, order, toReadTerms(options, shop.connection.settings), listener);
+  const reading = await runTask(buyer, order, toReadTerms(options, buyer.connection.settings), listener);
   if (reading?.leads === 0 && options.exitStatus)
     throw toNothingFound(reading, options, reading.excluded > 0 ? 'no new leads were found' : undefined);
 }

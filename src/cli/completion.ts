@@ -1,6 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
-import { wordsOf } from '../../config/settings.ts';
-import { topicRows } from '../topics/topics.ts';
+import { wordsOf } from '../config/settings.ts';
+import { toTerminalText } from '../output/clean.ts';
+import { topics } from './help.ts';
 
 export interface Candidate {
   readonly value: string;
@@ -40,8 +41,8 @@ export function toCompletion(program: Command, words: readonly string[]): Comple
   }
   if (command.commands.length > 0 && operands.length === 0) {
     const rows = command.commands.map((one) => ({ value: one.name(), meaning: one.summary() }));
-    const topics = topicRows.map(({ name, summary }) => ({ value: name, meaning: summary }));
-    const candidates = isHelp && command.parent === null ? [...rows, ...topics] : rows;
+    const more = Object.entries(topics).map(([value, meaning]) => ({ value, meaning }));
+    const candidates = isHelp && command.parent === null ? [...rows, ...more] : rows;
     return { prefix: '', candidates };
   }
   const argument = command.registeredArguments[operands.length];
@@ -89,4 +90,86 @@ function valuesOf(part: Argument | Option, prefix: string, typed: string): Compl
 
 function toOptionCandidate(option: Option): Candidate {
   return { value: option.long ?? option.flags, meaning: option.description };
+}
+
+export const shells = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof shells)[number];
+
+/*
+ * The script of each shell (completions/leadpipe.*) asks leadpipe itself, so that none goes stale: `leadpipe completion <shell> --
+ * <what is typed>` answers with the line `words` and a candidate on each further line, or with `files`, where the shell's own
+ * completion of files is wanted. An error answers nothing on stdout, and is not shown in the middle of the user's line.
+ */
+
+/** Pure: the words of what a script says was typed, the unfinished one last. */
+export function wordsIn(shell: Shell, given: readonly string[]): readonly string[] {
+  return shell === 'bash' ? readBashLine(given).words : given;
+}
+
+/** Pure: what leadpipe answers to a script. */
+export function toReplies(
+  shell: Shell,
+  candidates: readonly Candidate[],
+  prefix: string,
+  given: readonly string[],
+): string[] {
+  const toReply = {
+    bash: ({ value }: Candidate) => readBashLine(given).reply(prefix + value),
+    // zsh puts a -- before the meaning, also where there is none.
+    zsh: ({ value, meaning }: Candidate) =>
+      value.replace(/[\\:]/g, '\\$&') + (meaning === '' ? '' : `:${meaning}`),
+    fish: ({ value, meaning }: Candidate) => `${prefix}${value}\t${meaning}`,
+  }[shell];
+  return candidates
+    .filter(({ value }) => value === toTerminalText(value))
+    .map(({ value, meaning }) => toReply({ value, meaning: toTerminalText(meaning) }))
+    .filter((reply) => reply !== undefined);
+}
+
+interface BashLine {
+  /** After the name of the command; the last one is the unfinished one. */
+  readonly words: readonly string[];
+  /** What bash has to be given to complete the last word to this value; undefined when it can't become it. */
+  reply(value: string): string | undefined;
+}
+
+/**
+ * Pure: a line of bash up to the cursor. Bash hands its completions words that are cut at `breaks` too (`=`, `:`) and
+ * quoted as they were typed, and puts a reply in the place of the last piece only, as it is.
+ */
+export function readBashLine([line = '', breaks = '']: readonly string[]): BashLine {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  let pieceAt = 0;
+  for (let at = 0; at < line.length; at++) {
+    const char = line[at] as string;
+    const isQuote = quote === '' ? char === '"' || char === "'" : char === quote;
+    if (isQuote) {
+      quote = quote === '' ? char : '';
+      word ??= '';
+      pieceAt = word.length;
+    } else if (char === '\\' && quote !== "'") {
+      word = (word ?? '') + (line[++at] ?? '');
+    } else if (quote === '' && /\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+      pieceAt = 0;
+    } else {
+      word = (word ?? '') + char;
+      if (quote === '' && breaks.includes(char)) pieceAt = word.length;
+    }
+  }
+  const last = word ?? '';
+  return {
+    words: [...words.slice(1), last],
+    reply: (value) => (value.startsWith(last) ? quoted(value.slice(pieceAt), quote) : undefined),
+  };
+}
+
+/** Pure: a text for a place inside this quote, or outside of any; undefined where it can't stand. */
+function quoted(text: string, quote: string): string | undefined {
+  if (quote === '"') return text.replace(/["\\$`]/g, '\\$&');
+  if (quote === "'") return text.includes("'") ? undefined : text;
+  return text.replace(/[^\w@%+=:,./\u0080-\u{10ffff}-]/gu, '\\$&');
 }

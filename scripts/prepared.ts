@@ -1,11 +1,10 @@
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { usualWidth } from '../help.ts';
-import { createWholeProgram, runProgram } from '../program.ts';
-import { topicRows } from '../topics/topics.ts';
-import { toManual } from './manual.ts';
-import { toPlainText, toRoff } from './page.ts';
+import { topicNames, usualWidth } from '../src/cli/help.ts';
+import { createWholeProgram, runProgram } from '../src/cli/program.ts';
+import { topicTexts } from '../src/cli/topics.ts';
+import type { Context } from '../src/context.ts';
+import { toManual, toPlainText, toRoff } from './manual-page.ts';
 
 /** What the build stores, so that whoever asks for it waits for no more than a file. */
 export interface Prepared {
@@ -18,7 +17,7 @@ export interface Prepared {
 
 export async function prepare(version: string): Promise<Prepared> {
   const program = await createWholeProgram(toContext(version, () => {}));
-  const topics = await Promise.all(topicRows.map(async ({ name, load }) => ({ name, topic: await load() })));
+  const topics = topicNames.map((name) => ({ name, topic: topicTexts[name] }));
   const helps: Record<string, string> = {};
   const print = async (name: string, argv: readonly string[]): Promise<void> => {
     let printed = '';

@@ -2,50 +2,26 @@ import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import type { InputRow } from '../../input/rows.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
-import type { AnswerKind } from '../../operations/kinds.ts';
-import { failureOf } from '../../operations/kinds.ts';
+import { type AnswerKind, failureOf } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
 import type { RowFailure, RowResult } from '../../operations/list/row-end.ts';
 import type { ListCounts } from '../../operations/list/run.ts';
 import { exact } from '../../operations/spending.ts';
-import { createWarnings } from '../../operations/warnings.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Closing } from '../messages/closing-line.ts';
-import { shellWord } from '../messages/shell-word.ts';
+import { shellWord } from '../messages/quoted.ts';
 import { waitedFor } from '../messages/status-line.ts';
-import { layoutOf, numbered, type RecordColumns, withLast } from './joined.ts';
+import { layoutOf, numbered, type RecordColumns, withLast } from './list-columns.ts';
 import { type ListOf, lackingIn } from './list-kinds.ts';
 
-/** What stands beside a failed row. */
 const aboutFailure = ['line', 'error', 'request_id', 'charged'];
-/** Warnings that wait for the rows to be out. */
-const mostHeld = 20;
-/** Fields that can be named in a line. */
 const mostFields = 5;
-
-/** Warnings of rows; where the rows go to the same terminal, no warning stands between two of them. */
-export interface RowWarnings {
-  warn(line: string): void;
-  /** The rows are out. */
-  release(): void;
-}
-
-export function createRowWarnings(isHeld: boolean, warn: (line: string) => void): RowWarnings {
-  if (!isHeld) return { warn, release: () => {} };
-  const held = createWarnings(mostHeld);
-  return {
-    warn: held.add,
-    release() {
-      for (const line of held.all()) warn(line);
-    },
-  };
-}
 
 /** Where it is said that a row has no result, and why. */
 export interface RowErrors {
   /** In the file of `--errors`, or to `warn`. */
-  tell(row: InputRow, failure: RowFailure, warn: (line: string) => void): Promise<void>;
+  write(row: InputRow, failure: RowFailure, warn: (line: string) => void): Promise<void>;
   /** All is said. Without failed rows there is nothing to put in the place of an earlier file. */
   end(): Promise<void>;
 }
@@ -77,7 +53,7 @@ export async function openErrors(
         });
   let failed = false;
   return {
-    async tell({ number, line, record = '{}' }, { message, requestId, charged }, warn) {
+    async write({ number, line, record = '{}' }, { message, requestId, charged }, warn) {
       failed = true;
       if (output === undefined) {
         const place = message.startsWith(`line ${line}`)
@@ -132,7 +108,6 @@ function toBar(part: number, width: number): string {
   return width === 0 ? '' : `[${'#'.repeat(filled)}${'-'.repeat(width - filled)}] `;
 }
 
-/** What the answers of a list have brought. */
 export interface Brought {
   readonly found: number;
   /** Of an extraction: items of all rows. */
@@ -142,7 +117,6 @@ export interface Brought {
   readonly lacked: ReadonlyMap<string, number>;
 }
 
-/** Counts what the answers of rows bring. */
 export function createBrought({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
   const lacked = new Map<string, number>();
   const brought = { found: 0, records: 0, lacking: 0, lacked };
