@@ -12,7 +12,8 @@ import { findAddress, findKey, noTarget } from '../../connection/address-and-key
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
-import { type Layout, memberLayout } from '../../output/columns.ts';
+import { memberLayout } from '../../output/columns.ts';
+import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toAddressText } from '../../requests/address.ts';
 import { StoppedError } from '../../transport/errors.ts';

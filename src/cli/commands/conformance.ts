@@ -11,7 +11,8 @@ import {
 import type { Route } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
-import { type Layout, memberLayout } from '../../output/columns.ts';
+import { memberLayout } from '../../output/columns.ts';
+import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { withRoute } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';

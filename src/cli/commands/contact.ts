@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { contactTypes } from '../../contract/types.ts';
 import { JsonView } from '../../json/text.ts';
 import { isContactFound } from '../../output/columns.ts';
-import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
+import { checkContactType, toContactSearchRequest } from '../../requests/lookups.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { toNothingFound } from '../messages/closing-line.ts';

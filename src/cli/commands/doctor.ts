@@ -2,8 +2,9 @@ import { Command } from 'commander';
 import type { Context, Keychain } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { Delivery } from '../../operations/delivery.ts';
-import { type Layout, memberLayout } from '../../output/columns.ts';
-import { memberColumn, type Tone } from '../../output/table-columns.ts';
+import { memberLayout } from '../../output/columns.ts';
+import type { Layout, Tone } from '../../output/layout.ts';
+import { memberColumn } from '../../output/table-columns.ts';
 import type { Finding } from '../doctor/finding.ts';
 import {
   checkConfigDirectory,

@@ -2,7 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
-import { checkExtractionType, toExtractRequest } from '../../requests/extract.ts';
+import { checkExtractionType, toExtractRequest } from '../../requests/lookups.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { arrayItems, JsonView } from '../../json/text.ts';
-import { toDeepSearchRequest } from '../../requests/deep-search.ts';
+import { toDeepSearchRequest } from '../../requests/lookups.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../help.ts';
 import { readTextArgument } from '../options/inputs.ts';

@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { bytesOf } from '../../input/file-bytes.ts';
-import { formatOfName, openInput } from '../../input/rows.ts';
-import { memberIn, nameIn } from '../../input/template.ts';
 import { stringOf } from '../../json/text.ts';
+import { bytesOf } from '../../requests/file-bytes.ts';
+import { formatOfName, openInput } from '../../requests/rows.ts';
+import { memberIn, nameIn } from '../../requests/template.ts';
 import { checkFileName, isInput, takeInput } from './inputs.ts';
 
 /**

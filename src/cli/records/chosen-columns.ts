@@ -1,6 +1,7 @@
 import { UsageError } from '../../errors.ts';
 import { type JsonText, kindOf, objectMembers } from '../../json/text.ts';
-import { type Column, type Layout, type LayoutOf, pathLayout } from '../../output/columns.ts';
+import { pathLayout } from '../../output/columns.ts';
+import type { Column, Layout, LayoutOf } from '../../output/layout.ts';
 import { nearest } from '../../requests/closed-list.ts';
 import type { RecordOptions } from '../options/options.ts';
 

@@ -1,4 +1,3 @@
-import type { Input, InputRow } from '../../input/rows.ts';
 import {
   arrayItems,
   type JsonText,
@@ -10,8 +9,10 @@ import {
 } from '../../json/text.ts';
 import { failureOf } from '../../operations/kinds.ts';
 import type { RowResult } from '../../operations/list/row-end.ts';
-import { type Column, entityLayout, free, type Layout, restColumn } from '../../output/columns.ts';
-import { listTable, plainTable, type TableColumn } from '../../output/table-columns.ts';
+import { entityLayout, free, restColumn } from '../../output/columns.ts';
+import type { Column, Layout, TableColumn } from '../../output/layout.ts';
+import { listTable, plainTable } from '../../output/table-columns.ts';
+import type { Input, InputRow } from '../../requests/rows.ts';
 
 /** How the answer of a row joins its record. */
 export interface Join {

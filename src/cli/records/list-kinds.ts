@@ -2,11 +2,14 @@ import type { EnrichRequest } from '../../contract/types.ts';
 import { kindOf, objectMembers, objectOf } from '../../json/text.ts';
 import { type AnswerKind, type BodyOf, failureOf } from '../../operations/kinds.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
-import { isContactFound, type LayoutOf } from '../../output/columns.ts';
-import { toContactSearchRequest } from '../../requests/contact.ts';
-import { toDeepSearchRequest } from '../../requests/deep-search.ts';
-import { toEnrichRequest } from '../../requests/enrich.ts';
-import { toExtractRequest } from '../../requests/extract.ts';
+import { isContactFound } from '../../output/columns.ts';
+import type { LayoutOf } from '../../output/layout.ts';
+import {
+  toContactSearchRequest,
+  toDeepSearchRequest,
+  toEnrichRequest,
+  toExtractRequest,
+} from '../../requests/lookups.ts';
 import { inputNames } from '../options/options.ts';
 import { itemsOf, type Join, type Joined, joinInto } from './joined.ts';
 

@@ -5,7 +5,7 @@ import type { FolderLock } from '../../files/folder-lock.ts';
 import { withOutputLock } from '../../files/output-lock.ts';
 import type { Delivery, Opening } from '../../operations/delivery.ts';
 import { colorOf } from '../../output/color.ts';
-import type { Layout, LayoutOf } from '../../output/columns.ts';
+import type { Layout, LayoutOf } from '../../output/layout.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';

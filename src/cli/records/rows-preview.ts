@@ -7,7 +7,7 @@ import type { RowSource } from '../../operations/list/list.ts';
 import { isIn, type ListWork, toSent } from '../../operations/list/run.ts';
 import type { Shop } from '../../operations/purchase.ts';
 import { exact } from '../../operations/spending.ts';
-import type { Request } from '../../transport/request.ts';
+import type { Request } from '../../transport/call.ts';
 import { createNotes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
 import type { PurchaseOptions } from './orders.ts';

@@ -1,9 +1,7 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
-import type { InputRow } from '../../input/rows.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
-import type { AnswerKind } from '../../operations/kinds.ts';
-import { failureOf } from '../../operations/kinds.ts';
+import { type AnswerKind, failureOf } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
 import type { RowFailure, RowResult } from '../../operations/list/row-end.ts';
 import type { ListCounts } from '../../operations/list/run.ts';
@@ -11,6 +9,7 @@ import { exact } from '../../operations/spending.ts';
 import { createWarnings } from '../../operations/warnings.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
+import type { InputRow } from '../../requests/rows.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { shellWord } from '../messages/shell-word.ts';
 import { waitedFor } from '../messages/status-line.ts';

@@ -1,7 +1,7 @@
 import { toZonedTime, type Zone } from '../../clock.ts';
 import type { JsonView } from '../../json/text.ts';
+import type { TableColumn } from '../../output/layout.ts';
 import { readable } from '../../output/readable.ts';
-import type { TableColumn } from '../../output/table-columns.ts';
 
 /** Pure: the record with this time, which is kept in UTC, as this place has it. */
 export function zoned<Name extends string, Kept extends { readonly [name in Name]: string | null }>(

@@ -7,7 +7,8 @@ import {
   readListedLeads,
   readLists,
 } from '../../../operations/only-new/lists.ts';
-import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import type { Layout } from '../../../output/layout.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';

@@ -7,9 +7,10 @@ import { damagedKind, readNewest } from '../../../operations/journal/open-index.
 import { type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { isTask } from '../../../operations/kinds.ts';
 import { type KnownTask, refreshTasks, toKnownTasks } from '../../../operations/task/known.ts';
-import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import type { Layout, TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
-import { memberColumn, type TableColumn, toneOfState } from '../../../output/table-columns.ts';
+import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
 import { withConnection } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
