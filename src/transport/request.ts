@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../context.ts';
 import { type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import type { JsonText } from '../json/text.ts';
-import { hasMoreValues, isJson } from '../json/valid.ts';
+import { hasMoreValues, isJson, mostValues } from '../json/valid.ts';
 import { type Body, piecesOf, readText, unreadableOf } from './body.ts';
 import type { Call, Request } from './call.ts';
 import { garbled, toFailure } from './failure.ts';
@@ -14,8 +14,6 @@ import { createSending, type Dispatching, type Incoming } from './sending.ts';
 import { createWatch } from './watch.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
-/** An answer of 10,000 items with a hundred members each. */
-const maxJsonValues = 1_000_000;
 const maxFrameCharacters = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
 const maxLocationCharacters = 500;
@@ -176,8 +174,8 @@ export function createTransport(options: TransportOptions): Transport {
       head.end();
     }
     if (call.followed) await new Promise((resolve) => setImmediate(resolve));
-    if (hasMoreValues(text, maxJsonValues)) {
-      const what = `an answer with more than ${maxJsonValues} values`;
+    if (hasMoreValues(text, mostValues)) {
+      const what = `an answer with more than ${mostValues} values`;
       throw garbled(call, what, head.requestId, undefined, text);
     }
     if (!isJson(text)) throw garbled(call, 'an answer that is not JSON', head.requestId, undefined, text);
