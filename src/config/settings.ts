@@ -170,7 +170,7 @@ export async function readProfile(
   return { name, settings: toSettings(settings, name, path) };
 }
 
-/** The name of the profile that a change is for, which may be new. Its settings may be damaged: a change can mend them. */
+/** The name of the profile that a change is for, which may be new. Its settings may be damaged: a change can repair them. */
 export async function profileInUse(
   { directories, env }: Pick<Context, 'directories' | 'env'>,
   named: string | undefined,

@@ -91,7 +91,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
 
   const sync = async (): Promise<void> => void (await handle.sync().catch((error) => fail(path, error)));
 
-  /** Whether what was opened is still what has the name: it may have been removed, or put aside by another run. */
+  /** Whether what was opened is still what has the name: it may have been removed, or given another name by another run. */
   async function isInPlace(): Promise<boolean> {
     const [ours, there] = await Promise.all([handle.stat(), lstat(part).catch(() => undefined)]);
     return ours.ino === there?.ino && ours.dev === there.dev;
