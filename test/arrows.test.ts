@@ -308,6 +308,20 @@ describe('import arrows', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('lead from no file back to it, types included', () => {
+    const direct = (file: string): string[] =>
+      importsOf(file)
+        .filter(({ target, dynamic }) => target.startsWith('.') && !dynamic)
+        .map(({ target }) => resolved(file, target));
+    const arrows = new Map(files.map((file) => [file, direct(file)]));
+    const isInCircle = (file: string): boolean => {
+      const reached = new Set(arrows.get(file));
+      for (const next of reached) for (const further of arrows.get(next) ?? []) reached.add(further);
+      return reached.has(file);
+    };
+    expect(files.filter(isInCircle)).toEqual([]);
+  });
+
   it('only these files reach the machine past the context', () => {
     const found: Record<string, string[]> = {};
     for (const file of files.toSorted()) {
