@@ -7,7 +7,7 @@ import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
-import { listOperations } from '../operations/journal/journal.ts';
+import { listOperations } from '../operations/journal/stored.ts';
 import { isTask } from '../operations/kinds.ts';
 import { readPage } from '../operations/task/follow.ts';
 import { checkText } from '../requests/within-limits.ts';

@@ -2,7 +2,7 @@ import { Argument, Option } from 'commander';
 import { contactTypes } from '../../contract/types.ts';
 import { JsonView } from '../../json/text.ts';
 import { isContactFound } from '../../output/columns.ts';
-import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
+import { checkContactType, toContactSearchRequest } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { toNothingFound } from '../messages/closing-line.ts';

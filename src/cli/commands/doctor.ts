@@ -1,8 +1,9 @@
 import type { Context, Keychain } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { Delivery } from '../../operations/delivery.ts';
-import { type Layout, memberLayout } from '../../output/columns.ts';
-import { memberColumn, type Tone } from '../../output/table-columns.ts';
+import { memberLayout } from '../../output/columns.ts';
+import type { Layout, Tone } from '../../output/layout.ts';
+import { memberColumn } from '../../output/table-columns.ts';
 import { defineCommand } from '../command.ts';
 import {
   checkConfigDirectory,

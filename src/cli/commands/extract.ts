@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
-import { checkExtractionType, toExtractRequest } from '../../requests/extract.ts';
+import { checkExtractionType, toExtractRequest } from '../../requests/lookups.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';

@@ -12,7 +12,8 @@ import {
   readListedLeads,
   readLists,
 } from '../../operations/only-new/lists.ts';
-import { type Layout, memberLayout } from '../../output/columns.ts';
+import { memberLayout } from '../../output/columns.ts';
+import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { confirm } from '../ask.ts';
 import { defineCommand, defineGroup } from '../command.ts';

@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import { arrayItems, JsonView } from '../../json/text.ts';
-import { toDeepSearchRequest } from '../../requests/deep-search.ts';
+import { toDeepSearchRequest } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { readTextArgument } from '../options/inputs.ts';

@@ -128,9 +128,9 @@ async function readListFile(
 ): Promise<string[]> {
   // What reads rows is loaded by those that have any.
   const [{ bytesOf }, { formatOfName, openInput }, { memberIn, nameIn }] = await Promise.all([
-    import('../../input/file-bytes.ts'),
-    import('../../input/rows.ts'),
-    import('../../input/template.ts'),
+    import('../../requests/file-bytes.ts'),
+    import('../../requests/rows.ts'),
+    import('../../requests/template.ts'),
   ]);
   const isPiped = isInput(path);
   const bytes = isPiped ? takeInput(context, option) : bytesOf(checkFileName(option, path), option);

@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from 'commander';
 import { UsageError } from '../../errors.ts';
 import { type Format, formats } from '../../output/writer.ts';
 import { checkOneOf, clip } from '../../requests/closed-list.ts';
-import type { InputNames } from '../../requests/input-names.ts';
+import type { InputNames } from '../../requests/within-limits.ts';
 import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
 import { checkFileName, isInput, readNamedFile } from './inputs.ts';

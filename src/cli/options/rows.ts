@@ -1,9 +1,9 @@
 import { extname } from 'node:path';
 import { Option } from 'commander';
 import { UsageError } from '../../errors.ts';
-import { type InputFormat, inputFormats } from '../../input/rows.ts';
 import type { Shard } from '../../operations/list/run.ts';
 import { checkOneOf, clip } from '../../requests/closed-list.ts';
+import { type InputFormat, inputFormats } from '../../requests/rows.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
 import { checkFileName, isInput } from './inputs.ts';

@@ -1,7 +1,8 @@
-import type { Input } from '../../input/rows.ts';
 import { type JsonText, objectMembers, objectOf } from '../../json/text.ts';
-import { type Column, entityLayout, free, type Layout, restColumn } from '../../output/columns.ts';
-import { listTable, plainTable, type TableColumn } from '../../output/table-columns.ts';
+import { entityLayout, free, restColumn } from '../../output/columns.ts';
+import type { Column, Layout, TableColumn } from '../../output/layout.ts';
+import { listTable, plainTable } from '../../output/table-columns.ts';
+import type { Input } from '../../requests/rows.ts';
 
 /** Pure: a name that nothing of the row has: what is there keeps its name, ours gets a number. */
 export function numbered(taken: ReadonlySet<string>, wanted: string): string {

@@ -1,4 +1,3 @@
-import type { InputRow } from '../../input/rows.ts';
 import {
   arrayItems,
   type JsonText,
@@ -11,19 +10,16 @@ import {
 import { type AnswerKind, type BodyOf, failureOf } from '../../operations/kinds.ts';
 import type { RowResult } from '../../operations/list/row-end.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
-import {
-  type Column,
-  free,
-  isContactFound,
-  type Layout,
-  type LayoutOf,
-  restColumn,
-} from '../../output/columns.ts';
+import { free, isContactFound, restColumn } from '../../output/columns.ts';
+import type { Column, Layout, LayoutOf } from '../../output/layout.ts';
 import { plainTable } from '../../output/table-columns.ts';
-import { toContactSearchRequest } from '../../requests/contact.ts';
-import { toDeepSearchRequest } from '../../requests/deep-search.ts';
-import { toEnrichRequest } from '../../requests/enrich.ts';
-import { toExtractRequest } from '../../requests/extract.ts';
+import {
+  toContactSearchRequest,
+  toDeepSearchRequest,
+  toEnrichRequest,
+  toExtractRequest,
+} from '../../requests/lookups.ts';
+import type { InputRow } from '../../requests/rows.ts';
 import { inputNames } from '../options/options.ts';
 import { numbered, toColumn, withLast } from './list-columns.ts';
 

@@ -1,10 +1,10 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { bytesOf, isRegularFile } from '../../input/file-bytes.ts';
-import { formatOfName, type Input, type InputRow, openInput } from '../../input/rows.ts';
-import { containerIn, hasPath, nameIn, type Template, textAt } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
 import type { RowSource } from '../../operations/list/list.ts';
+import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
+import { formatOfName, type Input, type InputRow, openInput } from '../../requests/rows.ts';
+import { containerIn, hasPath, nameIn, type Template, textAt } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import type { RowsOptions } from '../options/rows.ts';

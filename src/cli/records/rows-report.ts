@@ -1,6 +1,5 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
-import type { InputRow } from '../../input/rows.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import { type AnswerKind, failureOf } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
@@ -9,6 +8,7 @@ import type { ListCounts } from '../../operations/list/run.ts';
 import { exact } from '../../operations/spending.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
+import type { InputRow } from '../../requests/rows.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { waitedFor } from '../messages/status-line.ts';

@@ -4,18 +4,12 @@ import { isTask, kindOf } from '../kinds.ts';
 import { isComplete, readChainFrom } from './chain.ts';
 import { costOf } from './cost.ts';
 import { excludedIn } from './entries.ts';
-import {
-  folderOf,
-  type Intent,
-  type JournalEntry,
-  readOperation,
-  type StoredOperation,
-  toDamageLine,
-} from './journal.ts';
+import type { Intent, JournalEntry } from './journal.ts';
 import { countRows, hasRows } from './known-rows.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
 import { damagedKind, openIndex } from './open-index.ts';
 import type { Begun, IndexContext } from './operation-index.ts';
+import { folderOf, readOperation, type StoredOperation, toDamageLine } from './stored.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is

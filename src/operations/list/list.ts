@@ -1,13 +1,14 @@
 import { type LeadpipeError, UsageError } from '../../errors.ts';
-import type { InputRow } from '../../input/rows.ts';
+import type { InputRow } from '../../requests/rows.ts';
 import { completeAdditionTo } from '../addition.ts';
 import { toAdmit, withinDay } from '../day-limit.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, replacedBy, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
-import { folderOf, type Journal, type StoredOperation } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
 import { type KnownRows, openRowsOfOther } from '../journal/known-rows.ts';
 import { openStoredRows, type StoredRows } from '../journal/rows.ts';
+import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
 import {

@@ -1,8 +1,8 @@
 import { type Client, requests } from '../../client.ts';
 import { wait } from '../../clock.ts';
 import { LeadpipeError } from '../../errors.ts';
+import type { Request } from '../../transport/call.ts';
 import type { RequestError } from '../../transport/errors.ts';
-import type { Request } from '../../transport/request.ts';
 import type { RowEnd } from '../journal/known-rows.ts';
 import type { RowIntent, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';

@@ -6,7 +6,7 @@ import { type ErrorDetails, LeadpipeError, LocalIoError } from '../../errors.ts'
 import { awaitLock, isLocked } from '../../files/folder-lock.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { folderOf, readOrNothing } from '../journal/journal.ts';
+import { folderOf, readOrNothing } from '../journal/stored.ts';
 import type { Shop } from '../purchase.ts';
 import { type Delivered, folded, toDelivered, toDeliveredLine } from './list-lines.ts';
 

@@ -7,7 +7,8 @@ import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/ty
 import { UsageError } from '../../../errors.ts';
 import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/spending.ts';
 import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../../../operations/task/reading.ts';
-import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
+import { entityLayout } from '../../../output/columns.ts';
+import type { Layout, LayoutOf } from '../../../output/layout.ts';
 import type { Format } from '../../../output/writer.ts';
 import { checkTaskEntityType, toCreateTaskRequest } from '../../../requests/entity-search.ts';
 import { checkNumber, checkText } from '../../../requests/within-limits.ts';

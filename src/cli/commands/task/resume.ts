@@ -15,7 +15,8 @@ import {
 } from '../../../operations/task/progress.ts';
 import { finishTask, isTaskPartOurs, resumeTask } from '../../../operations/task/resume.ts';
 import { readUnfinished } from '../../../operations/unfinished.ts';
-import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
+import { entityLayout } from '../../../output/columns.ts';
+import type { Layout, LayoutOf } from '../../../output/layout.ts';
 import { confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';

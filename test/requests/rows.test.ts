@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type InputFormat, type InputRow, openInput } from '../../src/input/rows.ts';
+import { type InputFormat, type InputRow, openInput } from '../../src/requests/rows.ts';
 
 const piece = 'x'.repeat(1 << 16);
 

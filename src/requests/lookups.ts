@@ -1,10 +1,19 @@
 import { limits } from '../contract/limits.ts';
-import { type ExtractionType, type ExtractRequest, extractionTypes } from '../contract/types.ts';
+import {
+  type ContactSearchRequest,
+  type ContactType,
+  contactTypes,
+  type DeepSearchRequest,
+  type EnrichRequest,
+  type ExtractionType,
+  type ExtractRequest,
+  extractionTypes,
+} from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
 import { checkOneOf } from './closed-list.ts';
-import type { InputNames } from './input-names.ts';
+import { checkSchemaLimits } from './enrich-schema.ts';
 import { checkPublicUrl } from './public-url.ts';
-import { checkNumber, checkText } from './within-limits.ts';
+import { checkNumber, checkText, type InputNames } from './within-limits.ts';
 
 /** What to extract, beside the type. */
 export interface ExtractInput {
@@ -41,11 +50,11 @@ export function toExtractRequest(
 
 /** Throws UsageError. */
 export function checkExtractionType(value: string): ExtractionType {
-  return checkOneOf('extraction type', value, extractionTypes, words);
+  return checkOneOf('extraction type', value, extractionTypes, extractionWords);
 }
 
 /** What people call the parts of these names. */
-const words = {
+const extractionWords = {
   twitter: 'x',
   instagram: 'ins',
   insta: 'ins',
@@ -57,3 +66,40 @@ const words = {
   web: 'web2list',
   list: 'web2list',
 };
+
+/** Pure: the request of a look-up, checked against the interface's limits. Throws UsageError. */
+// rule: contact.objective
+export function toContactSearchRequest(
+  contactType: string,
+  objective: string,
+  names: InputNames,
+): ContactSearchRequest {
+  return {
+    contact_type: checkContactType(contactType),
+    objective: checkText(limits.contactObjective, names.objective, objective),
+  };
+}
+
+/** Throws UsageError. */
+export function checkContactType(value: string): ContactType {
+  return checkOneOf('contact type', value, contactTypes, contactWords);
+}
+
+/** What people call these. */
+const contactWords = { e: 'email', mail: 'email', telephone: 'phone', tel: 'phone', mobile: 'phone' };
+
+/** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */
+// rule: research.query
+export function toDeepSearchRequest(query: string, names: InputNames): DeepSearchRequest {
+  // The document does not trim it. White space says nothing, and would be paid for.
+  return { query: checkText({ ...limits.deepSearchQuery, trimmed: true }, names.query, query) };
+}
+
+/** Pure: the request of an enrichment, checked against the interface's limits. Throws UsageError. */
+// rule: enrich.context
+export function toEnrichRequest(entityContext: string, schema: unknown, names: InputNames): EnrichRequest {
+  return {
+    entity_context: checkText(limits.enrichContext, names.entity_context, entityContext),
+    enrich_fields: checkSchemaLimits(schema),
+  };
+}
