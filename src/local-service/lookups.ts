@@ -13,8 +13,7 @@ import { authenticate, checkEnabled, endOrphans, openAccount } from './admission
 import { answer, noStore } from './answer.ts';
 import { answerBilled, type Outcome, toOutcome } from './billed.ts';
 import { type Catalogue, firstOf } from './catalogue.ts';
-import { toSchema } from './enrich-schema.ts';
-import { fillSchema } from './enrichment.ts';
+import { fillSchema, toSchema } from './enrichment.ts';
 import { type Lead, referenceOf } from './lead.ts';
 import { findLead, typeIn } from './lead-finder.ts';
 import { oneOf, onlyFields, text } from './request.ts';

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { TaskState } from '../contract/types.ts';
 import type { Rows } from './database.ts';
-import type { Service } from './service.ts';
 import { type Store, settle } from './store.ts';
 import type { Switches } from './switches.ts';
 
@@ -85,7 +84,7 @@ export function createTaskClock(
   store: Store,
   switches: Switches,
   clock: Clock,
-  log: Service['log'],
+  log: ((line: string) => void) | undefined,
 ): TaskClock {
   let cancel: (() => void) | undefined;
   let stopped = false;

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startLocalService } from '../../src/local-service/server.ts';
-import { audit, openStore } from '../../src/local-service/store.ts';
+import { openStore } from '../../src/local-service/store.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
+import { audit } from './audit.ts';
 import { temporaryFolder } from './run.ts';
 
 /** What a paid request came to; its key is remembered whatever became of it. */

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { audit, openStore } from '../../src/local-service/store.ts';
+import { openStore } from '../../src/local-service/store.ts';
+import { audit } from '../helpers/audit.ts';
 import { bareEnvironment, start } from '../helpers/run.ts';
 
 /** More on demand: LEADPIPE_KILLS=1000. */
-const kills = Number(process.env.LEADPIPE_KILLS ?? 100);
+const kills = Number(process.env.LEADPIPE_KILLS ?? 30);
 const opening = 100_000;
 const bearer = { authorization: 'Bearer lp_local_demo', 'content-type': 'application/json' };
 

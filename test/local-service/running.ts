@@ -7,7 +7,8 @@ import {
   type LocalServiceOptions,
   startLocalService,
 } from '../../src/local-service/server.ts';
-import { audit, openStore } from '../../src/local-service/store.ts';
+import { openStore } from '../../src/local-service/store.ts';
+import { audit } from '../helpers/audit.ts';
 
 /** A clock whose wall time stands still until it is moved, so that tasks advance when a test says so. */
 export class SteppedClock {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { toSchema } from '../../src/local-service/enrich-schema.ts';
+import { toSchema } from '../../src/local-service/enrichment.ts';
 import {
   checkSchemaLimits,
   type EnrichSchema,
