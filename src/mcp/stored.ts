@@ -1,9 +1,9 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readChainFrom } from '../operations/journal/chain.ts';
-import { folderOf, readOperation, type StoredOperation } from '../operations/journal/journal.ts';
-import { hasRows, readStoredAnswers } from '../operations/journal/known-rows.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
+import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
+import { folderOf, readOperation, type StoredOperation } from '../operations/journal/stored.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
 
 /** What is kept of an operation and of those that went on with it. */

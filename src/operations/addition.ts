@@ -1,10 +1,9 @@
 import { completeAddition } from '../files/addition.ts';
 import { pendingAddition } from './journal/entries.ts';
-import { openIndex } from './journal/open-index.ts';
-import { type IndexContext, operationOf } from './journal/operation-index.ts';
-import { toDigests } from './journal/order-identity.ts';
+import { toDigests } from './journal/index-lines.ts';
+import { withOperation } from './journal/journal.ts';
+import { type IndexContext, openIndex, operationOf } from './journal/operation-index.ts';
 import { readOperation, type StoredOperation } from './journal/stored.ts';
-import { withOperation } from './journal/with-journal.ts';
 
 /**
  * Completes what the last run of this file was adding to it when it was killed, so that its rows stand there once and whole. Whoever

@@ -5,7 +5,8 @@ import { RequestError } from '../transport/errors.ts';
 import type { Listener } from './delivery.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
-import { folderOf, type Journal } from './journal/journal.ts';
+import type { Journal } from './journal/journal.ts';
+import { folderOf } from './journal/stored.ts';
 import { type AnswerKind, failureOf, kinds } from './kinds.ts';
 import { type Deal, type Order, purchase, type Shop } from './purchase.ts';
 

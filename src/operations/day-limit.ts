@@ -1,6 +1,11 @@
 import { fromWallTime, toMinutes } from '../clock.ts';
-import { openIndex, readStored } from './journal/open-index.ts';
-import { type Admit, addToIndex, type OperationIndex, operationOf } from './journal/operation-index.ts';
+import {
+  type Admit,
+  addToIndex,
+  type OperationIndex,
+  openIndex,
+  operationOf,
+} from './journal/operation-index.ts';
 import type { Shop } from './purchase.ts';
 import { createSpending, exact, toOverDayLimit, toUnknownPrice, type WorstCase } from './spending.ts';
 
@@ -36,7 +41,7 @@ export async function withinDay(shop: Shop, worst: WorstCase): Promise<Shop> {
 export async function admitUnkept({ context }: Shop, { credits }: WorstCase, admit: Admit): Promise<void> {
   const worst = credits ?? 0;
   const line = { reserved: { op: 'unkept', time: context.clock.now().toISOString(), worst } } as const;
-  await addToIndex(context, line, readStored, { check: (index) => admit(index, worst) });
+  await addToIndex(context, line, { check: (index) => admit(index, worst) });
 }
 
 function midnightOf({ clock, zone }: Shop['context']): number {

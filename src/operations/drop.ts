@@ -1,10 +1,10 @@
 import { UsageError } from '../errors.ts';
 import { readChainFrom } from './journal/chain.ts';
 import { readHistoryRecord } from './journal/history.ts';
-import { countRows } from './journal/known-rows.ts';
+import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
+import { countRows } from './journal/rows.ts';
 import { folderOf, type StoredOperation } from './journal/stored.ts';
-import { withOperation } from './journal/with-journal.ts';
 import { rowsOf } from './kinds.ts';
 import { exact } from './spending.ts';
 import { isUnfinished } from './unfinished.ts';

@@ -6,15 +6,15 @@ import { completeAdditionTo } from './addition.ts';
 import { readAnswer } from './journal/answers.ts';
 import { isBegun, isComplete, isDropped, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
 import type { JournalEntry } from './journal/entries.ts';
+import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
-import { openIndex } from './journal/open-index.ts';
 import {
   type IndexContext,
   type IndexKey,
   type OperationIndex,
+  openIndex,
   operationOf,
 } from './journal/operation-index.ts';
-import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/order-identity.ts';
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, kinds, type PaidKind, rowsOf } from './kinds.ts';
 import { isSameBuyer, type Order, type Shop } from './purchase.ts';

@@ -8,8 +8,10 @@ import type { Preview, Request } from '../transport/request.ts';
 import { checkCovered, glanceAtBalance, withCovered, withNumbers } from './covered.ts';
 import { admitUnkept, toAdmit } from './day-limit.ts';
 import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
-import type { Intent, Journal, JournalEntry, StoredOperation } from './journal/journal.ts';
-import { withNewJournal, withOperation } from './journal/with-journal.ts';
+import type { Intent, JournalEntry } from './journal/entries.ts';
+import type { Journal } from './journal/journal.ts';
+import { withNewJournal, withOperation } from './journal/journal.ts';
+import type { StoredOperation } from './journal/stored.ts';
 import { type BodyOf, type KindName, kinds, type PaidKind } from './kinds.ts';
 import { type Spending, toWorstCase, type WorstCase } from './spending.ts';
 

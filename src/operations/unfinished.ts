@@ -1,7 +1,8 @@
 import type { LeadpipeError } from '../errors.ts';
 import { hasDelivered, isBegun, isComplete, isDropped, isReaderGone, isSearch } from './journal/chain.ts';
-import { damagedKind, openIndex } from './journal/open-index.ts';
-import type { Begun, IndexContext } from './journal/operation-index.ts';
+import type { Begun } from './journal/index-lines.ts';
+import type { IndexContext } from './journal/operation-index.ts';
+import { damagedKind, openIndex } from './journal/operation-index.ts';
 import { readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, rowsOf } from './kinds.ts';
 

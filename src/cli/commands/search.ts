@@ -5,7 +5,7 @@ import { type EntitySearchRequest, streamEntityTypes } from '../../contract/type
 import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
-import { withOperation } from '../../operations/journal/with-journal.ts';
+import { withOperation } from '../../operations/journal/journal.ts';
 import type { Shop } from '../../operations/purchase.ts';
 import type { RestOfSearch } from '../../operations/rest-of-search.ts';
 import { buySearch, type SearchListener } from '../../operations/search/buy.ts';

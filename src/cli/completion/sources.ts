@@ -3,7 +3,7 @@ import { readProfileNames } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { countOf } from '../../operations/delivery.ts';
 import { readHistoryRecord } from '../../operations/journal/history.ts';
-import { readNewest } from '../../operations/journal/open-index.ts';
+import { readNewest } from '../../operations/journal/operation-index.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { isTask } from '../../operations/kinds.ts';
 import { readLists } from '../../operations/only-new/lists.ts';

@@ -9,7 +9,7 @@ import { isSameFile, statOrNothing } from '../../files/target.ts';
 import { countLines } from '../../input/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
-import type { StoredOperation } from '../../operations/journal/journal.ts';
+import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { type FinishedList, runList } from '../../operations/list/list.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { creditsOf, toWorstCase } from '../../operations/spending.ts';

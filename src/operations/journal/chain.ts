@@ -1,6 +1,6 @@
 import { kindOf } from '../kinds.ts';
-import { openIndex } from './open-index.ts';
 import type { IndexContext } from './operation-index.ts';
+import { openIndex } from './operation-index.ts';
 import { readOperation, type StoredOperation } from './stored.ts';
 
 /**

@@ -1,21 +1,15 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
-import { isTask, kindOf } from '../kinds.ts';
+import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
+import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import { isComplete, readChainFrom } from './chain.ts';
-import { costOf } from './cost.ts';
-import { excludedIn } from './entries.ts';
-import {
-  folderOf,
-  type Intent,
-  type JournalEntry,
-  readOperation,
-  type StoredOperation,
-  toDamageLine,
-} from './journal.ts';
-import { countRows } from './known-rows.ts';
+import { excludedIn, type Intent, type JournalEntry } from './entries.ts';
+import type { Begun } from './index-lines.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
-import { damagedKind, openIndex } from './open-index.ts';
-import type { Begun, IndexContext } from './operation-index.ts';
+import type { IndexContext } from './operation-index.ts';
+import { damagedKind, openIndex } from './operation-index.ts';
+import { countRows } from './rows.ts';
+import { folderOf, readOperation, type StoredOperation, toDamageLine } from './stored.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is
@@ -188,6 +182,23 @@ function toHistoryRecord(
     service: intent.origin,
     stop_reason,
   };
+}
+
+/** Pure: the credits that a purchase has cost at most; null where no price was known. */
+export function costOf(
+  { charged, excluded, leads, state }: Pick<HistoryRecord, 'charged' | 'excluded' | 'leads' | 'state'>,
+  { command, body = '{}', worst_case }: Intent,
+  sentRows = 0,
+): number | null {
+  // Each row that was sent may have cost what one costs at most.
+  if (rowsOf(command) !== undefined) return worst_case == null ? null : exact(worst_case * sentRows);
+  if (!isPaid(command)) return null;
+  const request = JSON.parse(body);
+  // Journals of earlier versions have no worst case; that of a plain search needs no price.
+  const worst = worst_case === undefined ? toWorstCase(command, request, {}).credits : worst_case;
+  // What was dropped here arrived, and is paid for.
+  const arrived = leads === null ? null : leads + (excluded ?? 0);
+  return toCostAtMost(command, request, worst, { charged, leads: arrived, complete: state === 'complete' });
 }
 
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checkedLines, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { fromCheckedLine, toCheckedLine } from '../journal/checked-lines.ts';
-import { damaged, notStored } from '../journal/known-rows.ts';
+import { damaged, notStored } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import type { OutputTerms } from '../purchase.ts';
 
@@ -71,12 +71,8 @@ export async function readAddedRows(
 
 async function readRows(path: string): Promise<string[]> {
   const text = await readFile(path, 'utf8').catch((error) => notStored(path, error));
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .flatMap((line, index) => {
-      const found = fromCheckedLine(line);
-      if (found?.member !== 'added') throw damaged(index + 1, path);
-      return JSON.parse(found.text) as string[];
-    });
+  return checkedLines(text).flatMap((said, index) => {
+    if (said?.member !== 'added') throw damaged(index + 1, path);
+    return JSON.parse(said.text) as string[];
+  });
 }

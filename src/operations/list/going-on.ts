@@ -1,4 +1,4 @@
-import type { StoredOperation } from '../journal/journal.ts';
+import type { StoredOperation } from '../journal/stored.ts';
 import type { OutputTerms } from '../purchase.ts';
 
 /** Pure: an operation's output, and its options now: its rows may have come from another input since. */

@@ -5,10 +5,9 @@ import { toAdmit, withinDay } from '../day-limit.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, replacedBy, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
-import { folderOf, type Journal, type StoredOperation } from '../journal/journal.ts';
-import { type KnownRows, openRowsOfOther } from '../journal/known-rows.ts';
-import { openStoredRows, type StoredRows } from '../journal/rows.ts';
-import { withNewJournal, withOperation } from '../journal/with-journal.ts';
+import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
+import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
+import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
 import {
   checkSameBuyer,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Charged, LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
-import type { RowEnd } from '../journal/known-rows.ts';
+import type { RowEnd } from '../journal/rows.ts';
 import { type AnswerKind, failureOf } from '../kinds.ts';
 
 /** What becomes of a row: how its request ended, or why it was never sent. */

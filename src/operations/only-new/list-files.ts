@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
-import { constants, writeSync } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ErrorDetails, LeadpipeError, LocalIoError } from '../../errors.ts';
 import { awaitLock, isLocked } from '../../files/folder-lock.ts';
+import { checkedLines, type LineLog, openLog, toCheckedLine } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { folderOf, readOrNothing } from '../journal/journal.ts';
+import { folderOf, readOrNothing } from '../journal/stored.ts';
 import type { Shop } from '../purchase.ts';
-import { type Delivered, folded, toDelivered, toDeliveredLine } from './list-lines.ts';
+import { type Identity, identityOfMembers, type Named } from './identity.ts';
 
 /*
  * Each list has a folder, and each run a file of its own in it, which nobody else writes: two runs at once can't lose each
@@ -21,9 +21,6 @@ const foldedFile = 'folded.jsonl';
 const ending = '.jsonl';
 /** So many files of runs are left as they are. */
 const mostRuns = 20;
-const { O_RDWR, O_APPEND, O_CREAT } = constants;
-/** A link in its place would lead the writing to another file. Windows has no such flag. */
-const noFollow = constants.O_NOFOLLOW ?? 0;
 
 /** Told of each line that can't be read. */
 export type Damaged = (what: string) => void;
@@ -52,17 +49,8 @@ export async function listFolders(stateDir: string): Promise<string[]> {
   return (await entriesOf(root)).map((name) => join(root, name));
 }
 
-/** The file of one run. */
-export interface RunFile {
-  /** Returns when the leads are with the system: they survive this process. Throws LocalIoError. */
-  append(delivered: Delivered): void;
-  /** Resolves when they survive a power cut. Throws LocalIoError. */
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `awaitLock`. */
-export async function openRunFile({ context }: Shop, folder: string, operationId: string): Promise<RunFile> {
+export async function openRunFile({ context }: Shop, folder: string, operationId: string) {
   const path = join(folder, `${operationId}${ending}`);
   const unkept = (error: unknown, details?: ErrorDetails): LeadpipeError => {
     if (error instanceof LeadpipeError) return error;
@@ -75,41 +63,33 @@ export async function openRunFile({ context }: Shop, folder: string, operationId
   const fail = (error: unknown): never => {
     throw unkept(error);
   };
-  const handle = await openLocked(context, folder, path).catch((error: unknown) => {
+  const log = await openLocked(context, folder, path).catch((error: unknown) => {
     throw unkept(error, { charged: 'no', facts: { is: 'no_journal' } });
   });
   return {
-    append(delivered) {
-      const bytes = Buffer.from(toDeliveredLine(delivered));
+    /** Returns when the leads survive this process. Throws LocalIoError. */
+    append(delivered: Delivered): void {
       try {
-        if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
+        log.append(toDeliveredLine(delivered));
       } catch (error) {
         fail(error);
       }
     },
-    sync: () => handle.datasync().catch(fail),
-    close: () => handle.close(),
+    /** Resolves when they survive a power cut. Throws LocalIoError. */
+    sync: () => log.sync().catch(fail),
+    close: log.close,
   };
 }
 
-async function openLocked(context: Shop['context'], folder: string, path: string): Promise<FileHandle> {
+async function openLocked(context: Shop['context'], folder: string, path: string): Promise<LineLog> {
   await makePrivateFolder(folder);
   // Nobody folds the file of a run that begins to write it.
   const lock = await awaitLock(folder, context, 'the list of these leads');
   try {
     await foldOver(context.directories.state, folder);
-    const handle = await open(path, O_RDWR | O_APPEND | O_CREAT | noFollow, 0o600);
-    try {
-      await handle.chmod(0o600);
-      // Behind a line that is torn, another one would be damage.
-      const bytes = await handle.readFile();
-      await handle.truncate(bytes.lastIndexOf('\n') + 1);
-      await syncFolder(folder);
-      return handle;
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
+    const log = await openLog(path, 'any', () => {});
+    await syncFolder(folder);
+    return log;
   } finally {
     lock.release();
   }
@@ -146,4 +126,81 @@ async function namesIn(folder: string): Promise<string[]> {
 
 async function entriesOf(folder: string): Promise<string[]> {
   return (await readOrNothing(() => readdir(folder), folder)) ?? [];
+}
+
+/** A line of a list: leads that a run of it delivered. */
+export interface Delivered {
+  readonly list: string;
+  readonly operation_id: string;
+  /** When the run began. */
+  readonly time: string;
+  /** Whose search it was: its ID means something to this key at this address alone. */
+  readonly origin: string;
+  readonly key_fingerprint: string;
+  readonly leads_search_id: string | null;
+  /** None of them, where the search brought only what was delivered before. */
+  readonly leads: readonly Identity[];
+}
+
+const member = 'delivered';
+
+/** Pure. */
+export function toDeliveredLine(delivered: Delivered): string {
+  return toCheckedLine(member, JSON.stringify(delivered));
+}
+
+/**
+ * Pure: the lines of a file. A last one that was never finished is left out: its leads were not delivered. So is a damaged
+ * one, whose number `damaged` is told.
+ */
+export function toDelivered(text: string, damaged: (line: number) => void): Delivered[] {
+  return checkedLines(text).flatMap((said, index) => {
+    if (said?.member === member) return [toIdentified(JSON.parse(said.text))];
+    damaged(index + 1);
+    return [];
+  });
+}
+
+/** As a line has it: what leads are known again by, or, of earlier versions, what that is made of. */
+type Stored = Omit<Delivered, 'leads'> & { readonly leads: readonly (Identity | Named)[] };
+
+function toIdentified({ leads, ...run }: Stored): Delivered {
+  const identities = leads.map((lead) => (isIdentity(lead) ? lead : identityOfMembers(lead)));
+  return { ...run, leads: identities.filter((identity) => identity !== undefined) };
+}
+
+function isIdentity(lead: Identity | Named): lead is Identity {
+  return Array.isArray(lead);
+}
+
+/** So much of a list is remembered. A year of a thousand new leads a day takes 30 MB. */
+export const kept = { leads: 500_000, searches: 1000 } as const;
+
+/**
+ * Pure: the same list in fewer lines: one per search, each lead once, in the order of runs. Of a list that is too long,
+ * the oldest goes.
+ */
+export function folded(lines: readonly Delivered[], most: typeof kept | Most = kept): Delivered[] {
+  const seen = new Set<string>();
+  const searches = new Map<string, Delivered & { leads: Identity[] }>();
+  for (const line of lines.toReversed()) {
+    const name = `${line.operation_id} ${line.leads_search_id}`;
+    const search = searches.get(name) ?? { ...line, leads: [] };
+    searches.set(name, search);
+    for (const lead of line.leads.toReversed()) {
+      const identity = lead.slice(1).join(' ');
+      if (seen.has(identity) || seen.size >= most.leads) continue;
+      seen.add(identity);
+      search.leads.push(lead);
+    }
+  }
+  return [...searches.values()]
+    .filter(({ leads }, index) => leads.length > 0 || index < most.searches)
+    .map((search) => ({ ...search, leads: search.leads.reverse() }))
+    .reverse();
+}
+
+interface Most {
+  readonly leads: number;
+  readonly searches: number;
 }

@@ -1,5 +1,4 @@
-import { type Damaged, listFolders, readList } from './list-files.ts';
-import { type Delivered, folded } from './list-lines.ts';
+import { type Damaged, type Delivered, folded, listFolders, readList } from './list-files.ts';
 
 /** A line of `history lists`. */
 export interface ListRecord {

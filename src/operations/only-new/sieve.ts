@@ -1,10 +1,11 @@
 import type { JsonText, Records } from '../../json/text.ts';
-import type { Intent, Journal } from '../journal/journal.ts';
+import type { Intent } from '../journal/entries.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { Order, Shop } from '../purchase.ts';
 import { withExclusions } from './exclusions.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
+import type { Delivered } from './list-files.ts';
 import { type Damaged, folderOfList, openRunFile, readList } from './list-files.ts';
-import type { Delivered } from './list-lines.ts';
 import { unfinishedRuns } from './unfinished.ts';
 
 /** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */

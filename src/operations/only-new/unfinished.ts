@@ -1,10 +1,10 @@
 import { isLocked } from '../../files/folder-lock.ts';
 import { sizeOfStoredLeads } from '../journal/leads.ts';
-import { openIndex } from '../journal/open-index.ts';
 import type { IndexContext } from '../journal/operation-index.ts';
+import { openIndex } from '../journal/operation-index.ts';
 import { folderOf, readOperation } from '../journal/stored.ts';
 import { kindOf } from '../kinds.ts';
-import type { Delivered } from './list-lines.ts';
+import type { Delivered } from './list-files.ts';
 
 /**
  * The runs of a list that were killed, and not gone on with: what they brought counts as delivered, and perhaps not all of it

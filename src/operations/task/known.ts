@@ -1,6 +1,6 @@
 import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
-import type { StoredOperation } from '../journal/journal.ts';
+import type { StoredOperation } from '../journal/stored.ts';
 import { isTask } from '../kinds.ts';
 import { isSameBuyer, type Shop } from '../purchase.ts';
 

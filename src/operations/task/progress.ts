@@ -1,6 +1,7 @@
 import type { CreateTaskRequest } from '../../contract/types.ts';
+import type { Intent, JournalEntry } from '../journal/entries.ts';
 import { excludedIn } from '../journal/entries.ts';
-import type { Intent, JournalEntry, StoredOperation } from '../journal/journal.ts';
+import type { StoredOperation } from '../journal/stored.ts';
 import { kindOf } from '../kinds.ts';
 
 type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;

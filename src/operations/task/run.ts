@@ -1,5 +1,5 @@
 import type { OpenDelivery } from '../delivery.ts';
-import { withNewJournal } from '../journal/with-journal.ts';
+import { withNewJournal } from '../journal/journal.ts';
 import { toListed, withSieve } from '../only-new/sieve.ts';
 import { type Order, type OutputTerms, purchase, type Shop, toIntent, withIntent } from '../purchase.ts';
 import { createTask } from './create.ts';

@@ -10,17 +10,19 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toQuickLine } from '../../../src/files/line-log.ts';
 import { toLine } from '../../../src/json/text.ts';
-import { toQuickLine } from '../../../src/operations/journal/checked-lines.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
-import { folderOfList, openRunFile, readList } from '../../../src/operations/only-new/list-files.ts';
 import {
   type Delivered,
   folded,
+  folderOfList,
+  openRunFile,
+  readList,
   toDelivered,
   toDeliveredLine,
-} from '../../../src/operations/only-new/list-lines.ts';
+} from '../../../src/operations/only-new/list-files.ts';
 import type { Shop } from '../../../src/operations/purchase.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';

@@ -1,8 +1,8 @@
 import { LeadpipeError } from '../../../errors.ts';
 import { hasDelivered } from '../../../operations/journal/chain.ts';
 import type { HistoryRecord } from '../../../operations/journal/history.ts';
-import type { StoredOperation } from '../../../operations/journal/journal.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
+import type { StoredOperation } from '../../../operations/journal/stored.ts';
 import { isTask, kindOf } from '../../../operations/kinds.ts';
 import { shellWord } from '../../messages/shell-word.ts';
 

@@ -3,7 +3,7 @@ import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import type { LeadpipeError } from '../../../errors.ts';
 import type { JsonView } from '../../../json/text.ts';
-import { damagedKind, readNewest } from '../../../operations/journal/open-index.ts';
+import { damagedKind, readNewest } from '../../../operations/journal/operation-index.ts';
 import { type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { isTask } from '../../../operations/kinds.ts';
 import { type KnownTask, refreshTasks, toKnownTasks } from '../../../operations/task/known.ts';

@@ -2,7 +2,7 @@ import type { Connection } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
-import { readOfTask } from '../../../operations/journal/open-index.ts';
+import { readOfTask } from '../../../operations/journal/operation-index.ts';
 
 /**
  * Runs `work`, which reads a task. Where the service does not know the task and this machine does, the hint says

@@ -4,8 +4,8 @@ import { type LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import { completeAdditionTo } from '../../../operations/addition.ts';
 import type { Journal } from '../../../operations/journal/journal.ts';
+import { withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
-import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
 import type { Shop } from '../../../operations/purchase.ts';
 import {

@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import { type Earlier, findEarlier, mayReplay, toWanted } from '../../../operations/earlier.ts';
-import { withOperation } from '../../../operations/journal/with-journal.ts';
+import { withOperation } from '../../../operations/journal/journal.ts';
 import type { Order, Shop } from '../../../operations/purchase.ts';
 import { runTask } from '../../../operations/task/run.ts';
 import { withConnection } from '../../connect.ts';
