@@ -217,7 +217,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'files/line-log.ts',
     'local-service/demonstration.ts',
     'operations/journal/operation-index.ts',
-    'operations/search/batch-log.ts',
+    'operations/search/reading.ts',
     'transport/decoding.ts',
   ],
 };

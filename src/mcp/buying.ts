@@ -14,7 +14,7 @@ import { readRest } from '../operations/rest-of-search.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
-import { buyTask } from '../operations/task/create.ts';
+import { buyTask } from '../operations/task/buy.ts';
 import { type Buying, begunByTool, type Settled, type ToolKind, type Wanted } from './plan.ts';
 
 /** A purchase that is about to be made. */

@@ -3,9 +3,16 @@ import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import { pause } from '../../transport/pause.ts';
-import { checkPage, PageError } from './pages.ts';
-import { createPatience, type Patience, type Waiting } from './patience.ts';
-import { type PollTimes, pollWaitMs, settledLook } from './polling.ts';
+import {
+  checkPage,
+  createPatience,
+  PageError,
+  type Patience,
+  type PollTimes,
+  pollWaitMs,
+  settledLook,
+  type Waiting,
+} from './patience.ts';
 
 /** How long the service may be away while a task is followed. */
 const outageMs = 10 * 60_000;

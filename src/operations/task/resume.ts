@@ -1,17 +1,90 @@
+import type { CreateTaskRequest } from '../../contract/types.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import { hasPart, statOrNothing } from '../../files/target.ts';
 import { isAdded } from '../addition.ts';
 import type { OpenDelivery, Opening } from '../delivery.ts';
 import { mayReplay, replacedBy } from '../earlier.ts';
-import type { Intent } from '../journal/entries.ts';
+import { excludedIn, type Intent, type JournalEntry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
+import { kindOf } from '../kinds.ts';
 import { listOf, withSieve } from '../only-new/sieve.ts';
 import { checkSameBuyer, goOnWith, type Shop } from '../purchase.ts';
-import { createTask } from './create.ts';
-import type { TaskReading } from './end.ts';
-import { purchaseOf, type TaskProgress, toTaskProgress } from './progress.ts';
-import { type Begun, followInto, type ReadTerms, type TaskListener } from './reading.ts';
+import { createTask } from './buy.ts';
+import { type Begun, type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
+
+type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
+
+/** How far a `task run` or `task wait` has come. */
+export interface TaskProgress {
+  readonly intent: Intent;
+  /** Undefined while the answer to its creation has not been seen. */
+  readonly leadsSearchId: string | undefined;
+  readonly requestId: string | undefined;
+  /** The first position of the output. */
+  readonly start: number;
+  /** The next position. */
+  readonly position: number;
+  /** How many of the leads in front of it were dropped. */
+  readonly excluded: number;
+  /** The first position of the last page: where to go on for a reader who may not have had all of it. */
+  readonly lastPage: number;
+  /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
+  readonly outputLength: number | undefined;
+  /** Of which columns were made. */
+  readonly enrichFields: readonly string[] | undefined;
+  /** Set when only the name of the output may be missing. */
+  readonly written: Entry<'written'> | undefined;
+  readonly terminal: Entry<'terminal'> | undefined;
+}
+
+/** Pure. */
+export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
+  const [begun] = entries;
+  const last = <Type extends JournalEntry['type']>(
+    type: Type,
+    some: readonly JournalEntry[] = entries,
+  ): Entry<Type> | undefined => some.findLast((entry): entry is Entry<Type> => entry.type === type);
+  const restarted = last('restarted');
+  const intent = restarted === undefined ? begun : { ...begun, options: restarted.options };
+  const counted: readonly JournalEntry[] =
+    restarted === undefined ? entries : entries.slice(entries.indexOf(restarted));
+  const start = Number(intent.options.pts ?? 0);
+  const page = last('page', counted);
+  const place = counted.findLast(({ type }) => type === 'page' || type === 'opened');
+  return {
+    intent,
+    leadsSearchId: intent.leads_search_id ?? last('created')?.leads_search_id,
+    requestId: last('created')?.request_id ?? undefined,
+    start,
+    position: page?.next ?? start,
+    excluded: excludedIn(counted),
+    lastPage: page?.pts ?? start,
+    outputLength: (place as Entry<'page' | 'opened'> | undefined)?.output_length ?? undefined,
+    enrichFields: counted.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
+    written: last('written', counted),
+    // Whoever reads no more has what it wanted, and can ask for more all the same.
+    terminal: last(
+      'terminal',
+      entries.filter((entry) => !('outcome' in entry) || entry.outcome !== 'reader_closed'),
+    ),
+  };
+}
+
+export function isResumable({ command }: Intent): boolean {
+  return kindOf(command)?.goesOn === 'resume';
+}
+
+/** Pure: the creation to send again, with the same key and the same bytes; undefined when nothing was bought. */
+export function purchaseOf({ idempotency_key, body }: Intent):
+  | {
+      readonly idempotencyKey: string;
+      readonly request: CreateTaskRequest;
+    }
+  | undefined {
+  if (idempotency_key === undefined || body === undefined) return undefined;
+  return { idempotencyKey: idempotency_key, request: JSON.parse(body) as CreateTaskRequest };
+}
 
 /** How an operation is continued. */
 export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
@@ -96,7 +169,7 @@ export async function isTaskPartOurs(
 
 /**
  * Goes on from the last position that the journal counts, into the same file; where its rows are not there any more, all of the task
- * is read again, which costs nothing. Throws as `followInto`.
+ * is read again, which costs nothing. Throws as `readInto`.
  */
 export async function resumeTask(
   shop: Shop,
@@ -151,7 +224,7 @@ async function readOn(
     const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
     return await withSieve(shop, list, journal, async (sieve) => {
       const client = await begin();
-      return await followInto(
+      return await readInto(
         {
           shop,
           client,

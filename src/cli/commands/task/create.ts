@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { findEarlier, toWanted } from '../../../operations/earlier.ts';
 import { creditsOf, toWorstCase } from '../../../operations/spending.ts';
-import { buyTask } from '../../../operations/task/create.ts';
+import { buyTask } from '../../../operations/task/buy.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';

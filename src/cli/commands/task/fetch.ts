@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { noJournal } from '../../../operations/journal/journal.ts';
-import { readReadyInto } from '../../../operations/task/reading.ts';
+import { readInto } from '../../../operations/task/reading.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
@@ -65,7 +65,7 @@ async function runTaskFetch(context: Context, id: string, options: TaskFetchOpti
     const printed = { shape: 'list', layout: foundLayout(options), settings } as const;
     const reading = await withOutput(context, options, printed, (delivery) =>
       withMissingExplained(context, connection, id, () =>
-        readReadyInto(
+        readInto(
           {
             shop: { connection, context },
             client,
@@ -74,7 +74,8 @@ async function runTaskFetch(context: Context, id: string, options: TaskFetchOpti
             terms: toReadTerms(options, settings),
             listener: createTaskListener(context, options),
           },
-          { leadsSearchId: id, start: options.pts, from: options.pts },
+          'fetching',
+          async () => ({ leadsSearchId: id, start: options.pts, from: options.pts }),
         ),
       ),
     );

@@ -9,12 +9,14 @@ import { readKnown, type StoredOperation, toDamageLine } from '../../../operatio
 import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
 import type { Shop } from '../../../operations/purchase.ts';
 import {
+  finishTask,
   isResumable,
+  isTaskPartOurs,
   purchaseOf,
+  resumeTask,
   type TaskProgress,
   toTaskProgress,
-} from '../../../operations/task/progress.ts';
-import { finishTask, isTaskPartOurs, resumeTask } from '../../../operations/task/resume.ts';
+} from '../../../operations/task/resume.ts';
 import { readUnfinished } from '../../../operations/unfinished.ts';
 import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
 import { confirm } from '../../ask.ts';

@@ -5,7 +5,7 @@ import type { FolderLock } from '../../../files/folder-lock.ts';
 import { type Earlier, findEarlier, mayReplay, toWanted } from '../../../operations/earlier.ts';
 import { withOperation } from '../../../operations/journal/journal.ts';
 import type { Order, Shop } from '../../../operations/purchase.ts';
-import { runTask } from '../../../operations/task/run.ts';
+import { runTask } from '../../../operations/task/buy.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';

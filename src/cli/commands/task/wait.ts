@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
-import { waitForTask } from '../../../operations/task/run.ts';
+import { waitForTask } from '../../../operations/task/buy.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';
