@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
+import type { Shop } from '../operations/buyer.ts';
 import { type Earlier, findEarlier, toWanted } from '../operations/earlier.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readChainTo } from '../operations/journal/chain.ts';
 import { folderOf, type StoredOperation } from '../operations/journal/stored.ts';
 import type { AnswerKind, BodyOf } from '../operations/kinds.ts';
-import type { Order, Shop } from '../operations/purchase.ts';
+import type { Order } from '../operations/purchase.ts';
 
 /** What marks an operation that a tool began; others are for the command that began them to go on with. */
 export const begunByTool = { tool: true } as const;

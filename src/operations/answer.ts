@@ -2,13 +2,14 @@ import type { Answer, Client } from '../client.ts';
 import { LeadpipeError, type Outcome } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
+import type { Shop } from './buyer.ts';
 import type { Listener } from './delivery.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
 import type { Journal } from './journal/journal.ts';
 import { folderOf } from './journal/stored.ts';
 import { type AnswerKind, failureOf, kinds } from './kinds.ts';
-import { type Deal, type Order, purchase, type Shop } from './purchase.ts';
+import { type Deal, type Order, purchase } from './purchase.ts';
 
 /** What was bought, once it is delivered. */
 export interface Bought {

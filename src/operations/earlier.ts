@@ -1,23 +1,17 @@
-import { requests } from '../client.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
 import { ConfigurationError, type LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
-import { completeAdditionTo } from './addition.ts';
+import { isSameBuyer, type Shop } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
 import { isBegun, isComplete, isDropped, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
 import type { JournalEntry } from './journal/entries.ts';
 import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
-import {
-  type IndexContext,
-  type IndexKey,
-  type OperationIndex,
-  openIndex,
-  operationOf,
-} from './journal/operation-index.ts';
+import { type IndexKey, type OperationIndex, openIndex } from './journal/operation-index.ts';
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
-import { isTask, kindOf, kinds, type PaidKind, rowsOf } from './kinds.ts';
-import { isSameBuyer, type Order, type Shop } from './purchase.ts';
+import { isTask, kindOf, type PaidKind, rowsOf, toRequest } from './kinds.ts';
+import { completeAdditionTo, lastToOpen } from './output-owner.ts';
+import type { Order } from './purchase.ts';
 import { idsOf, type RestOfSearch, readRestOf } from './rest-of-search.ts';
 import { isUnfinished } from './unfinished.ts';
 
@@ -82,8 +76,7 @@ export function toWanted<Kind extends PaidKind>(
   { connection }: Shop,
   { body, idempotencyKey, keep, kind, list, preview, terms }: Order<Kind>,
 ): Wanted {
-  const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => { body?: string };
-  const text = toRequest(body, '').body ?? '{}';
+  const text = toRequest(kind, body, '').body ?? '{}';
   const type =
     kind === 'search' || kind === 'task run' ? (body as EntitySearchRequest).entity_type : undefined;
   return {
@@ -243,38 +236,9 @@ async function findRest(asking: Asking, operation: StoredOperation): Promise<InF
   return { is: 'rest', operation, rest, isOurs: await isInPart(asking, idsOf(rest)) };
 }
 
-/**
- * The last operation that opened the output of this one since, where another did: its rows are there now. Undefined where none did.
- */
-export async function replacedBy(
-  { context }: Pick<Shop, 'context'>,
-  { entries: [intent] }: StoredOperation,
-  ids: readonly string[],
-): Promise<string | undefined> {
-  const { output } = await toDigests(intent);
-  const index = await openIndex(context);
-  const last = await lastToOpen(context, index, output);
-  return last === undefined || ids.includes(last) ? undefined : last;
-}
-
 /** Whether what stands in the .part is of one of these operations. */
 async function isInPart({ digests, index, shop }: Asking, ids: readonly string[]): Promise<boolean> {
   return ids.includes((await lastToOpen(shop.context, index, digests.output)) ?? '');
-}
-
-/** The last operation that opened a file. A journal that can't be read may be of one that did. */
-async function lastToOpen(
-  { directories }: IndexContext,
-  index: OperationIndex,
-  output = '',
-): Promise<string | undefined> {
-  for (const line of index.find('output', output)) {
-    if ('opened' in line) return line.opened.op;
-    const id = operationOf(line);
-    const other = await readOperation(directories.state, id).catch(() => null);
-    if (other === null || other?.entries.some(({ type }) => type === 'opened')) return id;
-  }
-  return undefined;
 }
 
 /** The operations that have bought rows of the run of this name, whatever their output, shard or input. */

@@ -1,5 +1,6 @@
-import type { Client } from '../client.ts';
+import { type Client, requests } from '../client.ts';
 import { eachItem, type JsonText, objectMembers, stringOf } from '../json/text.ts';
+import type { Request } from '../transport/request.ts';
 import { createTurns } from '../turns.ts';
 
 /** What a kind of operation is, once for all who ask. */
@@ -142,6 +143,12 @@ export type ListKind = KindsWith<{ keeps: 'rows' }>;
 
 /** The request of each paid kind. */
 export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
+
+/** Pure: the request as it is sent. */
+export function toRequest<Name extends PaidKind>(name: Name, body: BodyOf<Name>, key: string): Request {
+  const make = requests[kinds[name].endpoint] as (body: object, key: string) => Request;
+  return make(body, key);
+}
 
 /** Pure: what is known of the kind of this name; undefined for one of a later version. */
 export function kindOf(name: string): Kind | undefined {

@@ -1,13 +1,13 @@
 import { toMinutes } from '../../clock.ts';
 import { readProfileNames } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { countOf } from '../../operations/delivery.ts';
 import { readHistoryRecord } from '../../operations/journal/history.ts';
 import { readNewest } from '../../operations/journal/operation-index.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { isTask } from '../../operations/kinds.ts';
 import { readLists } from '../../operations/only-new/lists.ts';
 import { toKnownTasks } from '../../operations/task/known.ts';
+import { countOf } from '../../operations/wording.ts';
 import type { Candidate, KnownKind } from './completion.ts';
 
 /** More than this nobody reads after a press of Tab. */

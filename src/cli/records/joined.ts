@@ -9,7 +9,7 @@ import {
   withMembers,
 } from '../../json/text.ts';
 import { failureOf } from '../../operations/kinds.ts';
-import type { RowResult } from '../../operations/list/row-end.ts';
+import type { RowResult } from '../../operations/list/row-purchase.ts';
 import { type Column, entityLayout, free, type Layout, restColumn } from '../../output/columns.ts';
 import { listTable, plainTable, type TableColumn } from '../../output/table-columns.ts';
 

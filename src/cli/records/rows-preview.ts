@@ -1,13 +1,11 @@
-import { requests } from '../../client.ts';
 import type { Context } from '../../context.ts';
-import { checkCovered, glanceAtBalance } from '../../operations/covered.ts';
+import type { Shop } from '../../operations/buyer.ts';
+import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
 import { createDigests } from '../../operations/journal/digests.ts';
-import { type AnswerKind, type BodyOf, kinds } from '../../operations/kinds.ts';
+import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
 import type { RowSource } from '../../operations/list/list.ts';
 import { isIn, type ListWork, toSent } from '../../operations/list/run.ts';
-import type { Shop } from '../../operations/purchase.ts';
 import { exact } from '../../operations/spending.ts';
-import type { Request } from '../../transport/request.ts';
 import { createNotes } from '../messages/notes.ts';
 import { printPreview } from '../messages/preview.ts';
 import type { PurchaseOptions } from './orders.ts';
@@ -40,8 +38,7 @@ export async function previewList(
   const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
   const available = await glanceAtBalance(shop);
   if (first !== undefined) {
-    const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
-    const request = shop.connection.preview(toRequest(first, 'a different key for each row'));
+    const request = shop.connection.preview(toRequest(kind, first, 'a different key for each row'));
     printPreview(context, options, request, { worst: all, available });
   }
   notes.say(

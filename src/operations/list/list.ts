@@ -1,26 +1,19 @@
 import { type LeadpipeError, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
-import { completeAdditionTo } from '../addition.ts';
-import { toAdmit, withinDay } from '../day-limit.ts';
+import { checkSameBuyer, type Shop } from '../buyer.ts';
+import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
-import { type Earlier, findEarlier, replacedBy, type Wanted } from '../earlier.ts';
+import { type Earlier, findEarlier, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
 import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
-import {
-  checkSameBuyer,
-  type OutputTerms,
-  type Shop,
-  toIntent,
-  withIntent,
-  withPlacing,
-} from '../purchase.ts';
+import { completeAdditionTo, replacedBy } from '../output-owner.ts';
+import { type OutputTerms, toIntent, withIntent, withPlacing } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { type AddedRows, readAddedRows } from './added-rows.ts';
-import { isSame, mayHavePart, termsOf } from './going-on.ts';
 import { chargedIn, toLeft, toMissing } from './outcome.ts';
 import {
   findKnown,
@@ -169,7 +162,8 @@ async function goOn<Kind extends AnswerKind>(
         const credits = toReserved(order, shop.spending, rest);
         await journal.append({ type: 'reserved', time: shop.context.clock.now().toISOString(), credits });
       }
-      const later = terms.output === null ? undefined : await replacedBy(shop, operation, [operationId]);
+      const later =
+        terms.output === null ? undefined : await replacedBy(shop.context, operation, [operationId]);
       const isOurs = later === undefined && mayHavePart(operation);
       return await order.open(isOurs ? { anew: true } : 'new')(async (opened) => {
         const delivery = withPlacing(journal, opened);
@@ -342,4 +336,27 @@ function toGone({ operationId }: StoredOperation): UsageError {
   return new UsageError(
     `none of the rows that ${operationId} has sent is in its input any more: there is nothing to go on with, and nothing was bought`,
   );
+}
+
+/** Pure: an operation's output, and its options now: its rows may have come from another input since. */
+export function termsOf({ entries: [intent, ...rest] }: StoredOperation): OutputTerms {
+  const last = rest.findLast((entry) => entry.type === 'restarted');
+  return { output: intent.output, options: last?.options ?? intent.options };
+}
+
+/** Pure: whether two options say the same. */
+function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boolean {
+  const toText = (options: OutputTerms['options']): string =>
+    JSON.stringify(
+      Object.entries(options)
+        .filter(([, value]) => value != null)
+        .sort(),
+    );
+  return toText(one) === toText(other);
+}
+
+/** Pure: whether a .part can be what the operation was writing: what is in place has left none. */
+function mayHavePart({ entries }: StoredOperation): boolean {
+  const types = entries.map(({ type }) => type);
+  return Math.max(types.lastIndexOf('opened'), types.lastIndexOf('sent')) > types.lastIndexOf('placed');
 }

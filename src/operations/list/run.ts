@@ -3,15 +3,21 @@ import { type Charged, LeadpipeError, stoppedBy, UsageError } from '../../errors
 import type { InputRow } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
 import { StoppedError } from '../../transport/errors.ts';
+import type { Shop } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
 import type { KnownRows, RowEnd, StoredRows } from '../journal/rows.ts';
-import type { AnswerKind, BodyOf } from '../kinds.ts';
-import type { Shop } from '../purchase.ts';
+import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
 import { toRowOverLimit, type WorstCase } from '../spending.ts';
 import type { AddedRows } from './added-rows.ts';
-import { costOf, type RowFailure, type RowResult, toFailure } from './row-end.ts';
-import { bodyOf, createRowPurchases, type RowToBuy } from './row-purchase.ts';
+import {
+  costOf,
+  createRowPurchases,
+  type RowFailure,
+  type RowResult,
+  type RowToBuy,
+  toFailure,
+} from './row-purchase.ts';
 
 /** The rows whose number is `index` modulo `of`. */
 export interface Shard {
@@ -113,7 +119,7 @@ export function toSent<Kind extends AnswerKind>(
   if (record === undefined) return { flaw: `line ${line} ${flaw}` };
   try {
     const request = toBody(record);
-    const body = bodyOf(kind, request);
+    const body = toRequest(kind, request, '').body ?? '';
     return { request, body, digest: digestOf(body) };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

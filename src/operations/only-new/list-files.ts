@@ -6,8 +6,8 @@ import { awaitLock, isLocked } from '../../files/folder-lock.ts';
 import { checkedLines, type LineLog, openLog, toCheckedLine } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
+import type { Shop } from '../buyer.ts';
 import { folderOf, readOrNothing } from '../journal/stored.ts';
-import type { Shop } from '../purchase.ts';
 import { type Identity, identityOfMembers, type Named } from './identity.ts';
 
 /*

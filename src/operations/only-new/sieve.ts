@@ -1,12 +1,13 @@
 import type { JsonText, Records } from '../../json/text.ts';
+import type { Shop } from '../buyer.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Order, Shop } from '../purchase.ts';
+import type { Order } from '../purchase.ts';
+import { unfinishedRuns } from '../unfinished.ts';
 import { withExclusions } from './exclusions.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
 import type { Delivered } from './list-files.ts';
 import { type Damaged, folderOfList, openRunFile, readList } from './list-files.ts';
-import { unfinishedRuns } from './unfinished.ts';
 
 /** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */
 export interface RunOfList {
@@ -37,7 +38,10 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
   if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
   const lines = await readLines(shop, name, warn);
   const { connection, context } = shop;
-  for (const operationId of await unfinishedRuns(context, lines)) {
+  for (const operationId of await unfinishedRuns(
+    context,
+    lines.map(({ operation_id }) => operation_id),
+  )) {
     warn(
       `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. Resume it to get them`,
     );

@@ -1,34 +1,21 @@
-import { LocalIoError, outputChanged } from '../../errors.ts';
-import { isAdded } from '../addition.ts';
+import type { Shop } from '../buyer.ts';
 import type { Delivery, OpenDelivery } from '../delivery.ts';
-import { replacedBy } from '../earlier.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Known } from '../only-new/identity.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
-import type { Shop } from '../purchase.ts';
+import { isAdded, isPartOf } from '../output-owner.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
+import type { SearchEnd } from './buy.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
-import type { SearchEnd } from './cut.ts';
 
 /** Where the rows go: into the output that was begun, whose .part is written again from what is stored, or into another. */
 export type RestInto = 'same' | 'other';
 
-/**
- * Whether what stands in the .part is of this search. Throws LocalIoError where a later operation has written the output anew: its
- * rows would be lost.
- */
-export async function isPartOurs(shop: Shop, rest: RestOfSearch): Promise<boolean> {
+/** As `isPartOf`. */
+export async function isPartOurs({ context }: Shop, rest: RestOfSearch): Promise<boolean> {
   const { operation } = rest;
-  const { operationId, entries } = operation;
-  const [{ options, output }] = entries;
-  const later = await replacedBy(shop, operation, idsOf(rest));
-  // Rows that are added leave the others where they are.
-  if (later === undefined || options.append === true) return later === undefined;
-  throw new LocalIoError(`${output} has rows of a later operation, ${later}`, {
-    type: outputChanged,
-    charged: 'no',
-    facts: { is: 'continue_elsewhere', operationId },
-  });
+  const facts = { is: 'continue_elsewhere', operationId: operation.operationId } as const;
+  return await isPartOf(context, operation, idsOf(rest), { facts });
 }
 
 /** What is told of a search that is gone on with. */

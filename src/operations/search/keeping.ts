@@ -1,12 +1,12 @@
 import type { LeadpipeError, Outcome } from '../../errors.ts';
 import { kindOf, type Records } from '../../json/text.ts';
+import type { Shop } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { toFailedEntries } from '../journal/failed.ts';
 import type { Journal } from '../journal/journal.ts';
 import { createStoredLeads } from '../journal/leads.ts';
 import { folderOf } from '../journal/stored.ts';
 import type { Sieve } from '../only-new/sieve.ts';
-import type { Shop } from '../purchase.ts';
 import type { SearchIds, SearchSummary } from './stream.ts';
 
 /** fsyncs are dear, and a stream can bring a hundred batches in a second. */

@@ -2,11 +2,12 @@ import { toCreatedRecord } from '../../answers.ts';
 import type { Answer, Client } from '../../client.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import type { Shop } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
 import { type Journal, withNewJournal } from '../journal/journal.ts';
 import { toListed, withSieve } from '../only-new/sieve.ts';
-import { type Order, type OutputTerms, purchase, type Shop, toIntent, withIntent } from '../purchase.ts';
+import { type Order, type OutputTerms, purchase, toIntent, withIntent } from '../purchase.ts';
 import { type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
 /** A task that was bought, and runs at the service. */

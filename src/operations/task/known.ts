@@ -1,8 +1,8 @@
 import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { isSameBuyer, type Shop } from '../buyer.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { isTask } from '../kinds.ts';
-import { isSameBuyer, type Shop } from '../purchase.ts';
 
 /** A task as this machine knows it; `null` is what it does not know. */
 export interface KnownTask {

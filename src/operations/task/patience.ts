@@ -3,7 +3,7 @@ import type { Clock } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { pause } from '../../transport/pause.ts';
-import { countOf } from '../delivery.ts';
+import { countOf } from '../wording.ts';
 
 /** Milliseconds between two looks at a task, once it is clear that it takes a while: the shortest and the longest. */
 export interface PollTimes {

@@ -3,12 +3,12 @@ import { terminalTaskStates } from '../../contract/types.ts';
 import { isStop, LeadpipeError, LocalIoError, type Outcome, outputChanged } from '../../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../../json/text.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { countOf, type Delivery, type Listener, type Stage } from '../delivery.ts';
+import type { Shop } from '../buyer.ts';
+import type { Delivery, Listener, Stage } from '../delivery.ts';
 import type { JournalEntry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { noSieve, type Sieve } from '../only-new/sieve.ts';
-import type { Shop } from '../purchase.ts';
-import { toStopWords } from '../stop-words.ts';
+import { countOf, toStopReason } from '../wording.ts';
 import { followTask, readReady, type TaskSummary } from './follow.ts';
 import type { PollTimes } from './patience.ts';
 
@@ -269,7 +269,7 @@ function isRefused(failure: LeadpipeError, { bought, leads }: TaskReading): bool
 /** Pure: the error of a task that ended in `error`, once everything it will ever have is written. */
 function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
   const { position, stopReason } = summary;
-  const why = stopReason === undefined ? '' : ` (${toStopWords(stopReason)})`;
+  const why = stopReason === undefined ? '' : ` (${toStopReason(stopReason)})`;
   const rest =
     position === 0
       ? 'It has no leads'

@@ -1,15 +1,16 @@
 import type { CreateTaskRequest } from '../../contract/types.ts';
-import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
+import { ConfigurationError, LeadpipeError, outputChanged } from '../../errors.ts';
 import { hasPart, statOrNothing } from '../../files/target.ts';
-import { isAdded } from '../addition.ts';
+import { checkSameBuyer, type Shop } from '../buyer.ts';
 import type { OpenDelivery, Opening } from '../delivery.ts';
-import { mayReplay, replacedBy } from '../earlier.ts';
+import { mayReplay } from '../earlier.ts';
 import { excludedIn, type Intent, type JournalEntry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { kindOf } from '../kinds.ts';
 import { listOf, withSieve } from '../only-new/sieve.ts';
-import { checkSameBuyer, goOnWith, type Shop } from '../purchase.ts';
+import { isAdded, isPartOf } from '../output-owner.ts';
+import { goOnWith } from '../purchase.ts';
 import { createTask } from './buy.ts';
 import { type Begun, type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
@@ -146,25 +147,20 @@ async function isInPlace(
   return placed !== undefined && (options.format === 'xlsx' || placed.size === output_length);
 }
 
-/**
- * Whether what stands in the .part is of this operation. Throws LocalIoError where a later one has written the output anew: its rows
- * would be lost.
- */
+/** As `isPartOf`. */
 export async function isTaskPartOurs(
-  shop: Pick<Shop, 'context'>,
+  { context }: Pick<Shop, 'context'>,
   operation: StoredOperation,
 ): Promise<boolean> {
-  const { intent, leadsSearchId, start } = toTaskProgress(operation);
-  const later = await replacedBy(shop, operation, [operation.operationId]);
-  // Rows that are added leave the others where they are.
-  if (later === undefined || intent.options.append === true) return later === undefined;
-  throw new LocalIoError(`${intent.output} has rows of a later operation, ${later}`, {
-    type: outputChanged,
-    charged: 'no',
-    ...(leadsSearchId === undefined
+  const { intent, leadsSearchId, start: pts } = toTaskProgress(operation);
+  return await isPartOf(
+    context,
+    operation,
+    [operation.operationId],
+    leadsSearchId === undefined
       ? { hint: `First move ${intent.output} to another place.` }
-      : { facts: { is: 'read_elsewhere', leadsSearchId, pts: start } as const }),
-  });
+      : { facts: { is: 'read_elsewhere', leadsSearchId, pts } },
+  );
 }
 
 /**

@@ -12,6 +12,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toQuickLine } from '../../../src/files/line-log.ts';
 import { toLine } from '../../../src/json/text.ts';
+import type { Shop } from '../../../src/operations/buyer.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
 import {
@@ -23,7 +24,6 @@ import {
   toDelivered,
   toDeliveredLine,
 } from '../../../src/operations/only-new/list-files.ts';
-import type { Shop } from '../../../src/operations/purchase.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';
 

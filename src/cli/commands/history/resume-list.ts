@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import type { StoredOperation } from '../../../operations/journal/stored.ts';
-import { termsOf } from '../../../operations/list/going-on.ts';
+import { termsOf } from '../../../operations/list/list.ts';
 import { rowRequestOf } from '../../../operations/row-request.ts';
 import { createNotes } from '../../messages/notes.ts';
 import type { ConnectionOptions, PaidOptions } from '../../options/options.ts';

@@ -4,7 +4,6 @@ import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
-import { countOf } from '../../../operations/delivery.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { readChainFrom } from '../../../operations/journal/chain.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
@@ -13,6 +12,7 @@ import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operatio
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
 import { folderOf, readKnown, toUnknownOperation } from '../../../operations/journal/stored.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../../../operations/kinds.ts';
+import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { addHelp, type CommandHelp } from '../../help.ts';

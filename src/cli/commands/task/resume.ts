@@ -2,12 +2,12 @@ import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { type LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
-import { completeAdditionTo } from '../../../operations/addition.ts';
+import type { Shop } from '../../../operations/buyer.ts';
 import type { Journal } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
-import type { Shop } from '../../../operations/purchase.ts';
+import { completeAdditionTo } from '../../../operations/output-owner.ts';
 import {
   finishTask,
   isResumable,
