@@ -1,5 +1,5 @@
 import type { Answer, Client } from '../client.ts';
-import { LeadpipeError, type Outcome } from '../errors.ts';
+import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
 import type { Shop } from './buyer.ts';
@@ -89,68 +89,50 @@ async function deliver(
 ): Promise<void> {
   const { answer, deal } = arrived;
   const { journal, delivery } = deal;
-  const warnUnkept = (error: unknown): false => {
-    warn(`${(error as Error).message}; the answer can't be shown again`);
-    return false;
-  };
+  const { operationId } = journal;
+  /** Whether it could be kept: what is paid for is delivered all the same. */
+  const keep = (kept: Promise<void>): Promise<boolean> =>
+    kept.then(
+      () => true,
+      (error: unknown) => {
+        warn(`${(error as Error).message}; the answer can't be shown again`);
+        return false;
+      },
+    );
   // On the disk before anything is made of it, which may take a while.
-  arrived.stored = await store(context.directories.state, journal, answer).catch(warnUnkept);
+  if (operationId !== undefined) {
+    arrived.stored = await keep(storeAnswer(folderOf(context.directories.state, operationId), answer.text));
+  }
   const failure = failureOf(kind, answer.text);
   const records = failure === undefined ? await kinds[kind].recordsOf(answer.text) : [];
   arrived.records = records.length;
-  const noResult = failure === undefined ? undefined : toNoResult(failure);
   if (arrived.stored) {
-    const outcome = noResult?.outcome ?? 'complete';
-    const leads = kinds[kind].prints === 'list' ? records.length : undefined;
-    arrived.stored = await close(journal, answer, outcome, leads).catch(warnUnkept);
+    const ended = journal.append(
+      { type: 'answered', request_id: answer.requestId ?? null },
+      {
+        type: 'terminal',
+        state: null,
+        ready_count: null,
+        outcome: failure === undefined ? 'complete' : 'no_result',
+        charged: failure === undefined ? 'yes' : 'maybe',
+        ...(kinds[kind].prints === 'list' ? { leads: records.length } : {}),
+      },
+    );
+    arrived.stored = await keep(ended);
   }
-  if (noResult !== undefined) throw noResult;
+  if (failure !== undefined) throw toNoResult(failure);
   await delivery.write(records);
   await delivery.finish();
 }
 
-const toldNothing = 'the service finished without a result';
-
 function toNoResult(failure: string): LeadpipeError {
-  return new LeadpipeError('no_result', failure === '' ? toldNothing : `${toldNothing}: "${failure}"`, {
+  const words = `the service finished without a result${failure === '' ? '' : `: "${failure}"`}`;
+  return new LeadpipeError('no_result', words, {
     type: 'no_result',
     charged: 'maybe',
     retryable: false,
     facts: { is: 'no_result' },
   });
-}
-
-/** Keeps the answer: false where none is kept. Throws LocalIoError. */
-async function store(
-  stateDir: string,
-  { operationId }: Journal,
-  { text }: Answer<unknown>,
-): Promise<boolean> {
-  if (operationId === undefined) return false;
-  await storeAnswer(folderOf(stateDir, operationId), text);
-  return true;
-}
-
-/** The journal knows that it is kept, and what came of it. Throws LocalIoError. */
-async function close(
-  journal: Journal,
-  { requestId }: Answer<unknown>,
-  outcome: Outcome,
-  leads: number | undefined,
-): Promise<true> {
-  const charged = outcome === 'complete' ? 'yes' : 'maybe';
-  await journal.append(
-    { type: 'answered', request_id: requestId ?? null },
-    {
-      type: 'terminal',
-      state: null,
-      ready_count: null,
-      outcome,
-      charged,
-      ...(leads === undefined ? {} : { leads }),
-    },
-  );
-  return true;
 }
 
 /** An error after the answer came: it is paid for, unless the error itself says otherwise. */

@@ -13,7 +13,7 @@ import { completeAdditionTo, replacedBy } from '../output-owner.ts';
 import { type OutputTerms, toIntent, withIntent, withPlacing } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
-import { type AddedRows, readAddedRows } from './added-rows.ts';
+import { readAddedRows } from './added-rows.ts';
 import { chargedIn, toLeft, toMissing } from './outcome.ts';
 import {
   findKnown,
@@ -68,6 +68,20 @@ export interface FinishedList {
   readonly missing: LeadpipeError | undefined;
 }
 
+/** A list that is worked through, and what is known of it. */
+interface List<Kind extends AnswerKind> {
+  readonly shop: Shop;
+  readonly order: ListOrder<Kind>;
+  readonly listener: ListRunListener;
+  /** Its operation, where it is gone on with. */
+  readonly own: StoredOperation | undefined;
+  /** Others of the same run, which have bought rows of it, and what they know. */
+  readonly otherOperations: readonly StoredOperation[];
+  readonly others: readonly KnownRows[];
+  /** What it may cost, as was asked for it: the limit of the settings is theirs to change. */
+  readonly limit: number | undefined;
+}
+
 /**
  * Buys an answer for each row of a list. An unfinished run of the same list, into the same output, is gone on with: what it
  * has bought is not bought again. Throws whatever made it leave the list before its end; LocalIoError, ConfigurationError.
@@ -80,15 +94,12 @@ export async function runList<Kind extends AnswerKind>(
   const { kind, operation, run, terms, worst } = order;
   // Rows that can be counted are refused before the first is sent; of others, only what is left of the day is bought.
   const shop = order.rows.isRepeatable ? given : await withinDay(given, worst);
-  const admit = toAdmit(shop, worst);
-  const { context, spending } = shop;
-  if (spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
-  const row_request = toRowRequestText(order.request);
+  if (shop.spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
   const wanted: Wanted = {
     command: listKinds[kind],
     origin: shop.connection.origin,
     ...terms,
-    row_request,
+    row_request: toRowRequestText(order.request),
     keep: true,
     hasRow: (one) => hasSentRow(shop, order, one),
   };
@@ -96,133 +107,102 @@ export async function runList<Kind extends AnswerKind>(
   const own = operation ?? (found?.is === 'go_on' ? found.operation : undefined);
   const answers = found !== undefined && 'answers' in found ? found.answers : [];
   const otherOperations = answers.filter(({ operationId }) => operationId !== own?.operationId);
-  const { state } = context.directories;
   const others: KnownRows[] = [];
+  const limit = given.spending?.setting === undefined ? given.spending?.limit : undefined;
+  const list = { shop, order, listener, own, otherOperations, others, limit };
   try {
     for (const { operationId } of otherOperations) {
-      const rows = await openRowsOfOther(folderOf(state, operationId));
+      const rows = await openRowsOfOther(folderOf(shop.context.directories.state, operationId));
       if (rows !== undefined) others.push(rows);
     }
-    const readAdded = (one?: StoredOperation) => readAddedRows(state, one, otherOperations, terms);
-    if (own !== undefined) return await goOn(shop, order, own, { others, readAdded }, listener);
+    if (own !== undefined) return await goOn(list, own);
     if (found?.is === 'new' && run === undefined) listener.earlier(found);
-    // A list that is refused was never begun: nothing resumes it.
-    const isCounted = spending !== undefined || admit !== undefined;
-    const rest = isCounted ? await countRest(order, others) : undefined;
-    await checkLimit(shop, order, 0, rest);
-    const write = (journal: Journal): Promise<FinishedList> => {
-      const intent = {
-        ...toIntent(shop, journal, listKinds[kind], terms),
-        row_request,
-        worst_case: worst.credits,
-        ...(admit === undefined ? {} : { reserved: toReserved(order, spending, rest) }),
-        // That of the settings is theirs to change.
-        ...(given.spending === undefined || given.spending.setting
-          ? {}
-          : { max_credits: given.spending.limit }),
-      };
-      return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
-        await sent();
-        const added = await readAdded();
-        return await withStored(shop, journal, (stored) =>
-          work(shop, order, journal, { stored, others, added, delivery, listener }, false),
-        );
-      });
-    };
-    return await withNewJournal(context, 'needed', write, admit);
+    return await begin(list);
   } finally {
     await Promise.all(others.map((rows) => rows.close()));
   }
 }
 
-async function goOn<Kind extends AnswerKind>(
-  shop: Shop,
-  order: ListOrder<Kind>,
-  { operationId }: StoredOperation,
-  { others, readAdded }: OfOthers,
-  listener: ListRunListener,
-): Promise<FinishedList> {
-  const { terms, worst } = order;
-  // Where it is asked for by its ID, nobody has looked yet.
-  if (terms.output !== null) await completeAdditionTo(shop.context, terms.output);
+async function begin<Kind extends AnswerKind>(list: List<Kind>): Promise<FinishedList> {
+  const { limit, order, others, shop } = list;
+  const { kind, request, terms, worst } = order;
   const admit = toAdmit(shop, worst);
-  const write = async (journal: Journal, operation: StoredOperation): Promise<FinishedList> => {
-    checkSameBuyer(shop, operation);
-    if (order.operation !== undefined && !(await hasSentRow(shop, order, operation))) throw toGone(operation);
-    const added = await readAdded(operation);
+  // A list that is refused was never begun: nothing resumes it.
+  const isCounted = shop.spending !== undefined || admit !== undefined;
+  const rest = isCounted ? await countRest(order, others) : undefined;
+  await checkLimit(shop, order, 0, rest);
+  const write = (journal: Journal): Promise<FinishedList> => {
+    const intent = {
+      ...toIntent(shop, journal, listKinds[kind], terms),
+      row_request: toRowRequestText(request),
+      worst_case: worst.credits,
+      ...(admit === undefined ? {} : { reserved: toReserved(list, rest) }),
+      ...(limit === undefined ? {} : { max_credits: limit }),
+    };
+    return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
+      await sent();
+      return await withStored(shop, journal, (stored) => work(list, journal, stored, delivery));
+    });
+  };
+  return await withNewJournal(shop.context, 'needed', write, admit);
+}
+
+async function goOn<Kind extends AnswerKind>(
+  list: List<Kind>,
+  { operationId }: StoredOperation,
+): Promise<FinishedList> {
+  const { listener, order, others, shop } = list;
+  const { context, spending } = shop;
+  const { open, operation: asked, terms, worst } = order;
+  // Where it is asked for by its ID, nobody has looked yet.
+  if (terms.output !== null) await completeAdditionTo(context, terms.output);
+  const admit = toAdmit(shop, worst);
+  const write = async (journal: Journal, own: StoredOperation): Promise<FinishedList> => {
+    checkSameBuyer(shop, own);
+    if (asked !== undefined && !(await hasSentRow(shop, order, own))) throw toGone(own);
     return await withStored(shop, journal, async (stored) => {
-      const isTold = shop.spending !== undefined || worst.credits !== null;
-      const rest = isTold ? await countRest(order, others, stored) : undefined;
-      listener.goingOn(
-        operation,
-        rest === undefined || worst.credits === null ? undefined : exact(rest * worst.credits),
-      );
+      const isPriced = spending !== undefined || worst.credits !== null;
+      const rest = isPriced ? await countRest(order, others, stored) : undefined;
+      const isKnown = rest !== undefined && worst.credits !== null;
+      listener.goingOn(own, isKnown ? exact(rest * worst.credits) : undefined);
       await checkLimit(shop, order, stored.sent(), rest);
       if (admit !== undefined) {
-        const credits = toReserved(order, shop.spending, rest);
-        await journal.append({ type: 'reserved', time: shop.context.clock.now().toISOString(), credits });
+        const time = context.clock.now().toISOString();
+        await journal.append({ type: 'reserved', time, credits: toReserved(list, rest) });
       }
-      const later =
-        terms.output === null ? undefined : await replacedBy(shop.context, operation, [operationId]);
-      const isOurs = later === undefined && mayHavePart(operation);
-      return await order.open(isOurs ? { anew: true } : 'new')(async (opened) => {
-        const delivery = withPlacing(journal, opened);
+      const later = terms.output === null ? undefined : await replacedBy(context, own, [operationId]);
+      const isOurs = later === undefined && mayHavePart(own);
+      return await open(isOurs ? { anew: true } : 'new')(async (opened) => {
         const { options } = terms;
-        if (!isSame(termsOf(operation).options, options))
-          await journal.append({ type: 'restarted', options });
+        if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
         await journal.append({ type: 'opened', output_length: 0 });
-        return await work(shop, order, journal, { stored, others, added, delivery, listener }, true);
+        return await work({ ...list, own }, journal, stored, withPlacing(journal, opened));
       });
     });
   };
-  return await withOperation(shop.context, operationId, write, admit);
+  return await withOperation(context, operationId, write, admit);
 }
 
 /** Pure: what is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted. */
 function toReserved<Kind extends AnswerKind>(
-  { worst: { credits } }: ListOrder<Kind>,
-  spending: Shop['spending'],
+  { order: { worst }, shop: { spending } }: List<Kind>,
   rest: number | undefined,
 ): number {
-  return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (credits ?? 0));
-}
-
-/** What other operations of the same run know. */
-interface OfOthers {
-  readonly others: readonly KnownRows[];
-  /** What stands in the file that rows are added to, of them and of an operation. */
-  readAdded(own: StoredOperation): Promise<AddedRows>;
-}
-
-interface Doing {
-  readonly stored: StoredRows;
-  readonly others: readonly KnownRows[];
-  readonly added: AddedRows;
-  readonly delivery: Delivery;
-  readonly listener: ListListener;
+  return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (worst.credits ?? 0));
 }
 
 async function work<Kind extends AnswerKind>(
-  shop: Shop,
-  order: ListOrder<Kind>,
+  { listener, order, otherOperations, others, own, shop }: List<Kind>,
   journal: Journal,
-  { stored, others, added, delivery, listener }: Doing,
-  isGoingOn: boolean,
+  stored: StoredRows,
+  delivery: Delivery,
 ): Promise<FinishedList> {
-  const operationId = journal.operationId ?? '';
-  const end = await workThrough(
-    shop,
-    order,
-    {
-      rows: order.rows.take(),
-      keyBase: order.run ?? operationId,
-      stored,
-      others,
-      added,
-    },
-    delivery,
-    listener,
-  );
+  const { operationId = '' } = journal;
+  const { state } = shop.context.directories;
+  const added = await readAddedRows(state, own, otherOperations, order.terms);
+  const keyBase = order.run ?? operationId;
+  const run = { rows: order.rows.take(), keyBase, stored, others, added };
+  const end = await workThrough(shop, order, run, delivery, listener);
   const { counts, cost, stop } = end;
   const spent = exact(cost.bought * (order.worst.credits ?? 0));
   if (stop !== undefined) {
@@ -237,7 +217,7 @@ async function work<Kind extends AnswerKind>(
   else {
     await delivery.finish({
       async adding(addition) {
-        const rows = await added.keep(folderOf(shop.context.directories.state, operationId));
+        const rows = await added.keep(folderOf(state, operationId));
         await journal.append({ type: 'adding', ...addition, rows });
       },
     });
@@ -254,7 +234,7 @@ async function work<Kind extends AnswerKind>(
     sent_rows: stored.sent(),
     spent,
   });
-  const isIdle = (isGoingOn || others.length > 0) && cost.sent === 0;
+  const isIdle = (own !== undefined || others.length > 0) && cost.sent === 0;
   const missing = toMissing(end, isIdle, operationId, kept);
   return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
 }

@@ -104,29 +104,41 @@ export function newOf(leads: readonly JsonText[], known: Known): readonly JsonTe
   });
 }
 
-/** Some leads that arrived. */
-export interface Sifted {
-  /** Whether each is to be delivered: no earlier run of the list has. */
-  readonly isNew: readonly boolean[];
-  /** From now on they count as delivered. Throws LocalIoError. */
-  count(leadsSearchId: string | undefined): void;
-}
-
 /** What stands between the leads that arrive and the output. */
-export interface Sieve {
-  /** What the search before brought counts from now on. Throws LocalIoError. */
-  begin(): void;
-  sift(leads: Records): Sifted;
-  /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
-  sync(): Promise<void>;
+export type Sieve = ReturnType<typeof createSieve>;
+
+/** `count` says that leads were delivered, or brought again by a search; without `known` leads, all are new. */
+function createSieve(
+  known: Known,
+  count: (leads: readonly Identity[], leadsSearchId: string | null) => void = () => {},
+  { brought = [], sync = async () => {} }: { brought?: readonly Identity[]; sync?: () => Promise<void> } = {},
+) {
+  return {
+    /** What the search before brought counts from now on. Throws LocalIoError. */
+    begin(): void {
+      if (brought.length > 0) count(brought, null);
+    },
+    sift(leads: Records) {
+      const identities = leads.map(identityOf);
+      const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
+      return {
+        /** Whether each is to be delivered: no earlier run of the list has. */
+        isNew,
+        /** From now on they count as delivered. Throws LocalIoError. */
+        count(leadsSearchId = ''): void {
+          const fresh = identities.filter((identity, index) => isNew[index] && identity !== undefined);
+          // Also where none is new: next time, the service leaves out what this search brought again.
+          count(fresh as Identity[], leadsSearchId || null);
+        },
+      };
+    },
+    /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
+    sync,
+  };
 }
 
 /** Of a run that belongs to no list. */
-export const noSieve: Sieve = {
-  begin() {},
-  sift: (leads) => ({ isNew: new Array<boolean>(leads.length).fill(true), count() {} }),
-  sync: async () => {},
-};
+export const noSieve = createSieve(nothingKnown);
 
 /**
  * Runs `work` with the sieve of a list. Nothing is counted for an operation of which no record is kept. Throws what `work`
@@ -138,40 +150,25 @@ export async function withSieve<T>(
   { operationId }: Pick<Journal, 'operationId'>,
   work: (sieve: Sieve) => Promise<T>,
 ): Promise<T> {
-  if (list === undefined) return await work(noSieve);
+  if (list === undefined || operationId === undefined)
+    return await work(createSieve(list?.known ?? nothingKnown));
   const { name, known, brought = [] } = list;
   const { connection, context } = shop;
   const { origin } = connection;
   const folder = folderOfList(context.directories.state, name, origin);
-  const file = operationId === undefined ? undefined : await openRunFile(shop, folder, operationId);
-  if (file === undefined && known === nothingKnown) return await work(noSieve);
+  const file = await openRunFile(shop, folder, operationId);
   const run = {
     list: name,
-    operation_id: operationId ?? '',
+    operation_id: operationId,
     time: context.clock.now().toISOString(),
     origin,
-    key_fingerprint: connection.fingerprint(operationId ?? ''),
+    key_fingerprint: connection.fingerprint(operationId),
   };
+  const count = (leads: readonly Identity[], leads_search_id: string | null): void =>
+    file.append({ ...run, leads_search_id, leads });
   try {
-    return await work({
-      begin() {
-        if (brought.length > 0) file?.append({ ...run, leads_search_id: null, leads: brought });
-      },
-      sift(leads) {
-        const identities = leads.map(identityOf);
-        const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
-        return {
-          isNew,
-          count(leadsSearchId = '') {
-            const fresh = identities.filter((identity, index) => isNew[index] && identity !== undefined);
-            // Also where none is new: next time, the service leaves out what this search brought again.
-            file?.append({ ...run, leads_search_id: leadsSearchId || null, leads: fresh as Identity[] });
-          },
-        };
-      },
-      sync: async () => await file?.sync(),
-    });
+    return await work(createSieve(known, count, { brought, sync: file.sync }));
   } finally {
-    await file?.close();
+    await file.close();
   }
 }
