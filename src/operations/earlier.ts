@@ -67,6 +67,8 @@ interface Left {
   readonly why: 'in_doubt' | 'not_kept' | LeadpipeError;
 }
 
+/** Nothing is known of it. */
+const anew = { is: 'new', isOurs: false, answers: [] } as const;
 const dayMs = 24 * 3_600_000;
 /** For how long an agent's call that is made again gives the stored answer. */
 const storedMs = 10 * 60_000;
@@ -98,7 +100,7 @@ export function toWanted<Kind extends PaidKind>(
  * can't be read, LocalIoError.
  */
 export async function findEarlier(shop: Shop, wanted: Wanted): Promise<Earlier> {
-  if (!wanted.keep) return { is: 'new', isOurs: false, answers: [] };
+  if (!wanted.keep) return anew;
   const asking: Asking = {
     shop,
     wanted,
@@ -270,12 +272,12 @@ async function findRecent(asking: Asking): Promise<StoredOperation | undefined> 
 /** The rules for an agent's call: what it bought within ten minutes is given again, what was left is gone on with. */
 async function findForTool(asking: Asking): Promise<Earlier> {
   const { digests, shop, wanted } = asking;
-  const anew = { is: 'new', isOurs: false, answers: [] } as const;
   const now = shop.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
     if (now - Date.parse(intent.time) > dayMs) return anew;
-    const isSame = intent.options.tool === true && askedIn(intent) === askedIn(wanted);
+    const isSame =
+      intent.options.tool === true && (intent.asked ?? intent.body) === (wanted.asked ?? wanted.body);
     if (!isSame || intent.continues !== undefined || isRefused(operation)) continue;
     return await decideForTool(asking, operation);
   }
@@ -290,7 +292,6 @@ async function decideForTool(asking: Asking, first: StoredOperation): Promise<Ea
   if (isAtWork(asking, operation)) return { is: 'running' };
   const age = context.clock.now().getTime() - (await lastWritten(state, operation.operationId)).getTime();
   const isFresh = age < storedMs;
-  const anew = { is: 'new', isOurs: false, answers: [] } as const;
   if (!isBegun(first) || isDropped(operation)) return anew;
   const stored = { is: 'stored', operation, first } as const;
   const [{ command }] = first.entries;
@@ -343,9 +344,4 @@ export function mayReplay(time: string, now: Date): boolean {
   const age = now.getTime() - Date.parse(time);
   // A clock that was set back says nothing.
   return age >= 0 && age < dayMs;
-}
-
-/** The request before anything was left out of it. */
-function askedIn({ asked, body }: Pick<Ordered, 'asked' | 'body'>): string | undefined {
-  return asked ?? body;
 }

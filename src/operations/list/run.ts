@@ -170,10 +170,9 @@ export async function workThrough<Kind extends AnswerKind>(
   /** Rows that the limit does not cover while others are under way. */
   const short: (() => void)[] = [];
   const late = new AbortController();
-  // Each request listens to it, and that is no leak.
-  setMaxListeners(0, late.signal);
   const halt = new AbortController();
-  setMaxListeners(0, halt.signal);
+  // Each request listens to them, and that is no leak.
+  setMaxListeners(0, late.signal, halt.signal);
   let stop: LeadpipeError | undefined;
   let isRead = false;
   let wake = (): void => {};
@@ -316,21 +315,18 @@ export async function workThrough<Kind extends AnswerKind>(
     listener.progress(counts, slots);
   }
 
-  read().then(
-    () => {
-      isRead = true;
-      wake();
-    },
-    (error: unknown) => stopWith(error),
-  );
+  read().then(() => {
+    isRead = true;
+    wake();
+  }, stopWith);
   let canWrite = true;
   try {
     for (;;) {
       const ready = canWrite ? takeReady(items) : [];
       if (ready.length > 0) {
         wakeReader();
+        // What is under way is paid for: its answers are kept, though they can't be written.
         await write(ready).catch((error: unknown) => {
-          // What is under way is paid for: its answers are kept, though they can't be written.
           canWrite = false;
           stopWith(error);
         });

@@ -9,7 +9,7 @@ import type { JournalEntry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { noSieve, type Sieve } from '../only-new/sieve.ts';
 import { countOf, toStopReason } from '../wording.ts';
-import { followTask, readReady, type TaskSummary } from './follow.ts';
+import { followTask, type TaskSummary } from './follow.ts';
 import type { PollTimes } from './patience.ts';
 
 /** How a task is read. */
@@ -99,8 +99,7 @@ export async function readInto(
     const { created, leadsSearchId, start } = task;
     let found: string[] = [];
     let excludedOfPage = 0;
-    const read = stage === 'fetching' ? readReady : followTask;
-    const summary = await read(
+    const summary = await followTask(
       client,
       shop.context,
       { ...task, ...terms, createdAt: created?.at },
@@ -135,6 +134,7 @@ export async function readInto(
         progress: watch.progress,
         stumbled: watch.stumbled,
       },
+      stage === 'fetching' ? 'ready' : 'end',
     );
     return {
       leadsSearchId,

@@ -17,30 +17,10 @@ import { type Begun, type ReadTerms, readInto, type TaskListener, type TaskReadi
 type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
 
 /** How far a `task run` or `task wait` has come. */
-export interface TaskProgress {
-  readonly intent: Intent;
-  /** Undefined while the answer to its creation has not been seen. */
-  readonly leadsSearchId: string | undefined;
-  readonly requestId: string | undefined;
-  /** The first position of the output. */
-  readonly start: number;
-  /** The next position. */
-  readonly position: number;
-  /** How many of the leads in front of it were dropped. */
-  readonly excluded: number;
-  /** The first position of the last page: where to go on for a reader who may not have had all of it. */
-  readonly lastPage: number;
-  /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
-  readonly outputLength: number | undefined;
-  /** Of which columns were made. */
-  readonly enrichFields: readonly string[] | undefined;
-  /** Set when only the name of the output may be missing. */
-  readonly written: Entry<'written'> | undefined;
-  readonly terminal: Entry<'terminal'> | undefined;
-}
+export type TaskProgress = ReturnType<typeof toTaskProgress>;
 
 /** Pure. */
-export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
+export function toTaskProgress({ entries }: StoredOperation) {
   const [begun] = entries;
   const last = <Type extends JournalEntry['type']>(
     type: Type,
@@ -55,14 +35,22 @@ export function toTaskProgress({ entries }: StoredOperation): TaskProgress {
   const place = counted.findLast(({ type }) => type === 'page' || type === 'opened');
   return {
     intent,
+    /** Undefined while the answer to its creation has not been seen. */
     leadsSearchId: intent.leads_search_id ?? last('created')?.leads_search_id,
     requestId: last('created')?.request_id ?? undefined,
+    /** The first position of the output. */
     start,
+    /** The next position. */
     position: page?.next ?? start,
+    /** How many of the leads in front of it were dropped. */
     excluded: excludedIn(counted),
+    /** The first position of the last page: where to go on for a reader who may not have had all of it. */
     lastPage: page?.pts ?? start,
+    /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
     outputLength: (place as Entry<'page' | 'opened'> | undefined)?.output_length ?? undefined,
+    /** Of which columns were made. */
     enrichFields: counted.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
+    /** Set when only the name of the output may be missing. */
     written: last('written', counted),
     // Whoever reads no more has what it wanted, and can ask for more all the same.
     terminal: last(
