@@ -2,14 +2,14 @@ import { endpoints } from '../contract/endpoints.ts';
 import { LeadpipeError, UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
-import type { Shop } from '../operations/buyer.ts';
+import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery } from '../operations/delivery.ts';
 import { isGone } from '../operations/journal/failed.ts';
 import { withOperation } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
 import { folderOf, type StoredOperation } from '../operations/journal/stored.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
-import { toListed, withSieve } from '../operations/only-new/sieve.ts';
+import { toListed, withFilter } from '../operations/only-new/filter.ts';
 import type { Order } from '../operations/purchase.ts';
 import { readRest } from '../operations/rest-of-search.ts';
 import type { SearchEnd } from '../operations/search/buy.ts';
@@ -20,7 +20,7 @@ import { type Buying, begunByTool, type Settled, type ToolKind, type Wanted } fr
 
 /** A purchase that is about to be made. */
 export interface Purchase {
-  readonly shop: Shop;
+  readonly buyer: Buyer;
   readonly wanted: Wanted;
   readonly plan: Buying;
   readonly listener: SearchListener;
@@ -43,15 +43,15 @@ export async function buy(purchase: Purchase): Promise<Omit<Settled, 'warnings'>
 
 /** Its leads stay at the service, and count for their list by its ID. */
 async function task(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
-  const { shop, plan, listener } = purchase;
+  const { buyer, plan, listener } = purchase;
   const given = toOrder<'task create'>(purchase);
   const asked = plan.is === 'repeat' ? { ...given, ...asSent(plan.last) } : given;
-  const { order, list } = await toListed(shop, asked, listener.warn);
-  const bought = await buyTask(shop, order, () => {});
+  const { order, list } = await toListed(buyer, asked, listener.warn);
+  const bought = await buyTask(buyer, order, () => {});
   if (bought !== undefined) {
-    await withSieve(shop, list, bought, async (sieve) => {
-      sieve.sift([]).count(bought.leadsSearchId);
-      await sieve.sync();
+    await withFilter(buyer, list, bought, async (filter) => {
+      filter.check([]).count(bought.leadsSearchId);
+      await filter.sync();
     }).catch((error: Error) => listener.warn(`${error.message}: only_new may bring its leads again`));
   }
   return { operationId: undefined, complete: true, stored: false, charged: 'maybe', ...bought };
@@ -63,8 +63,8 @@ function asSent({ entries: [{ body = '{}', list }] }: StoredOperation) {
 }
 
 async function answer(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
-  const { shop, listener } = purchase;
-  const bought = await buyAnswer(shop, toOrder<AnswerKind>(purchase), listener);
+  const { buyer, listener } = purchase;
+  const bought = await buyAnswer(buyer, toOrder<AnswerKind>(purchase), listener);
   const { operationId, ...ids } = { operationId: undefined, ...bought?.ids };
   return {
     operationId,
@@ -78,7 +78,7 @@ async function answer(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
 
 /** Leads are read from where they are kept; those of a search that brought some and was cut are a result, and no error. */
 async function search(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
-  const { shop, plan, listener } = purchase;
+  const { buyer, plan, listener } = purchase;
   const delivered: JsonText[] = [];
   let end: SearchEnd | undefined;
   const ended = (one: SearchEnd): void => {
@@ -106,35 +106,35 @@ async function search(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
     stopReason,
     excluded,
     ...(error === undefined ? {} : { error, hasBrought: leads > 0 }),
-    ...((await countKept(shop, own)) < leads - excluded ? { unkept: delivered } : {}),
+    ...((await countKept(buyer, own)) < leads - excluded ? { unkept: delivered } : {}),
   };
 }
 
-async function countKept({ context }: Shop, operationId: string | undefined): Promise<number> {
+async function countKept({ context }: Buyer, operationId: string | undefined): Promise<number> {
   if (operationId === undefined) return 0;
   const folder = folderOf(context.directories.state, operationId);
   return (await countStoredLeads(folder).catch(() => undefined))?.delivered ?? 0;
 }
 
 async function searchBy(purchase: Purchase, delivered: JsonText[]): Promise<SearchEnd | undefined> {
-  const { shop, plan, listener } = purchase;
+  const { buyer, plan, listener } = purchase;
   const order = toOrder<'search'>(purchase, delivered);
-  if (plan.is === 'new') return await buySearch(shop, order, listener);
+  if (plan.is === 'new') return await buySearch(buyer, order, listener);
   const [{ body, list }] = plan.last.entries;
   if (plan.is === 'repeat') {
     // To the byte what was sent, without what its list has got since.
     return await buySearch(
-      shop,
+      buyer,
       { ...order, body: JSON.parse(body ?? '{}'), list: { name: list } },
       listener,
     );
   }
-  return await withOperation(shop.context, plan.last.operationId, async (journal, operation) => {
-    const rest = await readRest(shop.context, operation);
+  return await withOperation(buyer.context, plan.last.operationId, async (journal, operation) => {
+    const rest = await readRest(buyer.context, operation);
     // It was decided that something is missing: it has come meanwhile.
     if (rest.request === undefined) throw new UsageError('all leads that the search asked for have arrived');
     const watching = { ...listener, goingOn() {} };
-    return await buyRest(shop, rest, journal, { ...order, body: rest.request, into: 'other' }, watching);
+    return await buyRest(buyer, rest, journal, { ...order, body: rest.request, into: 'other' }, watching);
   });
 }
 

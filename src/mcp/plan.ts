@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
-import type { Shop } from '../operations/buyer.ts';
+import type { Buyer } from '../operations/buyer.ts';
 import { type Earlier, findEarlier, toWanted } from '../operations/earlier.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readChainTo } from '../operations/journal/chain.ts';
@@ -75,20 +75,20 @@ export type Buying =
  * What a call does, by what is on the disk: this process may be another one than that of an earlier call. Throws LocalIoError,
  * ConfigurationError.
  */
-export async function toPlan(shop: Shop, order: Order<ToolKind>): Promise<Plan> {
-  const earlier = await findEarlier(shop, toWanted(shop, order));
+export async function toPlan(buyer: Buyer, order: Order<ToolKind>): Promise<Plan> {
+  const earlier = await findEarlier(buyer, toWanted(buyer, order));
   switch (earlier.is) {
     case 'running':
       return { is: 'join' };
     case 'stored':
-      return { is: 'stored', settled: await toSettled(shop, earlier) };
+      return { is: 'stored', settled: await toSettled(buyer, earlier) };
     case 'lost':
       return { is: 'lost', error: toLost(earlier) };
     case 'repeat':
       return { is: 'repeat', first: earlier.first, last: earlier.operation };
     case 'rest': {
       const { operation, rest } = earlier;
-      const [first = operation] = await readChainTo(shop.context, operation);
+      const [first = operation] = await readChainTo(buyer.context, operation);
       return { is: 'rest', first, last: operation, limit: rest.request?.limit ?? 0 };
     }
     default:
@@ -97,7 +97,7 @@ export async function toPlan(shop: Shop, order: Order<ToolKind>): Promise<Plan> 
 }
 
 async function toSettled(
-  { context }: Shop,
+  { context }: Buyer,
   { first, operation }: Extract<Earlier, { is: 'stored' }>,
 ): Promise<Settled> {
   let [requestId, leadsSearchId, stopReason]: (string | undefined)[] = [];

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
-import type { Shop } from '../operations/buyer.ts';
+import type { Buyer } from '../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../operations/credit-limits.ts';
 import { kinds } from '../operations/kinds.ts';
 import { exact, type Spending, toSpending, toWorstCase, type WorstCase } from '../operations/spending.ts';
@@ -65,7 +65,7 @@ export function createPurchases(
   const { clock, directories, ids, pid } = context;
   /** The limit of settings that could not be read when the session began. */
   let later: Spending | undefined;
-  const shopOf = (connection: Connection, signal: AbortSignal): Shop => {
+  const shopOf = (connection: Connection, signal: AbortSignal): Buyer => {
     later ??= spending ?? toSpending(undefined, connection);
     return {
       connection,
@@ -82,8 +82,8 @@ export function createPurchases(
     tell: Tell,
     begun: () => void,
   ): Promise<Settled | Unbought | undefined> {
-    const shop = shopOf(connection, signal);
-    const plan = again ? ({ is: 'new' } as const) : await toPlan(shop, toOrder({ wanted }));
+    const buyer = shopOf(connection, signal);
+    const plan = again ? ({ is: 'new' } as const) : await toPlan(buyer, toOrder({ wanted }));
     if (plan.is === 'join') return undefined;
     if (plan.is === 'stored') return plan.settled;
     if (plan.is === 'lost') throw plan.error;
@@ -98,7 +98,7 @@ export function createPurchases(
     const before = plan.is === 'rest' ? limit - plan.limit : 0;
     const teller = createTeller(clock, tell, before);
     const listener = createToolListener(teller, (line) => warnings.push(line), before);
-    return { ...(await buy({ shop, wanted, plan, listener, begun })), warnings };
+    return { ...(await buy({ buyer, wanted, plan, listener, begun })), warnings };
   }
 
   async function work(
@@ -158,9 +158,9 @@ export function createPurchases(
       const worst = sumOf(unbought);
       if (spending === undefined) return worst;
       await connect(async (connection) => {
-        const shop = shopOf(connection, signal);
+        const buyer = shopOf(connection, signal);
         const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
-        checkCovered(shop, toCount, await glanceAtBalance(shop));
+        checkCovered(buyer, toCount, await glanceAtBalance(buyer));
       });
       return worst;
     },

@@ -2,14 +2,14 @@ import type { Answer, Client } from '../client.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
-import type { Shop } from './buyer.ts';
+import type { Buyer } from './buyer.ts';
 import type { Listener } from './delivery.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
 import type { Journal } from './journal/journal.ts';
 import { folderOf } from './journal/stored.ts';
 import { type AnswerKind, failureOf, kinds } from './kinds.ts';
-import { type Deal, type Order, purchase } from './purchase.ts';
+import { type Order, type PaidRequest, purchase } from './purchase.ts';
 
 /** What was bought, once it is delivered. */
 export interface Bought {
@@ -26,7 +26,7 @@ export interface Bought {
 
 /** An answer that has come, and is paid for. */
 interface Arrived {
-  readonly deal: Deal;
+  readonly paid: PaidRequest;
   readonly answer: Answer<object>;
   readonly ids: Bought['ids'];
   stored: boolean;
@@ -39,15 +39,15 @@ interface Arrived {
  * answer came and could not be delivered, an error that says that it is charged.
  */
 export async function buyAnswer<Kind extends AnswerKind>(
-  shop: Shop,
+  buyer: Buyer,
   order: Order<Kind>,
   listener: Listener,
 ): Promise<Bought | undefined> {
   let arrived: Arrived | undefined;
   try {
-    await purchase(shop, order, listener, async (deal) => {
-      arrived = await ask(shop, order, deal, listener);
-      await deliver(shop, order.kind, arrived, listener);
+    await purchase(buyer, order, listener, async (paid) => {
+      arrived = await ask(buyer, order, paid, listener);
+      await deliver(buyer, order.kind, arrived, listener);
     });
   } catch (error) {
     throw arrived === undefined ? error : toUndelivered(error, arrived);
@@ -56,19 +56,19 @@ export async function buyAnswer<Kind extends AnswerKind>(
 }
 
 async function ask<Kind extends AnswerKind>(
-  { context }: Shop,
+  { context }: Buyer,
   { kind, body }: Order<Kind>,
-  deal: Deal,
+  paid: PaidRequest,
   listener: Listener,
 ): Promise<Arrived> {
-  const { idempotencyKey, journal, delivery } = deal;
-  const client = await deal.begin();
+  const { idempotencyKey, journal, delivery } = paid;
+  const client = await paid.begin();
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
   const sent = listener.during('asking', delivery, () => send(body, idempotencyKey, context.signal));
   const answer = await sent.catch(async (thrown: unknown) => {
-    const error = deal.isAgain ? toDoubtful(thrown) : thrown;
+    const error = paid.isAgain ? toDoubtful(thrown) : thrown;
     // What the service said matters more than a journal that can't be written.
-    await journal.append(...toFailedEntries(error, deal.request.endpoint.repetition)).catch(() => undefined);
+    await journal.append(...toFailedEntries(error, paid.request.endpoint.repetition)).catch(() => undefined);
     throw await keepGarbled(context.directories.state, journal, error);
   });
   const { requestId } = answer;
@@ -78,17 +78,17 @@ async function ask<Kind extends AnswerKind>(
     ...(requestId === undefined ? {} : { requestId }),
     ...(operationId === undefined ? {} : { operationId }),
   };
-  return { deal, answer, ids, stored: false, records: 0 };
+  return { paid, answer, ids, stored: false, records: 0 };
 }
 
 async function deliver(
-  { context }: Shop,
+  { context }: Buyer,
   kind: AnswerKind,
   arrived: Arrived,
   { warn }: Listener,
 ): Promise<void> {
-  const { answer, deal } = arrived;
-  const { journal, delivery } = deal;
+  const { answer, paid } = arrived;
+  const { journal, delivery } = paid;
   const { operationId } = journal;
   /** Whether it could be kept: what is paid for is delivered all the same. */
   const keep = (kept: Promise<void>): Promise<boolean> =>
@@ -136,14 +136,14 @@ function toNoResult(failure: string): LeadpipeError {
 }
 
 /** An error after the answer came: it is paid for, unless the error itself says otherwise. */
-function toUndelivered(error: unknown, { deal, ids, stored }: Arrived): unknown {
+function toUndelivered(error: unknown, { paid, ids, stored }: Arrived): unknown {
   if (!(error instanceof LeadpipeError)) return error;
   return error.with({
     charged: 'yes',
     facts: {
       is: 'answer_undelivered',
       stored,
-      replays: deal.request.endpoint.repetition === 'may-replay',
+      replays: paid.request.endpoint.repetition === 'may-replay',
       ...ids,
     },
     ...ids,

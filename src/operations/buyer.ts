@@ -5,7 +5,7 @@ import type { StoredOperation } from './journal/stored.ts';
 import type { Spending } from './spending.ts';
 
 /** What buying takes, however many purchases share it: nothing of a purchase is kept anywhere else. */
-export interface Shop {
+export interface Buyer {
   readonly connection: Connection;
   readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal' | 'zone'>;
   /** What all its purchases together may cost; without it the balance is not asked for, and nothing is refused here. */
@@ -14,7 +14,7 @@ export interface Shop {
 
 /** What an operation bought is known only to the key and at the address that bought it. */
 export function isSameBuyer(
-  { connection }: Shop,
+  { connection }: Buyer,
   { operationId, entries: [{ origin, key_fingerprint }] }: StoredOperation,
 ): boolean {
   return origin === connection.origin && key_fingerprint === connection.fingerprint(operationId);
@@ -22,7 +22,7 @@ export function isSameBuyer(
 
 /** Throws ConfigurationError: what an operation bought is known only to the key and at the address that bought it. */
 export function checkSameBuyer(
-  { connection }: Shop,
+  { connection }: Buyer,
   { operationId, entries: [intent] }: StoredOperation,
 ): void {
   const { origin, key_fingerprint, profile } = intent;

@@ -1,7 +1,7 @@
 import { fromWallTime, toMinutes } from '../clock.ts';
 import { LeadpipeError } from '../errors.ts';
 import { RequestError } from '../transport/errors.ts';
-import type { Shop } from './buyer.ts';
+import type { Buyer } from './buyer.ts';
 import {
   type Admit,
   addToIndex,
@@ -31,7 +31,7 @@ const patienceMs = 3000;
  * limit or the balance does not cover it; what asking for the balance throws; and what `work` throws.
  */
 export async function withCovered<T>(
-  { connection, context, spending }: Shop,
+  { connection, context, spending }: Buyer,
   worst: WorstCase,
   idempotencyKey: string,
   work: (available: number | undefined) => Promise<T>,
@@ -56,7 +56,7 @@ export async function withCovered<T>(
 
 /** The credits that are available, where they can be had soon; for what goes on without them too. */
 export async function glanceAtBalance(
-  { connection, context }: Shop,
+  { connection, context }: Buyer,
   withinMs = patienceMs,
 ): Promise<number | undefined> {
   const patience = new AbortController();
@@ -73,13 +73,13 @@ export async function glanceAtBalance(
 
 /** The same error; where the service says that there are not enough credits, with both numbers. */
 export async function withNumbers(
-  shop: Shop,
+  buyer: Buyer,
   kind: PaidKind,
   { credits }: WorstCase,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof RequestError) || error.fault !== 'no_credits') return error;
-  const left = await glanceAtBalance(shop);
+  const left = await glanceAtBalance(buyer);
   const what = kind === 'search' ? 'search' : kind.startsWith('task') ? 'task' : 'request';
   const known = [
     ...(credits === null ? [] : [`this ${what} may cost ${credits}`]),
@@ -92,7 +92,7 @@ export async function withNumbers(
 
 /** Throws as `withCovered` would, for these credits. */
 export function checkCovered(
-  { spending }: Pick<Shop, 'spending'>,
+  { spending }: Pick<Buyer, 'spending'>,
   worst: WorstCase,
   available: number | undefined,
   idempotencyKey = '',
@@ -114,7 +114,7 @@ function setAside(spending: Spending, worst: WorstCase): number {
  * What refuses a purchase that could bring the worst cases of this machine since midnight above `max_credits_per_day`; undefined
  * where there is no such limit, or nothing costs. Throws `credits` where the worst case is not known.
  */
-export function toAdmit({ connection, context }: Shop, worst: WorstCase): Admit | undefined {
+export function toAdmit({ connection, context }: Buyer, worst: WorstCase): Admit | undefined {
   const { max_credits_per_day: limit } = connection.settings;
   if (limit === undefined || connection.origin === 'local') return undefined;
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
@@ -129,23 +129,23 @@ export function toAdmit({ connection, context }: Shop, worst: WorstCase): Admit 
  * The same way to buy, for many rows, within what is left of the day; unchanged without such a limit. What begins at the same time
  * is refused by `toAdmit`. Throws `credits` where the price of a row is not known.
  */
-export async function withinDay(shop: Shop, worst: WorstCase): Promise<Shop> {
-  const { max_credits_per_day: limit } = shop.connection.settings;
-  if (limit === undefined || toAdmit(shop, worst) === undefined) return shop;
-  const spent = spentSince(await openIndex(shop.context), midnightOf(shop.context));
+export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> {
+  const { max_credits_per_day: limit } = buyer.connection.settings;
+  if (limit === undefined || toAdmit(buyer, worst) === undefined) return buyer;
+  const spent = spentSince(await openIndex(buyer.context), midnightOf(buyer.context));
   const left = exact(Math.max(0, limit - spent));
-  const most = Math.min(left, shop.spending?.limit ?? left);
-  return { ...shop, spending: createSpending(most) };
+  const most = Math.min(left, buyer.spending?.limit ?? left);
+  return { ...buyer, spending: createSpending(most) };
 }
 
 /** Counts a purchase of which nothing is kept. Throws as `admit`, and LocalIoError. */
-export async function admitUnkept({ context }: Shop, { credits }: WorstCase, admit: Admit): Promise<void> {
+export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, admit: Admit): Promise<void> {
   const worst = credits ?? 0;
   const line = { reserved: { op: 'unkept', time: context.clock.now().toISOString(), worst } } as const;
   await addToIndex(context, line, { check: (index) => admit(index, worst) });
 }
 
-function midnightOf({ clock, zone }: Shop['context']): number {
+function midnightOf({ clock, zone }: Buyer['context']): number {
   return fromWallTime(`${toMinutes(clock.now(), zone).slice(0, 10)}T00:00`, zone).getTime();
 }
 

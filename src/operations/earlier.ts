@@ -1,7 +1,7 @@
 import type { EntitySearchRequest } from '../contract/types.ts';
 import { ConfigurationError, type LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
-import { isSameBuyer, type Shop } from './buyer.ts';
+import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
 import { isBegun, isComplete, isDropped, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
 import type { JournalEntry } from './journal/entries.ts';
@@ -75,7 +75,7 @@ const storedMs = 10 * 60_000;
 
 /** Pure: what an order is looked for by. */
 export function toWanted<Kind extends PaidKind>(
-  { connection }: Shop,
+  { connection }: Buyer,
   { body, idempotencyKey, keep, kind, list, preview, terms }: Order<Kind>,
 ): Wanted {
   const text = toRequest(kind, body, '').body ?? '{}';
@@ -99,15 +99,15 @@ export function toWanted<Kind extends PaidKind>(
  * The output is held by whoever asks, so that nothing changes meanwhile. Throws ConfigurationError for a journal of the same order that
  * can't be read, LocalIoError.
  */
-export async function findEarlier(shop: Shop, wanted: Wanted): Promise<Earlier> {
+export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier> {
   if (!wanted.keep) return anew;
   const asking: Asking = {
-    shop,
+    buyer,
     wanted,
     digests: await toDigests(wanted),
-    index: await openIndex(shop.context),
+    index: await openIndex(buyer.context),
   };
-  if (wanted.output !== null) await completeAdditionTo(shop.context, wanted.output);
+  if (wanted.output !== null) await completeAdditionTo(buyer.context, wanted.output);
   if (wanted.options.tool === true) return await findForTool(asking);
   const again = await findByKey(asking);
   if (again !== undefined) return { is: 'repeat', operation: again, first: again };
@@ -125,7 +125,7 @@ export async function findEarlier(shop: Shop, wanted: Wanted): Promise<Earlier> 
 }
 
 interface Asking {
-  readonly shop: Shop;
+  readonly buyer: Buyer;
   readonly wanted: Wanted;
   readonly digests: OrderDigests;
   readonly index: OperationIndex;
@@ -133,7 +133,7 @@ interface Asking {
 
 /** Operations of this buyer, the newest first. Throws ConfigurationError for one that can't be read and was not complete. */
 async function* operationsBy(
-  { index, shop, wanted }: Asking,
+  { index, buyer, wanted }: Asking,
   key: IndexKey,
   value: string | undefined,
 ): AsyncGenerator<StoredOperation> {
@@ -144,13 +144,13 @@ async function* operationsBy(
     if ('ended' in line && line.ended.outcome === 'complete') complete.add(line.ended.op);
     if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
     if (complete.has(line.begun.op) && wanted.command !== 'search') continue;
-    const operation = await readIfNeeded(shop, index, line.begun.op);
-    if (operation !== undefined && isSameBuyer(shop, operation)) yield operation;
+    const operation = await readIfNeeded(buyer, index, line.begun.op);
+    if (operation !== undefined && isSameBuyer(buyer, operation)) yield operation;
   }
 }
 
 async function readIfNeeded(
-  { context }: Shop,
+  { context }: Buyer,
   index: OperationIndex,
   id: string,
 ): Promise<StoredOperation | undefined> {
@@ -177,12 +177,12 @@ async function findByKey(asking: Asking): Promise<StoredOperation | undefined> {
 
 /** Creations whose answer was lost are sent again with their key: the service gives the task that it made then. */
 async function findUnanswered(asking: Asking): Promise<StoredOperation | undefined> {
-  const { digests, index, shop, wanted } = asking;
+  const { digests, index, buyer, wanted } = asking;
   if (!isTask(wanted.command) || wanted.idempotencyKey !== undefined) return undefined;
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
     if (intent.output !== null || !isInDoubt(operation) || isAtWork(asking, operation)) continue;
-    if (!mayReplay(intent.time, shop.context.clock.now()) || isAnswered(index, intent.idempotency_key))
+    if (!mayReplay(intent.time, buyer.context.clock.now()) || isAnswered(index, intent.idempotency_key))
       continue;
     return operation;
   }
@@ -222,8 +222,8 @@ type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } 
 );
 
 async function findRest(asking: Asking, operation: StoredOperation): Promise<InFile | Left | undefined> {
-  const { shop, wanted } = asking;
-  const { context } = shop;
+  const { buyer, wanted } = asking;
+  const { context } = buyer;
   if (isComplete(operation) || isDropped(operation)) return undefined;
   const chain = await readChainTo(context, operation);
   let rest: RestOfSearch;
@@ -239,8 +239,8 @@ async function findRest(asking: Asking, operation: StoredOperation): Promise<InF
 }
 
 /** Whether what stands in the .part is of one of these operations. */
-async function isInPart({ digests, index, shop }: Asking, ids: readonly string[]): Promise<boolean> {
-  return ids.includes((await lastToOpen(shop.context, index, digests.output)) ?? '');
+async function isInPart({ digests, index, buyer }: Asking, ids: readonly string[]): Promise<boolean> {
+  return ids.includes((await lastToOpen(buyer.context, index, digests.output)) ?? '');
 }
 
 /** The operations that have bought rows of the run of this name, whatever their output, shard or input. */
@@ -253,7 +253,7 @@ async function readAnswers(asking: Asking): Promise<StoredOperation[]> {
 async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
   for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
     if (!isUnfinished(operation) || isReaderGone(operation) || isAtWork(asking, operation)) continue;
-    const chain = await readChainFrom(asking.shop.context.directories.state, operation);
+    const chain = await readChainFrom(asking.buyer.context.directories.state, operation);
     if (chain.length === 1) return operation;
   }
   return undefined;
@@ -261,7 +261,7 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
 
 /** Of the last day: what is older is no surprise. */
 async function findRecent(asking: Asking): Promise<StoredOperation | undefined> {
-  const now = asking.shop.context.clock.now().getTime();
+  const now = asking.buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
     if (now - Date.parse(operation.entries[0].time) > dayMs) return undefined;
     if (isComplete(operation)) return operation;
@@ -271,8 +271,8 @@ async function findRecent(asking: Asking): Promise<StoredOperation | undefined> 
 
 /** The rules for an agent's call: what it bought within ten minutes is given again, what was left is gone on with. */
 async function findForTool(asking: Asking): Promise<Earlier> {
-  const { digests, shop, wanted } = asking;
-  const now = shop.context.clock.now().getTime();
+  const { digests, buyer, wanted } = asking;
+  const now = buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
     if (now - Date.parse(intent.time) > dayMs) return anew;
@@ -285,7 +285,7 @@ async function findForTool(asking: Asking): Promise<Earlier> {
 }
 
 async function decideForTool(asking: Asking, first: StoredOperation): Promise<Earlier> {
-  const { context } = asking.shop;
+  const { context } = asking.buyer;
   const { state } = context.directories;
   const chain = await readChainFrom(state, first);
   const operation = chain.at(-1) ?? first;
@@ -335,8 +335,8 @@ function isInDoubt({ entries }: StoredOperation): boolean {
   return entries.some(({ type }) => type === 'sent') && !entries.some(isKnown);
 }
 
-function isAtWork({ shop }: Asking, { operationId }: StoredOperation): boolean {
-  return isLocked(folderOf(shop.context.directories.state, operationId));
+function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean {
+  return isLocked(folderOf(buyer.context.directories.state, operationId));
 }
 
 /** Pure: whether the service can be trusted to know the key still: after a day, sending it again may buy again. */

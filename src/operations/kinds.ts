@@ -1,7 +1,7 @@
 import { type Client, requests } from '../client.ts';
+import { createYielder } from '../event-loop.ts';
 import { eachItem, type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import type { Request } from '../transport/request.ts';
-import { createTurns } from '../turns.ts';
 
 /** What a kind of operation is, once for all who ask. */
 interface Kind {
@@ -211,10 +211,10 @@ function answerInAnswer(text: JsonText): JsonText {
 /** The items of an extraction, each as the service wrote it. Throws when `signal` aborts. */
 async function itemsOf(answer: JsonText, signal?: AbortSignal): Promise<JsonText[]> {
   const items: JsonText[] = [];
-  const turns = createTurns(signal);
+  const yielder = createYielder(signal);
   for (const item of eachItem(objectMembers(answer).get('data') ?? '[]')) {
     items.push(item);
-    if (turns.isDue()) await turns.take();
+    if (yielder.isDue()) await yielder.yield();
   }
   return items;
 }

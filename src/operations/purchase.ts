@@ -3,7 +3,7 @@ import { LocalIoError } from '../errors.ts';
 import { wireNames } from '../requests/input-names.ts';
 import { checkIdempotencyKey } from '../requests/within-limits.ts';
 import type { Preview, Request } from '../transport/request.ts';
-import type { Shop } from './buyer.ts';
+import type { Buyer } from './buyer.ts';
 import {
   admitUnkept,
   checkCovered,
@@ -61,7 +61,7 @@ export interface PreviewedCost {
 }
 
 /** A purchase that is about to be made. */
-export interface Deal {
+export interface PaidRequest {
   readonly idempotencyKey: string;
   readonly request: Request;
   /** Whether the same was sent before, and its answer lost. */
@@ -79,29 +79,29 @@ export interface Deal {
  * anything is sent that costs, and what `way` throws.
  */
 export async function purchase<T>(
-  shop: Shop,
+  buyer: Buyer,
   order: Order,
   { waits }: Pick<Listener, 'waits'>,
-  way: (deal: Deal) => Promise<T>,
+  way: (paid: PaidRequest) => Promise<T>,
 ): Promise<T | undefined> {
-  const { connection, context } = shop;
+  const { connection, context } = buyer;
   const { again, body, kind } = order;
   const key = again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
   const idempotencyKey = checkIdempotencyKey(key, wireNames);
   const request = toRequest(kind, body, idempotencyKey);
   const worst = toWorstCase(kind, body, connection.settings);
   if (order.preview !== undefined) {
-    const available = await glanceAtBalance(shop);
+    const available = await glanceAtBalance(buyer);
     order.preview(connection.preview(request), { worst, available });
-    return void checkCovered(shop, worst, available);
+    return void checkCovered(buyer, worst, available);
   }
-  const admit = toAdmit(shop, worst);
-  return await withCovered(shop, worst, idempotencyKey, async (available) => {
+  const admit = toAdmit(buyer, worst);
+  return await withCovered(buyer, worst, idempotencyKey, async (available) => {
     // What leaves no record counts all the same.
-    if (!order.keep && admit !== undefined) await admitUnkept(shop, worst, admit);
+    if (!order.keep && admit !== undefined) await admitUnkept(buyer, worst, admit);
     const run = async (journal: Journal): Promise<T> => {
       const intent = {
-        ...toIntent(shop, journal, kind, order.terms),
+        ...toIntent(buyer, journal, kind, order.terms),
         ...(order.continues === undefined ? {} : { continues: order.continues }),
         idempotency_key: idempotencyKey,
         body: request.body ?? '',
@@ -115,7 +115,7 @@ export async function purchase<T>(
         return connection.newClient(waits);
       };
       try {
-        return await withIntent(shop, journal, written, order.open, (delivery, begun) =>
+        return await withIntent(buyer, journal, written, order.open, (delivery, begun) =>
           way({
             idempotencyKey,
             request,
@@ -126,9 +126,9 @@ export async function purchase<T>(
           }),
         );
       } catch (error) {
-        throw await withNumbers(shop, kind, worst, error);
+        throw await withNumbers(buyer, kind, worst, error);
       } finally {
-        if (available !== undefined && journal.operationId !== undefined) await noteBalance(shop, journal);
+        if (available !== undefined && journal.operationId !== undefined) await noteBalance(buyer, journal);
       }
     };
     if (again !== undefined) return await withOperation(context, again.operationId, run);
@@ -140,8 +140,8 @@ export async function purchase<T>(
 const balanceAfterMs = 1000;
 
 /** What is left after the purchase; never a reason to fail. */
-async function noteBalance(shop: Shop, journal: Journal): Promise<void> {
-  const credits = await glanceAtBalance(shop, balanceAfterMs);
+async function noteBalance(buyer: Buyer, journal: Journal): Promise<void> {
+  const credits = await glanceAtBalance(buyer, balanceAfterMs);
   if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
 }
 
@@ -150,11 +150,11 @@ async function noteBalance(shop: Shop, journal: Journal): Promise<void> {
  * again is sent with these. `open` opens its output as it was begun.
  */
 export async function goOnWith<T>(
-  { connection }: Shop,
+  { connection }: Buyer,
   journal: Journal,
   open: OpenDelivery,
   { waits }: Pick<Listener, 'waits'>,
-  way: (deal: Pick<Deal, 'delivery' | 'begin'>) => Promise<T>,
+  way: (paid: Pick<PaidRequest, 'delivery' | 'begin'>) => Promise<T>,
 ): Promise<T> {
   return await open((delivery) =>
     way({
@@ -169,7 +169,7 @@ export async function goOnWith<T>(
 
 /** Pure: what the journal says of an operation before it acts. */
 export function toIntent(
-  { connection, context }: Shop,
+  { connection, context }: Buyer,
   { operationId = '' }: Journal,
   kind: KindName,
   terms: OutputTerms,
@@ -192,7 +192,7 @@ export function toIntent(
  * goes out. An output that can't be opened leaves nothing: nothing was sent.
  */
 export async function withIntent<T>(
-  { context }: Shop,
+  { context }: Buyer,
   journal: Journal,
   intent: Intent | undefined,
   open: OpenDelivery,

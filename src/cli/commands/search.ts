@@ -4,7 +4,7 @@ import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
-import type { Shop } from '../../operations/buyer.ts';
+import type { Buyer } from '../../operations/buyer.ts';
 import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
 import { withOperation } from '../../operations/journal/journal.ts';
 import type { RestOfSearch } from '../../operations/rest-of-search.ts';
@@ -100,16 +100,16 @@ async function runSearch(
   const input = await readEntitySearchInput(context, objective, options);
   const request = toEntitySearchRequest(entityType, input, inputNames);
   const end = await withConnection(context, options, async (connection) => {
-    const shop = toShop(context, options, connection);
+    const buyer = toShop(context, options, connection);
     const order = { ...toOrder(context, options, connection, 'search', request), list: toListTerms(options) };
     return await withHeldOutput(context, options, async (lock) => {
-      const earlier = await findEarlier(shop, toWanted(shop, order));
-      if (earlier.is === 'rest') return await goOnWith(context, options, shop, earlier, lock);
+      const earlier = await findEarlier(buyer, toWanted(buyer, order));
+      if (earlier.is === 'rest') return await goOnWith(context, options, buyer, earlier, lock);
       if (earlier.is === 'new') tellEarlier(context, options, earlier);
       const { settings } = connection;
       const open = openOutput(context, options, { ...printedAs('search', request), settings, lock });
       const listener = createSearchListener(context, options, request, settings);
-      return await buySearch(shop, { ...order, open }, listener);
+      return await buySearch(buyer, { ...order, open }, listener);
     });
   });
   if (end !== undefined && end.leads === end.excluded && options.exitStatus) {
@@ -121,7 +121,7 @@ async function runSearch(
 async function goOnWith(
   context: Context,
   options: SearchOptions,
-  shop: Shop,
+  buyer: Buyer,
   { isOurs, operation, rest }: Extract<Earlier, { is: 'rest' }>,
   lock: FolderLock | undefined,
 ): Promise<SearchEnd | undefined> {
@@ -129,7 +129,7 @@ async function goOnWith(
   const { operationId } = operation;
   const beginning = `Resuming ${operationId} (the same search, unfinished since ${timeOf(context, operation)})`;
   return await withOperation(context, operationId, (journal) =>
-    goOn(context, options, shop, rest, journal, { into: 'same', isOurs, lock, beginning }),
+    goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
   );
 }
 

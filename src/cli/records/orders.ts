@@ -3,7 +3,7 @@ import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
-import type { Shop } from '../../operations/buyer.ts';
+import type { Buyer } from '../../operations/buyer.ts';
 import type { Delivery, Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
 import { findEarlier, toWanted } from '../../operations/earlier.ts';
 import type { AnswerKind, BodyOf, PaidKind } from '../../operations/kinds.ts';
@@ -25,7 +25,7 @@ import { withSpinner, withWaiting } from './spinner.ts';
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
 /** Where a command buys, and what all of it may cost. */
-export function toShop(context: Context, { maxCredits }: PaidOptions, connection: Connection): Shop {
+export function toShop(context: Context, { maxCredits }: PaidOptions, connection: Connection): Buyer {
   return {
     connection,
     context,
@@ -174,12 +174,12 @@ export async function buy<Kind extends AnswerKind>(
   asking: string,
 ): Promise<Shown | undefined> {
   const bought = await withConnection(context, options, async (connection) => {
-    const shop = toShop(context, options, connection);
+    const buyer = toShop(context, options, connection);
     const order = toOrder(context, options, connection, kind, body);
-    const earlier = await findEarlier(shop, toWanted(shop, order));
+    const earlier = await findEarlier(buyer, toWanted(buyer, order));
     if (earlier.is === 'new') tellEarlier(context, options, earlier);
     const again = toRepeated(context, options, order, earlier);
-    const answer = await buyAnswer(shop, again, createListener(context, options, { asking }));
+    const answer = await buyAnswer(buyer, again, createListener(context, options, { asking }));
     return answer && { ...answer, costAtMost: toWorstCase(kind, body, connection.settings).credits };
   });
   if (bought === undefined) return undefined;

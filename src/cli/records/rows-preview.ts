@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import type { Shop } from '../../operations/buyer.ts';
+import type { Buyer } from '../../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
 import { createDigests } from '../../operations/journal/digests.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
@@ -14,7 +14,7 @@ import type { PurchaseOptions } from './orders.ts';
 export async function previewList(
   context: Context,
   options: PurchaseOptions,
-  shop: Shop,
+  buyer: Buyer,
   work: Pick<ListWork, 'kind' | 'toBody' | 'shard' | 'worst'>,
   source: RowSource,
 ): Promise<void> {
@@ -36,13 +36,13 @@ export async function previewList(
     }
   }
   const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
-  const available = await glanceAtBalance(shop);
+  const available = await glanceAtBalance(buyer);
   if (first !== undefined) {
-    const request = shop.connection.preview(toRequest(kind, first, 'a different key for each row'));
+    const request = buyer.connection.preview(toRequest(kind, first, 'a different key for each row'));
     printPreview(context, options, request, { worst: all, available });
   }
   notes.say(
     `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,
   );
-  checkCovered(shop, all, available);
+  checkCovered(buyer, all, available);
 }

@@ -73,7 +73,7 @@ export async function buyList(
   const notes = createNotes(context, options);
   return await withConnection(context, options, async (connection) => {
     const { settings } = connection;
-    const shop = toShop(context, options, connection);
+    const buyer = toShop(context, options, connection);
     const work = {
       kind: list.kind,
       toBody: (record: JsonText) => list.toBody(toText(record)),
@@ -85,7 +85,7 @@ export async function buyList(
       for (const path of unfound) notes.warn(`--template: "${path}" is empty in every row`);
     };
     if (options.dryRun) {
-      await previewList(context, options, shop, work, source);
+      await previewList(context, options, buyer, work, source);
       tellUnfound();
       return undefined;
     }
@@ -115,7 +115,7 @@ export async function buyList(
     const go = (lock: FolderLock | undefined, replaces: boolean): Promise<FinishedList> =>
       withProgress(context, options, `reading ${input.what}`, (show) =>
         runList(
-          shop,
+          buyer,
           {
             ...work,
             request,

@@ -1,6 +1,6 @@
 import { type LeadpipeError, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../input/rows.ts';
-import { checkSameBuyer, type Shop } from '../buyer.ts';
+import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, type Wanted } from '../earlier.ts';
@@ -70,7 +70,7 @@ export interface FinishedList {
 
 /** A list that is worked through, and what is known of it. */
 interface List<Kind extends AnswerKind> {
-  readonly shop: Shop;
+  readonly buyer: Buyer;
   readonly order: ListOrder<Kind>;
   readonly listener: ListRunListener;
   /** Its operation, where it is gone on with. */
@@ -87,32 +87,32 @@ interface List<Kind extends AnswerKind> {
  * has bought is not bought again. Throws whatever made it leave the list before its end; LocalIoError, ConfigurationError.
  */
 export async function runList<Kind extends AnswerKind>(
-  given: Shop,
+  given: Buyer,
   order: ListOrder<Kind>,
   listener: ListRunListener,
 ): Promise<FinishedList> {
   const { kind, operation, run, terms, worst } = order;
   // Rows that can be counted are refused before the first is sent; of others, only what is left of the day is bought.
-  const shop = order.rows.isRepeatable ? given : await withinDay(given, worst);
-  if (shop.spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
+  const buyer = order.rows.isRepeatable ? given : await withinDay(given, worst);
+  if (buyer.spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
   const wanted: Wanted = {
     command: listKinds[kind],
-    origin: shop.connection.origin,
+    origin: buyer.connection.origin,
     ...terms,
     row_request: toRowRequestText(order.request),
     keep: true,
-    hasRow: (one) => hasSentRow(shop, order, one),
+    hasRow: (one) => hasSentRow(buyer, order, one),
   };
-  const found = operation === undefined || run !== undefined ? await findEarlier(shop, wanted) : undefined;
+  const found = operation === undefined || run !== undefined ? await findEarlier(buyer, wanted) : undefined;
   const own = operation ?? (found?.is === 'go_on' ? found.operation : undefined);
   const answers = found !== undefined && 'answers' in found ? found.answers : [];
   const otherOperations = answers.filter(({ operationId }) => operationId !== own?.operationId);
   const others: KnownRows[] = [];
   const limit = given.spending?.setting === undefined ? given.spending?.limit : undefined;
-  const list = { shop, order, listener, own, otherOperations, others, limit };
+  const list = { buyer, order, listener, own, otherOperations, others, limit };
   try {
     for (const { operationId } of otherOperations) {
-      const rows = await openRowsOfOther(folderOf(shop.context.directories.state, operationId));
+      const rows = await openRowsOfOther(folderOf(buyer.context.directories.state, operationId));
       if (rows !== undefined) others.push(rows);
     }
     if (own !== undefined) return await goOn(list, own);
@@ -124,48 +124,48 @@ export async function runList<Kind extends AnswerKind>(
 }
 
 async function begin<Kind extends AnswerKind>(list: List<Kind>): Promise<FinishedList> {
-  const { limit, order, others, shop } = list;
+  const { limit, order, others, buyer } = list;
   const { kind, request, terms, worst } = order;
-  const admit = toAdmit(shop, worst);
+  const admit = toAdmit(buyer, worst);
   // A list that is refused was never begun: nothing resumes it.
-  const isCounted = shop.spending !== undefined || admit !== undefined;
+  const isCounted = buyer.spending !== undefined || admit !== undefined;
   const rest = isCounted ? await countRest(order, others) : undefined;
-  await checkLimit(shop, order, 0, rest);
+  await checkLimit(buyer, order, 0, rest);
   const write = (journal: Journal): Promise<FinishedList> => {
     const intent = {
-      ...toIntent(shop, journal, listKinds[kind], terms),
+      ...toIntent(buyer, journal, listKinds[kind], terms),
       row_request: toRowRequestText(request),
       worst_case: worst.credits,
       ...(admit === undefined ? {} : { reserved: toReserved(list, rest) }),
       ...(limit === undefined ? {} : { max_credits: limit }),
     };
-    return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
+    return withIntent(buyer, journal, intent, order.open('new'), async (delivery, sent) => {
       await sent();
-      return await withStored(shop, journal, (stored) => work(list, journal, stored, delivery));
+      return await withStored(buyer, journal, (stored) => work(list, journal, stored, delivery));
     });
   };
-  return await withNewJournal(shop.context, 'needed', write, admit);
+  return await withNewJournal(buyer.context, 'needed', write, admit);
 }
 
 async function goOn<Kind extends AnswerKind>(
   list: List<Kind>,
   { operationId }: StoredOperation,
 ): Promise<FinishedList> {
-  const { listener, order, others, shop } = list;
-  const { context, spending } = shop;
+  const { listener, order, others, buyer } = list;
+  const { context, spending } = buyer;
   const { open, operation: asked, terms, worst } = order;
   // Where it is asked for by its ID, nobody has looked yet.
   if (terms.output !== null) await completeAdditionTo(context, terms.output);
-  const admit = toAdmit(shop, worst);
+  const admit = toAdmit(buyer, worst);
   const write = async (journal: Journal, own: StoredOperation): Promise<FinishedList> => {
-    checkSameBuyer(shop, own);
-    if (asked !== undefined && !(await hasSentRow(shop, order, own))) throw toGone(own);
-    return await withStored(shop, journal, async (stored) => {
+    checkSameBuyer(buyer, own);
+    if (asked !== undefined && !(await hasSentRow(buyer, order, own))) throw toGone(own);
+    return await withStored(buyer, journal, async (stored) => {
       const isPriced = spending !== undefined || worst.credits !== null;
       const rest = isPriced ? await countRest(order, others, stored) : undefined;
       const isKnown = rest !== undefined && worst.credits !== null;
       listener.goingOn(own, isKnown ? exact(rest * worst.credits) : undefined);
-      await checkLimit(shop, order, stored.sent(), rest);
+      await checkLimit(buyer, order, stored.sent(), rest);
       if (admit !== undefined) {
         const time = context.clock.now().toISOString();
         await journal.append({ type: 'reserved', time, credits: toReserved(list, rest) });
@@ -185,24 +185,24 @@ async function goOn<Kind extends AnswerKind>(
 
 /** Pure: what is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted. */
 function toReserved<Kind extends AnswerKind>(
-  { order: { worst }, shop: { spending } }: List<Kind>,
+  { order: { worst }, buyer: { spending } }: List<Kind>,
   rest: number | undefined,
 ): number {
   return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (worst.credits ?? 0));
 }
 
 async function work<Kind extends AnswerKind>(
-  { listener, order, otherOperations, others, own, shop }: List<Kind>,
+  { listener, order, otherOperations, others, own, buyer }: List<Kind>,
   journal: Journal,
   stored: StoredRows,
   delivery: Delivery,
 ): Promise<FinishedList> {
   const { operationId = '' } = journal;
-  const { state } = shop.context.directories;
+  const { state } = buyer.context.directories;
   const added = await readAddedRows(state, own, otherOperations, order.terms);
   const keyBase = order.run ?? operationId;
   const run = { rows: order.rows.take(), keyBase, stored, others, added };
-  const end = await workThrough(shop, order, run, delivery, listener);
+  const end = await workThrough(buyer, order, run, delivery, listener);
   const { counts, cost, stop } = end;
   const spent = exact(cost.bought * (order.worst.credits ?? 0));
   if (stop !== undefined) {
@@ -240,7 +240,7 @@ async function work<Kind extends AnswerKind>(
 }
 
 async function withStored<T>(
-  { context }: Shop,
+  { context }: Buyer,
   { operationId = '' }: Journal,
   use: (stored: StoredRows) => Promise<T>,
 ): Promise<T> {
@@ -254,7 +254,7 @@ async function withStored<T>(
 
 /** Whether the rows ask for something that an operation has sent; it has nothing to lose where it has sent nothing. */
 async function hasSentRow<Kind extends AnswerKind>(
-  { context }: Shop,
+  { context }: Buyer,
   order: ListOrder<Kind>,
   { operationId }: StoredOperation,
 ): Promise<boolean> {
@@ -298,7 +298,7 @@ async function countRest<Kind extends AnswerKind>(
 
 /** Throws `credits` where the limit, or the balance, does not cover what the list can cost. What it has cost already counts. */
 async function checkLimit<Kind extends AnswerKind>(
-  { connection, context, spending }: Shop,
+  { connection, context, spending }: Buyer,
   { worst: { credits } }: ListOrder<Kind>,
   sent: number,
   rest: number | undefined,

@@ -4,7 +4,7 @@ import { wait } from '../../clock.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
-import type { Shop } from '../buyer.ts';
+import type { Buyer } from '../buyer.ts';
 import type { RowEnd, RowIntent, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, failureOf, kinds } from '../kinds.ts';
 import { createSlots, type Slots } from './slots.ts';
@@ -46,10 +46,10 @@ interface Ended {
 }
 
 /** How often a row that the service had no room for goes back to the others. */
-const mostTurns = 30;
-/** Between two turns, where the service does not say how long: the first, and the longest. */
-const turnMs = 1000;
-const longestTurnMs = 30_000;
+const mostAttempts = 30;
+/** Between two attempts, where the service does not say how long: the first, and the longest. */
+const pauseMs = 1000;
+const longestPauseMs = 30_000;
 /**
  * Rows that have their intents on the disk before there is room for them, so that a free slot waits for the service and not
  * for the disk. As many may look sent after a kill, and were not: whoever goes on with the list sends them with their keys.
@@ -59,7 +59,7 @@ const mostAhead = 8;
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
 export function createRowPurchases<Kind extends AnswerKind>(
-  { connection, context: { clock, ids, random } }: Pick<Shop, 'connection' | 'context'>,
+  { connection, context: { clock, ids, random } }: Pick<Buyer, 'connection' | 'context'>,
   { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases<Kind>,
 ): { readonly slots: Slots; readonly buy: BuyRow<Kind> } {
   const { endpoint } = kinds[kind];
@@ -120,7 +120,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
     };
     const begun = clock.monotonic();
     let waited = 0;
-    for (let turn = 1; ; turn++) {
+    for (let attempt = 1; ; attempt++) {
       await ahead.take();
       let ended: Ended | { readonly busy: RequestError };
       try {
@@ -145,9 +145,9 @@ export function createRowPurchases<Kind extends AnswerKind>(
         return ended.end;
       }
       const { busy } = ended;
-      const ms = busy.retryAfterMs ?? random() * Math.min(longestTurnMs, turnMs * 2 ** (turn - 1));
+      const ms = busy.retryAfterMs ?? random() * Math.min(longestPauseMs, pauseMs * 2 ** (attempt - 1));
       waited += ms;
-      if (turn < mostTurns && waited <= budgetMs) {
+      if (attempt < mostAttempts && waited <= budgetMs) {
         await wait(clock, ms, halt);
         continue;
       }

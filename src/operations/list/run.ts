@@ -3,7 +3,7 @@ import { type Charged, LeadpipeError, stoppedBy, UsageError } from '../../errors
 import type { InputRow } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
 import { StoppedError } from '../../transport/errors.ts';
-import type { Shop } from '../buyer.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
 import type { KnownRows, RowEnd, StoredRows } from '../journal/rows.ts';
@@ -150,7 +150,7 @@ export function findKnown(digest: bigint, all: readonly KnownRows[]) {
  * LocalIoError.
  */
 export async function workThrough<Kind extends AnswerKind>(
-  { connection, context, spending }: Shop,
+  { connection, context, spending }: Buyer,
   work: ListWork<Kind>,
   { rows, keyBase, stored, others, added }: ListRun,
   delivery: Pick<Delivery, 'write'>,

@@ -6,7 +6,7 @@ import { awaitLock, isLocked } from '../../files/folder-lock.ts';
 import { checkedLines, type LineLog, openLog, toCheckedLine } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import type { Shop } from '../buyer.ts';
+import type { Buyer } from '../buyer.ts';
 import { folderOf, readOrNothing } from '../journal/stored.ts';
 import { type Identity, identityOfMembers, type Named } from './identity.ts';
 
@@ -50,7 +50,7 @@ export async function listFolders(stateDir: string): Promise<string[]> {
 }
 
 /** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `awaitLock`. */
-export async function openRunFile({ context }: Shop, folder: string, operationId: string) {
+export async function openRunFile({ context }: Buyer, folder: string, operationId: string) {
   const path = join(folder, `${operationId}${ending}`);
   const unkept = (error: unknown, details?: ErrorDetails): LeadpipeError => {
     if (error instanceof LeadpipeError) return error;
@@ -81,7 +81,7 @@ export async function openRunFile({ context }: Shop, folder: string, operationId
   };
 }
 
-async function openLocked(context: Shop['context'], folder: string, path: string): Promise<LineLog> {
+async function openLocked(context: Buyer['context'], folder: string, path: string): Promise<LineLog> {
   await makePrivateFolder(folder);
   // Nobody folds the file of a run that begins to write it.
   const lock = await awaitLock(folder, context, 'the list of these leads');

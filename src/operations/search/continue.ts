@@ -1,8 +1,8 @@
-import type { Shop } from '../buyer.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Delivery, OpenDelivery } from '../delivery.ts';
 import type { Journal } from '../journal/journal.ts';
+import { listOf, newOf, nothingKnown } from '../only-new/filter.ts';
 import type { Known } from '../only-new/identity.ts';
-import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
 import type { SearchEnd } from './buy.ts';
@@ -12,7 +12,7 @@ import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 export type RestInto = 'same' | 'other';
 
 /** As `isPartOf`. */
-export async function isPartOurs({ context }: Shop, rest: RestOfSearch): Promise<boolean> {
+export async function isPartOurs({ context }: Buyer, rest: RestOfSearch): Promise<boolean> {
   const { operation } = rest;
   const facts = { is: 'continue_elsewhere', operationId: operation.operationId } as const;
   return await isPartOf(context, operation, idsOf(rest), { facts });
@@ -29,14 +29,14 @@ export interface RestListener extends SearchListener {
  * of the new search. Throws as `buySearch`.
  */
 export async function buyRest(
-  shop: Shop,
+  buyer: Buyer,
   rest: RestOfSearch,
   earlierJournal: Journal,
   order: SearchOrder & { readonly into: RestInto },
   listener: RestListener,
 ): Promise<SearchEnd | undefined> {
   const { operation, intent, brought } = rest;
-  const known = await knownOf(shop, rest, listener.warn);
+  const known = await knownOf(buyer, rest, listener.warn);
   const open: OpenDelivery = (work) =>
     order.open(async (delivery) => {
       await writeBrought(rest, order.into, known, delivery);
@@ -44,7 +44,7 @@ export async function buyRest(
     });
   const list = { name: intent.list, onlyNew: intent.asked !== undefined };
   const continued = { ...order, open, list, continues: operation.operationId };
-  return await buySearch(shop, continued, listener, {
+  return await buySearch(buyer, continued, listener, {
     brought,
     async before(by) {
       listener.goingOn();
@@ -55,14 +55,14 @@ export async function buyRest(
 
 /** Everything has arrived: the output is written, and nothing is bought. Throws LocalIoError. */
 export async function finishSearch(
-  shop: Shop,
+  buyer: Buyer,
   rest: RestOfSearch,
   journal: Journal,
   { into, open }: Pick<SearchOrder, 'open'> & { readonly into: RestInto },
   warn: (line: string) => void,
 ): Promise<void> {
   const { operation, own, stopReason = null } = rest;
-  const known = await knownOf(shop, rest, warn);
+  const known = await knownOf(buyer, rest, warn);
   const counts = { state: null, ready_count: null } as const;
   const write = async (delivery: Delivery): Promise<void> => {
     if (delivery.length !== undefined) await journal.append({ type: 'opened', output_length: 0 });
@@ -109,7 +109,7 @@ function isAddedAlready({ options, version = 1 }: RestOfSearch['intent']): boole
 }
 
 /** What other runs of the list have delivered. */
-async function knownOf(shop: Shop, rest: RestOfSearch, warn: (line: string) => void): Promise<Known> {
+async function knownOf(buyer: Buyer, rest: RestOfSearch, warn: (line: string) => void): Promise<Known> {
   // What a search brought counts for those that went on with it too.
-  return (await listOf(shop, idsOf(rest), rest.intent, warn))?.known ?? nothingKnown;
+  return (await listOf(buyer, idsOf(rest), rest.intent, warn))?.known ?? nothingKnown;
 }

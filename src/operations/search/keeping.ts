@@ -1,12 +1,12 @@
 import type { LeadpipeError, Outcome } from '../../errors.ts';
 import { kindOf, type Records } from '../../json/text.ts';
-import type { Shop } from '../buyer.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { toFailedEntries } from '../journal/failed.ts';
 import type { Journal } from '../journal/journal.ts';
 import { createStoredLeads } from '../journal/leads.ts';
 import { folderOf } from '../journal/stored.ts';
-import type { Sieve } from '../only-new/sieve.ts';
+import type { LeadFilter } from '../only-new/filter.ts';
 import type { SearchIds, SearchSummary } from './stream.ts';
 
 /** fsyncs are dear, and a stream can bring a hundred batches in a second. */
@@ -20,10 +20,10 @@ export type Keeping = Awaited<ReturnType<typeof createKeeping>>;
  * kept: a full disk must not end a search that is paid for. Throws LocalIoError.
  */
 export async function createKeeping(
-  { context: { clock, directories } }: Shop,
+  { context: { clock, directories } }: Buyer,
   journal: Journal,
   delivery: Delivery,
-  sieve: Sieve,
+  filter: LeadFilter,
   unkept: (why: string) => void,
 ) {
   const { operationId } = journal;
@@ -73,7 +73,7 @@ export async function createKeeping(
     } as const;
   };
 
-  const sync = async (): Promise<void> => void (await Promise.all([stored?.sync(), sieve.sync()]));
+  const sync = async (): Promise<void> => void (await Promise.all([stored?.sync(), filter.sync()]));
 
   return {
     /**
@@ -81,7 +81,7 @@ export async function createKeeping(
      * process, and count for its list. Throws nothing: what is paid for is printed all the same.
      */
     async keep(leads: Records, { leadsSearchId, requestId }: SearchIds): Promise<Records> {
-      const { isNew, count } = sieve.sift(leads);
+      const { isNew, count } = filter.check(leads);
       const fresh = leads.filter((_, index) => isNew[index]);
       excluded += leads.length - fresh.length;
       await whileKept(async () => {

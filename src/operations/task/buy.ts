@@ -2,11 +2,11 @@ import { toCreatedRecord } from '../../answers.ts';
 import type { Answer, Client } from '../../client.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
-import type { Shop } from '../buyer.ts';
+import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
 import { type Journal, withNewJournal } from '../journal/journal.ts';
-import { toListed, withSieve } from '../only-new/sieve.ts';
+import { toListed, withFilter } from '../only-new/filter.ts';
 import { type Order, type OutputTerms, purchase, toIntent, withIntent } from '../purchase.ts';
 import { type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
@@ -23,13 +23,13 @@ export interface BoughtTask {
  * where the output fails: it does not take the ID with it. Throws as `createTask`.
  */
 export async function buyTask(
-  shop: Shop,
+  buyer: Buyer,
   order: Order<'task create'>,
   created: (task: BoughtTask) => void,
 ): Promise<BoughtTask | undefined> {
-  return await purchase(shop, order, {}, async ({ begin, idempotencyKey, isAgain, journal, delivery }) => {
+  return await purchase(buyer, order, {}, async ({ begin, idempotencyKey, isAgain, journal, delivery }) => {
     const client = await begin();
-    const { signal } = shop.context;
+    const { signal } = buyer.context;
     const answer = await createTask(client, order.body, idempotencyKey, journal, signal, isAgain).catch(
       (error: unknown) => {
         const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
@@ -105,24 +105,24 @@ export async function createTask(
 
 /** Buys a task and follows it to its end; undefined after a preview. Throws as `readInto`. */
 export async function runTask(
-  shop: Shop,
+  buyer: Buyer,
   given: Order<'task run'>,
   terms: ReadTerms,
   listener: TaskListener,
 ): Promise<TaskReading | undefined> {
-  const { order, list } = await toListed(shop, given, listener.warn);
+  const { order, list } = await toListed(buyer, given, listener.warn);
   if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
-  return await purchase(shop, order, listener, ({ begin, idempotencyKey, journal, delivery }) =>
-    withSieve(shop, list, journal, async (sieve) => {
+  return await purchase(buyer, order, listener, ({ begin, idempotencyKey, journal, delivery }) =>
+    withFilter(buyer, list, journal, async (filter) => {
       const client = await begin();
-      const run = { shop, client, terms, delivery, journal, sieve, listener };
+      const run = { buyer, client, terms, delivery, journal, filter, listener };
       return await readInto(run, 'creating', async () => {
-        const created = await createTask(client, order.body, idempotencyKey, journal, shop.context.signal);
+        const created = await createTask(client, order.body, idempotencyKey, journal, buyer.context.signal);
         return {
           leadsSearchId: created.value.leads_search_id,
           start: 0,
           from: 0,
-          created: { requestId: created.requestId, idempotencyKey, at: shop.context.clock.monotonic() },
+          created: { requestId: created.requestId, idempotencyKey, at: buyer.context.clock.monotonic() },
         };
       });
     }),
@@ -134,19 +134,19 @@ export async function runTask(
  * Throws as `readInto`.
  */
 export async function waitForTask(
-  shop: Shop,
+  buyer: Buyer,
   task: { readonly leadsSearchId: string; readonly pts: number },
   to: { readonly terms: OutputTerms; readonly open: OpenDelivery },
   terms: ReadTerms,
   listener: TaskListener,
 ): Promise<TaskReading> {
   const { leadsSearchId, pts } = task;
-  return await withNewJournal(shop.context, { unkept: listener.warn }, (journal) => {
-    const intent = { ...toIntent(shop, journal, 'task wait', to.terms), leads_search_id: leadsSearchId };
-    return withIntent(shop, journal, intent, to.open, async (delivery, begun) => {
+  return await withNewJournal(buyer.context, { unkept: listener.warn }, (journal) => {
+    const intent = { ...toIntent(buyer, journal, 'task wait', to.terms), leads_search_id: leadsSearchId };
+    return withIntent(buyer, journal, intent, to.open, async (delivery, begun) => {
       await begun();
-      const { client } = shop.connection;
-      return await readInto({ shop, client, terms, delivery, journal, listener }, 'waiting', async () => ({
+      const { client } = buyer.connection;
+      return await readInto({ buyer, client, terms, delivery, journal, listener }, 'waiting', async () => ({
         leadsSearchId,
         start: pts,
         from: pts,

@@ -3,11 +3,11 @@ import { terminalTaskStates } from '../../contract/types.ts';
 import { isStop, LeadpipeError, LocalIoError, type Outcome, outputChanged } from '../../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../../json/text.ts';
 import { RequestError } from '../../transport/errors.ts';
-import type { Shop } from '../buyer.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Delivery, Listener, Stage } from '../delivery.ts';
 import type { JournalEntry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
-import { noSieve, type Sieve } from '../only-new/sieve.ts';
+import { type LeadFilter, noFilter } from '../only-new/filter.ts';
 import { countOf, toStopReason } from '../wording.ts';
 import { followTask, type TaskSummary } from './follow.ts';
 import type { PollTimes } from './patience.ts';
@@ -49,13 +49,13 @@ export interface TaskListener extends Listener {
 
 /** What reading a task takes. */
 export interface TaskRun {
-  readonly shop: Shop;
+  readonly buyer: Buyer;
   readonly client: Client;
   readonly terms: ReadTerms;
   readonly delivery: Delivery;
   readonly journal: Journal;
   /** Undefined where the leads count for no list. */
-  readonly sieve?: Sieve;
+  readonly filter?: LeadFilter;
   readonly listener: TaskListener;
   /** Positions that earlier runs of this operation put into the same file; undefined for a first run. */
   readonly earlier?: number;
@@ -89,7 +89,7 @@ export async function readInto(
   stage: Stage,
   begin: () => Promise<Begun>,
 ): Promise<TaskReading> {
-  const { client, delivery, journal, listener, shop, sieve = noSieve, terms } = run;
+  const { client, delivery, journal, listener, buyer, filter = noFilter, terms } = run;
   const { operationId } = journal;
   let { earlierExcluded: excluded = 0 } = run;
   const reading = await listener.during(stage, delivery, async (watch): Promise<TaskReading> => {
@@ -101,12 +101,12 @@ export async function readInto(
     let excludedOfPage = 0;
     const summary = await followTask(
       client,
-      shop.context,
+      buyer.context,
       { ...task, ...terms, createdAt: created?.at },
       {
         async deliver(entities, pts) {
           if (pts === start) found = enrichFieldsOf(entities);
-          const { isNew, count } = sieve.sift(entities);
+          const { isNew, count } = filter.check(entities);
           count(leadsSearchId);
           const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
           const fresh = records.filter((_, index) => isNew[index]);
@@ -118,7 +118,7 @@ export async function readInto(
           if (operationId === undefined) return;
           // What the journal counts as delivered is on the disk.
           const length = await delivery.sync();
-          await sieve.sync();
+          await filter.sync();
           await journal.append({
             type: 'page',
             pts,

@@ -1,14 +1,14 @@
 import type { CreateTaskRequest } from '../../contract/types.ts';
 import { ConfigurationError, LeadpipeError, outputChanged } from '../../errors.ts';
 import { hasPart, statOrNothing } from '../../files/target.ts';
-import { checkSameBuyer, type Shop } from '../buyer.ts';
+import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import type { OpenDelivery, Opening } from '../delivery.ts';
 import { mayReplay } from '../earlier.ts';
 import { excludedIn, type Intent, type JournalEntry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { kindOf } from '../kinds.ts';
-import { listOf, withSieve } from '../only-new/sieve.ts';
+import { listOf, withFilter } from '../only-new/filter.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
 import { goOnWith } from '../purchase.ts';
 import { createTask } from './buy.ts';
@@ -137,7 +137,7 @@ async function isInPlace(
 
 /** As `isPartOf`. */
 export async function isTaskPartOurs(
-  { context }: Pick<Shop, 'context'>,
+  { context }: Pick<Buyer, 'context'>,
   operation: StoredOperation,
 ): Promise<boolean> {
   const { intent, leadsSearchId, start: pts } = toTaskProgress(operation);
@@ -156,21 +156,21 @@ export async function isTaskPartOurs(
  * is read again, which costs nothing. Throws as `readInto`.
  */
 export async function resumeTask(
-  shop: Shop,
+  buyer: Buyer,
   journal: Journal,
   operation: StoredOperation,
   terms: ResumeTerms,
   openAgain: OpenAgain,
   listener: ResumeListener,
 ): Promise<TaskReading> {
-  checkSameBuyer(shop, operation);
+  checkSameBuyer(buyer, operation);
   const progress = toTaskProgress(operation);
   const { intent, leadsSearchId, outputLength } = progress;
-  if (leadsSearchId === undefined && !terms.replay && !mayReplay(intent.time, shop.context.clock.now())) {
+  if (leadsSearchId === undefined && !terms.replay && !mayReplay(intent.time, buyer.context.clock.now())) {
     throw tooOld(operation.operationId);
   }
   const read = (some: TaskProgress, opening: Opening) =>
-    readOn(shop, journal, operation, some, terms, openAgain(some, opening), listener);
+    readOn(buyer, journal, operation, some, terms, openAgain(some, opening), listener);
   if (intent.output === null) return await read(progress, 'new');
   // Versions before put the rows of --append straight into the file: they stay there, and the rest is added.
   const isInFile = intent.options.append === true && (intent.version ?? 1) < 2;
@@ -190,7 +190,7 @@ export async function resumeTask(
 }
 
 async function readOn(
-  shop: Shop,
+  buyer: Buyer,
   journal: Journal,
   { operationId }: StoredOperation,
   progress: TaskProgress,
@@ -199,36 +199,36 @@ async function readOn(
   listener: ResumeListener,
 ): Promise<TaskReading> {
   const { intent, leadsSearchId, position, start } = progress;
-  const list = await listOf(shop, [operationId], intent, listener.warn);
-  return await goOnWith(shop, journal, open, listener, async ({ delivery, begin }) => {
+  const list = await listOf(buyer, [operationId], intent, listener.warn);
+  return await goOnWith(buyer, journal, open, listener, async ({ delivery, begin }) => {
     const inFile = delivery.file !== undefined;
     // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
     const from = inFile ? position : progress.lastPage;
     if (!inFile && position > start) listener.goingOn(from);
     const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
-    return await withSieve(shop, list, journal, async (sieve) => {
+    return await withFilter(buyer, list, journal, async (filter) => {
       const client = await begin();
       return await readInto(
         {
-          shop,
+          buyer,
           client,
           delivery,
           journal,
-          sieve,
+          filter,
           listener,
           terms: { ...terms, num, positions },
           earlier: inFile ? position - start : 0,
           earlierExcluded: inFile ? progress.excluded : 0,
         },
         leadsSearchId === undefined ? 'creating' : 'waiting',
-        () => beginAgain(shop, client, journal, progress, from),
+        () => beginAgain(buyer, client, journal, progress, from),
       );
     });
   });
 }
 
 async function beginAgain(
-  { context }: Shop,
+  { context }: Buyer,
   client: Parameters<typeof createTask>[0],
   journal: Journal,
   { intent, leadsSearchId, requestId, start }: TaskProgress,

@@ -2,7 +2,7 @@ import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import { isSameFile } from '../../../files/target.ts';
-import { checkSameBuyer, type Shop } from '../../../operations/buyer.ts';
+import { type Buyer, checkSameBuyer } from '../../../operations/buyer.ts';
 import type { OpenDelivery } from '../../../operations/delivery.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
 import type { Journal } from '../../../operations/journal/journal.ts';
@@ -42,12 +42,12 @@ export async function continueSearch(
     await withOperation(context, operationId, async (journal, operation) => {
       const rest = await readRest(context, operation);
       await withConnection(context, options, async (connection) => {
-        const shop = toShop(context, options, connection);
-        checkSameBuyer(shop, operation);
+        const buyer = toShop(context, options, connection);
+        checkSameBuyer(buyer, operation);
         const beginning = `Resuming ${operationId}`;
         const into = isSame ? 'same' : 'other';
-        const isOurs = isSame && (await isPartOurs(shop, rest));
-        await goOn(context, options, shop, rest, journal, { into, isOurs, lock, beginning });
+        const isOurs = isSame && (await isPartOurs(buyer, rest));
+        await goOn(context, options, buyer, rest, journal, { into, isOurs, lock, beginning });
       });
     });
   });
@@ -67,13 +67,13 @@ export interface Going {
 export async function goOn(
   context: Context,
   options: SearchOptions,
-  shop: Shop,
+  buyer: Buyer,
   rest: RestOfSearch,
   journal: Journal,
   { beginning, into, isOurs, lock }: Going,
 ): Promise<SearchEnd | undefined> {
   const { say, warn } = createNotes(context, options);
-  const { connection } = shop;
+  const { connection } = buyer;
   const { brought, intent, request } = rest;
   const open: OpenDelivery = openOutput(context, options, {
     ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
@@ -83,7 +83,7 @@ export async function goOn(
     lock,
   });
   if (request === undefined) {
-    await finishSearch(shop, rest, journal, { open, into }, warn);
+    await finishSearch(buyer, rest, journal, { open, into }, warn);
     const file = fileOf(options);
     const place = file === undefined ? '' : ` ${file} is complete.`;
     say(`${beginning}: all ${countOf(brought.length)} had arrived.${place} Nothing was bought.`);
@@ -94,7 +94,7 @@ export async function goOn(
   const price =
     cost.credits === null || connection.origin === 'local' ? '' : `, for at most ${creditsOf(cost.credits)}`;
   return await buyRest(
-    shop,
+    buyer,
     rest,
     journal,
     { ...order, idempotencyKey: isUsed(rest, order) ? undefined : order.idempotencyKey, into },

@@ -46,13 +46,13 @@ async function runTaskCreate(
 ): Promise<void> {
   const request = await readTaskRequest(context, entityType, objective, options);
   await withConnection(context, options, async (connection) => {
-    const shop = toShop(context, options, connection);
+    const buyer = toShop(context, options, connection);
     const order = toOrder(context, options, connection, 'task create', request);
     const { credits } = toWorstCase('task create', request, connection.settings);
-    const earlier = await findEarlier(shop, toWanted(shop, order));
+    const earlier = await findEarlier(buyer, toWanted(buyer, order));
     if (earlier.is === 'new') tellEarlier(context, options, earlier);
     await buyTask(
-      shop,
+      buyer,
       toRepeated(context, options, order, earlier),
       ({ leadsSearchId, requestId, operationId }) =>
         close(context, options, {

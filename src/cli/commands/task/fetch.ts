@@ -67,7 +67,7 @@ async function runTaskFetch(context: Context, id: string, options: TaskFetchOpti
       withMissingExplained(context, connection, id, () =>
         readInto(
           {
-            shop: { connection, context },
+            buyer: { connection, context },
             client,
             delivery,
             journal: noJournal,

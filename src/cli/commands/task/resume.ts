@@ -2,7 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { type LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
-import type { Shop } from '../../../operations/buyer.ts';
+import type { Buyer } from '../../../operations/buyer.ts';
 import type { Journal } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
@@ -155,10 +155,10 @@ export async function resumeOperation(
         return createNotes(context, options).say(`The operation ${operationId} is finished${place}.`);
       }
       await withConnection(context, withRouteOf(operation, options), async (connection) => {
-        const shop = { connection, context };
-        const isOurs = await isTaskPartOurs(shop, operation);
+        const buyer = { connection, context };
+        const isOurs = await isTaskPartOurs(buyer, operation);
         const going = { isOurs, lock, replayCreate: options.replayCreate === true };
-        await goOnWithTask(shop, context, options, journal, operation, going);
+        await goOnWithTask(buyer, context, options, journal, operation, going);
       });
     });
   });
@@ -173,20 +173,20 @@ interface Going {
 
 /** Reads on where the operation was left. The output is held. Throws as `resumeTask`. */
 export async function goOnWithTask(
-  shop: Shop,
+  buyer: Buyer,
   context: Context,
   options: ResumeOptions & RecordOptions,
   journal: Journal,
   operation: StoredOperation,
   { isOurs, lock, replayCreate }: Going,
 ): Promise<void> {
-  const { settings } = shop.connection;
+  const { settings } = buyer.connection;
   const { say, warn } = createNotes(context, options);
   const { intent } = toTaskProgress(operation);
   const read = { ...options, ...fromTerms(intent) };
   if (await finishTask(journal, operation)) return;
   await resumeTask(
-    shop,
+    buyer,
     journal,
     operation,
     { ...toReadTerms(options, settings), replay: replayCreate, isOurs },

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
-import type { Shop } from '../../../operations/buyer.ts';
+import type { Buyer } from '../../../operations/buyer.ts';
 import { type Earlier, findEarlier, mayReplay, toWanted } from '../../../operations/earlier.ts';
 import { withOperation } from '../../../operations/journal/journal.ts';
 import type { Order } from '../../../operations/purchase.ts';
@@ -70,7 +70,7 @@ async function runTaskRun(
   const { dryRun, num, positions } = options;
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
-    const shop = toShop(context, options, connection);
+    const buyer = toShop(context, options, connection);
     if (!dryRun) checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
     const shaped = { positions, num };
     const order = {
@@ -78,11 +78,11 @@ async function runTaskRun(
       list: toListTerms(options),
     };
     await withHeldOutput(context, options, async (lock) => {
-      const earlier = await findEarlier(shop, toWanted(shop, order));
-      if (earlier.is === 'go_on' && (await goOnInstead(context, options, shop, earlier, lock))) return;
+      const earlier = await findEarlier(buyer, toWanted(buyer, order));
+      if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
       if (earlier.is === 'new') tellEarlier(context, options, earlier);
       const open = openOutput(context, options, { ...printedAs('task run', request), settings, lock });
-      await create(context, options, shop, { ...withEarlierKey(context, options, order, earlier), open });
+      await create(context, options, buyer, { ...withEarlierKey(context, options, order, earlier), open });
     });
   });
 }
@@ -103,7 +103,7 @@ function withEarlierKey(
 async function goOnInstead(
   context: Context,
   options: TaskRunOptions,
-  shop: Shop,
+  buyer: Buyer,
   { isOurs, operation }: Extract<Earlier, { is: 'go_on' }>,
   lock: FolderLock | undefined,
 ): Promise<boolean> {
@@ -121,7 +121,7 @@ async function goOnInstead(
   return await withOperation(context, operationId, async (journal, found) => {
     try {
       const going = { isOurs, lock, replayCreate: true };
-      await goOnWithTask(shop, context, options, journal, found, going);
+      await goOnWithTask(buyer, context, options, journal, found, going);
       return true;
     } catch (error) {
       if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
@@ -135,12 +135,12 @@ async function goOnInstead(
 async function create(
   context: Context,
   options: TaskRunOptions,
-  shop: Shop,
+  buyer: Buyer,
   order: Order<'task run'>,
 ): Promise<void> {
-  const bought = { request: order.body, prices: shop.connection.settings };
+  const bought = { request: order.body, prices: buyer.connection.settings };
   const listener = createTaskListener(context, options, bought);
-  const reading = await runTask(shop, order, toReadTerms(options, shop.connection.settings), listener);
+  const reading = await runTask(buyer, order, toReadTerms(options, buyer.connection.settings), listener);
   if (reading?.leads === 0 && options.exitStatus)
     throw toNothingFound(reading, options, reading.excluded > 0 ? 'no new leads were found' : undefined);
 }

@@ -1,5 +1,5 @@
 import type { JsonText, Records } from '../../json/text.ts';
-import type { Shop } from '../buyer.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Order } from '../purchase.ts';
@@ -27,7 +27,7 @@ export const nothingKnown = createKnown([]);
  * could say so. Throws LocalIoError.
  */
 export async function toListed<Kind extends 'search' | 'task run' | 'task create'>(
-  shop: Shop,
+  buyer: Buyer,
   order: Order<Kind>,
   warn: (line: string) => void,
   before: readonly JsonText[] = [],
@@ -36,8 +36,8 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
   const terms = { ...order.terms, list: name };
   const brought = identitiesOf(before);
   if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
-  const lines = await readLines(shop, name, warn);
-  const { connection, context } = shop;
+  const lines = await readLines(buyer, name, warn);
+  const { connection, context } = buyer;
   for (const operationId of await unfinishedRuns(
     context,
     lines.map(({ operation_id }) => operation_id),
@@ -63,19 +63,19 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
  * anything out: `operationIds` are theirs. Throws LocalIoError.
  */
 export async function listOf(
-  shop: Shop,
+  buyer: Buyer,
   operationIds: readonly string[],
   { list: name, asked }: Intent,
   damaged: Damaged,
 ): Promise<RunOfList | undefined> {
   if (name === undefined) return undefined;
   if (asked === undefined) return { name, known: nothingKnown };
-  const lines = await readLines(shop, name, damaged);
+  const lines = await readLines(buyer, name, damaged);
   return { name, known: toKnown(lines.filter(({ operation_id }) => !operationIds.includes(operation_id))) };
 }
 
 async function readLines(
-  { connection, context }: Shop,
+  { connection, context }: Buyer,
   name: string,
   damaged: Damaged,
 ): Promise<Delivered[]> {
@@ -105,10 +105,10 @@ export function newOf(leads: readonly JsonText[], known: Known): readonly JsonTe
 }
 
 /** What stands between the leads that arrive and the output. */
-export type Sieve = ReturnType<typeof createSieve>;
+export type LeadFilter = ReturnType<typeof createFilter>;
 
 /** `count` says that leads were delivered, or brought again by a search; without `known` leads, all are new. */
-function createSieve(
+function createFilter(
   known: Known,
   count: (leads: readonly Identity[], leadsSearchId: string | null) => void = () => {},
   { brought = [], sync = async () => {} }: { brought?: readonly Identity[]; sync?: () => Promise<void> } = {},
@@ -118,7 +118,7 @@ function createSieve(
     begin(): void {
       if (brought.length > 0) count(brought, null);
     },
-    sift(leads: Records) {
+    check(leads: Records) {
       const identities = leads.map(identityOf);
       const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
       return {
@@ -138,25 +138,25 @@ function createSieve(
 }
 
 /** Of a run that belongs to no list. */
-export const noSieve = createSieve(nothingKnown);
+export const noFilter = createFilter(nothingKnown);
 
 /**
- * Runs `work` with the sieve of a list. Nothing is counted for an operation of which no record is kept. Throws what `work`
+ * Runs `work` with the filter of a list. Nothing is counted for an operation of which no record is kept. Throws what `work`
  * throws, and LocalIoError, before that, where the list can't be written.
  */
-export async function withSieve<T>(
-  shop: Shop,
+export async function withFilter<T>(
+  buyer: Buyer,
   list: RunOfList | undefined,
   { operationId }: Pick<Journal, 'operationId'>,
-  work: (sieve: Sieve) => Promise<T>,
+  work: (filter: LeadFilter) => Promise<T>,
 ): Promise<T> {
   if (list === undefined || operationId === undefined)
-    return await work(createSieve(list?.known ?? nothingKnown));
+    return await work(createFilter(list?.known ?? nothingKnown));
   const { name, known, brought = [] } = list;
-  const { connection, context } = shop;
+  const { connection, context } = buyer;
   const { origin } = connection;
   const folder = folderOfList(context.directories.state, name, origin);
-  const file = await openRunFile(shop, folder, operationId);
+  const file = await openRunFile(buyer, folder, operationId);
   const run = {
     list: name,
     operation_id: operationId,
@@ -167,7 +167,7 @@ export async function withSieve<T>(
   const count = (leads: readonly Identity[], leads_search_id: string | null): void =>
     file.append({ ...run, leads_search_id, leads });
   try {
-    return await work(createSieve(known, count, { brought, sync: file.sync }));
+    return await work(createFilter(known, count, { brought, sync: file.sync }));
   } finally {
     await file.close();
   }
