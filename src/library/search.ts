@@ -2,7 +2,7 @@ import type { SearchStream } from '../answers.ts';
 import type { Entity, EntitySearchRequest } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
-import { toCutError } from '../operations/search/buy.ts';
+import { toCutError } from '../operations/search/cut.ts';
 import { createSearchReading } from '../operations/search/reading.ts';
 import { RequestError } from '../transport/errors.ts';
 

@@ -12,9 +12,9 @@ import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
 import { toListed, withFilter } from '../operations/only-new/filter.ts';
 import type { Order } from '../operations/purchase.ts';
 import { readRest } from '../operations/rest-of-search.ts';
-import type { SearchEnd } from '../operations/search/buy.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest } from '../operations/search/continue.ts';
+import type { SearchEnd } from '../operations/search/cut.ts';
 import { buyTask } from '../operations/task/buy.ts';
 import { type Buying, begunByTool, type Settled, type ToolKind, type Wanted } from './plan.ts';
 

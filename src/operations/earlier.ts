@@ -4,7 +4,7 @@ import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
 import { isBegun, isComplete, isDropped, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
-import type { JournalEntry } from './journal/entries.ts';
+import { type JournalEntry, lastOf } from './journal/entries.ts';
 import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
 import { type IndexKey, type OperationIndex, openIndex } from './journal/operation-index.ts';
@@ -314,7 +314,7 @@ async function decideForTool(asking: Asking, first: StoredOperation): Promise<Ea
 
 /** Nothing came: what may have been charged is never bought again with another key. */
 function toRepeated(operation: StoredOperation, first: StoredOperation): Earlier {
-  const failed = operation.entries.findLast((entry) => entry.type === 'failed');
+  const failed = lastOf(operation.entries, 'failed');
   return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation, first };
 }
 

@@ -223,13 +223,10 @@ export async function withIntent<T>(
 /** The same delivery. That rows are added to a file is written down before and after: whoever finds it half done can complete it. */
 export function withPlacing(journal: Journal, delivery: Delivery): Delivery {
   return {
-    file: delivery.file,
+    ...delivery,
     get length() {
       return delivery.length;
     },
-    write: delivery.write,
-    sync: delivery.sync,
-    cut: delivery.cut,
     async finish(placing = {}) {
       let isAdded = false;
       await delivery.finish({

@@ -6,6 +6,7 @@ import { checkBody } from '../requests/entity-search.ts';
 import { wireNames } from '../requests/input-names.ts';
 import { checkList } from '../requests/within-limits.ts';
 import { hasDelivered, isComplete, isSearch, readChainFrom, readChainTo } from './journal/chain.ts';
+import { lastOf } from './journal/entries.ts';
 import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { folderOf, type StoredOperation } from './journal/stored.ts';
@@ -39,7 +40,7 @@ export async function readRestOf(
   const chain = await Promise.all(operations.map((one) => readArrived(stateDir, one)));
   const own = chain.at(-1)?.brought.length ?? 0;
   const brought = chain.flatMap((one) => one.brought);
-  const written = operation.entries.findLast((entry) => entry.type === 'written');
+  const written = lastOf(operation.entries, 'written');
   return {
     operation,
     /** Itself, and before it the searches that it is the rest of. */

@@ -1,6 +1,7 @@
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { hasDelivered, isBegun, isComplete, isDropped, isReaderGone, isSearch } from './journal/chain.ts';
+import { lastOf } from './journal/entries.ts';
 import type { Begun } from './journal/index-lines.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
@@ -62,7 +63,7 @@ export function isUnfinished(operation: StoredOperation): boolean {
   const { entries } = operation;
   const [{ command }] = entries;
   if (isDropped(operation)) return false;
-  const terminal = entries.findLast((entry) => entry.type === 'terminal');
+  const terminal = lastOf(entries, 'terminal');
   // Whoever reads no more has what it wanted, and can ask for more all the same.
   const isOpen = terminal === undefined || terminal.outcome === 'reader_closed';
   if (isSearch(operation)) {

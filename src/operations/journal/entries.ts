@@ -164,6 +164,14 @@ export function pendingAddition(
   return last?.type === 'adding' ? last : undefined;
 }
 
+/** Pure: the last entry of a type. */
+export function lastOf<Type extends JournalEntry['type']>(
+  entries: readonly JournalEntry[],
+  type: Type,
+): Extract<JournalEntry, { type: Type }> | undefined {
+  return entries.findLast((entry): entry is Extract<JournalEntry, { type: Type }> => entry.type === type);
+}
+
 /** Pure: a line with its checksum. */
 export function toLine(entry: JournalEntry): string {
   return toCheckedLine('entry', JSON.stringify(entry));

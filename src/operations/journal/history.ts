@@ -3,7 +3,7 @@ import { isLocked } from '../../files/folder-lock.ts';
 import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
 import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import { isComplete, readChainFrom } from './chain.ts';
-import { excludedIn, type Intent, type JournalEntry } from './entries.ts';
+import { excludedIn, type Intent, type JournalEntry, lastOf } from './entries.ts';
 import type { Begun } from './index-lines.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
 import type { IndexContext } from './operation-index.ts';
@@ -276,13 +276,6 @@ function saidIn(options: Intent['options'], body: string, name: string | null | 
   if (name === null || name === undefined) return undefined;
   const words: Record<string, unknown> = { ...options, ...JSON.parse(body) };
   return words[name];
-}
-
-function lastOf<Type extends JournalEntry['type']>(
-  entries: readonly JournalEntry[],
-  type: Type,
-): Extract<JournalEntry, { type: Type }> | undefined {
-  return entries.findLast((entry): entry is Extract<JournalEntry, { type: Type }> => entry.type === type);
 }
 
 function toDamagedRecord(operationId: string): HistoryRecord {

@@ -5,6 +5,7 @@ import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
+import { lastOf } from '../journal/entries.ts';
 import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
@@ -320,7 +321,7 @@ function toGone({ operationId }: StoredOperation): UsageError {
 
 /** Pure: an operation's output, and its options now: its rows may have come from another input since. */
 export function termsOf({ entries: [intent, ...rest] }: StoredOperation): OutputTerms {
-  const last = rest.findLast((entry) => entry.type === 'restarted');
+  const last = lastOf(rest, 'restarted');
   return { output: intent.output, options: last?.options ?? intent.options };
 }
 

@@ -1,13 +1,14 @@
 import type { JsonText, Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
+import type { Listener } from '../delivery.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Order } from '../purchase.ts';
+import { type Order, type PaidRequest, purchase } from '../purchase.ts';
 import { unfinishedRuns } from '../unfinished.ts';
 import { withExclusions } from './exclusions.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
-import type { Delivered } from './list-files.ts';
-import { type Damaged, folderOfList, openRunFile, readList } from './list-files.ts';
+import type { Delivered } from './lists.ts';
+import { type Damaged, folderOfList, openRunFile, readList } from './lists.ts';
 
 /** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */
 export interface RunOfList {
@@ -171,4 +172,22 @@ export async function withFilter<T>(
   } finally {
     await file.close();
   }
+}
+
+/**
+ * As `purchase`, of what counts for a list: what the list has is left out, and what arrives passes its filter. `brought` are leads
+ * of the search that this one goes on with.
+ */
+export async function purchaseForList<Kind extends 'search' | 'task run', T>(
+  buyer: Buyer,
+  given: Order<Kind>,
+  listener: Listener,
+  brought: readonly JsonText[],
+  way: (paid: PaidRequest, filter: LeadFilter, body: Order<Kind>['body']) => Promise<T>,
+): Promise<T | undefined> {
+  const { order, list } = await toListed(buyer, given, listener.warn, brought);
+  if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
+  return await purchase(buyer, order, listener, (paid) =>
+    withFilter(buyer, list, paid.journal, (filter) => way(paid, filter, order.body)),
+  );
 }

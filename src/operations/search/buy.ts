@@ -1,26 +1,16 @@
-import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { isStop, LeadpipeError } from '../../errors.ts';
+import { LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
-import { RequestError } from '../../transport/errors.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Listener } from '../delivery.ts';
 import { toDoubtful } from '../journal/failed.ts';
-import { type LeadFilter, toListed, withFilter } from '../only-new/filter.ts';
-import { type Order, type PaidRequest, purchase } from '../purchase.ts';
-import { countOf } from '../wording.ts';
+import { type LeadFilter, purchaseForList } from '../only-new/filter.ts';
+import type { Order, PaidRequest } from '../purchase.ts';
+import { type SearchEnd, toCutError } from './cut.ts';
 import { createKeeping, type Keeping } from './keeping.ts';
 import { type SearchSummary, searchEntities } from './stream.ts';
 
 export type SearchOrder = Order<'search'>;
-
-/** What a search came to. */
-export interface SearchEnd extends SearchSummary {
-  /** How many of the leads that the service sent were dropped here: an earlier run of the list has delivered them. */
-  readonly excluded: number;
-  readonly operationId: string | undefined;
-  readonly idempotencyKey: string;
-}
 
 export interface SearchListener extends Listener {
   /** The stream is over, well or not, and its rows are where they belong. */
@@ -42,16 +32,12 @@ export interface GoingOn {
  */
 export async function buySearch(
   buyer: Buyer,
-  given: SearchOrder,
+  order: SearchOrder,
   listener: SearchListener,
   goingOn: GoingOn = { brought: [], before: async () => {} },
 ): Promise<SearchEnd | undefined> {
-  const { order, list } = await toListed(buyer, given, listener.warn, goingOn.brought);
-  if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
-  return await purchase(buyer, order, listener, (paid) =>
-    withFilter(buyer, list, paid.journal, (filter) =>
-      streamInto(buyer, order.body, paid, filter, listener, goingOn),
-    ),
+  return await purchaseForList(buyer, order, listener, goingOn.brought, (paid, filter, body) =>
+    streamInto(buyer, body, paid, filter, listener, goingOn),
   );
 }
 
@@ -140,57 +126,4 @@ async function stream(
       throw error;
     }),
   );
-}
-
-/**
- * The error of a search that was not whole: how it ends is the cause's business when the run was stopped or the output
- * failed, else it is partial, or unknown when nothing came. `kept` is the file that holds what arrived.
- */
-export function toCutError(
-  {
-    cause,
-    leads,
-    excluded,
-    cut,
-    isDelivered,
-    leadsSearchId,
-    operationId,
-    requestId,
-    idempotencyKey,
-  }: SearchEnd,
-  request: EntitySearchRequest,
-  kept: string | undefined,
-): LeadpipeError {
-  const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
-  // What is not an error of leadpipe's own making is its fault, and not the service's.
-  const isBug = cause !== undefined && !(cause instanceof LeadpipeError);
-  const outcome = ownEnd?.outcome ?? (isBug ? 'bug' : leads > 0 ? 'partial' : 'unknown');
-  const fresh = leads - excluded;
-  const place = isDelivered
-    ? placeOf(fresh, kept)
-    : `, but not all of them could be written${kept === undefined ? '' : ` to ${kept}`}`;
-  const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
-  const arrived = leads === 0 ? 'No leads arrived' : `${countOf(fresh)} arrived${place}${dropped}`;
-  const rest = (request.limit ?? limits.entityLimit.default) - leads;
-  const technical = cause instanceof RequestError ? cause.details.technical : undefined;
-  const why = cause instanceof LeadpipeError ? cause.words : cut;
-  const what = isBug ? 'a bug in leadpipe stopped the search' : 'the search stopped before its end';
-  const words = isStop(cause) ? `${why}. ${arrived}` : `${what}: ${why}. ${arrived}`;
-  return new LeadpipeError(outcome, words, {
-    type: ownEnd === undefined ? (isBug ? 'bug' : 'cut') : (ownEnd.details.type ?? ownEnd.outcome),
-    charged: leads > 0 ? 'yes' : 'maybe',
-    retryable: false,
-    ...(technical === undefined ? {} : { technical }),
-    idempotencyKey,
-    facts:
-      leadsSearchId === undefined || leads === 0
-        ? { is: 'in_doubt' }
-        : { is: 'search_cut', rest, isDelivered, leadsSearchId, operationId, request },
-    cause,
-    ...(requestId === undefined ? {} : { requestId }),
-  });
-}
-
-function placeOf(leads: number, kept: string | undefined): string {
-  return kept === undefined || leads === 0 ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
 }

@@ -5,8 +5,8 @@ import { listOf, newOf, nothingKnown } from '../only-new/filter.ts';
 import type { Known } from '../only-new/identity.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
-import type { SearchEnd } from './buy.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
+import type { SearchEnd } from './cut.ts';
 
 /** Where the rows go: into the output that was begun, whose .part is written again from what is stored, or into another. */
 export type RestInto = 'same' | 'other';

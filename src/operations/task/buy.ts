@@ -6,7 +6,7 @@ import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
 import { type Journal, withNewJournal } from '../journal/journal.ts';
-import { toListed, withFilter } from '../only-new/filter.ts';
+import { purchaseForList } from '../only-new/filter.ts';
 import { type Order, type OutputTerms, purchase, toIntent, withIntent } from '../purchase.ts';
 import { type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
@@ -106,26 +106,25 @@ export async function createTask(
 /** Buys a task and follows it to its end; undefined after a preview. Throws as `readInto`. */
 export async function runTask(
   buyer: Buyer,
-  given: Order<'task run'>,
+  order: Order<'task run'>,
   terms: ReadTerms,
   listener: TaskListener,
 ): Promise<TaskReading | undefined> {
-  const { order, list } = await toListed(buyer, given, listener.warn);
-  if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
-  return await purchase(buyer, order, listener, ({ begin, idempotencyKey, journal, delivery }) =>
-    withFilter(buyer, list, journal, async (filter) => {
+  const { clock, signal } = buyer.context;
+  return await purchaseForList(
+    buyer,
+    order,
+    listener,
+    [],
+    async ({ begin, idempotencyKey, journal, delivery }, filter, body) => {
       const client = await begin();
       const run = { buyer, client, terms, delivery, journal, filter, listener };
       return await readInto(run, 'creating', async () => {
-        const created = await createTask(client, order.body, idempotencyKey, journal, buyer.context.signal);
-        return {
-          leadsSearchId: created.value.leads_search_id,
-          start: 0,
-          from: 0,
-          created: { requestId: created.requestId, idempotencyKey, at: buyer.context.clock.monotonic() },
-        };
+        const { requestId, value } = await createTask(client, body, idempotencyKey, journal, signal);
+        const created = { requestId, idempotencyKey, at: clock.monotonic() };
+        return { leadsSearchId: value.leads_search_id, start: 0, from: 0, created };
       });
-    }),
+    },
   );
 }
 

@@ -4,7 +4,7 @@ import { hasPart, statOrNothing } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import type { OpenDelivery, Opening } from '../delivery.ts';
 import { mayReplay } from '../earlier.ts';
-import { excludedIn, type Intent, type JournalEntry } from '../journal/entries.ts';
+import { excludedIn, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { kindOf } from '../kinds.ts';
@@ -22,22 +22,18 @@ export type TaskProgress = ReturnType<typeof toTaskProgress>;
 /** Pure. */
 export function toTaskProgress({ entries }: StoredOperation) {
   const [begun] = entries;
-  const last = <Type extends JournalEntry['type']>(
-    type: Type,
-    some: readonly JournalEntry[] = entries,
-  ): Entry<Type> | undefined => some.findLast((entry): entry is Entry<Type> => entry.type === type);
-  const restarted = last('restarted');
+  const restarted = lastOf(entries, 'restarted');
   const intent = restarted === undefined ? begun : { ...begun, options: restarted.options };
   const counted: readonly JournalEntry[] =
     restarted === undefined ? entries : entries.slice(entries.indexOf(restarted));
   const start = Number(intent.options.pts ?? 0);
-  const page = last('page', counted);
+  const page = lastOf(counted, 'page');
   const place = counted.findLast(({ type }) => type === 'page' || type === 'opened');
   return {
     intent,
     /** Undefined while the answer to its creation has not been seen. */
-    leadsSearchId: intent.leads_search_id ?? last('created')?.leads_search_id,
-    requestId: last('created')?.request_id ?? undefined,
+    leadsSearchId: intent.leads_search_id ?? lastOf(entries, 'created')?.leads_search_id,
+    requestId: lastOf(entries, 'created')?.request_id ?? undefined,
     /** The first position of the output. */
     start,
     /** The next position. */
@@ -51,11 +47,11 @@ export function toTaskProgress({ entries }: StoredOperation) {
     /** Of which columns were made. */
     enrichFields: counted.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
     /** Set when only the name of the output may be missing. */
-    written: last('written', counted),
+    written: lastOf(counted, 'written'),
     // Whoever reads no more has what it wanted, and can ask for more all the same.
-    terminal: last(
-      'terminal',
+    terminal: lastOf(
       entries.filter((entry) => !('outcome' in entry) || entry.outcome !== 'reader_closed'),
+      'terminal',
     ),
   };
 }

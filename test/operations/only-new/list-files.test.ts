@@ -23,7 +23,7 @@ import {
   readList,
   toDelivered,
   toDeliveredLine,
-} from '../../../src/operations/only-new/list-files.ts';
+} from '../../../src/operations/only-new/lists.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';
 
