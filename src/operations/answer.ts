@@ -5,6 +5,7 @@ import { RequestError } from '../transport/errors.ts';
 import type { Buyer } from './buyer.ts';
 import type { Listener } from './delivery.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
+import { toTerminal } from './journal/entries.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
 import type { Journal } from './journal/journal.ts';
 import { folderOf } from './journal/stored.ts';
@@ -107,16 +108,12 @@ async function deliver(
   const records = failure === undefined ? await kinds[kind].recordsOf(answer.text) : [];
   arrived.records = records.length;
   if (arrived.stored) {
+    const [outcome, charged] =
+      failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
+    const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
     const ended = journal.append(
       { type: 'answered', request_id: answer.requestId ?? null },
-      {
-        type: 'terminal',
-        state: null,
-        ready_count: null,
-        outcome: failure === undefined ? 'complete' : 'no_result',
-        charged: failure === undefined ? 'yes' : 'maybe',
-        ...(kinds[kind].prints === 'list' ? { leads: records.length } : {}),
-      },
+      toTerminal(outcome, { charged, ...leads }),
     );
     arrived.stored = await keep(ended);
   }

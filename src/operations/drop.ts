@@ -1,5 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { readChainFrom } from './journal/chain.ts';
+import { toTerminal } from './journal/entries.ts';
 import { readHistoryRecord } from './journal/history.ts';
 import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
@@ -33,16 +34,9 @@ export async function dropOperation(context: IndexContext, operationId: string):
     await checkDroppable(context, operation);
     const { state } = context.directories;
     const { charged, leads } = await readHistoryRecord(state, operation);
-    await journal.append({
-      type: 'terminal',
-      outcome: 'interrupted',
-      state: null,
-      ready_count: null,
-      dropped: true,
-      ...(charged === null ? {} : { charged }),
-      ...(leads === null ? {} : { leads }),
-      ...(await toRowsSent(state, operation)),
-    });
+    const known = { ...(charged === null ? {} : { charged }), ...(leads === null ? {} : { leads }) };
+    const sent = await toRowsSent(state, operation);
+    await journal.append(toTerminal('interrupted', { dropped: true, ...known, ...sent }));
   });
 }
 

@@ -164,6 +164,13 @@ export function pendingAddition(
   return last?.type === 'adding' ? last : undefined;
 }
 
+type Terminal = Extract<JournalEntry, { type: 'terminal' }>;
+
+/** Pure: there is nothing left to do, of an operation that has no task. */
+export function toTerminal(outcome: Outcome, more: Partial<Terminal> = {}): Terminal {
+  return { type: 'terminal', outcome, state: null, ready_count: null, ...more };
+}
+
 /** Pure: the last entry of a type. */
 export function lastOf<Type extends JournalEntry['type']>(
   entries: readonly JournalEntry[],

@@ -13,8 +13,6 @@ const leadsAtOnce = 100;
 /** Of a line: for a lead on one line, and for one that the service wrote on several, as a JSON string of its text: no byte is lost. */
 const members = { delivered: ['lead', 'text'], dropped: ['dropped', 'droppedtext'] } as const;
 
-export type StoredLeads = Awaited<ReturnType<typeof createStoredLeads>>;
-
 /** Behind what stands there already, where the operation was begun before. Throws LocalIoError. */
 export async function createStoredLeads(folder: string) {
   const path = join(folder, leadsFile);

@@ -230,7 +230,7 @@ export async function readOfTask(context: IndexContext, leadsSearchId: string): 
 export const damagedKind = 'damaged';
 
 /** The lines of all journals, by the time that is in their IDs: nothing better is known of the order. */
-export async function readStored(stateDir: string): Promise<IndexLine[]> {
+async function readStored(stateDir: string): Promise<IndexLine[]> {
   const lines: IndexLine[] = [];
   const continues = new Map<string, string>();
   for (const op of await listOperations(stateDir)) {

@@ -5,7 +5,7 @@ import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
-import { lastOf } from '../journal/entries.ts';
+import { lastOf, toTerminal } from '../journal/entries.ts';
 import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
@@ -224,17 +224,11 @@ async function work<Kind extends AnswerKind>(
     });
     if (order.terms.output !== null) await journal.append({ type: 'placed' });
   }
-  await journal.append({
-    type: 'terminal',
-    state: null,
-    ready_count: null,
-    // What the service answered without a result is answered: the next run of the list buys it again.
-    outcome: failed > 0 ? 'partial' : 'complete',
-    leads: done - failed,
-    charged: chargedIn(stored, counts),
-    sent_rows: stored.sent(),
-    spent,
-  });
+  // What the service answered without a result is answered: the next run of the list buys it again.
+  const outcome = failed > 0 ? 'partial' : 'complete';
+  const charged = chargedIn(stored, counts);
+  const sent_rows = stored.sent();
+  await journal.append(toTerminal(outcome, { leads: done - failed, charged, sent_rows, spent }));
   const isIdle = (own !== undefined || others.length > 0) && cost.sent === 0;
   const missing = toMissing(end, isIdle, operationId, kept);
   return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };

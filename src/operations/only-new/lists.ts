@@ -44,7 +44,7 @@ export async function readList(folder: string, damaged: Damaged): Promise<Delive
 }
 
 /** The folders of all lists. Throws LocalIoError. */
-export async function listFolders(stateDir: string): Promise<string[]> {
+async function listFolders(stateDir: string): Promise<string[]> {
   const root = join(stateDir, 'lists');
   return (await entriesOf(root)).map((name) => join(root, name));
 }

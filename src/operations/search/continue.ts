@@ -1,5 +1,6 @@
 import type { Buyer } from '../buyer.ts';
 import type { Delivery, OpenDelivery } from '../delivery.ts';
+import { toTerminal } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/filter.ts';
 import type { Known } from '../only-new/identity.ts';
@@ -63,7 +64,6 @@ export async function finishSearch(
 ): Promise<void> {
   const { operation, own, stopReason = null } = rest;
   const known = await knownOf(buyer, rest, warn);
-  const counts = { state: null, ready_count: null } as const;
   const write = async (delivery: Delivery): Promise<void> => {
     if (delivery.length !== undefined) await journal.append({ type: 'opened', output_length: 0 });
     await writeBrought(rest, into, known, delivery);
@@ -71,21 +71,15 @@ export async function finishSearch(
       written: (length) =>
         journal.append({
           type: 'written',
-          ...counts,
+          state: null,
+          ready_count: null,
           output_length: length ?? null,
           stop_reason: stopReason,
         }),
     });
   };
   if (!(into === 'same' && isAdded(operation))) await open(write);
-  await journal.append({
-    type: 'terminal',
-    outcome: 'complete',
-    ...counts,
-    charged: 'yes',
-    leads: own,
-    stop_reason: stopReason,
-  });
+  await journal.append(toTerminal('complete', { charged: 'yes', leads: own, stop_reason: stopReason }));
 }
 
 async function writeBrought(

@@ -2,6 +2,7 @@ import type { LeadpipeError, Outcome } from '../../errors.ts';
 import { kindOf, type Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
+import { toTerminal } from '../journal/entries.ts';
 import { toFailedEntries } from '../journal/failed.ts';
 import type { Journal } from '../journal/journal.ts';
 import { createStoredLeads } from '../journal/leads.ts';
@@ -60,17 +61,10 @@ export async function createKeeping(
       output_length: length ?? null,
     }) as const;
 
-  const toTerminal = (summary: SearchSummary, outcome: Outcome) => {
+  const toEnd = (summary: SearchSummary, outcome: Outcome) => {
     const leads = Math.max(summary.leads, arrived);
-    return {
-      type: 'terminal',
-      outcome,
-      state: null,
-      ready_count: null,
-      charged: leads > 0 ? 'yes' : 'no',
-      leads: leads - excluded,
-      stop_reason: summary.stopReason ?? null,
-    } as const;
+    const charged = leads > 0 ? 'yes' : 'no';
+    return toTerminal(outcome, { charged, leads: leads - excluded, stop_reason: summary.stopReason ?? null });
   };
 
   const sync = async (): Promise<void> => void (await Promise.all([stored?.sync(), filter.sync()]));
@@ -128,12 +122,12 @@ export async function createKeeping(
           });
         } else if (error !== undefined && Math.max(summary.leads, arrived) === 0) {
           await journal.append(batch, ...toFailedEntries(error));
-        } else await journal.append(batch, toTerminal(summary, error?.outcome ?? 'complete'));
+        } else await journal.append(batch, toEnd(summary, error?.outcome ?? 'complete'));
       });
     },
     /** The rows of a whole search are where they belong. */
     async placed(summary: SearchSummary): Promise<void> {
-      if (isInFile) await whileKept(() => journal.append(toTerminal(summary, 'complete')));
+      if (isInFile) await whileKept(() => journal.append(toEnd(summary, 'complete')));
     },
     /** The stream never began. */
     failed: (error: unknown) => whileKept(() => journal.append(...toFailedEntries(error))),

@@ -4,6 +4,7 @@ import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
+import { toTerminal } from '../journal/entries.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
 import { type Journal, withNewJournal } from '../journal/journal.ts';
 import { purchaseForList } from '../only-new/filter.ts';
@@ -42,7 +43,7 @@ export async function buyTask(
     const leadsSearchId = value.leads_search_id;
     const task = { leadsSearchId, idempotencyKey, requestId, operationId: journal.operationId };
     try {
-      await journal.append({ type: 'terminal', outcome: 'complete', state: null, ready_count: null });
+      await journal.append(toTerminal('complete'));
       await delivery.write([toCreatedRecord(answer, idempotencyKey)]);
       await delivery.finish();
     } finally {
@@ -74,16 +75,7 @@ export async function createTask(
       (again ? provesNothingBought(error) : error.details.charged === 'no')
     ) {
       // What the service said matters more than a journal that can't be written.
-      await journal
-        .append({
-          type: 'terminal',
-          outcome: error.outcome,
-          state: null,
-          ready_count: null,
-          charged: 'no',
-          leads: 0,
-        })
-        .catch(() => undefined);
+      await journal.append(toTerminal(error.outcome, { charged: 'no', leads: 0 })).catch(() => undefined);
     }
     throw again ? toDoubtful(error) : error;
   }
