@@ -109,10 +109,14 @@ function toJournal(
   entries: JournalEntry[],
   admit: Admit | undefined,
 ): Journal {
+  /** Behind an entry that is missing, no other one may stand. */
+  let failure: LeadpipeError | undefined;
   const fail = (error: unknown): never => {
-    throw notKept(path, error);
+    failure = notKept(path, error);
+    throw failure;
   };
   const write = (some: readonly JournalEntry[]): void => {
+    if (failure !== undefined) throw failure;
     if (!lock.isHeld()) throw lockLost('this operation');
     try {
       log.append(some.map(toLine).join(''));
