@@ -25,44 +25,47 @@ export const conflicting = refusal(409);
 /** Of a key whose account has no credits: 402, unless it is free, but not 422. */
 export const unpaid: Expectation = { ...refusal(402), status: [402, 200] };
 
-export type Send = (change: object) => Request;
-
-/** Makes the rows of a section, whose requests are a right one with something changed. */
-export function section(name: string, send: Send, usual: Step = send({})) {
-  const row = (
-    id: string,
-    rule: string,
-    expect: Expectation,
-    request: Step = usual,
-    before?: Step[],
-  ): Row => {
-    return { id: `${name}/${id}`, rule, request, expect, ...(before === undefined ? {} : { before }) };
-  };
-  return {
-    row,
-    wrong: (id: string, rule: string, change: object): Row => row(id, rule, invalid, send(change)),
-    right: (id: string, rule: string, change: object): Row => row(id, rule, accepted(), send(change)),
-    /** A check of the usual answer. */
-    holdsThat: (id: string, rule: string, says: string, check: Check): Row =>
-      row(id, rule, accepted(says, check)),
-  };
+/** What is wrong, where something is. */
+export function unless(holds: boolean, problem: string): readonly string[] {
+  return holds ? [] : [problem];
 }
 
-/** The same row for several endpoints. */
-export function each<Name extends EndpointName>(
-  sectionName: string,
-  some: readonly Name[],
-  name: string,
-  rule: string,
-  request: (endpoint: Name) => Step,
-  expect: Expectation = invalid,
+export type Send = (change: object) => Request;
+
+/** Rows by `<name>: <rule>`: what comes of the usual request, or of another one. */
+type Table = Readonly<Record<string, Expectation | (Omit<Row, 'id' | 'rule' | 'request'> & Partial<Row>)>>;
+
+/** The rows of a section. */
+export function table(section: string, usual: Step, rows: Table): Row[] {
+  return Object.entries(rows).map(([key, row]) => {
+    const [name = ''] = key.split(': ', 1);
+    const rule = key.slice(name.length + 2);
+    return { id: `${section}/${name}`, rule, request: usual, ...('expect' in row ? row : { expect: row }) };
+  });
+}
+
+/** Rows by `<name>: <rule>`, of a right request in which something is changed. */
+export function changed<Change extends object>(
+  section: string,
+  toRequest: (change: Change) => Step,
+  expect: Expectation,
+  changes: Readonly<Record<string, Change>>,
 ): Row[] {
-  return some.map((endpoint) => ({
-    id: `${sectionName}/${names[endpoint]}-${name}`,
-    rule,
-    request: request(endpoint),
-    expect,
-  }));
+  return Object.entries(changes).flatMap(([key, change]) =>
+    table(section, toRequest(change), { [key]: expect }),
+  );
+}
+
+/** Rows by `<rest of the name>: <rule>`, of each of these endpoints. */
+export function each<Name extends EndpointName>(
+  section: string,
+  some: readonly Name[],
+  expect: Expectation,
+  requests: Readonly<Record<string, (endpoint: Name) => Step>>,
+): Row[] {
+  return Object.entries(requests).flatMap(([key, toRequest]) =>
+    some.flatMap((one) => table(section, toRequest(one), { [`${names[one]}-${key}`]: expect })),
+  );
 }
 
 export const isJson = (value: string) => /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(value);

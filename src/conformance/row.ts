@@ -51,13 +51,20 @@ export interface Answer {
   readonly json: unknown;
 }
 
+/** What a status says of a task. */
+export interface TaskCounts {
+  readonly status: unknown;
+  readonly ready: number;
+  readonly verified: number;
+}
+
 /** What rows can ask for beside their own request. */
 export interface TestedService {
   send(request: Request): Promise<Answer>;
   /** Done once in a run, however many rows look at the answers. */
   once(name: string, take: Take): Promise<readonly Answer[]>;
   /** Reads the status of a task until it is as wanted, or the task has ended. */
-  statusWhen(searchId: string, wanted: (ready: number) => boolean): Promise<Answer>;
+  statusWhen(searchId: string, wanted?: (counts: TaskCounts) => boolean): Promise<Answer>;
   /** The balance once nothing moves it any more. */
   steadyBalance(): Promise<Answer>;
   /** The balance as soon as it is as wanted, or the last one where it does not become so. */

@@ -1,5 +1,5 @@
 import type { Row } from './row.ts';
-import { authenticationRows, balanceRows, errorRows, foreignRow } from './sections/accounts.ts';
+import { authenticationRows, balanceRows, errorRows, foreignRows } from './sections/accounts.ts';
 import { contactRows, deepSearchRows, enrichRows } from './sections/answers.ts';
 import { postRows } from './sections/common.ts';
 import { eventRows } from './sections/events.ts';
@@ -14,7 +14,7 @@ export const rows: readonly Row[] = [
   ...balanceRows,
   ...settlementRows,
   ...runningRows,
-  foreignRow,
+  ...foreignRows,
   ...authenticationRows,
   ...postRows,
   ...searchRows('search'),

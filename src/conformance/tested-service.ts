@@ -1,5 +1,6 @@
 import { wait } from '../clock.ts';
 import type { Clock } from '../context.ts';
+import { type EndpointName, endpoints } from '../contract/endpoints.ts';
 import { taskStates, terminalTaskStates } from '../contract/types.ts';
 import { isObject } from '../json/object.ts';
 import {
@@ -9,6 +10,7 @@ import {
   NotJudged,
   type Request,
   type Step,
+  type TaskCounts,
   type TestedService,
 } from './row.ts';
 import { companies, getTask, post } from './samples.ts';
@@ -18,7 +20,7 @@ export interface TestedServiceOptions {
   readonly send: (request: Request) => Promise<Answer>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Milliseconds between two looks at a task or the balance. */
+  /** The most milliseconds between two looks at a task or the balance; the first few follow sooner. */
   readonly pollMs: number;
   /** Milliseconds after which a task that has not ended is given up. */
   readonly taskMs: number;
@@ -26,26 +28,55 @@ export interface TestedServiceOptions {
 
 /** Looks at the balance, and attempts of a request that finds no room. */
 const mostLooks = 60;
+/** The first pauses between looks, as parts of the longest: what is quick is soon over, and what is slow is not asked often. */
+const firstPauses = [0.1, 0.2, 0.5];
+/** For how many of the longest pauses the balance must not have moved: after what was never seen to be charged, and at least. */
+const quietPauses = { unseen: 3, least: 0.3 };
 
 /** What rows share: answers that are asked for once, and how to wait for a task or the balance. */
 export function createTestedService(options: TestedServiceOptions): TestedService {
   const { clock, signal, pollMs, taskMs } = options;
   const done = new Map<string, Promise<readonly Answer[]>>();
   const pause = (ms: number) => wait(clock, ms, signal);
-  const readBalance = () => service.send({ endpoint: 'balance' });
-  /** How long the balance must not have moved: longer than any settlement that was seen. */
-  let quietMs = 3 * pollMs;
+  const pauseAfter = (looks: number) => pollMs * (firstPauses[looks] ?? 1);
+  const readBalance = () => options.send({ endpoint: 'balance' });
+  /** How long after an answer the balance moved at most, by what had been asked for. */
+  const slowest = new Map<EndpointName, number>();
+  /** What can still move the balance, since it was steady, and whether it was admitted; and when the last answer to it came. */
+  const moving = new Map<EndpointName, boolean>();
+  for (const name of Object.keys(endpoints)) moving.set(name as EndpointName, false);
+  let answered = clock.monotonic();
+  let steady: number | undefined;
+
+  function learn(ms: number): void {
+    for (const [name, isAdmitted] of moving)
+      if (isAdmitted) slowest.set(name, Math.max(ms, slowest.get(name) ?? 0));
+  }
+
+  /** How long the balance must not have moved: longer than any settlement of this kind that was seen. */
+  function quietMs(): number {
+    const [unseen, least] = [quietPauses.unseen * pollMs, quietPauses.least * pollMs];
+    const timeOf = (name: EndpointName): number => {
+      const ms = slowest.get(name);
+      return ms === undefined ? unseen : Math.max(least, 2 * ms);
+    };
+    return Math.max(0, ...[...moving.keys()].map(timeOf));
+  }
 
   const service: TestedService = {
     pause,
     time: () => clock.monotonic(),
     async send(request) {
       // A task of an earlier row may still run: where there is no room, nothing was admitted.
-      for (let attempt = 1; ; attempt++) {
+      for (let looks = 0; ; looks++) {
         const answer = await options.send(request);
+        const { endpoint } = request;
+        if (endpoints[endpoint].method === 'POST')
+          moving.set(endpoint, moving.get(endpoint) === true || answer.status === 200);
+        answered = clock.monotonic();
         const isFull = answer.status === 429 && (request.apiKey ?? 'main') === 'main';
-        if (!isFull || attempt === mostLooks) return answer;
-        await pause(pollMs);
+        if (!isFull || looks === mostLooks) return answer;
+        await pause(pauseAfter(looks));
       }
     },
     once(name, take) {
@@ -53,40 +84,47 @@ export function createTestedService(options: TestedServiceOptions): TestedServic
       done.set(name, answers);
       return answers;
     },
-    async statusWhen(searchId, wanted) {
+    async statusWhen(searchId, wanted = () => false) {
       const start = clock.monotonic();
-      for (;;) {
+      for (let looks = 0; ; looks++) {
         const answer = await service.send(getTask('status', { leads_search_id: searchId }));
         const status = statusOf(answer);
         if (status === undefined)
           throw new NotJudged(`the status of the task could not be read: ${answer.status}`, answer);
         if (!taskStates.some((state) => state === status.status))
           throw new NotJudged(`the state of the task is ${quoted(status.status)}`);
-        if (hasEnded(answer) || wanted(status.ready)) return answer;
+        if (hasEnded(answer) || wanted(status)) return answer;
         if (clock.monotonic() - start > taskMs) throw new NotJudged('the task did not end in time');
-        await pause(pollMs);
+        await pause(pauseAfter(looks));
       }
     },
     async steadyBalance() {
-      let last = await readBalance();
-      let since = clock.monotonic();
+      let since = answered;
+      let last = steady;
       for (let looks = 0; looks < mostLooks * 10; looks++) {
-        if (clock.monotonic() - since >= quietMs) return last;
-        await pause(pollMs);
         const now = await readBalance();
-        if (creditsOf(now) !== creditsOf(last)) since = clock.monotonic();
-        last = now;
+        if (creditsOf(now) !== last) since = clock.monotonic();
+        last = creditsOf(now);
+        const left = since + quietMs() - clock.monotonic();
+        if (left <= 0) {
+          // What moved nothing has cost nothing: it may be as slow as others, if any were seen.
+          if (steady !== undefined && last !== steady) learn(since - answered);
+          else if (slowest.size > 0) learn(Math.max(...slowest.values()));
+          moving.clear();
+          steady = last;
+          return now;
+        }
+        await pause(Math.min(pauseAfter(looks), left));
       }
       throw new NotJudged('the balance keeps changing');
     },
     async balanceWhen(wanted) {
-      const start = clock.monotonic();
-      for (let looks = 1; ; looks++) {
+      for (let looks = 0; ; looks++) {
         const now = await readBalance();
         const isWanted = wanted(creditsOf(now));
-        if (isWanted) quietMs = Math.max(quietMs, 2 * (clock.monotonic() - start));
+        if (isWanted && looks > 0) learn(clock.monotonic() - answered);
         if (isWanted || looks === mostLooks) return now;
-        await pause(pollMs);
+        await pause(pauseAfter(looks));
       }
     },
   };
@@ -106,7 +144,7 @@ export const steady = free((service) => service.steadyBalance());
 
 /** Waits until the task that an earlier answer created has ended. */
 export function ended(created: number): Action {
-  return free((service, earlier) => service.statusWhen(searchIdOf(earlier[created] as Answer), () => false));
+  return free((service, earlier) => service.statusWhen(searchIdOf(earlier[created] as Answer)));
 }
 
 const seven = post('createTask', { body: companies({ limit: 7 }) });
@@ -117,7 +155,7 @@ const finishedTask: Action = {
   pays: [seven],
   async take(service) {
     const created = await service.send(seven);
-    return [created, await service.statusWhen(searchIdOf(created), () => false)];
+    return [created, await service.statusWhen(searchIdOf(created))];
   },
 };
 
@@ -128,20 +166,12 @@ export function ofFinishedTask(
   change: Partial<Request> = {},
   tail = '',
 ): Action {
-  return afterTask((service, id) =>
-    service.send({ ...getTask(endpoint, { leads_search_id: id + tail, ...query }), ...change }),
-  );
-}
-
-/** Does something with the task that has ended. */
-export function afterTask(
-  work: (service: TestedService, searchId: string, earlier: readonly Answer[]) => Promise<Answer>,
-): Action {
   return {
     after: finishedTask,
-    async take(service, earlier) {
+    async take(service) {
       const [created] = await take(service, finishedTask, []);
-      return [await work(service, searchIdOf(created as Answer), earlier)];
+      const leads_search_id = searchIdOf(created as Answer) + tail;
+      return [await service.send({ ...getTask(endpoint, { leads_search_id, ...query }), ...change })];
     },
   };
 }
@@ -165,12 +195,6 @@ export function creditsOf(answer: Answer): number {
   const credits = isObject(answer.json) ? numberOf(answer.json.available_credits) : Number.NaN;
   if (Number.isNaN(credits)) throw new NotJudged('available_credits of the balance is not a number', answer);
   return credits;
-}
-
-export interface TaskCounts {
-  readonly status: unknown;
-  readonly ready: number;
-  readonly verified: number;
 }
 
 export function statusOf({ json }: Answer): TaskCounts | undefined {

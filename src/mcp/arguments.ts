@@ -1,23 +1,17 @@
 import { UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
-import type { ArgumentSchema, ToolDefinition } from './tools.ts';
-
-/** The arguments of a call, of the types that the tool names. */
-export type Arguments = Readonly<Record<string, unknown>>;
+import type { Arguments, Schema, Tool } from './tool.ts';
 
 /**
  * Pure: the arguments of a call, with what is left out filled in; `rows` can stand for the one called `row`. The limits of the
  * service are checked with the request, where they have their own messages. Throws UsageError, also for a name that the tool does
  * not know: a misspelt limit would be paid for.
  */
-export function checkArguments(
-  { name, inputSchema }: ToolDefinition,
-  given: unknown,
-  row?: string,
-): Arguments {
+export function checkArguments({ definition: { name, inputSchema }, buys }: Tool, given: unknown): Arguments {
   if (given !== undefined && !isObject(given))
     throw new UsageError(`the arguments of ${name} must be an object`);
   const { properties, required = [] } = inputSchema;
+  const row = buys?.row;
   const checked: Record<string, unknown> = {};
   for (const [argument, value] of Object.entries(given ?? {})) {
     const schema = Object.hasOwn(properties, argument) ? properties[argument] : undefined;
@@ -43,9 +37,7 @@ export function checkArguments(
   return checked;
 }
 
-const types: Readonly<
-  Record<ArgumentSchema['type'], readonly [what: string, isOne: (value: unknown) => boolean]>
-> = {
+const types: Readonly<Record<Schema['type'], readonly [what: string, isOne: (value: unknown) => boolean]>> = {
   string: ['a text', isText],
   integer: ['a whole number', Number.isSafeInteger],
   boolean: ['true or false', (value) => typeof value === 'boolean'],
@@ -53,7 +45,7 @@ const types: Readonly<
   object: ['an object', isObject],
 };
 
-function checkValue(name: string, schema: ArgumentSchema, value: unknown): unknown {
+function checkValue(name: string, schema: Schema, value: unknown): unknown {
   const [what, isOne] = types[schema.type];
   if (!isOne(value)) throw new UsageError(`${name} takes ${what}`);
   const { minimum = -Infinity, maximum = Infinity, maxItems = Infinity } = schema as Bounds;

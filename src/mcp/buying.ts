@@ -1,9 +1,12 @@
 import { endpoints } from '../contract/endpoints.ts';
-import { LeadpipeError, UsageError } from '../errors.ts';
+import { type Charged, LeadpipeError, UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery } from '../operations/delivery.ts';
+import type { Earlier } from '../operations/earlier.ts';
+import { readAnswer } from '../operations/journal/answers.ts';
+import { readChainTo } from '../operations/journal/chain.ts';
 import { isGone } from '../operations/journal/failed.ts';
 import { withOperation } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
@@ -16,20 +19,51 @@ import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
 import { buyTask } from '../operations/task/buy.ts';
-import { type Buying, begunByTool, type Settled, type ToolKind, type Wanted } from './plan.ts';
+
+/** What the tools buy. */
+export type ToolKind = 'search' | 'task create' | AnswerKind;
+
+/** A request that is checked, and may cost. */
+export interface Wanted<Kind extends ToolKind = ToolKind> {
+  /** The same for the same request. */
+  readonly name: string;
+  readonly kind: Kind;
+  readonly body: BodyOf<Kind>;
+  /** Whether what earlier searches of this machine brought is left out. */
+  readonly onlyNew: boolean;
+}
+
+/** What a paid call came to. */
+export interface Settled {
+  /** The first of the operations that the records are kept under. */
+  readonly operationId: string | undefined;
+  readonly complete: boolean;
+  readonly charged: Charged;
+  /** What else is known of it, as clients read it. */
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** The one answer, as the service sent it. */
+  readonly answer?: JsonText;
+  /** Leads that came and could not be kept: they are here or nowhere. */
+  readonly unkept?: readonly JsonText[];
+  /** Why this is not all of it. */
+  readonly error?: LeadpipeError;
+  /** Where there is an error: whether this call has brought something all the same. */
+  readonly hasBrought?: boolean;
+}
 
 /** A purchase that is about to be made. */
 export interface Purchase {
   readonly buyer: Buyer;
   readonly wanted: Wanted;
-  readonly plan: Buying;
+  /** What was left by an earlier call: a request whose answer was lost, or the rest of a search. */
+  readonly earlier: Earlier;
   readonly listener: SearchListener;
   /** Told when it is on the disk. */
   readonly begun: () => void;
 }
 
-/** Buys through the door of its kind, as the plan says. Throws as the doors do, where nothing came. */
-export async function buy(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
+/** Buys through the door of its kind. Throws as the doors do, where nothing came. */
+export async function buy(purchase: Purchase): Promise<Settled> {
   const { kind } = purchase.wanted;
   try {
     if (kind === 'search') return await search(purchase);
@@ -42,11 +76,9 @@ export async function buy(purchase: Purchase): Promise<Omit<Settled, 'warnings'>
 }
 
 /** Its leads stay at the service, and count for their list by its ID. */
-async function task(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
-  const { buyer, plan, listener } = purchase;
-  const given = toOrder<'task create'>(purchase);
-  const asked = plan.is === 'repeat' ? { ...given, ...asSent(plan.last) } : given;
-  const { order, list } = await toListed(buyer, asked, listener.warn);
+async function task(purchase: Purchase): Promise<Settled> {
+  const { buyer, listener } = purchase;
+  const { order, list } = await toListed(buyer, toOrder<'task create'>(purchase), listener.warn);
   const bought = await buyTask(buyer, order, () => {});
   if (bought !== undefined) {
     await withFilter(buyer, list, bought, async (filter) => {
@@ -54,31 +86,33 @@ async function task(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
       await filter.sync();
     }).catch((error: Error) => listener.warn(`${error.message}: only_new may bring its leads again`));
   }
-  return { operationId: undefined, complete: true, stored: false, charged: 'maybe', ...bought };
+  return {
+    operationId: bought?.operationId,
+    complete: true,
+    charged: 'maybe',
+    facts: {
+      request_id: bought?.requestId,
+      leads_search_id: bought?.leadsSearchId,
+      idempotency_key: bought?.idempotencyKey,
+    },
+  };
 }
 
-/** To the byte what was sent, without what its list has got since. */
-function asSent({ entries: [{ body = '{}', list }] }: StoredOperation) {
-  return { body: JSON.parse(body), list: { name: list } };
-}
-
-async function answer(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
+async function answer(purchase: Purchase): Promise<Settled> {
   const { buyer, listener } = purchase;
   const bought = await buyAnswer(buyer, toOrder<AnswerKind>(purchase), listener);
-  const { operationId, ...ids } = { operationId: undefined, ...bought?.ids };
   return {
-    operationId,
+    operationId: bought?.ids.operationId,
     complete: true,
-    stored: false,
     charged: 'yes',
     answer: bought?.text ?? 'null',
-    ...ids,
+    facts: { request_id: bought?.ids.requestId },
   };
 }
 
 /** Leads are read from where they are kept; those of a search that brought some and was cut are a result, and no error. */
-async function search(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
-  const { buyer, plan, listener } = purchase;
+async function search(purchase: Purchase): Promise<Settled> {
+  const { buyer, earlier, listener } = purchase;
   const delivered: JsonText[] = [];
   let end: SearchEnd | undefined;
   const ended = (one: SearchEnd): void => {
@@ -90,21 +124,22 @@ async function search(purchase: Purchase): Promise<Omit<Settled, 'warnings'>> {
   } catch (thrown) {
     if (!(thrown instanceof LeadpipeError) || thrown.details.operationId === undefined) throw thrown;
     // A rest that could not be had takes nothing away from what came before.
-    if (thrown.details.charged !== 'yes' && plan.is !== 'rest') throw thrown;
+    if (thrown.details.charged !== 'yes' && earlier.is !== 'rest') throw thrown;
     error = thrown;
   }
   const own = end?.operationId ?? error?.details.operationId;
-  const { leads = 0, excluded = 0, leadsSearchId, stopReason, idempotencyKey } = end ?? {};
+  const { leads = 0, excluded = 0, leadsSearchId, stopReason } = end ?? {};
+  const [first] = 'operation' in earlier ? await readChainTo(buyer.context, earlier.operation) : [];
   return {
-    operationId: plan.is === 'new' ? own : plan.first.operationId,
+    operationId: first?.operationId ?? own,
     complete: error === undefined,
-    stored: false,
     charged: error?.details.charged ?? (leads > 0 ? 'yes' : 'no'),
-    idempotencyKey: idempotencyKey ?? error?.details.idempotencyKey,
-    requestId: end?.requestId ?? error?.details.requestId,
-    leadsSearchId,
-    stopReason,
-    excluded,
+    facts: {
+      request_id: end?.requestId ?? error?.details.requestId,
+      leads_search_id: leadsSearchId,
+      stop_reason: stopReason,
+      not_new: excluded || undefined,
+    },
     ...(error === undefined ? {} : { error, hasBrought: leads > 0 }),
     ...((await countKept(buyer, own)) < leads - excluded ? { unkept: delivered } : {}),
   };
@@ -117,19 +152,10 @@ async function countKept({ context }: Buyer, operationId: string | undefined): P
 }
 
 async function searchBy(purchase: Purchase, delivered: JsonText[]): Promise<SearchEnd | undefined> {
-  const { buyer, plan, listener } = purchase;
+  const { buyer, earlier, listener } = purchase;
   const order = toOrder<'search'>(purchase, delivered);
-  if (plan.is === 'new') return await buySearch(buyer, order, listener);
-  const [{ body, list }] = plan.last.entries;
-  if (plan.is === 'repeat') {
-    // To the byte what was sent, without what its list has got since.
-    return await buySearch(
-      buyer,
-      { ...order, body: JSON.parse(body ?? '{}'), list: { name: list } },
-      listener,
-    );
-  }
-  return await withOperation(buyer.context, plan.last.operationId, async (journal, operation) => {
+  if (earlier.is !== 'rest') return await buySearch(buyer, order, listener);
+  return await withOperation(buyer.context, earlier.operation.operationId, async (journal, operation) => {
     const rest = await readRest(buyer.context, operation);
     // It was decided that something is missing: it has come meanwhile.
     if (rest.request === undefined) throw new UsageError('all leads that the search asked for have arrived');
@@ -140,7 +166,7 @@ async function searchBy(purchase: Purchase, delivered: JsonText[]): Promise<Sear
 
 /** What is bought is kept, and read from there; in memory it stays for as long as the call goes on. */
 export function toOrder<Kind extends ToolKind>(
-  { wanted, plan, begun }: Pick<Purchase, 'wanted'> & Partial<Purchase>,
+  { wanted, earlier, begun }: Pick<Purchase, 'wanted'> & Partial<Purchase>,
   delivered: JsonText[] = [],
 ): Order<Kind> {
   const delivery: Delivery = {
@@ -153,14 +179,60 @@ export function toOrder<Kind extends ToolKind>(
     finish: async (placing) => await placing?.written?.(undefined),
     cut: async () => undefined,
   };
+  const again = earlier?.is === 'repeat' ? earlier.operation : undefined;
+  const { kind, body, onlyNew } = wanted;
   return {
-    kind: wanted.kind as Kind,
-    body: wanted.body as BodyOf<Kind>,
-    again: plan?.is === 'repeat' ? plan.last : undefined,
+    kind: kind as Kind,
+    again,
     begun,
-    list: { onlyNew: wanted.onlyNew },
     keep: true,
-    terms: { output: null, options: begunByTool },
+    // What marks an operation that a tool began; others are for the command that began them to go on with.
+    terms: { output: null, options: { tool: true } },
     open: (work) => work(delivery),
+    ...(again === undefined ? { body: body as BodyOf<Kind>, list: { onlyNew } } : asSent(again)),
   };
+}
+
+/** To the byte what was sent, without what its list has got since. */
+function asSent({ entries: [{ body = '{}', list }] }: StoredOperation) {
+  return { body: JSON.parse(body), list: { name: list } };
+}
+
+/** What was bought before, and is given again for nothing. */
+export async function toStored(
+  { context }: Buyer,
+  { first, operation }: Extract<Earlier, { is: 'stored' }>,
+): Promise<Settled> {
+  const facts: Record<string, unknown> = { stored: true };
+  for (const entry of operation.entries) {
+    if (entry.type === 'created' || entry.type === 'batch')
+      facts.leads_search_id = entry.leads_search_id ?? facts.leads_search_id;
+    if (entry.type === 'terminal') facts.stop_reason = entry.stop_reason ?? undefined;
+    if ('request_id' in entry) facts.request_id = entry.request_id ?? facts.request_id;
+  }
+  const [{ command, idempotency_key }] = operation.entries;
+  if (command === 'task create') facts.idempotency_key = idempotency_key;
+  const answer = await readAnswer(folderOf(context.directories.state, first.operationId));
+  return {
+    operationId: first.operationId,
+    complete: true,
+    charged: 'no',
+    facts,
+    ...(answer === undefined ? {} : { answer }),
+  };
+}
+
+/** The error that it ended with, once more. */
+export function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>): LeadpipeError {
+  const { outcome, message, error_type, request_id, charged } = failed;
+  const { idempotency_key: idempotencyKey = '' } = operation.entries[0];
+  return new LeadpipeError(outcome, message, {
+    charged: charged ?? 'maybe',
+    retryable: false,
+    operationId: operation.operationId,
+    idempotencyKey,
+    ...(error_type === undefined ? {} : { type: error_type }),
+    ...(request_id === null ? {} : { requestId: request_id }),
+    facts: { is: 'key_used' },
+  });
 }

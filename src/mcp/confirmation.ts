@@ -43,8 +43,8 @@ export type Confirm = <T extends object>(
 type Verdict = 'accepted' | 'declined' | 'unanswered';
 
 /** A question that is with the person. */
-interface Question {
-  readonly about: string;
+interface Question extends Pick<Asker, 'about' | 'isApart'> {
+  /** What others who ask for the same hear of it. */
   readonly verdict: Promise<Verdict>;
   decide(verdict: Verdict): void;
   /** Until then others wait for its answer: a client that went away does not say so. */
@@ -60,35 +60,26 @@ const patienceMs = 60_000;
 export function createConfirmation(clock: Clock, cannotAsk: string): Confirm {
   /** By their marks: an answer counts once, and for what was asked. */
   const open = new Map<string, Question>();
-  /** The last question about each request. */
-  const asked = new Map<string, Question>();
 
-  function begin({ about, isApart }: Asker): Question {
+  function begin(mark: string, { about, isApart }: Asker): Question {
     let decide: Question['decide'] = () => {};
     const verdict = new Promise<Verdict>((resolve) => {
       decide = resolve;
     });
-    const question: Question = {
-      about,
-      verdict,
-      until: clock.monotonic() + patienceMs,
-      decide(how) {
-        if (asked.get(about) === question) asked.delete(about);
-        decide(how);
-      },
-    };
-    if (!isApart) asked.set(about, question);
+    for (const oldest of open.keys()) {
+      if (open.size < mostOpen) break;
+      open.delete(oldest);
+    }
+    const question = { about, isApart, verdict, decide, until: clock.monotonic() + patienceMs };
+    open.set(mark, question);
     return question;
   }
 
   /** Buys before the others are told that they may: they find the purchase then, and join it. */
   async function follow<T>(question: Question, { action }: { action?: unknown }, buy: () => Promise<T>) {
-    if (action !== 'accept') {
-      question.decide('declined');
-      throw toDeclined();
-    }
-    const bought = buy();
-    question.decide('accepted');
+    const bought = action === 'accept' ? buy() : undefined;
+    question.decide(bought === undefined ? 'declined' : 'accepted');
+    if (bought === undefined) throw toDeclined();
     return await bought;
   }
 
@@ -102,72 +93,63 @@ export function createConfirmation(clock: Clock, cannotAsk: string): Confirm {
     }
   }
 
-  async function put<T extends object>(
-    asker: Asker,
-    question: Question,
-    look: () => Promise<T | { readonly worst: WorstCase }>,
-    buy: () => Promise<T>,
-  ): Promise<T | InputRequiredResult> {
-    const { canAsk, elicit, what } = asker;
-    const found = await look();
-    if (!('worst' in found)) {
-      question.decide('unanswered');
-      return found;
-    }
-    if (!canAsk) {
-      throw refused(
-        "this server asks the person before it buys, and this client can't ask; nothing was bought",
-        'confirmation_unavailable',
-        cannotAsk,
-      );
-    }
-    const params = {
-      message: `Buy this? ${what}\n${toCost(found.worst)}`,
-      requestedSchema: { type: 'object', properties: {} },
-    } as const;
-    if (elicit === undefined) {
-      const mark = randomUUID();
-      for (const oldest of open.keys()) {
-        if (open.size < mostOpen) break;
-        open.delete(oldest);
-      }
-      open.set(mark, question);
-      return inputRequired({ inputRequests: { [name]: inputRequired.elicit(params) }, requestState: mark });
-    }
-    const answer = await elicit({ mode: 'form', ...params }).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      throw refused(
-        `this client could not ask the person: ${why}; nothing was bought`,
-        'confirmation_failed',
-        'The same call asks again. If that fails too, ask the person what to do.',
-      );
-    });
-    return await follow(question, answer, buy);
-  }
-
   return async (asker, look, buy) => {
-    const { about, isApart, given, signal } = asker;
-    const answer = given.responses?.[name];
-    const mine = typeof given.mark === 'string' ? open.get(given.mark) : undefined;
+    const { about, isApart, given, signal, canAsk, elicit, what } = asker;
+    const answer = given.responses?.[name] as { action?: unknown } | undefined;
+    const mine = open.get(String(given.mark));
     if (answer !== undefined && mine?.about === about) {
-      open.delete(given.mark as string);
-      return await follow(mine, answer as { action?: unknown }, buy);
+      open.delete(String(given.mark));
+      return await follow(mine, answer, buy);
     }
+    const isSame = (one: Question) => one.about === about && !one.isApart && clock.monotonic() < one.until;
     for (;;) {
-      const other = isApart ? undefined : asked.get(about);
-      if (other === undefined || other.until <= clock.monotonic()) break;
+      const other = isApart ? undefined : [...open.values()].find(isSame);
+      if (other === undefined) break;
       const verdict = await verdictOf(other, signal);
       if (verdict === 'declined') throw toDeclined();
       if (verdict === 'accepted') return await buy();
     }
     // From here on others wait: what is bought between a look and a question would be asked about again.
-    const question = begin(asker);
+    const mark = randomUUID();
+    const question = begin(mark, asker);
+    let isWithClient = false;
     try {
-      return await put(asker, question, look, buy);
-    } catch (error) {
-      // Where it was answered, this says nothing any more.
-      question.decide('unanswered');
-      throw error;
+      const found = await look();
+      if (!('worst' in found)) return found;
+      if (!canAsk) {
+        throw refused(
+          "this server asks the person before it buys, and this client can't ask; nothing was bought",
+          'confirmation_unavailable',
+          cannotAsk,
+        );
+      }
+      const params = {
+        message: `Buy this? ${what}\n${toCost(found.worst)}`,
+        requestedSchema: { type: 'object', properties: {} },
+      } as const;
+      if (elicit === undefined) {
+        isWithClient = true;
+        return inputRequired({
+          inputRequests: { [name]: inputRequired.elicit(params) },
+          requestState: mark,
+        });
+      }
+      const said = await elicit({ mode: 'form', ...params }).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        throw refused(
+          `this client could not ask the person: ${why}; nothing was bought`,
+          'confirmation_failed',
+          'The same call asks again. If that fails too, ask the person what to do.',
+        );
+      });
+      open.delete(mark);
+      return await follow(question, said, buy);
+    } finally {
+      if (!isWithClient) {
+        open.delete(mark);
+        // Where it was answered, this says nothing any more.
+        question.decide('unanswered');
+      }
     }
   };
 }

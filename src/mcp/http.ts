@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -34,21 +35,17 @@ export async function serveHttp(
   const onerror = (error: Error): void => options.say(error.message);
   const modern = createMcpHandler(() => session.createServer(), { legacy: 'reject', onerror });
   const earlier = createEarlierRevisions(session, onerror);
-  let allowed: Allowed | undefined;
+  const server = createServer();
+  await listen(server, port);
+  const actual = (server.address() as AddressInfo).port;
   const answer = async (request: Request): Promise<Response> => {
-    const refusal = allowed === undefined ? undefined : refusalOf(request, allowed);
+    const refusal = refusalOf(request, actual);
     if (refusal !== undefined) return refusal;
     return (await earlier.isFor(request)) ? await earlier.answer(request) : await modern.fetch(request);
   };
-  const server = createServer(getRequestListener(answer, { overrideGlobalObjects: false }));
-  await listen(server, port);
-  const actual = (server.address() as AddressInfo).port;
-  allowed = toAllowed(actual);
+  server.on('request', getRequestListener(answer, { overrideGlobalObjects: false }));
   listening(`http://127.0.0.1:${actual}${path}`);
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    if (signal.aborted) resolve();
-  });
+  if (!signal.aborted) await once(signal, 'abort');
   const closed = new Promise((resolve) => server.close(resolve));
   await session.close();
   await modern.close();
@@ -57,26 +54,20 @@ export async function serveHttp(
   await closed;
 }
 
-interface Allowed {
-  readonly hosts: readonly string[];
-  readonly origins: readonly string[];
-}
-
-function toAllowed(port: number): Allowed {
-  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
-  return { hosts, origins: hosts.map((host) => `http://${host}`) };
+/** An error of the protocol, to a request that has no place to answer it. */
+function refuse(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 }
 
 /** A page in a browser can reach this machine, under a name of its own too: neither may spend anything here. */
-function refusalOf(request: Request, { hosts, origins }: Allowed): Response | undefined {
-  const refuse = (status: number, message: string): Response =>
-    Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }, { status });
-  const host = request.headers.get('host');
-  const origin = request.headers.get('origin');
-  if (host === null || !hosts.includes(host.toLowerCase())) return refuse(403, 'this Host is not served');
-  if (origin !== null && !origins.includes(origin.toLowerCase()))
-    return refuse(403, 'this Origin is not served');
-  return new URL(request.url).pathname === path ? undefined : refuse(404, `the endpoint is ${path}`);
+function refusalOf({ headers, url }: Request, port: number): Response | undefined {
+  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
+  const host = headers.get('host')?.toLowerCase() ?? '';
+  const origin = headers.get('origin')?.toLowerCase();
+  if (!hosts.includes(host)) return refuse(403, -32_000, 'this Host is not served');
+  if (origin !== undefined && !hosts.some((one) => origin === `http://${one}`))
+    return refuse(403, -32_000, 'this Origin is not served');
+  return new URL(url).pathname === path ? undefined : refuse(404, -32_000, `the endpoint is ${path}`);
 }
 
 /** Clients that begin with `initialize` keep a session, in which they can be asked something. */
@@ -111,10 +102,7 @@ function createEarlierRevisions(session: Session, onerror: (error: Error) => voi
       const id = request.headers.get(name);
       if (id === null) return await (await begin()).handleRequest(request);
       const known = sessions.get(id);
-      if (known === undefined) {
-        const error = { code: -32_001, message: 'this session has ended' };
-        return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
-      }
+      if (known === undefined) return refuse(404, -32_001, 'this session has ended');
       sessions.delete(id);
       sessions.set(id, known);
       return await known.transport.handleRequest(request);

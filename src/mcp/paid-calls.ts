@@ -5,18 +5,16 @@ import { type JsonText, objectMembers, objectOf } from '../json/text.ts';
 import { failureOf, kinds } from '../operations/kinds.ts';
 import type { Spending } from '../operations/spending.ts';
 import { toTerminalText } from '../output/clean.ts';
-import type { Arguments } from './arguments.ts';
+import type { Wanted } from './buying.ts';
 import type { Asker, Confirm } from './confirmation.ts';
-import { type Members, toNext } from './free-tools.ts';
-import type { PaidTool } from './paid-tools.ts';
-import type { Settled, Wanted } from './plan.ts';
 import type { Tell } from './progress.ts';
-import type { Connect, PaidCall, Purchases, Unbought } from './purchases.ts';
+import type { Bought, Connect, PaidCall, Purchases, Unbought } from './purchases.ts';
 import { findStored, readSome } from './stored.ts';
+import { type Arguments, type Buys, type Members, toNext } from './tool.ts';
 import { type Telling, toErrorFields } from './tool-errors.ts';
 
 /** What came of a purchase. */
-type Outcome = Settled | LeadpipeError;
+type Outcome = Bought | LeadpipeError;
 
 /** What came of a call. */
 export interface Came {
@@ -57,21 +55,22 @@ export function createPaidCalls(options: PaidCallOptions) {
   const { context, connect, purchases, spending, confirm } = options;
 
   /** Runs a call of a paid tool; one with `rows` is a call for each of them. */
-  return async (tool: PaidTool, args: Arguments, caller: Caller): Promise<Came | InputRequiredResult> => {
+  return async (tool: Buys, args: Arguments, caller: Caller): Promise<Came | InputRequiredResult> => {
     const { signal } = caller;
     const again = args.again === true;
     const rows = args.rows as readonly string[] | undefined;
     const each = rows?.map((text) => ({ ...args, [tool.row ?? '']: text })) ?? [args];
-    const wanted = new Map<string, Wanted>();
     /** Rows that ask for the same are bought once. */
+    const wanted = new Map<string, Wanted>();
     const names: string[] = [];
     for (const [index, one] of each.entries()) {
       const body = await tool.toBody(one).catch((error: unknown) => {
         const isOfRow = rows !== undefined && error instanceof LeadpipeError;
         throw isOfRow ? error.with({}, `row ${index + 1}: ${error.words}`) : error;
       });
-      const name = JSON.stringify(body);
-      wanted.set(name, { kind: tool.kind, body, onlyNew: args.only_new === true });
+      const onlyNew = args.only_new === true;
+      const name = JSON.stringify([tool.kind, onlyNew, body]);
+      wanted.set(name, { name, kind: tool.kind, body, onlyNew });
       names.push(name);
     }
     const isLeads = tool.records === 'leads';
@@ -92,7 +91,7 @@ export function createPaidCalls(options: PaidCallOptions) {
     const toAsker = (): Asker => {
       const about = tool.about(each[0] ?? args);
       return {
-        about: `${args.only_new}\n${tool.kind}\n${[...wanted.keys()].join()}`,
+        about: [...wanted.keys()].join(),
         isApart: again,
         what: toTerminalText(
           rows === undefined ? about : `${wanted.size} look-ups, the first of them: ${about}`,
@@ -152,12 +151,7 @@ export function createPaidCalls(options: PaidCallOptions) {
   }
 
   /** Throws what came in place of a result. */
-  async function toResult(
-    tool: PaidTool,
-    args: Arguments,
-    settled: Outcome,
-    signal: AbortSignal,
-  ): Promise<Came> {
+  async function toResult(tool: Buys, args: Arguments, settled: Outcome, signal: AbortSignal): Promise<Came> {
     if (settled instanceof LeadpipeError) throw settled;
     const { kind } = tool;
     const { answer, error } = settled;
@@ -170,12 +164,7 @@ export function createPaidCalls(options: PaidCallOptions) {
       complete: settled.complete,
       charged: settled.charged,
       operation_id: settled.operationId,
-      request_id: settled.requestId,
-      leads_search_id: settled.leadsSearchId,
-      idempotency_key: kind === 'task create' ? settled.idempotencyKey : undefined,
-      stop_reason: settled.stopReason,
-      not_new: settled.excluded || undefined,
-      stored: settled.stored || undefined,
+      ...settled.facts,
       warnings: warnings.length === 0 ? undefined : warnings,
       error: error && toErrorFields(error, options),
     };
@@ -193,9 +182,9 @@ export function createPaidCalls(options: PaidCallOptions) {
 
   /** What came: the first of the records, or the one answer. */
   async function toRecords(
-    { records: name }: PaidTool,
+    { records: name }: Buys,
     show: number,
-    { answer, operationId = '', unkept }: Settled,
+    { answer, operationId = '', unkept }: Bought,
     signal: AbortSignal,
   ): Promise<Members> {
     if (name === undefined) return answer === undefined ? [] : [['answer', answer]];
@@ -245,13 +234,13 @@ function toList(name: string, records: readonly JsonText[], count: number): Memb
 }
 
 /** The service finished without a result, and said so to an earlier call too. */
-function toStoredFailure(failure: string, { operationId, requestId }: Settled): LeadpipeError {
+function toStoredFailure(failure: string, { operationId, facts }: Bought): LeadpipeError {
   return new LeadpipeError('no_result', failure || 'finished without a result', {
     type: 'no_result',
     charged: 'no',
     retryable: false,
     hint: 'This is the stored answer of an earlier call, and cost nothing now. If the person wants to buy it again anyway, repeat the call with again: true.',
     ...(operationId === undefined ? {} : { operationId }),
-    ...(requestId === undefined ? {} : { requestId }),
+    ...(facts.request_id === undefined ? {} : { requestId: facts.request_id as string }),
   });
 }

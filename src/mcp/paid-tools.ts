@@ -1,5 +1,12 @@
-import type { ContactType } from '../contract/types.ts';
-import { type JsonText, JsonView } from '../json/text.ts';
+import { limits } from '../contract/limits.ts';
+import {
+  type ContactType,
+  contactTypes,
+  entityTypes,
+  extractionTypes,
+  streamEntityTypes,
+} from '../contract/types.ts';
+import { JsonView } from '../json/text.ts';
 import { toContactSearchRequest } from '../requests/contact.ts';
 import { toDeepSearchRequest } from '../requests/deep-search.ts';
 import { toEnrichRequest } from '../requests/enrich.ts';
@@ -11,90 +18,219 @@ import {
 } from '../requests/entity-search.ts';
 import { toExtractRequest } from '../requests/extract.ts';
 import { wireNames } from '../requests/input-names.ts';
-import type { Arguments } from './arguments.ts';
-import type { ToolKind, Wanted } from './plan.ts';
+import {
+  boolean,
+  integer,
+  list,
+  listed,
+  object,
+  show,
+  string,
+  type Tool,
+  type ToolRow,
+  toTool,
+} from './tool.ts';
 
-/** How a paid tool asks, and what it gives back. */
-export interface PaidTool {
-  readonly kind: ToolKind;
-  /** The argument that `rows` stand for, where many can be looked up in one call. */
-  readonly row?: string;
-  /** Checked against the limits of the service. Throws UsageError. */
-  toBody(given: Arguments): Promise<Wanted['body']>;
-  /** What the person is asked about. */
-  about(given: Arguments): string;
-  /** What the records are called in the result; undefined for one answer, or none. */
-  readonly records?: 'leads' | 'items';
-  /** What an answer that came does not keep of what was asked, a line each. */
-  warningsOf?(given: Arguments, answer: JsonText): Promise<readonly string[]>;
+const textOf = ({ max }: { readonly max: number }) => ({ type: 'string', maxLength: max }) as const;
+const listOf = ({ max }: { readonly max: number }) =>
+  ({ type: 'array', items: string, maxItems: max }) as const;
+const limitOf = ({ min, max, default: usual }: { min: number; max: number; default?: number }) =>
+  ({ type: 'integer', minimum: min, maximum: max, default: usual }) as const;
+/** More would keep a client waiting for longer than most of them do. */
+const mostRows = 50;
+const rowsFor = (argument: string) =>
+  ({ ...listOf({ max: mostRows }), description: `many at once, each in place of ${argument}` }) as const;
+
+const usualLimit = limits.entityLimit.default;
+const searched = {
+  objective: { ...textOf(limits.entityObjective), description: 'what to find, in words' },
+  limit: {
+    ...limitOf(limits.entityLimit),
+    description: `default ${usualLimit}: up to ${usualLimit} credits`,
+  },
+  enrich_fields: {
+    ...listOf(limits.entityEnrichFields),
+    description: 'further fields to fill, such as headcount; not emails or phones',
+  },
+  dedup_service_leads: {
+    ...listOf(limits.dedupServiceLeads),
+    description: 'leave out the leads of these leads_search_ids',
+  },
+  dedup_custom_leads: { ...listOf(limits.dedupCustomLeads), description: 'leave out leads of these names' },
+  only_new: { ...boolean, description: 'leave out what earlier searches of this type brought' },
+} as const;
+
+/** Of everything that is paid for. */
+const bought = {
+  complete: boolean,
+  charged: { enum: ['no', 'maybe', 'yes'] },
+  operation_id: string,
+  stored: boolean,
+  credits_left: {},
+  warnings: list,
+} as const;
+/** Of what can be looked up many at once. */
+const rows = { rows: { type: 'array', description: 'a result for each' }, failed: integer } as const;
+const searchId = { leads_search_id: string } as const;
+
+/** The tools that cost credits. */
+export const paidTools: readonly Tool[] = [
+  toPaid({
+    name: 'search',
+    title: 'Search leads',
+    description:
+      'Finds people, companies, creators or stores that fit an objective. Costs up to one credit per lead, more with enrich_fields.',
+    takes: { entity_type: { type: 'string', enum: streamEntityTypes }, ...searched, show },
+    required: ['entity_type', 'objective'],
+    gives: { leads: list, ...listed, ...searchId },
+    always: ['leads', 'count'],
+    buys: {
+      kind: 'search',
+      records: 'leads',
+      toBody: async (given) => toEntitySearchRequest(text(given.entity_type), toSearched(given), wireNames),
+      about: ({ entity_type, objective, limit }) => `Up to ${limit} leads (${entity_type}): ${objective}`,
+    },
+  }),
+  toPaid({
+    name: 'task_create',
+    title: 'Start a search task',
+    description:
+      'The same search, run by the service without this machine. Costs the same, and more with web search. Then: task_status, task_fetch.',
+    takes: {
+      entity_type: { type: 'string', enum: entityTypes },
+      ...searched,
+      enable_web_search: {
+        type: 'boolean',
+        description: 'needed for xiaohongshu and wechat; more expensive and slower',
+      },
+    },
+    required: ['entity_type', 'objective'],
+    gives: { ...searchId, idempotency_key: string },
+    always: ['leads_search_id'],
+    buys: {
+      kind: 'task create',
+      toBody: async (given) =>
+        toCreateTaskRequest(
+          text(given.entity_type),
+          { ...toSearched(given), enable_web_search: given.enable_web_search === true },
+          wireNames,
+        ),
+      about: ({ entity_type, objective, limit }) =>
+        `A task for up to ${limit} leads (${entity_type}): ${objective}`,
+    },
+  }),
+  toPaid({
+    name: 'contact',
+    title: 'Look up a contact',
+    description: 'One email address or phone number of someone. Paid per lookup.',
+    takes: {
+      contact_type: { type: 'string', enum: contactTypes },
+      objective: { ...textOf(limits.contactObjective), description: 'who it is, in words' },
+      rows: rowsFor('objective'),
+    },
+    required: ['contact_type'],
+    gives: { answer: object, ...rows },
+    buys: {
+      kind: 'contact',
+      row: 'objective',
+      toBody: async ({ contact_type, objective }) =>
+        toContactSearchRequest(text(contact_type) as ContactType, text(objective), wireNames),
+      about: ({ contact_type, objective }) => `One ${contact_type}: ${objective}`,
+    },
+  }),
+  toPaid({
+    name: 'research',
+    title: 'Research a question',
+    description: 'One answer with citations; takes minutes. Paid per question.',
+    takes: { query: textOf(limits.deepSearchQuery), rows: rowsFor('query') },
+    gives: { answer: object, ...rows },
+    buys: {
+      kind: 'research',
+      row: 'query',
+      toBody: async ({ query }) => toDeepSearchRequest(text(query), wireNames),
+      about: ({ query }) => `The answer to: ${query}`,
+    },
+  }),
+  toPaid({
+    name: 'enrich',
+    title: 'Fill in fields',
+    description: 'Fills the fields of a JSON Schema for one person, company or thing. Paid per request.',
+    takes: {
+      entity_context: {
+        ...textOf(limits.enrichContext),
+        description: 'what is known: name, website, handles',
+      },
+      rows: rowsFor('entity_context'),
+      enrich_fields: { type: 'object', description: 'JSON Schema: {"type":"object","properties":{…}}' },
+    },
+    required: ['enrich_fields'],
+    gives: { answer: object, ...rows },
+    buys: {
+      kind: 'enrich',
+      row: 'entity_context',
+      async toBody({ entity_context, enrich_fields }) {
+        const request = toEnrichRequest(text(entity_context), enrich_fields, wireNames);
+        await checkSchema(request.enrich_fields);
+        return request;
+      },
+      about: ({ entity_context }) => `Fields of: ${entity_context}`,
+      async warningsOf({ enrich_fields }, answer) {
+        const { deviations } = await checkSchema(enrich_fields as EnrichSchema);
+        const filled = new JsonView(answer).inner('answer')?.text ?? 'null';
+        return deviations(JSON.parse(filled)).map((line) => `the answer does not follow the schema ${line}`);
+      },
+    },
+  }),
+  toPaid({
+    name: 'extract',
+    title: 'Extract a list',
+    description:
+      'Followers, following, stargazers or contributors of an account or repository, or with web2list the list on a public page. Paid per item.',
+    takes: {
+      type: { type: 'string', enum: extractionTypes },
+      target: { ...textOf(limits.extractTarget), description: 'handle, repository, or URL for web2list' },
+      rows: rowsFor('target'),
+      instruction: {
+        ...textOf(limits.extractInstruction),
+        description: 'items and fields; needed for web2list',
+      },
+      limit: limitOf(limits.extractLimit),
+      show,
+    },
+    required: ['type'],
+    gives: { items: list, ...listed, metadata: object, ...rows },
+    buys: {
+      kind: 'extract',
+      row: 'target',
+      records: 'items',
+      toBody: async ({ type, target, instruction, limit }) =>
+        toExtractRequest(
+          text(type),
+          { target: text(target), instruction: instruction as string | undefined, limit: limit as number },
+          wireNames,
+        ),
+      about: ({ type, target, limit }) => `Up to ${limit} items (${type}): ${target}`,
+    },
+  }),
+];
+
+function toPaid(row: Omit<ToolRow, 'annotations' | 'always'> & { readonly always?: string[] }): Tool {
+  const again = { type: 'boolean', description: 'buy it once more' } as const;
+  return toTool({
+    ...row,
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    takes: { ...row.takes, again },
+    gives: { ...row.gives, ...bought },
+    always: [...(row.always ?? []), 'complete', 'charged'],
+  });
 }
-
-export const paidTools: Readonly<Record<string, PaidTool>> = {
-  search: {
-    kind: 'search',
-    records: 'leads',
-    toBody: async (given) => toEntitySearchRequest(text(given.entity_type), toSearched(given), wireNames),
-    about: ({ entity_type, objective, limit }) => `Up to ${limit} leads (${entity_type}): ${objective}`,
-  },
-  task_create: {
-    kind: 'task create',
-    toBody: async (given) =>
-      toCreateTaskRequest(
-        text(given.entity_type),
-        { ...toSearched(given), enable_web_search: given.enable_web_search === true },
-        wireNames,
-      ),
-    about: ({ entity_type, objective, limit }) =>
-      `A task for up to ${limit} leads (${entity_type}): ${objective}`,
-  },
-  contact: {
-    kind: 'contact',
-    row: 'objective',
-    toBody: async ({ contact_type, objective }) =>
-      toContactSearchRequest(text(contact_type) as ContactType, text(objective), wireNames),
-    about: ({ contact_type, objective }) => `One ${contact_type}: ${objective}`,
-  },
-  research: {
-    kind: 'research',
-    row: 'query',
-    toBody: async ({ query }) => toDeepSearchRequest(text(query), wireNames),
-    about: ({ query }) => `The answer to: ${query}`,
-  },
-  enrich: {
-    kind: 'enrich',
-    row: 'entity_context',
-    async toBody({ entity_context, enrich_fields }) {
-      const request = toEnrichRequest(text(entity_context), enrich_fields, wireNames);
-      await checkSchema(request.enrich_fields);
-      return request;
-    },
-    about: ({ entity_context }) => `Fields of: ${entity_context}`,
-    async warningsOf({ enrich_fields }, answer) {
-      const { deviations } = await checkSchema(enrich_fields as EnrichSchema);
-      const filled = new JsonView(answer).inner('answer')?.text ?? 'null';
-      return deviations(JSON.parse(filled)).map((line) => `the answer does not follow the schema ${line}`);
-    },
-  },
-  extract: {
-    kind: 'extract',
-    row: 'target',
-    records: 'items',
-    toBody: async ({ type, target, instruction, limit }) =>
-      toExtractRequest(
-        text(type),
-        { target: text(target), instruction: instruction as string | undefined, limit: limit as number },
-        wireNames,
-      ),
-    about: ({ type, target, limit }) => `Up to ${limit} items (${type}): ${target}`,
-  },
-};
 
 async function checkSchema(schema: EnrichSchema) {
   const { checkJsonSchema } = await import('../requests/json-schema.ts');
   return await checkJsonSchema(schema);
 }
 
-function toSearched(given: Arguments): EntitySearchInput {
+function toSearched(given: Readonly<Record<string, unknown>>): EntitySearchInput {
   return given as unknown as EntitySearchInput;
 }
 

@@ -21,10 +21,8 @@ const doing: Readonly<Record<Stage, string>> = {
 
 /** Tells of what takes its time. */
 export interface Teller {
-  /** `leads` are here already. */
-  say(state: string, leads?: number): void;
-  /** The same, unless something has just been said. */
-  saySoon(state: string, leads?: number): void;
+  /** `leads` are here already; where it is not urgent, it is left out when something has just been said. */
+  say(state: string, leads?: number, isUrgent?: boolean): void;
   /** A request is made again after a while. */
   waits(error: Error, ms: number): undefined;
   /** Runs `work`, and says from time to time that it goes on. */
@@ -33,21 +31,16 @@ export interface Teller {
 
 export function createTeller(clock: Clock, tell: Tell, before = 0): Teller {
   const begun = clock.monotonic();
-  let told = Number.NEGATIVE_INFINITY;
+  let said = Number.NEGATIVE_INFINITY;
   let last = '';
   let arrived = before;
   const teller: Teller = {
-    say(state, leads = arrived) {
-      last = state;
-      arrived = leads;
-      tell(state, leads);
-    },
-    saySoon(state, leads = arrived) {
+    say(state, leads = arrived, isUrgent = true) {
       last = state;
       arrived = leads;
       const now = clock.monotonic();
-      if (now - told < soonestMs) return;
-      told = now;
+      if (!isUrgent && now - said < soonestMs) return;
+      if (!isUrgent) said = now;
       tell(state, leads);
     },
     waits(error, ms) {
@@ -90,9 +83,9 @@ export function createToolListener(
         async write(records) {
           await delivery.write(records);
           leads += records.length;
-          teller.saySoon(`${countOf(leads)} so far`, before + leads);
+          teller.say(`${countOf(leads)} so far`, before + leads, false);
         },
-        progress: (task, readyCount) => teller.saySoon(`task ${task}, ${readyCount} ready`),
+        progress: (task, readyCount) => teller.say(`task ${task}, ${readyCount} ready`, undefined, false),
         stumbled: ({ message }) => teller.say(`trying again: ${message}`),
       };
       return teller.during(doing[stage], () => work(watch));

@@ -1,16 +1,15 @@
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import { requests } from '../client.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../operations/credit-limits.ts';
-import { kinds } from '../operations/kinds.ts';
+import { type Earlier, findEarlier, toWanted } from '../operations/earlier.ts';
 import { exact, type Spending, toSpending, toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { pause } from '../transport/pause.ts';
-import { buy, toOrder } from './buying.ts';
-import { nameOf, type Settled, toPlan, type Wanted } from './plan.ts';
+import { buy, type Settled, toLost, toOrder, toStored, type Wanted } from './buying.ts';
 import { createTeller, createToolListener, type Tell } from './progress.ts';
 
 /** Opens a connection for as long as `work` takes. */
@@ -35,9 +34,12 @@ export interface Unbought {
   readonly isCounted: boolean;
 }
 
+/** What came of a call, and what was odd about it. */
+export type Bought = Settled & { readonly warnings: readonly string[] };
+
 export interface Purchases {
   /** Joins the same purchase where one is under way; else gives what is stored, goes on with what was left, or buys. */
-  settle(call: PaidCall): Promise<Settled | Unbought>;
+  settle(call: PaidCall): Promise<Bought | Unbought>;
   /** What these can cost together. Throws `credits` where the limit of the session, or the balance, does not cover it. */
   check(unbought: readonly Unbought[], signal: AbortSignal): Promise<WorstCase>;
   /** Stops what is under way, as Ctrl-C does; resolves when what arrived is put away. */
@@ -46,7 +48,7 @@ export interface Purchases {
 
 /** A purchase under way, and how many wait for it. */
 interface Running {
-  readonly done: Promise<Settled | Unbought>;
+  readonly done: Promise<Bought | Unbought>;
   readonly tellers: Set<Tell>;
   readonly stop: AbortController;
   callers: number;
@@ -81,24 +83,26 @@ export function createPurchases(
     signal: AbortSignal,
     tell: Tell,
     begun: () => void,
-  ): Promise<Settled | Unbought | undefined> {
+  ): Promise<Bought | Unbought | undefined> {
     const buyer = shopOf(connection, signal);
-    const plan = again ? ({ is: 'new' } as const) : await toPlan(buyer, toOrder({ wanted }));
-    if (plan.is === 'join') return undefined;
-    if (plan.is === 'stored') return plan.settled;
-    if (plan.is === 'lost') throw plan.error;
+    const earlier: Earlier = again
+      ? { is: 'new', isOurs: false, answers: [] }
+      : await findEarlier(buyer, toWanted(buyer, toOrder({ wanted })));
+    if (earlier.is === 'running') return undefined;
+    if (earlier.is === 'stored') return { ...(await toStored(buyer, earlier)), warnings: [] };
+    if (earlier.is === 'lost') throw toLost(earlier);
+    const { limit = 0 } = wanted.body as { limit?: number };
+    const missing = earlier.is === 'rest' ? (earlier.rest.request?.limit ?? 0) : limit;
     if (!mayBuy) {
-      const body = plan.is === 'rest' ? { ...wanted.body, limit: plan.limit } : wanted.body;
+      const body = earlier.is === 'rest' ? { ...wanted.body, limit: missing } : wanted.body;
       const worst = toWorstCase(wanted.kind, body, connection.settings);
-      const key = plan.is === 'repeat' ? plan.last.entries[0].idempotency_key : undefined;
+      const key = earlier.is === 'repeat' ? earlier.operation.entries[0].idempotency_key : undefined;
       return { worst, isCounted: spending?.inDoubt.has(key ?? '') === true };
     }
     const warnings: string[] = [];
-    const { limit = 0 } = wanted.body as { limit?: number };
-    const before = plan.is === 'rest' ? limit - plan.limit : 0;
-    const teller = createTeller(clock, tell, before);
-    const listener = createToolListener(teller, (line) => warnings.push(line), before);
-    return { ...(await buy({ buyer, wanted, plan, listener, begun })), warnings };
+    const teller = createTeller(clock, tell, limit - missing);
+    const listener = createToolListener(teller, (line) => warnings.push(line), limit - missing);
+    return { ...(await buy({ buyer, wanted, earlier, listener, begun })), warnings };
   }
 
   async function work(
@@ -106,11 +110,11 @@ export function createPurchases(
     connection: Connection,
     signal: AbortSignal,
     tell: Tell,
-  ): Promise<Settled | Unbought> {
+  ): Promise<Bought | Unbought> {
     const { wanted, again } = call;
     // What is bought once more has nothing to look for.
-    if (again) return (await tryOnce(call, connection, signal, tell, () => {})) as Settled | Unbought;
-    const name = nameOf(connection.origin, wanted.kind, bodyOf(wanted), wanted.onlyNew);
+    if (again) return (await tryOnce(call, connection, signal, tell, () => {})) as Bought | Unbought;
+    const name = hash('sha256', `${connection.origin}\n${wanted.name}`).slice(0, 32);
     for (;;) {
       const settled = await oneAtATime(context, name, signal, (release) =>
         tryOnce(call, connection, signal, tell, release),
@@ -121,7 +125,8 @@ export function createPurchases(
     }
   }
 
-  function begin(call: PaidCall, name: string): Running {
+  function begin(call: PaidCall): Running {
+    const { name } = call.wanted;
     const stop = new AbortController();
     if (isClosed) stop.abort('interrupted');
     const tellers = new Set<Tell>();
@@ -139,12 +144,11 @@ export function createPurchases(
 
   return {
     async settle(call) {
-      const { kind, onlyNew } = call.wanted;
-      const name = `${kind}\n${onlyNew}\n${bodyOf(call.wanted)}`;
+      const { name } = call.wanted;
       for (;;) {
         const same = call.again ? undefined : running.get(name);
         if (same === undefined) {
-          const one = begin(call, name);
+          const one = begin(call);
           // What only asks for the cost is nothing to join.
           if (call.mayBuy) running.set(name, one);
           return await joined(one, call);
@@ -173,7 +177,7 @@ export function createPurchases(
 }
 
 /** Waits with the others; the last one to give it up stops it. */
-async function joined(one: Running, { signal, tell }: PaidCall): Promise<Settled | Unbought> {
+async function joined(one: Running, { signal, tell }: PaidCall): Promise<Bought | Unbought> {
   one.callers++;
   one.tellers.add(tell);
   const leave = (): void => {
@@ -187,11 +191,6 @@ async function joined(one: Running, { signal, tell }: PaidCall): Promise<Settled
     signal.removeEventListener('abort', leave);
     one.tellers.delete(tell);
   }
-}
-
-function bodyOf({ kind, body }: Wanted): string {
-  const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => { body?: string };
-  return toRequest(body, '').body ?? '';
 }
 
 function sumOf(unbought: readonly Unbought[]): WorstCase {
@@ -213,18 +212,16 @@ async function oneAtATime<T>(
   signal: AbortSignal,
   work: (release: () => void) => Promise<T>,
 ): Promise<T> {
+  const place = join(directories.state, 'beginning', name);
   let lock: FolderLock | undefined;
-  for (let isTaken = true; isTaken; ) {
-    try {
-      // Where nothing can be kept there is no lock, and `work` runs all the same.
-      lock = await lockPlace(join(directories.state, 'beginning', name), pid, 'the same purchase');
-      isTaken = false;
-    } catch (error) {
+  while (lock === undefined) {
+    lock = await lockPlace(place, pid, 'the same purchase').catch((error: unknown) => {
       if (!(error instanceof LeadpipeError) || error.outcome !== 'temporary') throw error;
-      await pause(clock, 5 + 20 * random(), signal);
-    }
+      return undefined;
+    });
+    if (lock === undefined) await pause(clock, 5 + 20 * random(), signal);
   }
-  const release = (): void => lock?.release();
+  const { release } = lock;
   try {
     return await work(release);
   } finally {

@@ -10,7 +10,6 @@ import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol
 import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { isObject } from '../json/object.ts';
 import { createSession, type McpOptions } from './session.ts';
 
 /** For so long, what is under way goes on when the client has gone: it is paid for. */
@@ -61,8 +60,7 @@ class AnsweringTransport extends StdioServerTransport {
   readonly #unanswered = new Set<RequestId>();
   #settled = (): void => {};
   /** The beginning of a line. */
-  #pieces: Buffer[] = [];
-  #size = 0;
+  #rest = Buffer.alloc(0);
 
   constructor(input: Readable, output: Writable, say: (line: string) => void) {
     super(input, output);
@@ -81,18 +79,15 @@ class AnsweringTransport extends StdioServerTransport {
 
   override _ondata = (chunk: Buffer): void => {
     if (this.failure !== undefined) return;
+    const text = Buffer.concat([this.#rest, chunk]);
     let from = 0;
-    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', from)) {
-      const line = Buffer.concat([...this.#pieces, chunk.subarray(from, end)]).toString('utf8');
-      this.#pieces = [];
-      this.#size = 0;
+    for (let end = text.indexOf('\n', this.#rest.length); end !== -1; end = text.indexOf('\n', from)) {
+      const line = text.toString('utf8', from, end);
       from = end + 1;
       if (line.trim() !== '') this.#take(line);
     }
-    this.#pieces.push(chunk.subarray(from));
-    this.#size += chunk.length - from;
-    if (this.#size <= longestLine) return;
-    this.#pieces = [];
+    this.#rest = text.subarray(from);
+    if (this.#rest.length <= longestLine) return;
     const most = `${longestLine / 1024 ** 2} MiB`;
     this.failure = new UsageError(`the client sent a line of more than ${most}, and no more of it is read`);
     this.leave();
@@ -121,7 +116,12 @@ class AnsweringTransport extends StdioServerTransport {
     try {
       message = deserializeMessage(line);
     } catch (error) {
-      this.#refuse(line, error instanceof SyntaxError);
+      const [what, code] =
+        error instanceof SyntaxError ? ['not JSON', -32_700] : ['not a message of the protocol', -32_600];
+      this.#say(`the client sent a line that is ${what}; it was left out`);
+      // The SDK's type has no answer to what has no ID.
+      const refusal = { jsonrpc: '2.0', id: null, error: { code, message: `this line is ${what}` } };
+      this.#output.write(`${JSON.stringify(refusal)}\n`);
       return;
     }
     // One that listens is never answered.
@@ -131,16 +131,5 @@ class AnsweringTransport extends StdioServerTransport {
       this.#settle(message.params?.requestId as RequestId);
     }
     this.onmessage?.(message);
-  }
-
-  /** The SDK's type has no answer to what has no ID. */
-  #refuse(line: string, isNoJson: boolean): void {
-    const what = isNoJson ? 'not JSON' : 'not a message of the protocol';
-    this.#say(`the client sent a line that is ${what}; it was left out`);
-    const given: unknown = isNoJson ? undefined : JSON.parse(line);
-    const isCall = isObject(given) && typeof given.method === 'string';
-    const id = isCall && (typeof given.id === 'string' || Number.isSafeInteger(given.id)) ? given.id : null;
-    const error = { code: isNoJson ? -32_700 : -32_600, message: `this line is ${what}` };
-    this.#output.write(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`);
   }
 }

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Intent, toEntries } from '../../src/operations/journal/entries.ts';
+import { type Intent, toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { createJournal } from '../../src/operations/journal/journal.ts';
 import { prune, pruneIfDue } from '../../src/operations/journal/retention.ts';
 import { printedFormats } from '../../src/output/writer.ts';
@@ -336,6 +336,15 @@ describe('history show', () => {
     expect(stderr).toContain('To see the purchases of this machine: leadpipe history');
   });
 
+  it('one that was stopped before it was recorded is not taken for another', async () => {
+    const env = bareEnvironment();
+    mkdirSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations', 'op_1k82shlr40001p'), { recursive: true });
+    for (const word of ['show', 'resume']) {
+      const { code, stderr } = await runInProcess(['history', word, 'op_1k82shlr40001p'], { env });
+      expect({ code, stderr }).toEqual({ code: 6, stderr: expect.stringContaining('nothing was sent') });
+    }
+  });
+
   it('--answer prints the whole body: what stands beside the items, and what no version knows', async () => {
     const body =
       '{"success":true,"data":[{"id":12345678901234567890},{"id":2}],"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100},"later":1.10}';
@@ -372,6 +381,26 @@ describe('history show', () => {
     const shown = await runInProcess(['history', 'show', operation, '--answer'], { env: offline(at) });
     expect(shown).toMatchObject({ code: 0 });
     expect(shown.stdout).toBe(`{"request_id":"req_test","answer":${body}}\n`.repeat(2));
+  });
+
+  it('counts a row of a list once, also where an earlier version did not, that stood in the input twice', async () => {
+    const at = await home(ok(contactAnswer));
+    const input = join(temporaryFolder(), 'people.txt');
+    writeFileSync(input, 'ada\nbob\nada\n');
+    const args = ['contact', 'email', '--input', input];
+    expect(await runInProcess(['config', 'set', 'price.contact.email', '2'], at)).toMatchObject({ code: 0 });
+    expect(await runInProcess(args, { env: at.env })).toMatchObject({ code: 0 });
+    const journal = join(at.state, 'operations', at.operations()[0] ?? '', 'journal.jsonl');
+    const entries = toEntries(readFileSync(journal, 'utf8'), journal);
+    const older = entries.map((entry) => {
+      const { sent_rows: _, ...rest } = { sent_rows: 0, ...entry };
+      return toLine(rest as (typeof entries)[number]);
+    });
+    for (const lines of [entries.map(toLine), older]) {
+      writeFileSync(journal, lines.join(''));
+      const { stdout } = await runInProcess(['history', 'list', '-f', 'jsonl'], { env: at.env });
+      expect(JSON.parse(stdout)).toMatchObject({ leads: 3, credits_at_most: 4 });
+    }
   });
 
   it('--answer is refused for a search: its leads are all that is kept', async () => {

@@ -67,6 +67,15 @@ describe('the suite', () => {
     expect(odd(await against(one))).toEqual([]);
   });
 
+  it('waits for less than a minute where tasks and settlements are quick', async () => {
+    const policy = usualPolicy();
+    policy.taskMs = 200;
+    const clock = createOwnClock();
+    const begun = clock.monotonic();
+    expect(odd(await check(rows, fetchOf(createDouble(policy, clock)), clock))).toEqual([]);
+    expect(clock.monotonic() - begun).toBeLessThan(60_000);
+  });
+
   it('has nothing against gzip, over a socket', async () => {
     const clock = createOwnClock();
     const server = await serve(fetchOf(createDouble(usualPolicy(), clock)));

@@ -16,6 +16,8 @@ export interface RowServiceOptions {
   readonly retryAfter?: string;
   /** Objectives that are refused with 422, as long as they are in here. */
   readonly refused?: ReadonlySet<string>;
+  /** The first request of each row is answered with 500, and nothing is charged. */
+  readonly stumbles?: true;
   /** Credits of the account: 402 when they are used up. */
   readonly credits?: number;
 }
@@ -42,6 +44,7 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
   const random = createRandom(options.seed ?? 'rows');
   const charged = new Map<string, string>();
   const refusals = new Map<number, number>();
+  const stumbledOver = new Set<string>();
   let requests = 0;
   let requestsOfAll = 0;
   let connections = 0;
@@ -84,6 +87,10 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
       if (luck < (2 * faults) / 3) return refuse(response, 500, 'internal_error');
       if (options.refused?.has(JSON.parse(body).objective)) {
         return refuse(response, 422, 'invalid_request_error');
+      }
+      if (options.stumbles && !stumbledOver.has(key)) {
+        stumbledOver.add(key);
+        return refuse(response, 500, 'internal_error');
       }
       if (charged.has(key)) return refuse(response, 409, 'request_already_exists');
       if (charged.size >= credits) return refuse(response, 402, 'insufficient_credits');

@@ -32,7 +32,7 @@ async function serve(options: RowServiceOptions): Promise<void> {
   env = { ...env, ...pointedAt(service.url) };
 }
 
-const write = (name: string, text: string): void => writeFileSync(join(cwd, name), text);
+const write = (name: string, text: string | Buffer): void => writeFileSync(join(cwd, name), text);
 const read = (name: string): string => readFileSync(resolve(cwd, name), 'utf8');
 const leadpipe = (args: string[], stdin?: string): Promise<Result> =>
   run(args, { env, cwd, ...(stdin === undefined ? {} : { stdin }) });
@@ -83,26 +83,34 @@ describe('history resume of a list', () => {
     await stopped([...args, '--input-format', 'text'], 4, 'SIGINT');
     write('schema.json', schema('size'));
     const resumed = await leadpipe(['history', 'resume']);
-    expect(resumed.code).toBe(0);
     expect(paid()).toEqual(people(0, 10));
     expect([...service.charged.values()].every((body) => body.includes('"city"'))).toBe(true);
+    expect(resumed.code).toBe(0);
     const [operation = ''] = operations();
     const again = await leadpipe(['history', 'resume', operation]);
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('is finished') });
     expect(service.charged.size).toBe(10);
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('is finished') });
+  });
+
+  it('buys nothing of one that is finished', async () => {
+    write('list.txt', lines(people(0, 3)));
+    expect((await contacts('--input', 'list.txt', '-o', 'out.csv')).code).toBe(0);
+    await leadpipe(['history', 'resume', operations()[0] ?? '']);
+    expect(paid()).toEqual(people(0, 3));
   });
 
   it('buys nothing at another address', async () => {
     write('list.txt', lines(people(0, 10)));
     await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.jsonl', ...one], 3, 'SIGINT');
+    const bought = service.charged.size;
     const other = await startRowService();
     const [operation = ''] = operations();
     const result = await run(['history', 'resume', operation], {
       env: { ...env, ...pointedAt(other.url) },
       cwd,
     });
+    expect({ here: service.charged.size, there: other.requests() }).toEqual({ here: bought, there: 0 });
     expect(result.code).toBe(78);
-    expect(other.requests()).toBe(0);
     await other.close();
   });
 
@@ -138,45 +146,63 @@ describe('a list that adds rows to a file, stopped and run again', () => {
   const all = people(0, 12);
   const args = ['contact', 'email', '--input', '-', '-o', 'out.csv', '--append', ...one];
 
-  it('has every row once, paid for once', async () => {
-    await stopped(args, 5, 'SIGKILL', lines(all));
-    expect(await leadpipe(args, lines(all))).toMatchObject({
-      stderr: expect.stringContaining('Resuming op_'),
-    });
-    expect(
+  it.each(['SIGKILL', 'SIGINT'] as const)('has every row once, paid for once (%s)', async (signal) => {
+    await stopped(args, 5, signal, lines(all));
+    const { stderr } = await leadpipe(args, lines(all));
+    const names = (): string[] =>
       read('out.csv')
         .split('\r\n')
-        .map((row) => row.split(',')[0]),
-    ).toEqual(['objective', ...all, '']);
+        .map((row) => row.split(',')[0] ?? '');
+    expect(names()).toEqual(['objective', ...all, '']);
     expect(paid()).toEqual(all);
+    expect(stderr).toContain('Resuming op_');
   });
 
-  it('with a corrected line, and rows of others in the file', async () => {
+  it.each([
+    ['another job has added a row', ['more'], (rows: string[]) => rows],
+    ['a line was corrected', [], (rows: string[]) => rows.map((name) => (name === 'p01' ? 'p99' : name))],
+  ])('when %s meanwhile: the whole list, behind what stood there', async (_, more, toNext) => {
     write('out.csv', csvOf(['other']));
     await stopped(args, 5, 'SIGINT', lines(all));
-    expect(read('out.csv')).toBe(csvOf(['other']));
-    write('out.csv', csvOf(['other', 'more']));
-    const corrected = all.map((name) => (name === 'p01' ? 'p99' : name));
-    expect(await leadpipe(args, lines(corrected))).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('1 answer of rows that the input no longer has'),
-    });
-    expect(read('out.csv')).toBe(csvOf(['other', 'more', ...corrected]));
-    expect(paid()).toEqual([...all, 'p99']);
+    write('out.csv', read('out.csv') + more.map((name) => `${csvRow(name)}\r\n`).join(''));
+    const next = toNext(all);
+    const { code } = await leadpipe(args, lines(next));
+    expect(read('out.csv')).toBe(csvOf(['other', ...more, ...next]));
+    expect({ code, paid: paid() }).toEqual({ code: 0, paid: [...new Set([...all, ...next])].sort() });
   });
 });
 
-it('two lists into one file leave each other alone: both are paid for once', async () => {
-  write('a.txt', lines(people(0, 8)));
-  write('b.txt', lines(people(50, 58)));
-  const list = (name: string) => ['contact', 'email', '--input', name, '-o', 'out.csv', ...one];
-  await stopped(list('a.txt'), 3, 'SIGINT');
-  const other = await leadpipe(list('b.txt'));
-  expect(other).toMatchObject({ code: 0, stderr: expect.stringContaining('out.csv.part.1') });
-  expect(read('out.csv')).toBe(csvOf(people(50, 58)));
-  expect((await leadpipe(list('a.txt'))).code).toBe(0);
-  expect(read('out.csv')).toBe(csvOf(people(0, 8)));
-  expect(paid()).toEqual([...people(0, 8), ...people(50, 58)]);
+it.each([
+  ['of two files', ['a.txt', 'b.txt'], []],
+  ['of one name', ['-', '-'], []],
+  ['of one name, with a limit,', ['-', '-'], ['--max-credits', '8']],
+] as const)(
+  'two lists %s into one file leave each other alone: both are paid for once',
+  async (_, names, limit) => {
+    const [first, second] = [people(0, 8), people(50, 58)];
+    write('a.txt', lines(first));
+    write('b.txt', lines(second));
+    await leadpipe(['config', 'set', 'price.contact.email', '1']);
+    const list = (name: string) => ['contact', 'email', '--input', name, '-o', 'out.csv', ...limit, ...one];
+    await stopped(list(names[0]), 3, 'SIGINT', lines(first));
+    const other = await leadpipe(list(names[1]), lines(second));
+    const again = await leadpipe(list(names[0]), lines(first));
+    expect(paid()).toEqual([...first, ...second]);
+    expect(read('out.csv')).toBe(csvOf(first));
+    expect(again.code).toBe(0);
+    expect(other).toMatchObject({ code: 0, stderr: expect.stringContaining('out.csv.part.1') });
+  },
+);
+
+it('two lists of one name with outputs of their own run at once', async () => {
+  await serve({ latencyMs: 300 });
+  const list = (output: string) => ['contact', 'email', '--input', '-', '-o', output, ...one];
+  const first = stopped(list('a.csv'), 8, 'SIGCONT', lines(people(0, 8)));
+  await expect.poll(() => service.charged.size, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect((await leadpipe(list('b.csv'), lines(people(50, 52)))).code).toBe(0);
+  expect((await first).code).toBe(0);
+  expect([read('a.csv'), read('b.csv')]).toEqual([csvOf(people(0, 8)), csvOf(people(50, 52))]);
+  expect(paid()).toEqual([...people(0, 8), ...people(50, 52)]);
 });
 
 it('what goes through a pipe is bought anew, and names what it could go on with', async () => {
@@ -199,7 +225,21 @@ describe('a named run', () => {
     expect((await named('-o', 'out.csv')).code).toBe(0);
     rmSync(env.LEADPIPE_STATE_DIR ?? '', { recursive: true });
     const { code, stderr } = await named('-o', 'out.csv');
+    expect(read('out.csv')).toBe(csvOf(all));
+    expect(paid()).toEqual(all);
     expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('out.csv.part') });
+  });
+
+  it('leaves the output of yesterday as it is when no answer of today can be read', async () => {
+    expect((await contacts('--input', 'list.txt', '-o', 'out.csv')).code).toBe(0);
+    await serve({ garbled: true });
+    await contacts('--input', 'list.txt', '-o', 'out.csv');
+    expect(read('out.csv')).toBe(csvOf(all));
+  });
+
+  it('whose shards write one file has the whole in it, for nothing, when it runs without them', async () => {
+    for (const shard of ['0/2', '1/2']) await named('-o', 'out.csv', '--shard', shard);
+    await named('-o', 'out.csv');
     expect(read('out.csv')).toBe(csvOf(all));
     expect(paid()).toEqual(all);
   });
@@ -209,15 +249,11 @@ describe('a named run', () => {
     expect((await named('-o', '1.csv', '--shard', '1/2')).code).toBe(0);
     expect((await named('-o', 'again.csv', '--shard', '0/2')).code).toBe(0);
     expect(read('again.csv')).toBe(read('0.csv'));
-    const whole = await named('-o', 'whole.csv', '--max-credits', '0');
-    expect(whole.code).toBe(5);
     await leadpipe(['config', 'set', 'price.contact.email', '1']);
-    expect(await named('-o', 'whole.csv', '--max-credits', '0')).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('cost nothing'),
-    });
+    const { code, stderr } = await named('-o', 'whole.csv', '--max-credits', '0');
     expect(read('whole.csv')).toBe(csvOf(all));
     expect(service.requests()).toBe(8);
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('cost nothing') });
   });
 
   it('of a killed shard is gone on with by another, with the keys that were sent', async () => {
@@ -263,15 +299,42 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     const ended = resultOf(child);
     await expect.poll(() => service.requests(), { timeout: 10_000 }).toBe(3);
     child.kill(signal);
-    expect(await ended).toMatchObject({
+    const result = await ended;
+    const whole = await leadpipe(args);
+    expect(read('out.csv')).toBe(csvOf(people(0, 12)));
+    expect(paid()).toEqual(people(0, 12));
+    expect(whole.code).toBe(0);
+    expect(result).toMatchObject({
       code: signal === 'SIGINT' ? 130 : 143,
       stderr: expect.stringContaining('waiting up to 10 s for 3 answers'),
     });
-    expect(service.charged.size).toBe(3);
-    await serve({});
-    expect(await leadpipe(args)).toMatchObject({ code: 78 - 78 });
   },
 );
+
+it('a row that failed once is asked for again, whatever became of the rows before it', async () => {
+  await serve({ stumbles: true });
+  const all = people(100, 400);
+  write('list.txt', lines(all));
+  const { code } = await contacts('--input', 'list.txt', '-o', 'out.csv', '--concurrency', '32');
+  expect(read('out.csv')).toBe(csvOf(all));
+  expect({ code, paid: paid() }).toEqual({ code: 0, paid: all });
+}, 60_000);
+
+it('pods of a job that share a state folder buy their own rows', async () => {
+  await serve({ latencyMs: 300 });
+  write('list.txt', lines(people(0, 12)));
+  const pod = (index: number) => ({ env: { ...env, JOB_COMPLETION_INDEX: String(index) }, cwd });
+  const args = ['contact', 'email', '--input', 'list.txt', '--shard', 'auto/2', '-f', 'csv', ...one];
+  const first = resultOf(start(args, pod(0)));
+  await expect.poll(() => service.charged.size, { timeout: 10_000 }).toBeGreaterThan(0);
+  const results = [await run(args, pod(1)), await first];
+  const rows = (odd: number): string => csvOf(people(0, 12).filter((_, at) => at % 2 === odd));
+  expect(results.map(({ code, stdout }) => [code, stdout])).toEqual([
+    [0, rows(0)],
+    [0, rows(1)],
+  ]);
+  expect(paid()).toEqual(people(0, 12));
+});
 
 describe('a service without room', () => {
   it.each([
@@ -281,10 +344,12 @@ describe('a service without room', () => {
     await serve({ mostAtOnce: 0, retryAfter });
     write('list.txt', lines(people(0, 30)));
     const begun = Date.now();
-    const { code, stderr } = await contacts('--input', 'list.txt', '-o', 'out.csv');
-    expect({ code, stderr }).toMatchObject({ code: 75, stderr: expect.stringContaining(words) });
-    expect(Date.now() - begun).toBeLessThan(15_000);
+    const child = start(['contact', 'email', '--input', 'list.txt', '-o', 'out.csv'], { env, cwd });
+    const timer = setTimeout(() => child.kill('SIGKILL'), 15_000);
+    const { code, stderr } = await resultOf(child).finally(() => clearTimeout(timer));
+    expect({ code, isSoon: Date.now() - begun < 15_000 }).toEqual({ code: 75, isSoon: true });
     expect(service.requests()).toBeLessThanOrEqual(4);
+    expect(stderr).toContain(words);
   });
 });
 
@@ -292,7 +357,8 @@ describe('the history', () => {
   it('counts every row that was sent, and none that was refused for nothing', async () => {
     await serve({ refused: new Set(['p00']), faults: 0 });
     await leadpipe(['config', 'set', 'price.contact.email', '2']);
-    write('list.txt', lines(people(0, 5)));
+    // Two of them stand there twice, and are sent once.
+    write('list.txt', lines([...people(0, 5), ...people(3, 5)]));
     expect((await contacts('--input', 'list.txt', '-o', 'out.csv')).code).toBe(3);
     await serve({ garbled: true });
     expect((await contacts('--input', 'list.txt', '-o', 'lost.csv')).code).toBe(3);
@@ -307,6 +373,11 @@ describe('the output', () => {
       'csv',
       'objective,email,email_error\nAda,mine,mine too\n',
       'objective,email,email_error,email_2,email_reference,email_error_2\r\nAda,mine,mine too,Ada@example.com,,\r\n',
+    ],
+    [
+      'csv',
+      'objective,email_error\nAda,mine\n',
+      'objective,email_error,email,email_reference,email_error_2\r\nAda,mine,Ada@example.com,,\r\n',
     ],
     ['jsonl', '{"objective":"Ada"}\n{"objective":"Bo","email_error":"mine"}\n', undefined],
   ])('keeps columns that are called like ours (%s)', async (format, text, expected) => {
@@ -333,6 +404,12 @@ describe('the output', () => {
     ]);
     expect(stderr).toContain('2 rows lack fields: size (2)');
   });
+
+  it('loses no row beside a line of 300 MB', async () => {
+    write('list.txt', Buffer.concat([Buffer.from('Ada\n'), Buffer.alloc(300e6, 'x'), Buffer.from('\nBo\n')]));
+    const { code } = await contacts('--input', 'list.txt', '-o', 'out.csv');
+    expect({ code, paid: paid() }).toEqual({ code: 3, paid: ['Ada', 'Bo'] });
+  }, 60_000);
 
   it('is never the input, under whatever name', async () => {
     write('list.csv', 'objective\nAda\n');

@@ -1,11 +1,12 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 
 /** What was paid for: a row by its text, a search or task by its objective. */
 export interface Purchase {
-  readonly kind: 'contact' | 'search' | 'task';
+  readonly kind: 'row' | 'search' | 'task';
   readonly subject: string;
   readonly key: string;
   /** Of searches and tasks. */
@@ -24,6 +25,8 @@ export interface CountingService {
   disturb(seed: string | undefined): void;
   /** Told of each purchase, before it is answered. */
   onPurchase: () => void;
+  /** Resolves when every connection is closed, and what came over it is carried out: whoever is gone buys nothing any more. */
+  quiet(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -39,7 +42,7 @@ const usual: readonly Fault[] = ['reset', 'lost', 'busy', 'broken', 'garbled', '
 const universe = 30;
 const batchSize = 3;
 
-/** A service that looks up contacts and finds leads, keeps books, and fails as it is told. */
+/** A service that answers rows and finds leads, keeps books, and fails as it is told. */
 export async function startCountingService(streamsCanBeFetched: boolean): Promise<CountingService> {
   const purchases: Purchase[] = [];
   const disturbed = new Set<string>();
@@ -88,13 +91,14 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     return true;
   }
 
-  function answerContact(key: string, body: string, response: ServerResponse): void {
-    const { objective, contact_type } = JSON.parse(body);
-    const { fault } = faultOf(objective);
-    if (fault !== 'none') disturbed.add(objective);
+  function answerRow(path: string, key: string, body: string, response: ServerResponse): void {
+    const { objective, contact_type, query, entity_context, target } = JSON.parse(body);
+    const subject: string = objective ?? query ?? entity_context ?? target;
+    const { fault } = faultOf(subject);
+    if (fault !== 'none') disturbed.add(subject);
     if (failsBefore(fault, response)) return;
     if (keys.has(key)) {
-      disturbed.add(objective);
+      disturbed.add(subject);
       return void refuse(
         response,
         409,
@@ -102,14 +106,21 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
       );
     }
     keys.set(key, body);
-    buy({ kind: 'contact', subject: objective, key, leads: [], credits: 1 });
+    buy({ kind: 'row', subject, key, leads: [], credits: 1 });
     if (failsBehind(fault, response)) return;
-    say(response, 200, {
-      object: 'contact_search_result',
-      request: { contact_type, objective },
-      result: { content: `${objective}@example.com`, reference: null },
-      created_at: '2026-01-01T00:00:00Z',
-    });
+    const found = `${subject}@example.com`;
+    const answers: Record<string, object> = {
+      '/v1/contact-search': {
+        object: 'contact_search_result',
+        request: { contact_type, objective },
+        result: { content: found, reference: null },
+        created_at: '2026-01-01T00:00:00Z',
+      },
+      '/v1/deep-search': { success: true, answer: { Result: found, Citations: [] } },
+      '/v1/enrich': { success: true, answer: { city: found } },
+      '/v1/extract': { success: true, data: [{ id: found }] },
+    };
+    say(response, 200, answers[path]);
   }
 
   function find(body: string): {
@@ -219,20 +230,30 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     await turn();
     const url = new URL(request.url ?? '', 'http://service');
     const key = String(request.headers['idempotency-key']);
-    if (url.pathname === '/v1/contact-search') answerContact(key, body, response);
-    else if (url.pathname === '/v1/entity-search') await answerSearch(key, body, response);
+    if (/^\/v1\/(?:contact-search|deep-search|enrich|extract)$/.test(url.pathname)) {
+      answerRow(url.pathname, key, body, response);
+    } else if (url.pathname === '/v1/entity-search') await answerSearch(key, body, response);
     else if (url.pathname === '/v1/entity-search/create_task') answerCreate(key, body, response);
     else if (url.pathname === '/v1/credit/balance') {
       say(response, 200, { object: 'credit_balance', available_credits: 1_000_000 });
     } else answerRead(url, response);
   }
 
+  const underWay = new Set<Promise<void>>();
+  const connections = new Set<Socket>();
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     response.on('error', () => {});
     request.on('error', () => {});
     request.on('data', (piece) => pieces.push(piece));
-    request.on('end', () => void answer(request, response, Buffer.concat(pieces).toString()));
+    request.on('end', () => {
+      const one = answer(request, response, Buffer.concat(pieces).toString());
+      underWay.add(one);
+      void one.finally(() => underWay.delete(one));
+    });
+  });
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket.once('close', () => connections.delete(socket)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const service: CountingService = {
@@ -243,6 +264,11 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
       seed = next;
     },
     onPurchase: () => {},
+    async quiet() {
+      while (connections.size + underWay.size > 0) {
+        await Promise.all([...underWay, ...[...connections].map((socket) => once(socket, 'close'))]);
+      }
+    },
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

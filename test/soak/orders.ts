@@ -4,6 +4,15 @@ export type Random = () => number;
 export const among = <T>(random: Random, ...all: readonly T[]): T =>
   all[Math.floor(random() * all.length)] as T;
 
+/** Lists: the words of the command, and the field of a row that is sent. */
+export const listKinds = {
+  contact: { words: ['contact', 'email'], field: 'objective' },
+  research: { words: ['research'], field: 'query' },
+  enrich: { words: ['enrich', '--field', 'city'], field: 'entity_context' },
+  extract: { words: ['extract', 'x_followers'], field: 'target' },
+} as const;
+export type ListKind = keyof typeof listKinds;
+
 /** Something a user wants done, with the same command until it is. */
 export interface Order {
   readonly name: string;
@@ -26,7 +35,15 @@ export interface Order {
   isEdited: boolean;
   /** Whether its command was ever run. */
   operation: string | undefined;
+  /** So often more it is ordered again when it is done: of a search with --only-new. */
+  again: number;
+  /** What was delivered when it was done before. */
+  readonly delivered: Set<string>;
+  /** How many purchases there were when it was last done. */
+  since: number;
 }
+
+export const has = ({ args }: Order, option: string): boolean => args.includes(option);
 
 /** The rows of an input file, or of what is piped in. */
 export class RowsOfList {
@@ -35,10 +52,12 @@ export class RowsOfList {
 
   readonly name: string;
   readonly file: string | undefined;
+  readonly kind: ListKind;
 
-  constructor(name: string, file: string | undefined, count: number) {
+  constructor(name: string, file: string | undefined, kind: ListKind, count: number) {
     this.name = name;
     this.file = file;
+    this.kind = kind;
     for (let at = 0; at < count; at++) this.rows.push(this.newRow());
     this.save();
   }
@@ -49,7 +68,8 @@ export class RowsOfList {
   }
 
   get text(): string {
-    return this.rows.map(({ id, text }) => `${JSON.stringify({ id, objective: text })}\n`).join('');
+    const { field } = listKinds[this.kind];
+    return this.rows.map(({ id, text }) => `${JSON.stringify({ id, [field]: text })}\n`).join('');
   }
 
   /** Corrects, adds, moves or removes some: never so many that nothing is left of what may have been sent. */
@@ -83,7 +103,7 @@ export class RowsOfList {
 
 /** A row of an output, as far as it says what it is. */
 export interface OutputRow {
-  /** Of a row of a list: its ID and its text; of a lead: its name. */
+  /** Of a row of a list: its ID and its text; of an item: its target; of a lead: its name. */
   readonly name: string;
   readonly answer: string | undefined;
 }
@@ -96,8 +116,13 @@ export function toRows(text: string, format: 'jsonl' | 'csv'): OutputRow[] {
   const lines = text.split(end).slice(0, -1);
   if (format === 'jsonl') {
     return lines.map((line) => {
-      const { id, name, objective, email } = JSON.parse(line);
-      return { name: name ?? `${id} ${objective}`, answer: email?.content ?? (name as string | undefined) };
+      const { type, id, name, target, objective, query, entity_context, ...row } = JSON.parse(line);
+      if (type !== undefined) return { name: target, answer: id };
+      const { email, research, enrich } = row;
+      return {
+        name: name ?? `${id} ${objective ?? query ?? entity_context}`,
+        answer: email?.content ?? research?.Result ?? enrich?.city ?? name,
+      };
     });
   }
   const [header = '', ...rest] = lines;
@@ -111,6 +136,14 @@ export function toRows(text: string, format: 'jsonl' | 'csv'): OutputRow[] {
 }
 
 export const read = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+
+/** What the row of an output is called that a row of the input has become. */
+export function nameOf(
+  { list }: Order,
+  { id, text }: { readonly id: string; readonly text: string },
+): string {
+  return list?.kind === 'extract' ? text : `${id} ${text}`;
+}
 
 /** The rows of a list that are an order's. */
 export function rowsOf({ list, shard }: Order): { readonly id: string; readonly text: string }[] {

@@ -7,12 +7,18 @@ const faults = join(import.meta.dirname, '../durability/fault-preload.mjs');
 const clock = join(import.meta.dirname, 'clock-preload.mjs');
 
 /** The built command, which dies by kill -9. */
-export function startReal({ args, env, stdin, killAt, sleepAt, clockAheadMs }: Start): Simulated {
+export function startReal({ args, env, stdin, killAt, sleepAt, fullAt, clockAheadMs }: Start): Simulated {
   const child = spawn(process.execPath, ['--import', clock, '--import', faults, command, ...args], {
     env: {
       ...env,
       CLOCK_AHEAD_MS: String(clockAheadMs),
-      FAULT: JSON.stringify(killAt === undefined ? { mode: 'count' } : { mode: 'kill', at: killAt }),
+      FAULT: JSON.stringify(
+        killAt !== undefined
+          ? { mode: 'kill', at: killAt }
+          : fullAt !== undefined
+            ? { mode: 'ENOSPC', at: fullAt }
+            : { mode: 'count' },
+      ),
     },
     stdio: 'pipe',
   });

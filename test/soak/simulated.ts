@@ -20,6 +20,8 @@ export interface Start {
   readonly killAt?: number | undefined;
   /** Stopped for a while (SIGSTOP, SIGCONT) at this change. */
   readonly sleepAt?: number | undefined;
+  /** From this change on the disk has no room. */
+  readonly fullAt?: number | undefined;
   /** How far ahead its wall clock is, in milliseconds. */
   readonly clockAheadMs: number;
 }
@@ -48,10 +50,16 @@ class Machine {
 
   private readonly killAt: number;
   private readonly sleepAt: number;
+  private readonly fullAt: number;
 
-  constructor(killAt = 0, sleepAt = 0) {
+  constructor(killAt = 0, sleepAt = 0, fullAt = Number.POSITIVE_INFINITY) {
     this.killAt = killAt;
     this.sleepAt = sleepAt;
+    this.fullAt = fullAt;
+  }
+
+  get isFull(): boolean {
+    return this.changes >= this.fullAt;
   }
 
   /** Before a change: whether it is the one that the process dies in. */
@@ -88,8 +96,16 @@ const running = new AsyncLocalStorage<Machine>();
 const alive = new Map<number, Machine>();
 
 /** Starts the program as a process of its own, as far as others can tell. */
-export function startSimulated({ args, env, stdin, killAt, sleepAt, clockAheadMs }: Start): Simulated {
-  const machine = new Machine(killAt, sleepAt);
+export function startSimulated({
+  args,
+  env,
+  stdin,
+  killAt,
+  sleepAt,
+  fullAt,
+  clockAheadMs,
+}: Start): Simulated {
+  const machine = new Machine(killAt, sleepAt, fullAt);
   alive.set(machine.pid, machine);
   const stop = new AbortController();
   const written = { stdout: '', stderr: '' };
@@ -129,7 +145,9 @@ export function startSimulated({ args, env, stdin, killAt, sleepAt, clockAheadMs
       },
     }),
   );
-  const ended = Promise.race([died, run]).finally(() => {
+  // What a dead one comes to is nobody's business.
+  const over = run.then((result) => (machine.isDead ? died : result));
+  const ended = Promise.race([died, over]).finally(() => {
     alive.delete(machine.pid);
     for (const socket of machine.sockets) socket.destroy();
   });
@@ -154,8 +172,14 @@ const halfOf = (data: unknown): Buffer => {
   return bytes.subarray(0, bytes.length >> 1);
 };
 
+const noRoom = (): Error => Object.assign(new Error('ENOSPC: no room, simulated'), { code: 'ENOSPC' });
+
 /** A change that is waited for: with the one that the process dies in it never comes back. */
-function changing(original: Call, half?: (self: unknown, args: unknown[]) => void): Call {
+function changing(
+  original: Call,
+  half?: (self: unknown, args: unknown[]) => void,
+  { takesRoom = false } = {},
+): Call {
   return async function (this: unknown, ...args: never[]): Promise<unknown> {
     const machine = running.getStore();
     if (machine === undefined) return await original.apply(this, args);
@@ -163,12 +187,17 @@ function changing(original: Call, half?: (self: unknown, args: unknown[]) => voi
     if (machine.isLast()) {
       // Before, halfway, or behind it.
       if (machine.changes % 3 === 1) half?.(this, args);
-      if (machine.changes % 3 === 2) await original.apply(this, args);
+      // One that fails was tried all the same.
+      if (machine.changes % 3 === 2) await Promise.resolve(original.apply(this, args)).catch(() => undefined);
       machine.die();
       return await never;
     }
     await machine.sleep();
     if (machine.isDead) return await never;
+    if (takesRoom && machine.isFull) {
+      half?.(this, args);
+      throw noRoom();
+    }
     const work = Promise.resolve(original.apply(this, args));
     machine.underWay.add(work);
     const result = await work.finally(() => machine.underWay.delete(work));
@@ -181,6 +210,7 @@ function changingAtOnce(
   original: Call,
   toResult: (args: unknown[]) => unknown,
   half?: (args: unknown[]) => void,
+  { takesRoom = false } = {},
 ) {
   return (...args: never[]): unknown => {
     const machine = running.getStore();
@@ -188,9 +218,16 @@ function changingAtOnce(
     if (machine.isDead) return toResult(args);
     if (machine.isLast()) {
       if (machine.changes % 3 === 1) half?.(args);
-      if (machine.changes % 3 === 2) original(...args);
-      machine.die();
+      try {
+        if (machine.changes % 3 === 2) original(...args);
+      } finally {
+        machine.die();
+      }
       return toResult(args);
+    }
+    if (takesRoom && machine.isFull) {
+      half?.(args);
+      throw noRoom();
     }
     return original(...args);
   };
@@ -221,10 +258,12 @@ export async function simulate(): Promise<void> {
         position as number | null,
       );
     };
-    replace(handles, name, (original) => changing(original, half));
+    const takesRoom = /write|append/i.test(name);
+    replace(handles, name, (original) => changing(original, half, { takesRoom }));
   }
   for (const name of ['rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile', 'mkdtemp']) {
-    replace(fsp, name, (original) => changing(original));
+    const takesRoom = /write|mkd/i.test(name);
+    replace(fsp, name, (original) => changing(original, undefined, { takesRoom }));
   }
   replace(fsp, 'open', (original) => {
     const open = changing(original) as (...args: never[]) => Promise<fsp.FileHandle>;
@@ -239,10 +278,12 @@ export async function simulate(): Promise<void> {
       original,
       ([, data]) => Buffer.byteLength(data as string),
       ([fd, data]) => void writeSync(fd as number, halfOf(data)),
+      { takesRoom: true },
     ),
   );
   for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'rmdirSync', 'unlinkSync', 'writeFileSync']) {
-    replace(fs, name, (original) => changingAtOnce(original, () => undefined));
+    const takesRoom = /write|mkd/i.test(name);
+    replace(fs, name, (original) => changingAtOnce(original, () => undefined, undefined, { takesRoom }));
   }
   replace(fs, 'createReadStream', (original) => (...args: never[]) => {
     const stream = original(...args) as fs.ReadStream;

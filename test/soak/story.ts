@@ -5,6 +5,10 @@ import { bareEnvironment, pointedAt, type Result, temporaryFolder } from '../hel
 import { type CountingService, startCountingService } from './counting-service.ts';
 import {
   among,
+  has,
+  type ListKind,
+  listKinds,
+  nameOf,
   type Order,
   type OutputRow,
   type Random,
@@ -96,11 +100,13 @@ function newOrders(world: World): Order[] {
   const { random, folder } = world;
   const name = `o${++world.orders}`;
   const kind = among(random, 'list', 'list', 'list', 'search', 'search', 'task run');
-  const format = random() < 0.3 ? 'csv' : 'jsonl';
+  const rowKind: ListKind = among(random, 'contact', 'contact', 'research', 'enrich', 'extract');
+  // Rows are added to CSV only where the columns are known before.
+  const format = random() < 0.3 && !(kind === 'list' && rowKind === 'extract') ? 'csv' : 'jsonl';
   const where = random();
   // Files of their own, files of other days, the file of another order, or a pipe.
   const isAppended = where < 0.45;
-  const days = join(folder, `days-${kind === 'list' ? 'list' : 'leads'}.${format}`);
+  const days = join(folder, `days-${kind === 'list' ? rowKind : 'leads'}.${format}`);
   const own = join(folder, `${name}.${format}`);
   const output = where < 0.3 ? days : where < 0.85 ? own : undefined;
   const base = {
@@ -111,11 +117,16 @@ function newOrders(world: World): Order[] {
     mayBeLost: 0,
     isEdited: false,
     operation: undefined,
+    again: 0,
+    delivered: new Set<string>(),
+    since: 0,
   } as const;
   if (kind !== 'list') {
     const limit = 1 + Math.floor(random() * 24);
     const maxCredits = random() < 0.3 ? limit : undefined;
     const args = [...kind.split(' '), 'company', name, '--limit', String(limit)];
+    const isOnlyNew = random() < 0.3;
+    if (isOnlyNew) args.push('--only-new', '--list', name);
     if (kind === 'task run') args.push('--num', '5');
     if (maxCredits !== undefined) args.push('--max-credits', String(maxCredits));
     args.push(...toOutputArgs(output, isAppended, format));
@@ -128,6 +139,7 @@ function newOrders(world: World): Order[] {
           output,
           limit,
           maxCredits,
+          again: isOnlyNew ? 1 : 0,
           list: undefined,
           shard: undefined,
           unit: name,
@@ -138,17 +150,25 @@ function newOrders(world: World): Order[] {
   }
   const isPiped = random() < 0.2;
   const count = 2 + Math.floor(random() * 14);
-  const list = new RowsOfList(name, isPiped ? undefined : join(folder, `${name}-input.jsonl`), count);
+  const { words } = listKinds[rowKind];
+  const retries = random() < 0.2;
+  const list = new RowsOfList(
+    name,
+    isPiped ? undefined : join(folder, `${name}-input.jsonl`),
+    rowKind,
+    count,
+  );
   const isNamed = random() < 0.35;
   const of = isNamed && !isPiped && random() < 0.6 ? 2 + Math.floor(random() * 2) : 1;
   const concurrency = 1 + Math.floor(random() * 4);
   return Array.from({ length: of }, (_, index) => {
     const shard = of === 1 ? undefined : { index, of };
     const mine = shard === undefined || isAppended ? output : join(folder, `${name}-${index}.${format}`);
-    const maxCredits = random() < 0.2 ? 2 * count + 10 : undefined;
-    const args = ['contact', 'email', '--input', list.file ?? '-', '--concurrency', String(concurrency)];
+    const maxCredits = random() < 0.2 && rowKind === 'contact' ? 2 * count + 10 : undefined;
+    const args = [...words, '--input', list.file ?? '-', '--concurrency', String(concurrency)];
     if (list.file === undefined) args.push('--input-format', 'jsonl');
     if (isNamed) args.push('--run', `run-${name}`);
+    if (retries) args.push('--retry-unknown');
     if (shard !== undefined) args.push('--shard', `${index}/${of}`);
     if (maxCredits !== undefined) args.push('--max-credits', String(maxCredits));
     args.push(...toOutputArgs(mine, isAppended && mine !== undefined, format));
@@ -165,7 +185,7 @@ function toOutputArgs(output: string | undefined, isAppended: boolean, format: s
   return ['-o', output, ...(isAppended ? ['--append'] : [])];
 }
 
-const isNamed = ({ args }: Order): boolean => args.includes('--run');
+const isNamed = (order: Order): boolean => has(order, '--run');
 /** Whether every run of it is bought anew. */
 const isForgotten = (order: Order): boolean => order.output === undefined && !isNamed(order);
 
@@ -233,8 +253,8 @@ async function runTogether(
     }
   };
   const results = await Promise.all(running.map(({ ended }, at) => inTime(ended, plans[at]?.words ?? '')));
+  await service.quiet();
   service.onPurchase = () => {};
-  await new Promise((resolve) => setTimeout(resolve, isReal ? 20 : 0));
   for (const [at, result] of results.entries()) {
     const { words } = plans[at] as Plan;
     const order = orders[at] as Order;
@@ -276,9 +296,16 @@ async function runTogether(
       .map(({ stderr }) => stderr)
       .join();
     const isOver = result.code === 0 || (result.code === null && isComplete(world, order, known, others));
-    if (isOver) world.open = world.open.filter((one) => one !== order);
+    if (isOver) end(world, order);
   }
   return results;
+}
+
+/** What is ordered for another day begins anew. */
+function end(world: World, order: Order): void {
+  if (order.again-- === 0) world.open = world.open.filter((one) => one !== order);
+  order.operation = undefined;
+  order.since = world.service.purchases.length;
 }
 
 function operationsOf({ env }: World): string[] {
@@ -303,7 +330,7 @@ interface Plan {
   readonly words: string;
   readonly when: number | undefined;
   readonly how: 'SIGKILL' | 'interrupted' | 'terminated' | undefined;
-  readonly isTouched: boolean;
+  readonly isFull: boolean;
   readonly isResumed: boolean;
   start(): Simulated;
 }
@@ -314,6 +341,7 @@ function toPlan({ random, env, told }: World, order: Order, isReal: boolean, isC
   const how =
     dice < 0.25 || dice > 0.5 ? undefined : among(random, 'SIGKILL', 'SIGKILL', 'interrupted', 'terminated');
   const when = how === undefined ? undefined : 1 + Math.floor(random() * 6);
+  const fullAt = dice > 0.6 && dice < 0.67 ? 1 + Math.floor(random() ** 2 * 120) : undefined;
   const sleepAt = dice > 0.5 && dice < 0.6 ? 1 + Math.floor(random() * 60) : undefined;
   const clock = isCalm ? 1 : random();
   const clockAheadMs = clock > 0.25 ? 0 : among(random, -24, -1, 1, 25, 24 * 40) * hourMs;
@@ -327,11 +355,12 @@ function toPlan({ random, env, told }: World, order: Order, isReal: boolean, isC
     ...(killAt === undefined ? [] : [`killed at change ${killAt}`]),
     ...(how === undefined ? [] : [`${how} at purchase ${when}`]),
     ...(sleepAt === undefined ? [] : [`asleep at ${sleepAt}`]),
+    ...(fullAt === undefined ? [] : [`no room from change ${fullAt}`]),
     ...(clockAheadMs === 0 ? [] : [`clock ${clockAheadMs / hourMs} h ahead`]),
   ].join('; ');
   const start = (): Simulated =>
-    (isReal ? startReal : startSimulated)({ args, env, stdin, killAt, sleepAt, clockAheadMs });
-  return { words, when, how, isTouched: dice <= 0.5, isResumed, start };
+    (isReal ? startReal : startSimulated)({ args, env, stdin, killAt, sleepAt, fullAt, clockAheadMs });
+  return { words, when, how, isFull: fullAt !== undefined, isResumed, start };
 }
 
 async function inTime(ended: Promise<Result>, words: string): Promise<Result> {
@@ -352,7 +381,7 @@ function checkExit(
   isCalm: boolean,
 ): void {
   if (/^\s+at /m.test(stderr)) throw new Error('a stack trace');
-  if (code === null || (plan.isResumed && [2, 78].includes(code))) return;
+  if (code === null || (plan.isResumed && [2, 6, 78].includes(code)) || (plan.isFull && code === 74)) return;
   if (!possible.includes(code)) throw new Error(`${order.name} ended with ${code}`);
   if (isCalm && (code === 75 || code === 5)) throw new Error(`${order.name} is refused in peace: ${code}`);
   if (!hasOthers && /process \d+ is working on/.test(stderr)) {
@@ -371,7 +400,7 @@ function checkMoney(
   const { kind, list, maxCredits, name, unit } = order;
   const isOurs = ({ subject }: { subject: string }): boolean =>
     list === undefined ? subject === name : subject.startsWith(`${unit} person `);
-  const earlier = service.purchases.slice(0, before).filter(isOurs);
+  const earlier = service.purchases.slice(order.since, before).filter(isOurs);
   const news = service.purchases.slice(before).filter(isOurs);
   const credits = news.reduce((sum, one) => sum + one.credits, 0);
   const runs = orders.filter((one) => one.unit === unit);
@@ -380,6 +409,12 @@ function checkMoney(
   }
   if (kind === 'list') {
     const paid = new Set<string>(isForgotten(order) ? [] : earlier.map(({ subject }) => subject));
+    // Of rows that are to be bought again where their answer was lost: as often as it can have been.
+    const isLost = ({ subject }: { subject: string }): boolean => service.disturbed.has(subject);
+    const isAgain = has(order, '--retry-unknown');
+    const again = isAgain ? news.filter((one) => paid.has(one.subject) && !isLost(one)) : [];
+    if (again.length > order.mayBeLost) throw new Error(`${name}: ${again.length} rows were paid twice`);
+    for (const { subject } of isAgain ? news : []) paid.delete(subject);
     for (const { subject } of news) {
       if (paid.has(subject)) throw new Error(`"${subject}" was paid twice`);
       paid.add(subject);
@@ -390,6 +425,7 @@ function checkMoney(
       !order.isEdited &&
       !isForgotten(order) &&
       !isNamed(order) &&
+      !isAgain &&
       all > maxCredits
     ) {
       throw new Error(`${name} was limited to ${maxCredits}, and ${all} were charged in all its runs`);
@@ -441,20 +477,28 @@ function checkWhole({ service }: World, order: Order, { code, stdout, stderr }: 
     const all = found.flatMap((one) => one.leads);
     for (const lead of leads) if (!all.includes(lead)) throw new Error(`${name}: nobody found ${lead}`);
     const last = found.at(-1)?.leads ?? [];
+    const before = order.isAppended ? order.delivered.size : 0;
     const isThere =
-      kind === 'task run' ? leads.join() === last.join() : last.every((lead) => leads.includes(lead));
+      kind === 'task run'
+        ? leads.slice(before).join() === last.join()
+        : last.every((lead) => leads.includes(lead));
     if (code === 0 && !isThere)
       throw new Error(`${name}: ${leads.length} leads are there, ${last.length} were found`);
-    if (leads.length > order.limit) throw new Error(`${name}: more leads than its limit`);
+    if (leads.length > order.limit + before) throw new Error(`${name}: more leads than its limit`);
+    if (has(order, '--only-new') && !order.isAppended) {
+      for (const lead of leads)
+        if (order.delivered.has(lead)) throw new Error(`${name}: ${lead} was delivered before`);
+    }
+    if (code === 0) for (const lead of leads) order.delivered.add(lead);
     return;
   }
   if (isKept) return;
   const wanted = rowsOf(order);
-  const mine = rows.filter((row) => row.name.startsWith(`${order.unit}.`));
+  const mine = rows.filter(({ name }) => /^[^. ]+/.exec(name)?.[0] === order.unit);
   const answered = new Map(mine.map((row) => [row.name, row.answer]));
   let lost = 0;
   for (const { id, text: asked } of wanted) {
-    const row = `${id} ${asked}`;
+    const row = nameOf(order, { id, text: asked });
     if (!answered.has(row)) throw new Error(`${name}: ${row} is not in the file`);
     const answer = mine.find((one) => one.name === row && one.answer !== undefined)?.answer;
     if (answer === undefined) {
@@ -463,7 +507,7 @@ function checkWhole({ service }: World, order: Order, { code, stdout, stderr }: 
   }
   if (
     !order.isAppended &&
-    mine.map((row) => row.name).join() !== wanted.map(({ id, text: asked }) => `${id} ${asked}`).join()
+    mine.map((row) => row.name).join() !== wanted.map((row) => nameOf(order, row)).join()
   ) {
     throw new Error(`${name}: the rows are not those of the input, in its order`);
   }

@@ -25,8 +25,8 @@ const help: CommandHelp = {
   output: [
     'the messages of the protocol, one on each line; with --http nothing: the',
     'address is on stderr. Agents start the server themselves. Their settings:',
-    '{"mcpServers":{"leadpipe":{"command":"npx",',
-    ' "args":["-y","leadpipe","mcp","--max-credits","200"]}}}',
+    '{"mcpServers":{"leadpipe":{"command":"leadpipe",',
+    ' "args":["mcp","--max-credits","200"]}}}',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'reader_closed', 'terminated'],
   remarks: [

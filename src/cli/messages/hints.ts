@@ -112,6 +112,8 @@ const hints: Hints = {
       : `What arrived is stored. To write it to a file, for free: ${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
   no_operation({ operationId, known }) {
     if (known.length === 0) return 'No purchases recorded on this machine yet.';
+    // Its folder was made, and there was no room for more.
+    if (known.includes(operationId)) return 'It was stopped before it was recorded: nothing was sent.';
     const near = nearOperation(operationId, known);
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },

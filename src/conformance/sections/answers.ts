@@ -2,9 +2,19 @@ import { limits } from '../../contract/limits.ts';
 import { contactTypes } from '../../contract/types.ts';
 import { isObject } from '../../json/object.ts';
 import { stringOf, valueAt } from '../../json/text.ts';
-import { accepted, bodyLike, memberOf, noStore, requestId, section } from '../expectations.ts';
+import {
+  accepted,
+  bodyLike,
+  changed,
+  invalid,
+  memberOf,
+  noStore,
+  requestId,
+  table,
+  unless,
+} from '../expectations.ts';
 import { contactResult, enriched, researched } from '../resources.ts';
-import { type Action, type Request, type Row, shared } from '../row.ts';
+import { type Action, type Expectation, type Request, type Row, shared } from '../row.ts';
 import { companies, contact, enrichment, post, rareObjective, sentence } from '../samples.ts';
 import { quoted } from '../shapes.ts';
 import { eventsOf } from '../stream.ts';
@@ -46,71 +56,62 @@ export const foundContact: Action = {
   after: known,
   take: (byType.email as Action).take,
 };
-const contacts = section('contact', lookUp, shared('usual contact', lookUp({})));
+const contactLike = bodyLike('a contact_search_result', contactResult);
+
+/** request repeats what was asked for. */
+const echoOf = (type: string) =>
+  accepted('both as they were sent', (answer) => {
+    const { body } = answer.request as { body?: { objective?: string } };
+    const [found, sent] = [memberOf(answer, 'request.objective'), body?.objective];
+    const echoed = memberOf(answer, 'request.contact_type');
+    return [
+      ...unless(echoed === type, `request.contact_type is ${quoted(echoed)}`),
+      // How else an objective is normalized is not documented.
+      ...unless(found === sent?.trim(), `request.objective is ${quoted(found)}`),
+    ];
+  });
 
 export const contactRows: readonly Row[] = [
-  ...contactTypes.flatMap((type) => [
-    contacts.row(
-      `body-${type}`,
-      'the answer is a contact_search_result without other fields',
-      bodyLike('a contact_search_result', contactResult),
-      byType[type],
-    ),
-    contacts.row(
-      `echo-${type}`,
-      'request repeats contact_type, and the objective without the white space around it',
-      accepted('both as they were sent', (answer) => {
-        const { body } = answer.request as { body?: { objective?: string } };
-        const [found, sent] = [memberOf(answer, 'request.objective'), body?.objective];
-        const echoed = memberOf(answer, 'request.contact_type');
-        return [
-          ...(echoed === type ? [] : [`request.contact_type is ${quoted(echoed)}`]),
-          // How else an objective is normalized is not documented.
-          ...(found === sent?.trim() ? [] : [`request.objective is ${quoted(found)}`]),
-        ];
-      }),
-      byType[type],
-    ),
-  ]),
-  contacts.row('request-id', 'the answer has a request ID', requestId),
-  contacts.row('no-store', 'the answer must not be cached', noStore),
-  contacts.row(
-    'not-found',
-    'without a hit, content is null or blank',
-    bodyLike('a contact_search_result', contactResult),
+  ...contactTypes.flatMap((type) =>
+    table('contact', byType[type] as Action, {
+      [`body-${type}: the answer is a contact_search_result without other fields`]: contactLike,
+      [`echo-${type}: request repeats contact_type, and the objective without the white space around it`]:
+        echoOf(type),
+    }),
   ),
+  ...table('contact', shared('usual contact', lookUp({})), {
+    'request-id: the answer has a request ID': requestId,
+    'no-store: the answer must not be cached': noStore,
+    'not-found: without a hit, content is null or blank': contactLike,
+  }),
   ...choiceRows('contact', lookUp, 'contact_type', []),
   ...textRows('contact', lookUp, limits.contactObjective, { required: true }),
 ];
 
 const ask = (body: object) => post('deepSearch', { body });
-const research = section('deep-search', ask);
 const noResult =
-  'without a result, success is false and answer.answer is the text that the interface gives for this';
+  'no-result: without a result, success is false and answer.answer is the text that the interface gives for this';
 
 export const deepSearchRows: readonly Row[] = [
-  research.row(
-    'body',
-    'the answer has success, and an answer that is not null',
-    bodyLike('success and answer', researched),
-    post('deepSearch'),
-  ),
-  research.row(
-    'no-result',
-    noResult,
-    bodyLike('success and answer', researched),
-    ask({ query: rareObjective }),
-  ),
+  ...table('deep-search', post('deepSearch'), {
+    'body: the answer has success, and an answer that is not null': bodyLike(
+      'success and answer',
+      researched,
+    ),
+    [noResult]: {
+      request: ask({ query: rareObjective }),
+      expect: bodyLike('success and answer', researched),
+    },
+  }),
   ...textRows('deep-search', ask, limits.deepSearchQuery, { required: true }),
 ];
 
 const generate = (change: object) => post('enrich', { body: { ...enrichment, ...change } });
-const enriching = section('enrich', generate);
+const string = { type: 'string' };
 const ofKnown = aboutKnown('known enrichment', post('enrich'), (who, what) => ({
   entity_context: `${who}. ${what}`,
   enrich_fields: { type: 'object', properties: { name: string, description: string } },
 }));
-const string = { type: 'string' };
 const { max: properties } = limits.enrichSchemaProperties;
 const { max: levels } = limits.enrichSchemaDepth;
 const { max: bytes } = limits.enrichSchema;
@@ -133,74 +134,53 @@ function described(length: number): object {
 }
 
 const half = wide(properties / 2).properties;
-const { wrong, right } = enriching;
-const schema = (value: unknown) => ({ enrich_fields: value });
+const withSchema = (schema: { readonly of: unknown }) => generate({ enrich_fields: schema.of });
+const schemas = (expect: Expectation, some: Readonly<Record<string, unknown>>): Row[] =>
+  Object.entries(some).flatMap(([key, of]) => changed('enrich', withSchema, expect, { [key]: { of } }));
 
 export const enrichRows: readonly Row[] = [
-  enriching.row(
-    'body',
-    'the answer has success, and answer is an object',
-    bodyLike('success and answer', enriched),
-    ofKnown,
-  ),
-  enriching.row(
-    'no-result',
-    noResult,
-    bodyLike('success and answer', enriched),
-    generate({ entity_context: rareObjective }),
-  ),
-  enriching.row(
-    'follows-schema',
-    'answer is an object that follows the schema when possible',
-    accepted('no member that the schema does not have', (answer) => {
-      const found = memberOf(answer, 'answer');
-      const wanted = (answer.request.body as typeof enrichment).enrich_fields.properties;
-      if (memberOf(answer, 'success') !== true || !isObject(found)) return [];
-      return Object.keys(found).some((name) => Object.hasOwn(wanted, name))
-        ? []
-        : [`answer is ${quoted(found)}, without a field of the schema`];
-    }),
-    ofKnown,
-  ),
+  ...table('enrich', ofKnown, {
+    'body: the answer has success, and answer is an object': bodyLike('success and answer', enriched),
+    [noResult]: {
+      request: generate({ entity_context: rareObjective }),
+      expect: bodyLike('success and answer', enriched),
+    },
+    'follows-schema: answer is an object that follows the schema when possible': accepted(
+      'no member that the schema does not have',
+      (answer) => {
+        const found = memberOf(answer, 'answer');
+        const wanted = (answer.request.body as typeof enrichment).enrich_fields.properties;
+        if (memberOf(answer, 'success') !== true || !isObject(found)) return [];
+        const follows = Object.keys(found).some((name) => Object.hasOwn(wanted, name));
+        return unless(follows, `answer is ${quoted(found)}, without a field of the schema`);
+      },
+    ),
+  }),
   ...textRows('enrich', generate, limits.enrichContext, { required: true }),
-  wrong('schema-missing', 'enrich_fields is required', schema(undefined)),
-  wrong('schema-a-list', 'enrich_fields is a JSON Schema, not a list of names', schema(['city'])),
-  wrong('schema-a-string', 'enrich_fields is an object', schema('city')),
-  wrong('schema-null', 'enrich_fields is an object', schema(null)),
-  wrong(
-    'schema-without-type',
-    'the root of the schema has the type object',
-    schema({ properties: { city: string } }),
-  ),
-  wrong(
-    'schema-of-an-array',
-    'the root of the schema has the type object',
-    schema({ type: 'array', items: string }),
-  ),
-  wrong(
-    'schema-without-properties',
-    'the root of the schema has at least one property',
-    schema({ type: 'object' }),
-  ),
-  wrong(
-    'schema-with-no-property',
-    'the root of the schema has at least one property',
-    schema({ type: 'object', properties: {} }),
-  ),
-  right(`schema-${properties}-properties`, 'the schema has at most 200 properties', schema(wide(properties))),
-  wrong(
-    `schema-${properties + 1}-properties`,
-    'the schema has at most 200 properties',
-    schema(wide(properties + 1)),
-  ),
-  wrong(
-    'schema-properties-cumulative',
-    'properties are counted on all levels',
-    schema({ type: 'object', properties: { ...half, more: wide(properties / 2, 'inner') } }),
-  ),
-  // What counts as a level is not documented: 5 and 14 objects in each other are within and over 12 in every reading.
-  right('schema-nested', 'the schema has at most 12 levels of nesting', schema(deep(5))),
-  wrong('schema-nested-too-deep', 'the schema has at most 12 levels of nesting', schema(deep(levels + 2))),
-  right('schema-255-kib', 'the schema has at most 256 KiB', schema(described(bytes - 1024))),
-  wrong('schema-over-256-kib', 'the schema has at most 256 KiB', schema(described(bytes))),
+  ...schemas(invalid, {
+    'schema-missing: enrich_fields is required': undefined,
+    'schema-a-list: enrich_fields is a JSON Schema, not a list of names': ['city'],
+    'schema-a-string: enrich_fields is an object': 'city',
+    'schema-null: enrich_fields is an object': null,
+    'schema-without-type: the root of the schema has the type object': { properties: { city: string } },
+    'schema-of-an-array: the root of the schema has the type object': { type: 'array', items: string },
+    'schema-without-properties: the root of the schema has at least one property': { type: 'object' },
+    'schema-with-no-property: the root of the schema has at least one property': {
+      type: 'object',
+      properties: {},
+    },
+    [`schema-${properties + 1}-properties: the schema has at most 200 properties`]: wide(properties + 1),
+    'schema-properties-cumulative: properties are counted on all levels': {
+      type: 'object',
+      properties: { ...half, more: wide(properties / 2, 'inner') },
+    },
+    // What counts as a level is not documented: 5 and 14 objects in each other are within and over 12 in every reading.
+    'schema-nested-too-deep: the schema has at most 12 levels of nesting': deep(levels + 2),
+    'schema-over-256-kib: the schema has at most 256 KiB': described(bytes),
+  }),
+  ...schemas(accepted(), {
+    [`schema-${properties}-properties: the schema has at most 200 properties`]: wide(properties),
+    'schema-nested: the schema has at most 12 levels of nesting': deep(5),
+    'schema-255-kib: the schema has at most 256 KiB': described(bytes - 1024),
+  }),
 ];

@@ -1,6 +1,15 @@
 import { endpoints } from '../../contract/endpoints.ts';
 import { limits } from '../../contract/limits.ts';
-import { accepted, conflicting, each, generatedKey, header, invalid, isJson } from '../expectations.ts';
+import {
+  accepted,
+  conflicting,
+  each,
+  generatedKey,
+  header,
+  invalid,
+  isJson,
+  table,
+} from '../expectations.ts';
 import { type Expectation, type Request, type Row, shared } from '../row.ts';
 import { anyRequest, names, type PostEndpoint, post, postBodies, postEndpoints } from '../samples.ts';
 import { ofFinishedTask } from '../tested-service.ts';
@@ -30,34 +39,33 @@ const other: Readonly<Record<PostEndpoint, object>> = {
   extract: { limit: 2 },
 };
 
-/** The second request with a key. */
-function second(
-  endpoint: PostEndpoint,
-  name: string,
-  rule: string,
-  change: object,
-  answered?: number[],
-): Row {
-  const id = `common/${names[endpoint]}-${name}`;
-  const request = post(endpoint, { idempotencyKey: id });
+/** The second request with a key; the first was refused where `answered` says so. */
+function second(endpoint: PostEndpoint, key: string, change: object, answered?: number[]): Row[] {
+  const id = `${names[endpoint]}-${key}`;
+  const request = post(endpoint, { idempotencyKey: `common/${id.split(': ', 1)}` });
   const body = { ...postBodies[endpoint], ...change };
   const first = answered === undefined ? request : { ...request, body: {}, answered };
   const expect = answered === undefined ? conflicting : accepted();
-  return { id, rule, before: [first], request: { ...request, body }, expect };
+  return table('common', { ...request, body }, { [id]: { before: [first], expect } });
 }
 
-type PostTable = readonly (readonly [
+/** Right requests, in which something is changed. */
+function posts(
   some: readonly PostEndpoint[],
-  name: string,
-  rule: string,
-  change: (endpoint: PostEndpoint, right: string) => Partial<Request>,
-])[];
+  expect: Expectation,
+  changes: Readonly<Record<string, (right: string, endpoint: PostEndpoint) => Partial<Request>>>,
+): Row[] {
+  return Object.entries(changes).flatMap(([key, change]) =>
+    each('common', some, expect, { [key]: (one) => post(one, change(bodyText(one), one)) }),
+  );
+}
 
 const wrongType = 'a media type other than application/json gives 422';
 const noObject = 'a body that is not an object gives 422';
 const severalObjects = 'one JSON object stands in a body, and nothing after it';
 const mostBytes = 'a body has at most 1 MiB';
 const mostOfKey = 'an Idempotency-Key has at most 128 characters';
+const jsonRule = 'media-type: JSON is answered as application/json';
 /** A lone continuation byte in place of the first space of a text. */
 const notUtf8 = (right: string) => {
   const body = Buffer.from(right);
@@ -65,93 +73,54 @@ const notUtf8 = (right: string) => {
   return body;
 };
 
-const refusedPosts: PostTable = [
-  [postEndpoints, 'text-plain', wrongType, () => ({ contentType: 'text/plain' })],
-  [postEndpoints, 'form', wrongType, () => ({ contentType: 'application/x-www-form-urlencoded' })],
-  [postEndpoints, 'no-media-type', wrongType, () => ({ contentType: null })],
-  [postEndpoints, 'malformed-json', noObject, (_, right) => ({ bytes: text(right.slice(0, -1)) })],
-  [postEndpoints, 'empty-body', noObject, () => ({ bytes: text('') })],
-  [postEndpoints, 'array', noObject, (_, right) => ({ bytes: text(`[${right}]`) })],
-  [limited, 'null', noObject, () => ({ bytes: text('null') })],
-  [limited, 'two-objects', severalObjects, (_, right) => ({ bytes: text(right + right) })],
-  [limited, 'trailing-text', severalObjects, (_, right) => ({ bytes: text(`${right} x`) })],
-  [limited, 'invalid-utf-8', 'a body is UTF-8', (_, right) => ({ bytes: () => notUtf8(right) })],
-  [limited, 'body-over-1-mib', mostBytes, (one) => ({ bytes: paddedTo(largest + 1, postBodies[one]) })],
-  [
-    ['contactSearch'],
-    'unknown-field',
-    'unknown fields are rejected',
-    (one) => ({ body: { ...postBodies[one], more: 1 } }),
-  ],
-];
-const acceptedPosts: PostTable = [
-  [limited, 'body-of-1-mib', mostBytes, (one) => ({ bytes: paddedTo(largest, postBodies[one]) })],
-  [
-    limited,
-    'charset',
-    'a media type may have a charset',
-    () => ({ contentType: 'application/json; charset=utf-8' }),
-  ],
-  [postEndpoints, 'key-of-128', mostOfKey, () => ({ idempotencyKeyLength: longest })],
-  [
-    ['search'],
-    'without-key',
-    'a streaming search needs no Idempotency-Key',
-    () => ({ idempotencyKey: null }),
-  ],
-];
-const badKeys: PostTable = [
-  [postEndpoints, 'key-of-129', mostOfKey, () => ({ idempotencyKeyLength: longest + 1 })],
-  [
-    ['createTask'],
-    'without-key',
-    'create_task requires an Idempotency-Key',
-    () => ({ idempotencyKey: null }),
-  ],
-];
-const generated: PostTable = [
-  [
-    optional,
-    'generated-key',
-    'a key that is left out is generated and returned',
-    () => ({ idempotencyKey: null }),
-  ],
-];
-const ofTable = (table: PostTable, expect: Expectation): Row[] =>
-  table.flatMap(([some, name, rule, change]) =>
-    each('common', some, name, rule, (one) => post(one, change(one, bodyText(one))), expect),
-  );
-
 const notReplayed = postEndpoints.filter((endpoint) => endpoints[endpoint].repetition === 'refused');
-const same = 'the same request with the same Idempotency-Key gives 409 and not the first answer';
-const another = 'another request with the same Idempotency-Key gives 409';
-const free422 = 'the Idempotency-Key of a rejected request can be used again';
-const jsonRule = 'JSON is answered as application/json';
 const notStreamed = postEndpoints.filter((one) => one !== 'search');
+const same = 'duplicate: the same request with the same Idempotency-Key gives 409 and not the first answer';
+const another = 'conflict: another request with the same Idempotency-Key gives 409';
+const reusable = 'refused-key: the Idempotency-Key of a rejected request can be used again';
 
 export const postRows: readonly Row[] = [
-  ...ofTable(refusedPosts, invalid),
-  ...ofTable(acceptedPosts, accepted()),
-  ...ofTable(badKeys, badKey),
-  ...ofTable(generated, generatedKey),
-  ...notReplayed.map((one) => second(one, 'duplicate', same, {})),
-  ...postEndpoints.map((one) => second(one, 'conflict', another, other[one])),
-  ...postEndpoints.map((one) => second(one, 'refused-key', free422, {}, [422])),
-  ...each(
-    'common',
-    notStreamed,
-    'media-type',
-    jsonRule,
-    (one) => shared(`usual ${one}`, post(one)),
-    jsonType,
-  ),
-  ...each(
-    'common',
-    ['status', 'fetch'] as const,
-    'media-type',
-    jsonRule,
-    (one) => ofFinishedTask(one),
-    jsonType,
-  ),
-  ...each('common', ['balance'], 'media-type', jsonRule, anyRequest, jsonType),
+  ...posts(postEndpoints, invalid, {
+    [`text-plain: ${wrongType}`]: () => ({ contentType: 'text/plain' }),
+    [`form: ${wrongType}`]: () => ({ contentType: 'application/x-www-form-urlencoded' }),
+    [`no-media-type: ${wrongType}`]: () => ({ contentType: null }),
+    [`malformed-json: ${noObject}`]: (right) => ({ bytes: text(right.slice(0, -1)) }),
+    [`empty-body: ${noObject}`]: () => ({ bytes: text('') }),
+    [`array: ${noObject}`]: (right) => ({ bytes: text(`[${right}]`) }),
+  }),
+  ...posts(limited, invalid, {
+    [`null: ${noObject}`]: () => ({ bytes: text('null') }),
+    [`two-objects: ${severalObjects}`]: (right) => ({ bytes: text(right + right) }),
+    [`trailing-text: ${severalObjects}`]: (right) => ({ bytes: text(`${right} x`) }),
+    'invalid-utf-8: a body is UTF-8': (right) => ({ bytes: () => notUtf8(right) }),
+    [`body-over-1-mib: ${mostBytes}`]: (_, one) => ({ bytes: paddedTo(largest + 1, postBodies[one]) }),
+  }),
+  ...posts(['contactSearch'], invalid, {
+    'unknown-field: unknown fields are rejected': () => ({ body: { ...postBodies.contactSearch, more: 1 } }),
+  }),
+  ...posts(limited, accepted(), {
+    [`body-of-1-mib: ${mostBytes}`]: (_, one) => ({ bytes: paddedTo(largest, postBodies[one]) }),
+    'charset: a media type may have a charset': () => ({ contentType: 'application/json; charset=utf-8' }),
+  }),
+  ...posts(postEndpoints, accepted(), {
+    [`key-of-128: ${mostOfKey}`]: () => ({ idempotencyKeyLength: longest }),
+  }),
+  ...posts(['search'], accepted(), {
+    'without-key: a streaming search needs no Idempotency-Key': () => ({ idempotencyKey: null }),
+  }),
+  ...posts(postEndpoints, badKey, {
+    [`key-of-129: ${mostOfKey}`]: () => ({ idempotencyKeyLength: longest + 1 }),
+  }),
+  ...posts(['createTask'], badKey, {
+    'without-key: create_task requires an Idempotency-Key': () => ({ idempotencyKey: null }),
+  }),
+  ...posts(optional, generatedKey, {
+    'generated-key: a key that is left out is generated and returned': () => ({ idempotencyKey: null }),
+  }),
+  ...notReplayed.flatMap((one) => second(one, same, {})),
+  ...postEndpoints.flatMap((one) => second(one, another, other[one])),
+  ...postEndpoints.flatMap((one) => second(one, reusable, {}, [422])),
+  ...each('common', notStreamed, jsonType, { [jsonRule]: (one) => shared(`usual ${one}`, post(one)) }),
+  ...each('common', ['status', 'fetch'], jsonType, { [jsonRule]: (one) => ofFinishedTask(one) }),
+  ...each('common', ['balance'], jsonType, { [jsonRule]: anyRequest }),
 ];

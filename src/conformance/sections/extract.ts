@@ -3,12 +3,14 @@ import { extractionTypes } from '../../contract/types.ts';
 import {
   accepted,
   bodyLike,
+  changed,
   conflicting,
   holds,
   invalid,
   memberOf,
-  section,
   suppliedKey,
+  table,
+  unless,
 } from '../expectations.ts';
 import { extraction as shape } from '../resources.ts';
 import { type Answer, type Expectation, type Row, shared } from '../row.ts';
@@ -22,24 +24,23 @@ const ofPage = (change: object) => post('extract', { body: { ...pageExtraction, 
 const nowhere = { target: 'zzqx-conformance-kwyjibo' };
 const fewItems = shared('extraction', send({ limit: 3 }));
 const fromPage = shared('page extraction', ofPage({ limit: 1 }));
-const { row, right, holdsThat } = section('extract', send, fewItems);
-const page = section('extract', ofPage, fromPage);
-
 function echoes(wanted: Readonly<Record<string, unknown>>): Expectation {
   const members = Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value] as const);
   const says = members.map(([path, value]) => `${path} ${quoted(value)}`);
   return accepted(says.join(', '), holds(Object.fromEntries(members)));
 }
 
-function echo(id: string, change: Readonly<Record<string, string>>): Row {
-  const body = { ...extraction, ...change };
-  return row(
-    id,
-    'metadata repeats type and target as they were sent',
-    echoes({ type: body.type, target: body.target }),
-    send(change),
-  );
+/** What is sent in place of a target, or of both. */
+function echo(change: Readonly<Record<string, string>>) {
+  const { type, target } = { ...extraction, ...change };
+  return { request: send(change), expect: echoes({ type, target }) };
 }
+
+const atMost = (most: number) =>
+  accepted(`at most ${most} items`, (answer) => {
+    const { length } = itemsOf(answer);
+    return unless(length <= most, `${length} items`);
+  });
 
 function itemsOf(answer: Answer): readonly unknown[] {
   const data = memberOf(answer, 'data');
@@ -73,60 +74,45 @@ const replayed: Expectation = {
   ],
 };
 
+const response = bodyLike('an extract response', shape);
+const repeats = 'metadata repeats type and target as they were sent';
+
 export const extractRows: readonly Row[] = [
-  row(
-    'body',
-    'the answer has success, data and metadata, and no other fields',
-    bodyLike('an extract response', shape),
-  ),
-  page.row(
-    'web2list-body',
-    'the answer has success, data and metadata, and no other fields',
-    bodyLike('an extract response', shape),
-  ),
-  row('idempotency-key', 'the answer has the Idempotency-Key of the request', suppliedKey),
-  row('instruction-none', 'metadata.instruction is null when none was sent', echoes({ instruction: null })),
-  row('limit-in-effect', 'metadata.limit is the limit of the request', echoes({ limit: 3 })),
-  holdsThat('at-most-limit', 'limit is the maximum number of results', 'at most 3 items', (answer) =>
-    itemsOf(answer).length > 3 ? [`${itemsOf(answer).length} items`] : [],
-  ),
-  row(
-    'default-limit',
-    'limit is 100 by default',
-    echoes({ limit: 100 }),
-    send({ limit: undefined, ...nowhere }),
-  ),
-  row(
-    'failure',
-    'when success is false, data says why',
-    bodyLike('an extract response', shape),
-    send({ target: 'nobody' }),
-  ),
-  echo('echo', {}),
-  echo('echo-address', { target: 'https://GitHub.com/Octocat' }),
-  echo('echo-handle', { type: 'x_followers', target: '@NASA' }),
-  page.row(
-    'web2list-limit',
-    'web2list ignores limit: metadata.limit is always 100',
-    echoes({ limit: web2listLimit }),
-  ),
-  page.holdsThat('web2list-at-most-100', 'web2list gives at most 100 items', 'at most 100 items', (answer) =>
-    itemsOf(answer).length > web2listLimit ? [`${itemsOf(answer).length} items`] : [],
-  ),
-  page.row(
-    'web2list-ignores-limit',
-    'web2list gives as many items with a limit as without one',
-    accepted('more than one item, if there are more', (answer, [limited]) =>
-      itemsOf(answer).length > 1 && itemsOf(limited as Answer).length <= 1 ? ['one item with limit 1'] : [],
-    ),
-    ofPage({}),
-    [fromPage],
-  ),
-  page.row(
-    'web2list-echo',
-    'metadata repeats type, target and instruction',
-    echoes({ type: 'web2list', target: pageExtraction.target, instruction: pageExtraction.instruction }),
-  ),
+  ...table('extract', fewItems, {
+    'body: the answer has success, data and metadata, and no other fields': response,
+    'web2list-body: the answer has success, data and metadata, and no other fields': {
+      request: fromPage,
+      expect: response,
+    },
+    'idempotency-key: the answer has the Idempotency-Key of the request': suppliedKey,
+    'instruction-none: metadata.instruction is null when none was sent': echoes({ instruction: null }),
+    'limit-in-effect: metadata.limit is the limit of the request': echoes({ limit: 3 }),
+    'at-most-limit: limit is the maximum number of results': atMost(3),
+    'default-limit: limit is 100 by default': {
+      request: send({ limit: undefined, ...nowhere }),
+      expect: echoes({ limit: 100 }),
+    },
+    'failure: when success is false, data says why': {
+      request: send({ target: 'nobody' }),
+      expect: response,
+    },
+    [`echo: ${repeats}`]: echo({}),
+    [`echo-address: ${repeats}`]: echo({ target: 'https://GitHub.com/Octocat' }),
+    [`echo-handle: ${repeats}`]: echo({ type: 'x_followers', target: '@NASA' }),
+  }),
+  ...table('extract', fromPage, {
+    'web2list-limit: web2list ignores limit: metadata.limit is always 100': echoes({ limit: web2listLimit }),
+    'web2list-at-most-100: web2list gives at most 100 items': atMost(web2listLimit),
+    'web2list-ignores-limit: web2list gives as many items with a limit as without one': {
+      before: [fromPage],
+      request: ofPage({}),
+      expect: accepted('more than one item, if there are more', (answer, [limited]) => {
+        const isCut = itemsOf(answer).length > 1 && itemsOf(limited as Answer).length <= 1;
+        return unless(!isCut, 'one item with limit 1');
+      }),
+    },
+    'web2list-echo: metadata repeats type, target and instruction': echoes(pageExtraction),
+  }),
   ...choiceRows(
     'extract',
     send,
@@ -142,25 +128,34 @@ export const extractRows: readonly Row[] = [
     prefix: pageExtraction.target,
     sendSample: ofPage,
   }),
-  right('instruction-is-null', 'instruction is a string or null', { instruction: null }),
+  ...changed('extract', send, accepted(), {
+    'instruction-is-null: instruction is a string or null': { instruction: null },
+  }),
   ...textRows('extract', send, limits.extractInstruction, { required: false }),
   ...integerRows('extract', send, limits.extractLimit, (change) => send({ ...nowhere, ...change })),
-  page.wrong('web2list-without-instruction', 'web2list requires an instruction', { instruction: undefined }),
-  page.wrong('web2list-instruction-null', 'web2list requires an instruction', { instruction: null }),
-  page.wrong('web2list-not-a-url', 'the target of web2list is a URL', { target: 'example' }),
-  page.wrong('web2list-ftp', 'the target of web2list is an HTTP or HTTPS URL', {
-    target: 'ftp://example.com/list',
-  }),
-  page.wrong('web2list-file', 'the target of web2list is an HTTP or HTTPS URL', {
-    target: 'file:///etc/passwd',
+  ...changed('extract', ofPage, invalid, {
+    'web2list-without-instruction: web2list requires an instruction': { instruction: undefined },
+    'web2list-instruction-null: web2list requires an instruction': { instruction: null },
+    'web2list-not-a-url: the target of web2list is a URL': { target: 'example' },
+    'web2list-ftp: the target of web2list is an HTTP or HTTPS URL': { target: 'ftp://example.com/list' },
+    'web2list-file: the target of web2list is an HTTP or HTTPS URL': { target: 'file:///etc/passwd' },
   }),
   ...Object.entries(notPublic).flatMap(([kind, hosts]) =>
-    hosts.split(' ').map((host, at) =>
-      page.wrong(`web2list-${kind}-${at + 1}`, `the target of web2list is public, which ${host} is not`, {
-        target: `http://${host}/list`,
+    hosts.split(' ').flatMap((host, at) =>
+      changed('extract', ofPage, invalid, {
+        [`web2list-${kind}-${at + 1}: the target of web2list is public, which ${host} is not`]: {
+          target: `http://${host}/list`,
+        },
       }),
     ),
   ),
-  row('unknown-field', 'extract rejects unknown fields', invalid, send({ conformance: true })),
-  row('duplicate', 'a repeated request gets its first answer again, or 409', replayed, again, [again]),
+  ...changed('extract', send, invalid, {
+    'unknown-field: extract rejects unknown fields': { conformance: true },
+  }),
+  ...table('extract', again, {
+    'duplicate: a repeated request gets its first answer again, or 409': {
+      before: [again],
+      expect: replayed,
+    },
+  }),
 ];

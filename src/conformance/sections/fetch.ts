@@ -1,28 +1,16 @@
 import { limits } from '../../contract/limits.ts';
-import { bodyLike, holds, invalid, memberOf, section } from '../expectations.ts';
+import { accepted, bodyLike, changed, holds, invalid, memberOf, table, unless } from '../expectations.ts';
 import { entity, page } from '../resources.ts';
-import { type Action, type Answer, NotJudged, type Row, type Step } from '../row.ts';
-import { companies, getTask, post } from '../samples.ts';
+import { type Action, type Answer, NotJudged, type Row } from '../row.ts';
+import { companies, post } from '../samples.ts';
 import { listOf, numberOf, quoted } from '../shapes.ts';
 import { entityTexts, identityOf } from '../stream.ts';
-import { afterTask, ofCreatedTask, ofFinishedTask, statusOf } from '../tested-service.ts';
+import { ofCreatedTask, ofFinishedTask, statusOf } from '../tested-service.ts';
 import { taskIdRows } from './tasks.ts';
 
 const { max } = limits.fetchNum;
-const seen = section('fetch', () => getTask('fetch', {}));
-
 /** A page of the task that has ended. */
 const ofTask = (query: Readonly<Record<string, string>>) => ofFinishedTask('fetch', query);
-
-/** Of a task that exists: the position is wrong, not the task. */
-function wrong(name: string, rule: string, query: Readonly<Record<string, string>>): Row {
-  return seen.row(name, rule, invalid, ofTask(query));
-}
-
-function row(name: string, rule: string, request: Step, says: string, check: Check, before?: Step[]): Row {
-  return seen.row(name, rule, { status: [200], says, check }, request, before);
-}
-type Check = (answer: Answer, earlier: readonly Answer[]) => readonly string[];
 
 const whole: Action = { ...ofTask({ pts: '0', num: String(max) }), once: 'whole page' };
 
@@ -64,125 +52,106 @@ function entitiesOf(answer: Answer): readonly unknown[] {
 /** The status of the task, before the page is read. */
 const status = ofFinishedTask('status');
 
+/** Of a task that exists: the position is wrong, not the task. */
+const wrongPositions = {
+  'num-0: num is at least 1': { num: '0' },
+  'num-501: num is at most 500': { num: String(max + 1) },
+  'num-a-word: num is an integer': { num: 'many' },
+  'num-a-fraction: num is an integer': { num: '1.5' },
+  'pts-negative: pts is at least 0': { pts: '-1' },
+  'pts-a-word: pts is an integer': { pts: 'first' },
+  'pts-a-fraction: pts is an integer': { pts: '0.5' },
+};
+
+/** A page that repeats what it was asked for. */
+const echoed = (pts: number, num: number, request: Action) => ({
+  request,
+  expect: accepted(`pts ${pts}, num ${num}`, holds({ pts, num })),
+});
+
 export const fetchRows: readonly Row[] = [
-  seen.row('body', 'a page has all its fields', bodyLike('an entity_search_items', page), whole),
-  row('defaults', 'pts is 0 and num is 5 by default', ofTask({}), 'pts 0, num 5', holds({ pts: 0, num: 5 })),
-  row(
-    'num-1',
-    'num is at least 1',
-    ofTask({ pts: '0', num: '1' }),
-    'pts 0, num 1',
-    holds({ pts: 0, num: 1 }),
-  ),
-  row('num-500', 'num is at most 500', whole, 'num 500', holds({ num: max })),
-  row(
-    'echo',
-    'a page repeats pts and num of the request',
-    ofTask({ pts: '2', num: '3' }),
-    'pts 2, num 3',
-    holds({ pts: 2, num: 3 }),
-  ),
-  wrong('num-0', 'num is at least 1', { num: '0' }),
-  wrong('num-501', 'num is at most 500', { num: String(max + 1) }),
-  wrong('num-a-word', 'num is an integer', { num: 'many' }),
-  wrong('num-a-fraction', 'num is an integer', { num: '1.5' }),
-  wrong('pts-negative', 'pts is at least 0', { pts: '-1' }),
-  wrong('pts-a-word', 'pts is an integer', { pts: 'first' }),
-  wrong('pts-a-fraction', 'pts is an integer', { pts: '0.5' }),
-  ...taskIdRows('fetch'),
-  row(
-    'task',
-    'a page has the leads_search_id of its task',
-    whole,
-    'this leads_search_id',
-    (answer, [task]) => holds({ leads_search_id: task?.request.query?.leads_search_id })(answer, []),
-    [status],
-  ),
-  row(
-    'agrees-with-status',
-    'status and ready_count are those of the task',
-    whole,
-    'the same as status says',
-    (answer, [task]) => {
-      const counts = statusOf(task as Answer);
-      return holds({ status: counts?.status, ready_count: counts?.ready })(answer, []);
-    },
-    [status],
-  ),
-  row('limit', 'limit is the limit of the task', whole, 'limit 7', holds({ limit: 7 })),
-  row('count', 'count is the number of entities in the page', whole, 'count = entities', (answer) =>
-    memberOf(answer, 'count') === entitiesOf(answer).length
-      ? []
-      : [`$.count is ${quoted(memberOf(answer, 'count'))} with ${entitiesOf(answer).length} entities`],
-  ),
-  row(
-    'all-ready',
-    'pages give everything that is ready, even if they are short',
-    walk(max),
-    'pages up to ready_count',
-    (answer, pages) => {
-      const [leads, ready] = [leadsOf([...pages, answer]).length, memberOf(answer, 'ready_count')];
-      return leads === ready ? [] : [`${leads} entities on all pages, but ready_count is ${quoted(ready)}`];
-    },
-  ),
-  row('at-most-num', 'a page has at most num entities', ofTask({ num: '2' }), 'at most 2', (answer) =>
-    entitiesOf(answer).length <= 2 ? [] : [`${entitiesOf(answer).length} entities`],
-  ),
-  row(
-    'entity-body',
-    'if an entity has name, links, description or score, they have the form that the interface gives',
-    whole,
-    'fields of this form',
-    (answer) => {
-      if (entitiesOf(answer).length === 0) throw new NotJudged('the task found nothing');
-      return listOf(entity)(entitiesOf(answer), '$.entities');
-    },
-  ),
-  row(
-    'beyond',
-    'a page beyond ready_count is empty',
-    ofTask({ pts: '100000', num: '3' }),
-    'count 0',
-    holds({ count: 0, pts: 100_000, num: 3 }),
-  ),
-  row(
-    'next-position',
-    'the next page begins at pts plus count',
-    walk(2),
-    'the same entities in pages of 2',
-    (answer, earlier) => {
-      const large = leadsOf(earlier.filter(({ request }) => request.query?.num === String(max)));
-      const small = leadsOf([...earlier.filter(({ request }) => request.query?.num === '2'), answer]);
-      if (large.length < 2) throw new NotJudged('the task found fewer than two leads');
-      const odd = large.findIndex((lead, at) => lead !== small[at]);
-      return odd < 0 && small.length === large.length
-        ? []
-        : [
-            `${small.length} entities in pages of 2, ${large.length} in pages of ${max}; entity ${odd < 0 ? large.length : odd} differs`,
-          ];
-    },
-    [walk(max)],
-  ),
-  row('positions', 'each position has another lead', walk(1), 'no lead at two positions', (answer, pages) => {
-    const leads = leadsOf([...pages, answer]);
-    return new Set(leads).size === leads.length ? [] : ['a lead stands at two positions'];
+  ...table('fetch', whole, {
+    'body: a page has all its fields': bodyLike('an entity_search_items', page),
+    'defaults: pts is 0 and num is 5 by default': echoed(0, 5, ofTask({})),
+    'num-1: num is at least 1': echoed(0, 1, ofTask({ pts: '0', num: '1' })),
+    'num-500: num is at most 500': accepted('num 500', holds({ num: max })),
+    'echo: a page repeats pts and num of the request': echoed(2, 3, ofTask({ pts: '2', num: '3' })),
   }),
-  seen.row(
-    'before-anything-is-ready',
-    'a task can be fetched as soon as it is created',
-    bodyLike('an entity_search_items', page),
-    ofCreatedTask('fetch'),
-    [post('createTask', { body: companies({ limit: 3 }) })],
-  ),
-  row(
-    'again',
-    'the same position can be read again',
-    afterTask(async (service, id) =>
-      service.send(getTask('fetch', { leads_search_id: id, pts: '1', num: '1' })),
-    ),
-    'the same entity',
-    (answer, [first]) =>
-      leadsOf([answer]).join() === leadsOf([first as Answer]).join() ? [] : ['the entities differ'],
-    [ofTask({ pts: '1', num: '1' })],
-  ),
+  ...changed('fetch', ofTask, invalid, wrongPositions),
+  ...taskIdRows('fetch'),
+  ...table('fetch', whole, {
+    'task: a page has the leads_search_id of its task': {
+      before: [status],
+      expect: accepted('this leads_search_id', (answer, [task]) =>
+        holds({ leads_search_id: task?.request.query?.leads_search_id })(answer, []),
+      ),
+    },
+    'agrees-with-status: status and ready_count are those of the task': {
+      before: [status],
+      expect: accepted('the same as status says', (answer, [task]) => {
+        const counts = statusOf(task as Answer);
+        return holds({ status: counts?.status, ready_count: counts?.ready })(answer, []);
+      }),
+    },
+    'limit: limit is the limit of the task': accepted('limit 7', holds({ limit: 7 })),
+    'count: count is the number of entities in the page': accepted('count = entities', (answer) => {
+      const [count, { length }] = [memberOf(answer, 'count'), entitiesOf(answer)];
+      return unless(count === length, `$.count is ${quoted(count)} with ${length} entities`);
+    }),
+    'all-ready: pages give everything that is ready, even if they are short': {
+      request: walk(max),
+      expect: accepted('pages up to ready_count', (answer, pages) => {
+        const [leads, ready] = [leadsOf([...pages, answer]).length, memberOf(answer, 'ready_count')];
+        return unless(leads === ready, `${leads} entities on all pages, but ready_count is ${quoted(ready)}`);
+      }),
+    },
+    'at-most-num: a page has at most num entities': {
+      request: ofTask({ num: '2' }),
+      expect: accepted('at most 2', (answer) => {
+        const { length } = entitiesOf(answer);
+        return unless(length <= 2, `${length} entities`);
+      }),
+    },
+    'entity-body: if an entity has name, links, description or score, they have the form that the interface gives':
+      accepted('fields of this form', (answer) => {
+        if (entitiesOf(answer).length === 0) throw new NotJudged('the task found nothing');
+        return listOf(entity)(entitiesOf(answer), '$.entities');
+      }),
+    'beyond: a page beyond ready_count is empty': {
+      request: ofTask({ pts: '100000', num: '3' }),
+      expect: accepted('count 0', holds({ count: 0, pts: 100_000, num: 3 })),
+    },
+    'next-position: the next page begins at pts plus count': {
+      before: [walk(max)],
+      request: walk(2),
+      expect: accepted('the same entities in pages of 2', (answer, earlier) => {
+        const large = leadsOf(earlier.filter(({ request }) => request.query?.num === String(max)));
+        const small = leadsOf([...earlier.filter(({ request }) => request.query?.num === '2'), answer]);
+        if (large.length < 2) throw new NotJudged('the task found fewer than two leads');
+        const odd = large.findIndex((lead, at) => lead !== small[at]);
+        const counts = `${small.length} entities in pages of 2, ${large.length} in pages of ${max}`;
+        const problem = `${counts}; entity ${odd < 0 ? large.length : odd} differs`;
+        return unless(odd < 0 && small.length === large.length, problem);
+      }),
+    },
+    'positions: each position has another lead': {
+      request: walk(1),
+      expect: accepted('no lead at two positions', (answer, pages) => {
+        const leads = leadsOf([...pages, answer]);
+        return unless(new Set(leads).size === leads.length, 'a lead stands at two positions');
+      }),
+    },
+    'before-anything-is-ready: a task can be fetched as soon as it is created': {
+      before: [post('createTask', { body: companies({ limit: 3 }) })],
+      request: ofCreatedTask('fetch'),
+      expect: bodyLike('an entity_search_items', page),
+    },
+    'again: the same position can be read again': {
+      before: [ofTask({ pts: '1', num: '1' })],
+      request: ofTask({ pts: '1', num: '1' }),
+      expect: accepted('the same entity', (answer, [first]) =>
+        unless(leadsOf([answer]).join() === leadsOf([first as Answer]).join(), 'the entities differ'),
+      ),
+    },
+  }),
 ];

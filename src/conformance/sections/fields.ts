@@ -1,6 +1,6 @@
 import type { Limit } from '../../contract/limits.ts';
-import { type Send, section, unpaid } from '../expectations.ts';
-import type { Row } from '../row.ts';
+import { accepted, changed, invalid, type Send, unpaid } from '../expectations.ts';
+import type { Expectation, Request, Row } from '../row.ts';
 import { sentence } from '../samples.ts';
 
 /** The rows of a field, by what the document says of it. */
@@ -17,6 +17,17 @@ interface TextField {
   readonly sendSample?: Send;
 }
 
+/** Rows of a field by `<rest of the name>: <rest of the rule>`, with the value that each sends. */
+function rowsOf(section: string, field: string) {
+  const id = field.replaceAll('_', '-').replace('entity-context', 'context');
+  return (expect: Expectation, send: Send, values: Readonly<Record<string, unknown>>): Row[] =>
+    Object.entries(values).flatMap(([key, value]) => {
+      const [name = ''] = key.split(': ', 1);
+      const rule = `${field} ${key.slice(name.length + 2)}`;
+      return changed(section, send, expect, { [`${id}-${name}: ${rule}`]: { [field]: value } });
+    });
+}
+
 /** A text with a limit in bytes or in Unicode characters. */
 export function textRows(
   name: string,
@@ -24,72 +35,68 @@ export function textRows(
   { field, unit, max, ...limit }: Limit,
   how: TextField,
 ): Row[] {
-  const { wrong } = section(name, send);
-  const sample = section(name, how.sendSample ?? send);
-  const { prefix = '' } = how;
-  const id = field.replaceAll('_', '-').replace('entity-context', 'context');
-  const most = `${field} has at most ${max} ${unit === 'bytes' ? 'UTF-8 bytes' : 'Unicode characters'}`;
-  const inUnit = Object.entries(letters).flatMap(([size, letter]) => {
-    const each = unit === 'bytes' ? Number(size) : 1;
-    const room = max - prefix.length;
-    const whole = prefix + letter.repeat(Math.floor(room / each)) + 'x'.repeat(room % each);
-    return [
-      sample.right(`${id}-${max}-of-${size}-byte-letters`, most, { [field]: whole }),
-      sample.wrong(`${id}-${max + 1}-of-${size}-byte-letters`, most, { [field]: `${whole}x` }),
-    ];
-  });
+  const rows = rowsOf(name, field);
+  const { prefix = '', sendSample = send } = how;
+  const most = `has at most ${max} ${unit === 'bytes' ? 'UTF-8 bytes' : 'Unicode characters'}`;
   const ascii = prefix === '' ? sentence : (length: number) => prefix.padEnd(length, 'x');
-  const required = [
-    wrong(`${id}-missing`, `${field} is required`, { [field]: undefined }),
-    wrong(`${id}-null`, `${field} is a string`, { [field]: null }),
-    wrong(`${id}-empty`, `${field} has at least 1 character`, { [field]: '' }),
-  ];
+  const required = {
+    'missing: is required': undefined,
+    'null: is a string': null,
+    'empty: has at least 1 character': '',
+  };
   const trimmed = [
-    wrong(`${id}-white-space`, `${field} has at least 1 character after trimming`, { [field]: ' \n\t ' }),
-    sample.right(`${id}-trimmed`, `${field} is counted after trimming`, { [field]: ` \t${ascii(max)}\n ` }),
+    ...rows(invalid, send, { 'white-space: has at least 1 character after trimming': ' \n\t ' }),
+    ...rows(accepted(), sendSample, { 'trimmed: is counted after trimming': ` \t${ascii(max)}\n ` }),
   ];
   return [
-    ...(how.required ? required : []),
-    wrong(`${id}-a-number`, `${field} is a string`, { [field]: 42 }),
-    sample.right(`${id}-${max}`, most, { [field]: ascii(max) }),
-    sample.wrong(`${id}-${max + 1}`, most, { [field]: ascii(max + 1) }),
+    ...rows(invalid, send, { ...(how.required ? required : {}), 'a-number: is a string': 42 }),
+    ...rows(accepted(), sendSample, { [`${max}: ${most}`]: ascii(max) }),
+    ...rows(invalid, sendSample, { [`${max + 1}: ${most}`]: ascii(max + 1) }),
     ...(limit.trimmed ? trimmed : []),
-    ...inUnit,
+    ...Object.entries(letters).flatMap(([size, letter]) => {
+      const each = unit === 'bytes' ? Number(size) : 1;
+      const room = max - prefix.length;
+      const whole = prefix + letter.repeat(Math.floor(room / each)) + 'x'.repeat(room % each);
+      return [
+        ...rows(accepted(), sendSample, { [`${max}-of-${size}-byte-letters: ${most}`]: whole }),
+        ...rows(invalid, sendSample, { [`${max + 1}-of-${size}-byte-letters: ${most}`]: `${whole}x` }),
+      ];
+    }),
   ];
 }
 
 /** A whole number; `sendMost` is the request for which the most costs the least. */
 export function integerRows(name: string, send: Send, { field, min, max }: Limit, sendMost: Send): Row[] {
-  const { row, wrong } = section(name, send);
-  const most = section(name, sendMost);
+  const rows = rowsOf(name, field);
+  const least = `is at least ${min}`;
+  // It may cost thousands of credits: an account without any is told so, and not that it is invalid.
+  const sendPoor = (change: object): Request => ({ ...send(change), apiKey: 'no_credits' });
   return [
-    wrong(`${field}-${min - 1}`, `${field} is at least ${min}`, { [field]: min - 1 }),
-    wrong(`${field}-negative`, `${field} is at least ${min}`, { [field]: -1 }),
-    most.wrong(`${field}-${max + 1}`, `${field} is at most ${max}`, { [field]: max + 1 }),
-    // It may cost thousands of credits: an account without any is told so, and not that it is invalid.
-    row(`${field}-${max}`, `${field} is at most ${max}`, unpaid, {
-      ...send({ [field]: max }),
-      apiKey: 'no_credits',
+    ...rows(invalid, send, { [`${min - 1}: ${least}`]: min - 1, [`negative: ${least}`]: -1 }),
+    ...rows(invalid, sendMost, { [`${max + 1}: is at most ${max}`]: max + 1 }),
+    ...rows(unpaid, sendPoor, { [`${max}: is at most ${max}`]: max }),
+    ...rows(invalid, send, {
+      'a-string: is an integer': '5',
+      'a-fraction: is an integer': 1.5,
+      'null: is an integer': null,
+      'a-truth-value: is an integer': true,
     }),
-    wrong(`${field}-a-string`, `${field} is an integer`, { [field]: '5' }),
-    wrong(`${field}-a-fraction`, `${field} is an integer`, { [field]: 1.5 }),
-    wrong(`${field}-null`, `${field} is an integer`, { [field]: null }),
-    wrong(`${field}-a-truth-value`, `${field} is an integer`, { [field]: true }),
   ];
 }
 
 /** A list of texts that may be left out. */
 export function listRows(name: string, send: Send, { field, max }: Limit): Row[] {
-  const { wrong, right } = section(name, send);
+  const rows = rowsOf(name, field);
   const list = (length: number): string[] => Array.from({ length }, (_, at) => `item ${at}`);
-  const id = field.replaceAll('_', '-');
+  const most = `has at most ${max} items`;
   return [
-    right(`${id}-empty`, `${field} may be empty`, { [field]: [] }),
-    right(`${id}-${max}`, `${field} has at most ${max} items`, { [field]: list(max) }),
-    wrong(`${id}-${max + 1}`, `${field} has at most ${max} items`, { [field]: list(max + 1) }),
-    wrong(`${id}-a-string`, `${field} is an array`, { [field]: 'item' }),
-    wrong(`${id}-null`, `${field} is an array`, { [field]: null }),
-    wrong(`${id}-numbers`, `${field} has only strings as items`, { [field]: [1] }),
+    ...rows(accepted(), send, { 'empty: may be empty': [], [`${max}: ${most}`]: list(max) }),
+    ...rows(invalid, send, {
+      [`${max + 1}: ${most}`]: list(max + 1),
+      'a-string: is an array': 'item',
+      'null: is an array': null,
+      'numbers: has only strings as items': [1],
+    }),
   ];
 }
 
@@ -101,14 +108,17 @@ export function choiceRows(
   values: readonly string[],
   changeFor: (value: string) => object = () => ({}),
 ): Row[] {
-  const { wrong, right } = section(name, send);
-  const id = field.replaceAll('_', '-');
+  const rows = rowsOf(name, field);
   return [
-    wrong(`${id}-missing`, `${field} is required`, { [field]: undefined }),
-    wrong(`${id}-unknown`, `${field} is one of the values that the interface lists`, { [field]: 'planet' }),
-    wrong(`${id}-a-number`, `${field} is a string`, { [field]: 1 }),
-    ...values.map((value) =>
-      right(`${id}-${value}`, `${field} can be ${value}`, { [field]: value, ...changeFor(value) }),
+    ...rows(invalid, send, {
+      'missing: is required': undefined,
+      'unknown: is one of the values that the interface lists': 'planet',
+      'a-number: is a string': 1,
+    }),
+    ...values.flatMap((value) =>
+      rows(accepted(), (change) => send({ ...change, ...changeFor(value) }), {
+        [`${value}: can be ${value}`]: value,
+      }),
     ),
   ];
 }

@@ -7,7 +7,7 @@ import {
 } from '../../contract/types.ts';
 import { isObject } from '../../json/object.ts';
 import { type JsonText, stringOf, valueAt } from '../../json/text.ts';
-import { accepted, memberOf, section } from '../expectations.ts';
+import { accepted, changed, invalid, memberOf, table, unless } from '../expectations.ts';
 import { enrichedFields } from '../resources.ts';
 import { type Action, type Answer, NotJudged, type Request, type Row, type TestedService } from '../row.ts';
 import { companies, getTask, names, objectiveOf, post, rareObjective } from '../samples.ts';
@@ -23,13 +23,14 @@ export function searchRows(form: Form): Row[] {
   const name = names[form];
   const isTask = form === 'createTask';
   const send = (change: object): Request => ({ endpoint: form, body: companies(change) });
-  const { wrong, right } = section(name, send);
   const sendRare = (change: object): Request => send({ objective: rareObjective, ...change });
   const webSearch = (change: object, id: string): Row[] =>
-    webSearchEntityTypes.map((type) =>
-      wrong(`entity-type-${type}-${id}`, `${type} is for tasks alone, and needs enable_web_search: true`, {
-        entity_type: type,
-        ...change,
+    webSearchEntityTypes.flatMap((type) =>
+      changed(name, send, invalid, {
+        [`entity-type-${type}-${id}: ${type} is for tasks alone, and needs enable_web_search: true`]: {
+          entity_type: type,
+          ...change,
+        },
       }),
     );
   return [
@@ -43,19 +44,25 @@ export function searchRows(form: Form): Row[] {
     ...[limits.entityEnrichFields, limits.dedupServiceLeads, limits.dedupCustomLeads].flatMap((limit) =>
       listRows(name, send, limit),
     ),
-    wrong('unknown-field', 'unknown fields are rejected', { entity_kind: 'company' }),
+    ...changed(name, send, invalid, {
+      'unknown-field: unknown fields are rejected': { entity_kind: 'company' },
+    }),
     ...(isTask
       ? [
           ...webSearch({ enable_web_search: false }, 'web-search-false'),
-          right('web-search-true', 'enable_web_search is allowed for every type', {
-            enable_web_search: true,
+          ...changed(name, send, accepted(), {
+            'web-search-true: enable_web_search is allowed for every type': { enable_web_search: true },
+            'web-search-false: enable_web_search can be false': { enable_web_search: false },
           }),
-          right('web-search-false', 'enable_web_search can be false', { enable_web_search: false }),
-          wrong('web-search-a-string', 'enable_web_search is a boolean', { enable_web_search: 'true' }),
+          ...changed(name, send, invalid, {
+            'web-search-a-string: enable_web_search is a boolean': { enable_web_search: 'true' },
+          }),
         ]
       : [
           ...webSearch({ enable_web_search: true }, 'web-search-true'),
-          wrong('web-search', 'only tasks accept enable_web_search', { enable_web_search: true }),
+          ...changed(name, send, invalid, {
+            'web-search: only tasks accept enable_web_search': { enable_web_search: true },
+          }),
         ]),
     ...exclusionRows(form),
     ...enrichedRows(form),
@@ -72,7 +79,7 @@ async function findNow(service: TestedService, request: Request): Promise<readon
   const answer = await service.send(request);
   if (request.endpoint === 'search') return [answer];
   const searchId = searchIdOf(answer);
-  const status = await service.statusWhen(searchId, () => false);
+  const status = await service.statusWhen(searchId);
   return [status, await service.send(getTask('fetch', { leads_search_id: searchId, num: '500' }))];
 }
 
@@ -97,7 +104,6 @@ function stopReasonOf(answer: Answer): unknown {
 
 /** What both forms leave out when they are told to. */
 function exclusionRows(form: Form): Row[] {
-  const name = names[form];
   const other: Form = form === 'search' ? 'createTask' : 'search';
   /** The same leads for all rows that exclude them; a few more are there, as later rows see. */
   const first = (of: Form, limit = 3): Action => ({
@@ -105,95 +111,73 @@ function exclusionRows(form: Form): Row[] {
     once: `first ${limit} leads of ${of}`,
   });
 
-  function excluding(
-    id: string,
-    rule: string,
-    before: Action,
-    by: 'dedup_service_leads' | 'dedup_custom_leads',
-  ): Row {
-    const most = find(form, {});
-    return {
-      id: `${name}/${id}`,
-      rule,
-      before: [first(form, 6), before],
-      request: {
-        pays: most.pays ?? [],
-        take(service, earlier) {
-          const found = earlier.at(-1) as Answer;
-          const excluded = by === 'dedup_service_leads' ? [idOf(found)] : leadsOf(found).map(nameOf);
-          if (leadsOf(found).length === 0 || excluded.includes(undefined))
-            throw new NotJudged('the search found no leads, or they have no name or leads_search_id');
-          return findNow(service, post(form, { body: companies({ limit: 3, [by]: excluded }) }));
-        },
+  function excluding(before: Action, by: 'dedup_service_leads' | 'dedup_custom_leads') {
+    const [isById, isTask] = [by === 'dedup_service_leads', form === 'createTask'];
+    const request: Action = {
+      pays: find(form, {}).pays ?? [],
+      take(service, earlier) {
+        const found = earlier.at(-1) as Answer;
+        const excluded = isById ? [idOf(found)] : leadsOf(found).map(nameOf);
+        if (leadsOf(found).length === 0 || excluded.includes(undefined))
+          throw new NotJudged('the search found no leads, or they have no name or leads_search_id');
+        return findNow(service, post(form, { body: companies({ limit: 3, [by]: excluded }) }));
       },
-      expect: accepted('other leads, up to the limit', (answer, earlier) => {
-        const status = form === 'createTask' ? earlier.at(-1) : answer;
-        const before = earlier.at(form === 'createTask' ? -2 : -1) as Answer;
-        const same = by === 'dedup_service_leads' ? identityOf : (lead: JsonText) => nameOf(lead) ?? '';
-        const excluded = new Set(leadsOf(before).map(same));
-        const leads = leadsOf(answer);
-        // A page may be short: of a task, its status says how many came.
-        const came = status === undefined ? leads.length : countOf(status);
-        const wrong = leads
-          .filter((lead) => excluded.has(same(lead)))
-          .map((lead) => `${quoted(nameOf(lead))} came although it was excluded`);
-        // Six were there, and three of them are not excluded.
-        const six = earlier.find((one) => leadsOf(one).length === 6);
-        if (six !== undefined && came === 0) wrong.push('nothing came, although more was there');
-        if (status !== undefined && stopReasonOf(status) === 'limit' && came < 3)
-          wrong.push(`the limit of 3 is reached with ${came} leads`);
-        return wrong;
-      }),
     };
+    const expect = accepted('other leads, up to the limit', (answer, earlier) => {
+      const status = isTask ? earlier.at(-1) : answer;
+      const found = earlier.at(isTask ? -2 : -1) as Answer;
+      const same = isById ? identityOf : (lead: JsonText) => nameOf(lead) ?? '';
+      const excluded = new Set(leadsOf(found).map(same));
+      const leads = leadsOf(answer);
+      // A page may be short: of a task, its status says how many came.
+      const came = status === undefined ? leads.length : countOf(status);
+      // Six were there, and three of them are not excluded.
+      const isMoreThere = earlier.some((one) => leadsOf(one).length === 6);
+      const isFull = status !== undefined && stopReasonOf(status) === 'limit';
+      return [
+        ...leads
+          .filter((lead) => excluded.has(same(lead)))
+          .map((lead) => `${quoted(nameOf(lead))} came although it was excluded`),
+        ...unless(!isMoreThere || came > 0, 'nothing came, although more was there'),
+        ...unless(!isFull || came >= 3, `the limit of 3 is reached with ${came} leads`),
+      ];
+    });
+    return { before: [first(form, 6), before], request, expect };
   }
 
-  return [
-    excluding(
-      'excludes-custom-leads',
-      'leads named in dedup_custom_leads are excluded, and others come up to limit',
-      first(form),
-      'dedup_custom_leads',
-    ),
-    excluding(
-      'excludes-earlier-searches',
-      'leads of the searches in dedup_service_leads are excluded, and others come up to limit',
-      first(form),
-      'dedup_service_leads',
-    ),
-    excluding(
-      'excludes-across-forms',
-      'streams exclude the leads of tasks, and tasks those of streams',
+  return table(names[form], post(form), {
+    'excludes-custom-leads: leads named in dedup_custom_leads are excluded, and others come up to limit':
+      excluding(first(form), 'dedup_custom_leads'),
+    'excludes-earlier-searches: leads of the searches in dedup_service_leads are excluded, and others come up to limit':
+      excluding(first(form), 'dedup_service_leads'),
+    'excludes-across-forms: streams exclude the leads of tasks, and tasks those of streams': excluding(
       first(other),
       'dedup_service_leads',
     ),
-  ];
+  });
 }
 
 const field = 'headcount';
 
 /** Enrichment is only there where it was asked for. */
 function enrichedRows(form: Form): Row[] {
-  const name = names[form];
-  const { row } = section(name, () => post(form));
   const entitiesOf = (answer: Answer): Record<string, unknown>[] => {
     const entities = leadsOf(answer).map((lead) => JSON.parse(lead) as Record<string, unknown>);
     if (entities.length === 0) throw new NotJudged('the search found nothing');
     return entities;
   };
-  return [
-    row(
-      'not-enriched',
-      'entities have enrich_fields only when it was requested',
-      accepted('no enrich_fields', (answer) => {
+  const usual = { ...find(form, {}), once: `first 3 leads of ${form}` };
+  return table(names[form], usual, {
+    'not-enriched: entities have enrich_fields only when it was requested': accepted(
+      'no enrich_fields',
+      (answer) => {
         const { length } = entitiesOf(answer).filter((one) => 'enrich_fields' in one);
-        return length === 0 ? [] : [`${length} entities have enrich_fields`];
-      }),
-      { ...find(form, {}), once: `first 3 leads of ${form}` },
+        return unless(length === 0, `${length} entities have enrich_fields`);
+      },
     ),
-    row(
-      'enriched',
-      'enrich_fields has an entry for each requested name, with the texts content and reference',
-      accepted(`enrich_fields with ${field}`, (answer) => {
+    'enriched: enrich_fields has an entry for each requested name, with the texts content and reference': {
+      request: find(form, { enrich_fields: [field] }),
+      expect: accepted(`enrich_fields with ${field}`, (answer) => {
         const fields = entitiesOf(answer).flatMap((one) =>
           'enrich_fields' in one ? [one.enrich_fields] : [],
         );
@@ -206,9 +190,8 @@ function enrichedRows(form: Form): Row[] {
           ];
         });
       }),
-      find(form, { enrich_fields: [field] }),
-    ),
-  ];
+    },
+  });
 }
 
 /** How many leads a search gave, and was charged for. */

@@ -1,14 +1,5 @@
-import { accepted } from '../expectations.ts';
-import {
-  type Action,
-  type Answer,
-  type Expectation,
-  free,
-  NotJudged,
-  type Request,
-  type Row,
-  type Step,
-} from '../row.ts';
+import { accepted, table, unless } from '../expectations.ts';
+import { type Action, type Answer, type Expectation, free, NotJudged, type Row, type Step } from '../row.ts';
 import {
   companies,
   names,
@@ -34,16 +25,12 @@ function spent(before: Answer | undefined, after: Answer | undefined): number {
 function unchangedSince(step: number): Expectation {
   return accepted('an unchanged balance', (after, earlier) => {
     const cost = spent(earlier[step], after);
-    return cost <= 0 ? [] : [`${creditText(cost)} charged`];
+    return unless(cost <= 0, `${amount(cost, 'credit')} charged`);
   });
 }
 
-function creditText(count: number): string {
-  return `${count} ${count === 1 ? 'credit' : 'credits'}`;
-}
-
-function leadsText(count: number): string {
-  return `${count} ${count === 1 ? 'lead' : 'leads'}`;
+function amount(count: number, what: 'credit' | 'lead'): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** A search to its end: one answer, with its leads or its counts. */
@@ -53,118 +40,105 @@ function searched(form: Form, change: object): Action {
     pays: [request],
     async take(service) {
       const answer = await service.send(request);
-      return form === 'search' ? [answer] : [await service.statusWhen(searchIdOf(answer), () => false)];
+      return form === 'search' ? [answer] : [await service.statusWhen(searchIdOf(answer))];
     },
   };
 }
 
 const manyLeads = 10;
-
-function searchRows(form: Form): Row[] {
-  const name = form === 'search' ? 'search' : 'task';
-  return [
-    {
-      // First, since it shows how long settlement takes.
-      id: `settlement/${name}-unused`,
-      rule: `a ${name} is charged only for the leads that it gives; the other reserved credits are given back`,
-      before: [steady, searched(form, { objective: rareObjective, limit: manyLeads })],
-      request: free((service, [before, search]) => {
-        const [had, leads] = [creditsOf(before as Answer), countOf(search as Answer)];
-        if (!(leads < manyLeads))
-          throw new NotJudged('as many leads as the limit came, where hardly any should fit');
-        return service.balanceWhen((credits) => credits === had || leads > 0);
-      }),
-      expect: accepted('the balance as before, if there are no leads', (after, [before, search]) => {
-        const [cost, leads] = [spent(before, after), countOf(search as Answer)];
-        return cost >= 0 && (leads > 0 || cost === 0) ? [] : [`${creditText(cost)} for ${leadsText(leads)}`];
-      }),
-    },
-    {
-      id: `settlement/${name}-per-lead`,
-      rule: `a ${name} is charged per lead: three times the leads cost three times the credits`,
-      before: [steady, searched(form, { limit: 1 }), steady, searched(form, { limit: 3 })],
-      request: steady,
-      expect: accepted('the same price per lead', (after, [first, one, second, three]) => {
-        const [few, many] = [countOf(one as Answer), countOf(three as Answer)];
-        const [cheap, dear] = [spent(first, second), spent(second, after)];
-        return cheap >= 0 && cheap * many === dear * few
-          ? []
-          : [`${creditText(cheap)} for ${leadsText(few)}, but ${creditText(dear)} for ${leadsText(many)}`];
-      }),
-    },
-    {
-      id: `settlement/${name}-fewer-than-limit`,
-      rule: `a ${name} with fewer leads than its limit has the same price per lead`,
-      before: [steady, searched(form, { limit: 1 }), steady, searched(form, scarce)],
-      request: steady,
-      expect: accepted('the same price per lead', (after, [first, one, second, last]) => {
-        const [few, more] = [countOf(one as Answer), countOf(last as Answer)];
-        const [cheap, dear] = [spent(first, second), spent(second, after)];
-        return cheap * more === dear * few
-          ? []
-          : [`${creditText(cheap)} for ${leadsText(few)}, but ${creditText(dear)} for ${leadsText(more)}`];
-      }),
-    },
-  ];
-}
-
 /** Something of which there is little. */
 const scarce = { objective: 'satellite software companies in Portugal', limit: 20 };
 
+/** Two searches between three balances, of which the second may not cost more for each lead, nor less. */
+const samePrice = accepted('the same price per lead', (after, [first, one, second, two]) => {
+  const [few, many] = [countOf(one as Answer), countOf(two as Answer)];
+  const [cheap, dear] = [spent(first, second), spent(second, after)];
+  const costs = [`${amount(cheap, 'credit')} for ${amount(few, 'lead')}`, amount(dear, 'credit')];
+  return unless(cheap * many === dear * few, `${costs.join(', but ')} for ${amount(many, 'lead')}`);
+});
+
+function searchRows(form: Form): Row[] {
+  const name = form === 'search' ? 'search' : 'task';
+  const one = searched(form, { limit: 1 });
+  return table('settlement', steady, {
+    // First, since it shows how long settlement takes.
+    [`${name}-unused: a ${name} is charged only for the leads that it gives; the other reserved credits are given back`]:
+      {
+        before: [steady, searched(form, { objective: rareObjective, limit: manyLeads })],
+        request: free((service, [before, search]) => {
+          const [had, leads] = [creditsOf(before as Answer), countOf(search as Answer)];
+          if (!(leads < manyLeads))
+            throw new NotJudged('as many leads as the limit came, where hardly any should fit');
+          return service.balanceWhen((credits) => credits === had || leads > 0);
+        }),
+        expect: accepted('the balance as before, if there are no leads', (after, [before, search]) => {
+          const [cost, leads] = [spent(before, after), countOf(search as Answer)];
+          const problem = `${amount(cost, 'credit')} for ${amount(leads, 'lead')}`;
+          return unless(cost >= 0 && (leads > 0 || cost === 0), problem);
+        }),
+      },
+    [`${name}-per-lead: a ${name} is charged per lead: three times the leads cost three times the credits`]: {
+      before: [steady, one, steady, searched(form, { limit: 3 })],
+      expect: {
+        ...samePrice,
+        check: (after, earlier) => [
+          ...(samePrice.check?.(after, earlier) ?? []),
+          ...unless(spent(earlier[0], earlier[2]) >= 0, 'a lead adds credits'),
+        ],
+      },
+    },
+    [`${name}-fewer-than-limit: a ${name} with fewer leads than its limit has the same price per lead`]: {
+      before: [steady, one, steady, searched(form, scarce)],
+      expect: samePrice,
+    },
+  });
+}
+
 /** Again with the same key after the first was settled. */
-function duplicate(endpoint: PostEndpoint): Row {
-  const id = `settlement/${names[endpoint]}-duplicate`;
-  const request = post(endpoint, { idempotencyKey: id });
-  return {
-    id,
-    rule: 'a repeated request is not charged again',
-    before: [
-      request,
-      ...(endpoint === 'createTask' ? [ended(0)] : []),
-      steady,
-      { ...request, answered: [200, 409] },
-    ],
-    request: steady,
-    expect: unchangedSince(endpoint === 'createTask' ? 2 : 1),
-  };
+function duplicate(endpoint: PostEndpoint): Row[] {
+  const name = `${names[endpoint]}-duplicate`;
+  const request = post(endpoint, { idempotencyKey: `settlement/${name}` });
+  const task = endpoint === 'createTask' ? [ended(0)] : [];
+  return table('settlement', steady, {
+    [`${name}: a repeated request is not charged again`]: {
+      before: [request, ...task, steady, { ...request, answered: [200, 409] }],
+      expect: unchangedSince(task.length + 1),
+    },
+  });
 }
 
 /** Twice in the same moment, which must come to one: one is refused, or both have the same answer. */
-function sameMoment(endpoint: PostEndpoint): Row {
-  const id = `settlement/${names[endpoint]}-at-once`;
-  const single = post(endpoint);
-  const request: Request = post(endpoint, { idempotencyKey: id, answered: [200, 409] });
+function sameMoment(endpoint: PostEndpoint): Row[] {
+  const name = `${names[endpoint]}-at-once`;
+  const isTask = endpoint === 'createTask';
+  const request = post(endpoint, { idempotencyKey: `settlement/${name}`, answered: [200, 409] });
   const both: Step = {
     pays: [request],
     async take(service) {
       const answers = await Promise.all([service.send(request), service.send(request)]);
-      for (const { status, ...answer } of answers)
-        if (endpoint === 'createTask' && status === 200)
-          await service.statusWhen(searchIdOf({ status, ...answer }), () => false);
+      for (const answer of answers)
+        if (isTask && answer.status === 200) await service.statusWhen(searchIdOf(answer));
       return answers;
     },
   };
-  return {
-    id,
-    rule: 'two equal requests in the same moment are one: it is answered and charged once',
-    before: [steady, single, ...(endpoint === 'createTask' ? [ended(1)] : []), steady, both],
-    request: steady,
-    expect: accepted('one answer, at the price of one', (after, earlier) => {
-      const [second, ...answers] = earlier.slice(-3) as [Answer, Answer, Answer];
-      const [one, two] = [spent(earlier[0], second), spent(second, after)];
-      const given = answers.filter(({ status }) => status === 200);
-      const texts = new Set(
-        given.map((answer) => (endpoint === 'createTask' ? searchIdOf(answer) : answer.text)),
-      );
-      const replays = endpoint === 'createTask' || endpoint === 'extract';
-      const wrong =
-        texts.size === 1 && (given.length === 1 || replays) ? [] : [`${given.length} were answered`];
-      // Whoever finds something once may not find it again.
-      return two > one && sizeOf(given[0]) <= sizeOf(earlier[1])
-        ? [...wrong, `${creditText(two)} for both, but ${creditText(one)} for one`]
-        : wrong;
-    }),
-  };
+  const expect = accepted('one answer, at the price of one', (after, earlier) => {
+    const [second, ...answers] = earlier.slice(-3) as [Answer, Answer, Answer];
+    const [one, two] = [spent(earlier[0], second), spent(second, after)];
+    const given = answers.filter(({ status }) => status === 200);
+    const texts = new Set(given.map((answer) => (isTask ? searchIdOf(answer) : answer.text)));
+    const isOne = texts.size === 1 && (given.length === 1 || isTask || endpoint === 'extract');
+    // Whoever finds something once may not find it again.
+    const isTwice = two > one && sizeOf(given[0]) <= sizeOf(earlier[1]);
+    const prices = `${amount(two, 'credit')} for both, but ${amount(one, 'credit')} for one`;
+    return [...unless(isOne, `${given.length} were answered`), ...unless(!isTwice, prices)];
+  });
+  const before = [steady, post(endpoint), ...(isTask ? [ended(1)] : []), steady, both];
+  return table('settlement', steady, {
+    [`${name}: two equal requests in the same moment are one: it is answered and charged once`]: {
+      before,
+      expect,
+    },
+  });
 }
 
 /** How much of what costs is in an answer, roughly: its length. */
@@ -179,49 +153,45 @@ const wrongBodies = postEndpoints.map((endpoint) =>
   }),
 );
 
+/** A request that may cost, and the balance after it. */
+const unnegative = (endpoint: PostEndpoint): Row[] =>
+  table('settlement', steady, {
+    [`${names[endpoint]}-not-negative: a request never adds credits`]: {
+      before: [steady, post(endpoint)],
+      expect: accepted('no more credits than before', (after, [before]) => {
+        const cost = spent(before, after);
+        return unless(cost >= 0, `${amount(-cost, 'credit')} added`);
+      }),
+    },
+  });
+
+const [readStatus, readPage] = [ofFinishedTask('status'), ofFinishedTask('fetch')];
+
 export const settlementRows: readonly Row[] = [
   ...searchRows('search'),
   ...searchRows('createTask'),
-  {
-    id: 'settlement/invalid-costs-nothing',
-    rule: 'an invalid request is not charged',
-    before: [steady, ...wrongBodies],
-    request: steady,
-    expect: unchangedSince(0),
-  },
-  ...postEndpoints.map(duplicate),
-  ...postEndpoints.map(sameMoment),
-  {
-    id: 'settlement/contact',
-    rule: 'a contact result is sent only after its billing is settled',
-    before: [post('contactSearch'), { endpoint: 'balance' }],
-    request: steady,
-    expect: accepted('an unchanged balance', (after, earlier) => {
-      const cost = spent(earlier[1], after);
-      return cost === 0 ? [] : [`the balance changed by ${creditText(-cost)} after the answer`];
-    }),
-  },
-  ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).map((endpoint) => ({
-    id: `settlement/${names[endpoint]}-not-negative`,
-    rule: 'a request never adds credits',
-    before: [steady, post(endpoint)],
-    request: steady,
-    expect: accepted('no more credits than before', (after: Answer, [before]: readonly Answer[]) => {
-      const cost = spent(before, after);
-      return cost >= 0 ? [] : [`${creditText(-cost)} added`];
-    }),
-  })),
-  {
-    id: 'settlement/reads-cost-nothing',
-    rule: 'status, fetch and balance are not charged',
-    before: [
-      ofFinishedTask('status'),
-      steady,
-      ofFinishedTask('status'),
-      ofFinishedTask('fetch'),
-      ofFinishedTask('fetch'),
-    ],
-    request: steady,
-    expect: unchangedSince(1),
-  },
+  ...table('settlement', steady, {
+    'invalid-costs-nothing: an invalid request is not charged': {
+      before: [steady, ...wrongBodies],
+      expect: unchangedSince(0),
+    },
+  }),
+  ...postEndpoints.flatMap(duplicate),
+  ...postEndpoints.flatMap(sameMoment),
+  ...table('settlement', steady, {
+    'contact: a contact result is sent only after its billing is settled': {
+      before: [post('contactSearch'), { endpoint: 'balance' }],
+      expect: accepted('an unchanged balance', (after, earlier) => {
+        const cost = spent(earlier[1], after);
+        return unless(cost === 0, `the balance changed by ${amount(-cost, 'credit')} after the answer`);
+      }),
+    },
+  }),
+  ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).flatMap(unnegative),
+  ...table('settlement', steady, {
+    'reads-cost-nothing: status, fetch and balance are not charged': {
+      before: [readStatus, steady, readStatus, readPage, readPage],
+      expect: unchangedSince(1),
+    },
+  }),
 ];

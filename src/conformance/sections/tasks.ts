@@ -1,4 +1,3 @@
-import { terminalTaskStates } from '../../contract/types.ts';
 import {
   accepted,
   bodyLike,
@@ -7,11 +6,12 @@ import {
   noStore,
   refusal,
   requestId,
-  section,
   suppliedKey,
+  table,
+  unless,
 } from '../expectations.ts';
 import { page, taskStatus } from '../resources.ts';
-import { type Action, type Answer, NotJudged, type Row, shared, type TestedService } from '../row.ts';
+import { type Action, type Answer, type Expectation, NotJudged, type Row, shared } from '../row.ts';
 import { companies, getTask, post, rareObjective, unknownTask } from '../samples.ts';
 import { filledText, objectWith, quoted } from '../shapes.ts';
 import {
@@ -26,109 +26,84 @@ import {
 import { searchRows } from './searches.ts';
 
 const created = shared('created task', post('createTask'));
-const create = section('create_task', () => post('createTask'), created);
-const status = section('status', () => post('createTask'), ofFinishedTask('status'));
 
 const replayed = post('createTask', { idempotencyKey: 'create_task/replay' });
-const replay = {
-  ...created,
+const replay: Action = {
   once: 'replayed task',
   pays: [replayed],
-  take: (service: TestedService) => twice(service),
+  take: async (service) => [await service.send(replayed), await service.send(replayed)],
 };
-const twice = async (service: TestedService) => [await service.send(replayed), await service.send(replayed)];
 
 const sameTask = accepted('the same leads_search_id', (answer, earlier) => {
   const before = searchIdOf(earlier[0] as Answer);
   const now = memberOf(answer, 'leads_search_id');
-  return now === before ? [] : [`leads_search_id is ${quoted(now)}, but was ${quoted(before)}`];
+  return unless(now === before, `leads_search_id is ${quoted(now)}, but was ${quoted(before)}`);
 });
 
+const replayedLater = post('createTask', { idempotencyKey: 'create_task/replay-when-ended' });
+
 export const createTaskRows: readonly Row[] = [
-  create.row(
-    'body',
-    'the answer contains leads_search_id',
-    bodyLike('leads_search_id', objectWith({ leads_search_id: filledText })),
-  ),
-  create.row('request-id', 'the answer has a request ID', requestId),
-  create.row('idempotency-key', 'the answer has the Idempotency-Key of the request', suppliedKey),
-  create.row('no-store', 'the answer must not be cached', noStore),
-  ...searchRows('createTask'),
-  create.row('replay', 'the original key and body return the existing task', sameTask, replay),
-  create.row('replay-request-id', 'a replay has a request ID', requestId, replay),
-  create.row(
-    'replay-idempotency-key',
-    'a replay has the Idempotency-Key of the request',
-    suppliedKey,
-    replay,
-  ),
-  create.row('replay-no-store', 'a replay must not be cached', noStore, replay),
-  create.row(
-    'replay-when-ended',
-    'the original key and body return the existing task, also after it has ended',
-    sameTask,
-    post('createTask', { idempotencyKey: 'create_task/replay-when-ended' }),
-    [post('createTask', { idempotencyKey: 'create_task/replay-when-ended' }), ended(0)],
-  ),
-  create.row(
-    'new-key-new-task',
-    'another Idempotency-Key creates another task',
-    accepted('another leads_search_id', (answer, [first]) =>
-      searchIdOf(answer) === searchIdOf(first as Answer) ? ['leads_search_id is the same'] : [],
+  ...table('create_task', created, {
+    'body: the answer contains leads_search_id': bodyLike(
+      'leads_search_id',
+      objectWith({ leads_search_id: filledText }),
     ),
-    post('createTask'),
-    [created],
-  ),
-  create.row(
-    'default-limit',
-    'limit is 100 by default',
-    accepted('limit 100', holds({ limit: 100 })),
-    ofCreatedTask('fetch'),
-    // An objective that finds nothing: a default of 100 leads would cost 100 credits.
-    [post('createTask', { body: { entity_type: 'company', objective: rareObjective } })],
-  ),
+    'request-id: the answer has a request ID': requestId,
+    'idempotency-key: the answer has the Idempotency-Key of the request': suppliedKey,
+    'no-store: the answer must not be cached': noStore,
+  }),
+  ...searchRows('createTask'),
+  ...table('create_task', replay, {
+    'replay: the original key and body return the existing task': sameTask,
+    'replay-request-id: a replay has a request ID': requestId,
+    'replay-idempotency-key: a replay has the Idempotency-Key of the request': suppliedKey,
+    'replay-no-store: a replay must not be cached': noStore,
+    'replay-when-ended: the original key and body return the existing task, also after it has ended': {
+      before: [replayedLater, ended(0)],
+      request: replayedLater,
+      expect: sameTask,
+    },
+    'new-key-new-task: another Idempotency-Key creates another task': {
+      before: [created],
+      request: post('createTask'),
+      expect: accepted('another leads_search_id', (answer, [first]) =>
+        unless(searchIdOf(answer) !== searchIdOf(first as Answer), 'leads_search_id is the same'),
+      ),
+    },
+    'default-limit: limit is 100 by default': {
+      // An objective that finds nothing: a default of 100 leads would cost 100 credits.
+      before: [post('createTask', { body: { entity_type: 'company', objective: rareObjective } })],
+      request: ofCreatedTask('fetch'),
+      expect: accepted('limit 100', holds({ limit: 100 })),
+    },
+  }),
 ];
 
 /** Which tasks `status` and `fetch` read, and which not. */
 export function taskIdRows(endpoint: 'status' | 'fetch'): Row[] {
-  const { row } = section(endpoint, () => getTask(endpoint, {}));
-  const [invalid, notFound] = [refusal(422), refusal(404)];
-  const foreign = { ...ofFinishedTask(endpoint, {}, { apiKey: 'other' }) };
-  const sibling = { ...ofFinishedTask(endpoint, {}, { apiKey: 'sibling' }) };
-  return [
-    row('id-missing', 'leads_search_id is required', invalid),
-    row(
-      'id-empty',
-      'leads_search_id has at least one character',
-      invalid,
-      getTask(endpoint, { leads_search_id: '' }),
-    ),
-    row(
-      'unknown-task',
-      'a task that does not exist gives 404',
-      notFound,
-      getTask(endpoint, { leads_search_id: unknownTask }),
-    ),
-    row(
-      'longer-id',
-      'an ID with something after it is another one',
-      notFound,
-      ofFinishedTask(endpoint, {}, {}, 'x'),
-    ),
-    {
-      ...row(
-        'task-of-another-account',
-        'only the API key that created a task can read it',
-        notFound,
-        foreign,
-      ),
-      needs: ['other'],
+  const [invalid, expect] = [refusal(422), refusal(404)];
+  const ofKey = (apiKey: 'other' | 'sibling') => ({
+    needs: [apiKey],
+    request: ofFinishedTask(endpoint, {}, { apiKey }),
+    expect,
+  });
+  return table(endpoint, getTask(endpoint, {}), {
+    'id-missing: leads_search_id is required': invalid,
+    'id-empty: leads_search_id has at least one character': {
+      request: getTask(endpoint, { leads_search_id: '' }),
+      expect: invalid,
     },
-    {
-      ...row('task-of-another-key', 'only the API key that created a task can read it', notFound, sibling),
-      needs: ['sibling'],
+    'unknown-task: a task that does not exist gives 404': {
+      request: getTask(endpoint, { leads_search_id: unknownTask }),
+      expect,
     },
-  ];
+    'longer-id: an ID with something after it is another one': {
+      request: ofFinishedTask(endpoint, {}, {}, 'x'),
+      expect,
+    },
+    'task-of-another-account: only the API key that created a task can read it': ofKey('other'),
+    'task-of-another-key: only the API key that created a task can read it': ofKey('sibling'),
+  });
 }
 
 /** What was seen of a task while it ran. */
@@ -152,58 +127,60 @@ const runningTask: Action = {
     for (const limit of sizes) {
       const before = await service.steadyBalance();
       const id = searchIdOf(await service.send(post('createTask', { body: companies({ limit }) })));
-      const now = await service.statusWhen(id, (ready) => ready > 0);
+      const now = await service.statusWhen(id, ({ status, ready }) => status === 'running' && ready > 0);
       if (hasEnded(now)) continue;
       const items = await service.send(getTask('fetch', { leads_search_id: id, num: '500' }));
       const balance = await service.send({ endpoint: 'balance' });
       const later = await service.send(getTask('status', { leads_search_id: id }));
       if (hasEnded(later)) continue;
-      const last = await service.statusWhen(id, () => false);
+      const last = await service.statusWhen(id);
       return [before, now, items, balance, last, await service.steadyBalance()];
     }
     throw new NotJudged('every task ended before it was seen running');
   },
 };
 
-function whileRunning(id: string, rule: string, says: string, check: (seen: Running) => string[]): Row {
-  const expect = accepted(says, (after, earlier) => {
-    const [before, now, items, balance, last] = earlier as [Answer, Answer, Answer, Answer, Answer];
+function whileRunning(says: string, check: (seen: Running) => readonly string[]): Expectation {
+  return accepted(says, (after, earlier) => {
+    const [before, status, items, balance, ended] = earlier as [Answer, Answer, Answer, Answer, Answer];
     const limit = Number((memberOf(items, 'limit') as number | undefined) ?? Number.NaN);
-    return check({ before, status: now, page: items, balance, ended: last, after, limit });
+    return check({ before, status, page: items, balance, ended, after, limit });
   });
-  return { id, rule, request: runningTask, expect };
 }
 
 export const runningRows: readonly Row[] = [
-  whileRunning(
-    'fetch/while-running',
-    'results can be fetched while a task is running',
-    'the ready entities',
-    (seen) => {
-      const ready = statusOf(seen.status)?.ready ?? 0;
-      const { length } = (memberOf(seen.page, 'entities') as unknown[] | undefined) ?? [];
-      const problems = [...page(seen.page.json, '$')];
-      return length > 0 ? problems : [...problems, `no entities, although ${ready} are ready`];
-    },
-  ),
-  whileRunning('status/while-running', 'verified_count is never below ready_count', 'a task status', (seen) =>
-    [seen.status, seen.ended].flatMap((one) => [...taskStatus(one.json, '$'), ...verifiedBelow(one)]),
-  ),
-  whileRunning(
-    'balance/reserved',
-    'credits that a running task has reserved are not available',
-    'fewer credits by the cost of limit leads',
-    ({ before, balance, after, ended: last, limit }) => {
-      const [reserved, cost] = [balance, after].map((one) => creditsOf(before) - creditsOf(one)) as [
-        number,
-        number,
-      ];
-      const ready = statusOf(last)?.ready ?? 0;
-      return reserved >= cost && (cost <= 0 || reserved * ready >= cost * limit)
-        ? []
-        : [`${reserved} credits were reserved for ${limit} leads, and ${cost} charged for ${ready}`];
-    },
-  ),
+  ...table('fetch', runningTask, {
+    'while-running: results can be fetched while a task is running': whileRunning(
+      'the ready entities',
+      (seen) => {
+        const ready = statusOf(seen.status)?.ready ?? 0;
+        const { length } = (memberOf(seen.page, 'entities') as unknown[] | undefined) ?? [];
+        return [
+          ...page(seen.page.json, '$'),
+          ...unless(length > 0, `no entities, although ${ready} are ready`),
+        ];
+      },
+    ),
+  }),
+  ...table('status', runningTask, {
+    'while-running: verified_count is never below ready_count': whileRunning('a task status', (seen) =>
+      [seen.status, seen.ended].flatMap((one) => [...taskStatus(one.json, '$'), ...verifiedBelow(one)]),
+    ),
+  }),
+  ...table('balance', runningTask, {
+    'reserved: credits that a running task has reserved are not available': whileRunning(
+      'fewer credits by the cost of limit leads',
+      ({ before, balance, after, ended, limit }) => {
+        const reserved = creditsOf(before) - creditsOf(balance);
+        const cost = creditsOf(before) - creditsOf(after);
+        const ready = statusOf(ended)?.ready ?? 0;
+        return unless(
+          reserved >= cost && (cost <= 0 || reserved * ready >= cost * limit),
+          `${reserved} credits were reserved for ${limit} leads, and ${cost} charged for ${ready}`,
+        );
+      },
+    ),
+  }),
 ];
 
 function verifiedBelow(answer: Answer): string[] {
@@ -222,7 +199,7 @@ const unwatched: Action = {
   async take(service) {
     const start = service.time();
     const watched = searchIdOf(await service.send(small));
-    await service.statusWhen(watched, () => false);
+    await service.statusWhen(watched);
     const took = Math.max(100, service.time() - start);
     let seen: Answer[] = [];
     for (const times of patience) {
@@ -236,41 +213,31 @@ const unwatched: Action = {
 };
 
 export const statusRows: readonly Row[] = [
-  status.row(
-    'body',
-    'the status of a new task has status, ready_count, verified_count and stop_reason',
-    bodyLike('a task status', taskStatus),
-    ofCreatedTask('status'),
-    [small],
-  ),
-  status.row(
-    'body-when-ended',
-    'the status of an ended task has the same fields',
-    bodyLike('a task status', taskStatus),
-  ),
-  status.holdsThat('ends', 'a task ends as done or in error', 'done or error', (answer) => {
-    const state = statusOf(answer)?.status;
-    return terminalTaskStates.some((one) => one === state) ? [] : [`the state is ${quoted(state)}`];
-  }),
-  status.holdsThat(
-    'verified-count',
-    'verified_count is never below ready_count',
-    'verified_count >= ready_count',
-    verifiedBelow,
-  ),
-  status.holdsThat('at-most-limit', 'a task gives at most limit leads', 'ready_count at most 7', (answer) => {
-    const ready = statusOf(answer)?.ready ?? 0;
-    return ready <= 7 ? [] : [`ready_count is ${ready}`];
-  }),
-  status.row(
-    'without-polling',
-    'a task goes on without being asked about',
-    accepted('done or error at the first look', (answer) =>
-      hasEnded(answer)
-        ? []
-        : [`the state is ${quoted(statusOf(answer)?.status)}, long after a watched task ended`],
+  ...table('status', ofFinishedTask('status'), {
+    'body: the status of a new task has status, ready_count, verified_count and stop_reason': {
+      before: [small],
+      request: ofCreatedTask('status'),
+      expect: bodyLike('a task status', taskStatus),
+    },
+    'body-when-ended: the status of an ended task has the same fields': bodyLike('a task status', taskStatus),
+    'ends: a task ends as done or in error': accepted('done or error', (answer) =>
+      unless(hasEnded(answer), `the state is ${quoted(statusOf(answer)?.status)}`),
     ),
-    unwatched,
-  ),
+    'verified-count: verified_count is never below ready_count': accepted(
+      'verified_count >= ready_count',
+      verifiedBelow,
+    ),
+    'at-most-limit: a task gives at most limit leads': accepted('ready_count at most 7', (answer) => {
+      const ready = statusOf(answer)?.ready ?? 0;
+      return unless(ready <= 7, `ready_count is ${ready}`);
+    }),
+    'without-polling: a task goes on without being asked about': {
+      request: unwatched,
+      expect: accepted('done or error at the first look', (answer) => {
+        const state = quoted(statusOf(answer)?.status);
+        return unless(hasEnded(answer), `the state is ${state}, long after a watched task ended`);
+      }),
+    },
+  }),
   ...taskIdRows('status'),
 ];

@@ -8,7 +8,7 @@ import type { Begun } from './index-lines.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
 import type { IndexContext } from './operation-index.ts';
 import { damagedKind, openIndex } from './operation-index.ts';
-import { countRows } from './rows.ts';
+import { countRows, hasRows } from './rows.ts';
 import { folderOf, readOperation, type StoredOperation, toDamageLine } from './stored.ts';
 
 /**
@@ -110,10 +110,13 @@ export async function readHistoryRecord(
 async function readOwnRecord(stateDir: string, operation: StoredOperation): Promise<HistoryRecord> {
   const folder = folderOf(stateDir, operation.operationId);
   // Leads are stored before they are printed, and counted by the journal a little later.
-  const isOver = lastOf(operation.entries, 'terminal') !== undefined;
-  const stored = isOver
-    ? nothing
-    : await countStored(folder, operation.entries[0].command).catch(() => nothing);
+  const [{ command }] = operation.entries;
+  const terminal = lastOf(operation.entries, 'terminal');
+  // Earlier versions counted the rows of a list as often as they stood in the input.
+  const isUncounted =
+    kindOf(command)?.keeps === 'rows' && terminal?.sent_rows === undefined && hasRows(folder);
+  const stored =
+    terminal === undefined || isUncounted ? await countStored(folder, command).catch(() => nothing) : nothing;
   return toHistoryRecord(operation, await isLocked(folder), stored);
 }
 
@@ -171,7 +174,7 @@ function toHistoryRecord(
     excluded: intent.asked === undefined ? null : excluded,
     subject: toSubject(intent),
   };
-  // Of lists that earlier versions have brought to their end, those with an answer.
+  // Of lists that earlier versions have brought to their end, and whose rows are not kept any more, those with an answer.
   const sentRows = terminal?.sent_rows ?? stored.sent ?? record.leads ?? 0;
   const stop_reason = terminal?.stop_reason ?? null;
   const isFree = intent.origin === 'local';

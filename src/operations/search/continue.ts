@@ -5,6 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/filter.ts';
 import type { Known } from '../only-new/identity.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
+import { withPlacing } from '../purchase.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 import type { SearchEnd } from './cut.ts';
@@ -78,7 +79,9 @@ export async function finishSearch(
         }),
     });
   };
-  if (!(into === 'same' && isAdded(operation))) await open(write);
+  if (!(into === 'same' && isAdded(operation))) {
+    await open((delivery) => write(withPlacing(journal, delivery)));
+  }
   await journal.append(toTerminal('complete', { charged: 'yes', leads: own, stop_reason: stopReason }));
 }
 
