@@ -31,6 +31,11 @@ const shared = {
     alias: {
       // Of the two builds of undici's parser one is enough: this one runs everywhere.
       '../llhttp/llhttp_simd-wasm.js': require.resolve('undici/lib/llhttp/llhttp-wasm.js'),
+      // Of the server's two validators the small one: neither is used, since arguments are checked in src/mcp.
+      '@modelcontextprotocol/server/_shims': join(
+        require.resolve('@modelcontextprotocol/server'),
+        '../shimsBrowser.mjs',
+      ),
     },
   },
   transform: {
@@ -63,29 +68,64 @@ const builtins = {
   },
 };
 
+/** What the command and the library both need is there once, as CommonJS, which Node 20 can load from either. */
+const common = {
+  'undici/lib/dispatcher/agent.js': 'agent',
+  'undici/lib/core/connect.js': 'connect',
+  ajv: 'ajv',
+  'ajv/dist/2020.js': 'ajv-2020',
+};
+const elsewhere = {
+  name: 'elsewhere',
+  // All that need it are chunks.
+  resolveId: (id) =>
+    Object.hasOwn(common, id) ? { id: `../packages/${common[id]}.cjs`, external: 'absolute' } : null,
+};
+
+/** An entry of its own for each: as one, a file that others need too would lose what they take of it. */
+const entries = {
+  name: 'entries',
+  resolveId: (id) => (id.startsWith('entry:') ? `\0${id}` : null),
+  load: (id) => (id.startsWith('\0entry:') ? `module.exports = require('${id.slice(7)}');` : null),
+};
+
+// Names stay as they are, for stack traces that a bug report can be made of.
+const small = { comments: false, minify: { mangle: { keepNames: true }, compress: true, codegen: true } };
+
 rmSync(out, { recursive: true, force: true });
 const parts = [
+  ...(await bundle({
+    ...shared,
+    input: Object.fromEntries(Object.entries(common).map(([id, name]) => [name, `entry:${id}`])),
+    plugins: [...shared.plugins, builtins, entries],
+    output: {
+      ...small,
+      dir: join(out, 'packages'),
+      format: 'cjs',
+      entryFileNames: '[name].cjs',
+      chunkFileNames: '[name]-[hash].cjs',
+    },
+  })),
   // CommonJS: an ES module costs a quarter of Node's own start on Node 20. Split, so that a command loads what it needs.
   ...(await bundle({
     ...shared,
     input: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts' },
+    plugins: [...shared.plugins, elsewhere],
     output: {
+      ...small,
       dir: out,
       format: 'cjs',
       entryFileNames: '[name].cjs',
       chunkFileNames: 'chunks/[name]-[hash].cjs',
       // Node's loader of ES modules takes longer to start than most of what it would load.
       dynamicImportInCjs: false,
-      // Names stay as they are, for stack traces that a bug report can be made of.
-      minify: { mangle: { keepNames: true }, compress: true, codegen: true },
-      comments: false,
     },
   })),
   // Readable, since it is other people's programs whose stack traces lead here.
   ...(await bundle({
     ...shared,
     input: { index: 'src/index.ts' },
-    plugins: [...shared.plugins, builtins],
+    plugins: [...shared.plugins, elsewhere],
     output: { dir: out, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js', comments: false },
   })),
 ];
@@ -113,7 +153,7 @@ async function bundle({ output, ...input }) {
 async function preparation() {
   const file = join(out, 'prepared.cjs');
   const output = { file, format: 'cjs', codeSplitting: false };
-  await bundle({ ...shared, input: 'src/cli/manual/prepared.ts', output });
+  await bundle({ ...shared, input: 'scripts/prepared.ts', output });
   const made = require(file);
   rmSync(file);
   return made;

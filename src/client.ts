@@ -28,8 +28,9 @@ import type {
   ExtractRequest,
 } from './contract/types.ts';
 import { type JsonText, kindOf, objectMembers } from './json/text.ts';
+import type { Request } from './transport/call.ts';
 import type { Frame } from './transport/frames.ts';
-import type { Request, Transport } from './transport/request.ts';
+import type { Transport } from './transport/request.ts';
 import type { TimeLimits } from './transport/watch.ts';
 
 export type { Answer, Page, SearchEvent, SearchStream, Status, Success } from './answers.ts';

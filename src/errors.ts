@@ -45,27 +45,38 @@ export type Charged = 'no' | 'maybe' | 'yes';
  * these facts: nothing below it knows the name of an option or of a command.
  */
 export type Facts =
+  | {
+      readonly is:
+        | 'secret_in_address'
+        | 'no_target'
+        | 'no_keychain'
+        | 'keys_damaged'
+        | 'bad_authorities'
+        | 'bad_switch'
+        | 'port_in_use'
+        | 'in_doubt'
+        | 'key_used'
+        | 'key_of_other_request'
+        | 'unauthenticated'
+        | 'private_authority'
+        | 'no_journal'
+        | 'no_local_state'
+        | 'no_result'
+        | 'damaged_leads'
+        | 'columns_unknown'
+        | 'other_columns'
+        | 'creation_in_doubt';
+    }
   | { readonly is: 'stream_refused_type'; readonly entityType: string }
-  | { readonly is: 'secret_in_address' }
-  | { readonly is: 'no_target' }
   | { readonly is: 'no_key'; readonly profile: string }
   | { readonly is: 'key_of_other_origin'; readonly profile: string; readonly origin: string }
   /** `keyOrigin` is what a stored key is for. */
   | { readonly is: 'no_address'; readonly keyOrigin: string | undefined }
   | { readonly is: 'no_profile'; readonly name: string; readonly known: readonly string[] }
   | { readonly is: 'bad_setting'; readonly setting: string }
-  | { readonly is: 'no_keychain' }
-  | { readonly is: 'keys_damaged' }
   | { readonly is: 'key_lost'; readonly profile: string }
-  | { readonly is: 'bad_authorities' }
-  | { readonly is: 'bad_switch' }
-  | { readonly is: 'port_in_use' }
   /** The service is asked nothing more before that time (RFC 3339, UTC); undefined where it is too far away to be one. */
   | { readonly is: 'busy_until'; readonly until: string | undefined }
-  /** It may have been charged, and only the balance can tell. */
-  | { readonly is: 'in_doubt' }
-  | { readonly is: 'key_used' }
-  | { readonly is: 'key_of_other_request' }
   /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
   | { readonly is: 'no_credits'; readonly worst?: number | undefined; readonly left?: number | undefined }
   /** `setting` is where the limit comes from, if not from an option. */
@@ -77,11 +88,6 @@ export type Facts =
     }
   | { readonly is: 'over_day_limit'; readonly setting: string }
   | { readonly is: 'price_unknown'; readonly setting: string }
-  | { readonly is: 'unauthenticated' }
-  | { readonly is: 'private_authority' }
-  | { readonly is: 'no_journal' }
-  | { readonly is: 'no_local_state' }
-  | { readonly is: 'no_result' }
   /** `stored` answers can be shown again; others perhaps be had again with the same key, where the endpoint `replays`. */
   | {
       readonly is: 'answer_undelivered';
@@ -110,13 +116,8 @@ export type Facts =
   /** By several operations, in their order. */
   | { readonly is: 'search_completed'; readonly operationIds: readonly string[] }
   | { readonly is: 'continue_elsewhere'; readonly operationId: string }
-  | { readonly is: 'damaged_leads' }
-  | { readonly is: 'columns_unknown' }
-  | { readonly is: 'other_columns' }
   | { readonly is: 'begun_elsewhere'; readonly origin: string }
   | { readonly is: 'task_created'; readonly leadsSearchId: string }
-  /** The same command asks for it again with the same key. */
-  | { readonly is: 'creation_in_doubt' }
   | { readonly is: 'task_unbegun'; readonly operationId: string }
   /** `pts` is the position to go on from; `ended` tasks get no more leads. */
   | {
@@ -131,7 +132,6 @@ export type Facts =
   | { readonly is: 'read_again'; readonly leadsSearchId: string; readonly output: string }
   | { readonly is: 'replay_too_old'; readonly operationId: string }
   | { readonly is: 'output_unfinished'; readonly operationId: string }
-  /** The service has no room for more before this time (RFC 3339). */
   /** The same command goes on with it, perhaps not before this time. */
   | {
       readonly is: 'list_left';

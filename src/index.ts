@@ -1,8 +1,3 @@
-/**
- * leadpipe for programs: a method per endpoint of the service, with the checks, the repetitions and the masking of the
- * API key that the command has. Nothing is read from the environment and nothing is written to disk, so an answer that
- * the program loses is lost: only the command keeps what it bought.
- */
 import type { Answer } from './answers.ts';
 import { createClient as createWireClient, type Client as WireClient } from './client.ts';
 import { createClock } from './clock.ts';
@@ -32,16 +27,29 @@ import { type Item, type Lead, type Search, toSearch } from './library/search.ts
 import { checkPage } from './operations/task/patience.ts';
 import { toBaseUrl } from './requests/address.ts';
 import { checkKey } from './requests/api-key.ts';
-import { toContactSearchRequest } from './requests/contact.ts';
-import { toDeepSearchRequest } from './requests/deep-search.ts';
-import { toEnrichRequest } from './requests/enrich.ts';
 import { toCreateTaskRequest, toEntitySearchRequest } from './requests/entity-search.ts';
-import { toExtractRequest } from './requests/extract.ts';
-import { type InputNames, wireNames } from './requests/input-names.ts';
-import { checkIdempotencyKey, checkNumber, checkText } from './requests/within-limits.ts';
+import {
+  toContactSearchRequest,
+  toDeepSearchRequest,
+  toEnrichRequest,
+  toExtractRequest,
+} from './requests/lookups.ts';
+import {
+  checkIdempotencyKey,
+  checkNumber,
+  checkText,
+  type InputNames,
+  wireNames,
+} from './requests/within-limits.ts';
 import { createTransport } from './transport/request.ts';
 import type { Dispatching } from './transport/sending.ts';
 import { toTimeLimits } from './transport/time-limits.ts';
+
+/**
+ * leadpipe for programs: a method per endpoint of the service, with the checks, the repetitions and the masking of the
+ * API key that the command has. Nothing is read from the environment and nothing is written to disk, so an answer that
+ * the program loses is lost: only the command keeps what it bought.
+ */
 
 export type { Answer } from './answers.ts';
 export type { KeyHeader } from './contract/endpoints.ts';

@@ -1,11 +1,10 @@
-import { mkdirSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { fstatSync, mkdirSync, readFileSync, type Stats, statSync, writeSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { exitCodeOf } from './cli/exit-codes.ts';
 import { type Clock, createClock, createZone } from './clock.ts';
 import { createKeychain } from './config/keychain.ts';
 import type { Context, Directories, Keychain, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
-import { isDevice, isRegularFile, isStdoutClosed } from './files/descriptors.ts';
 
 declare const LEADPIPE_VERSION: string;
 
@@ -32,7 +31,9 @@ function findText(): string | undefined {
   if (argv.length === 1 && /^(?:--version|-V|-v)$/.test(last)) return `${LEADPIPE_VERSION}\n`;
   if (first !== 'help' && last !== '--help' && last !== '-h') return undefined;
   // Elsewhere the lines are filled anew.
-  if (isDevice(1) && process.stdout.isTTY && process.stdout.columns !== usualWidth) return undefined;
+  // A terminal is a character device, and that is quicker to tell.
+  if (statOf(1)?.isCharacterDevice() && process.stdout.isTTY && process.stdout.columns !== usualWidth)
+    return undefined;
   const stored = JSON.parse(readFileSync(`${import.meta.dirname}/help.json`, 'utf8'));
   const helps = new Map<string, string>(Object.entries(stored));
   if (first !== 'help') return helps.get(argv.slice(0, -1).join(' '));
@@ -183,7 +184,7 @@ function toOutput(stream: NodeJS.WriteStream, descriptor: number, isClosed: bool
     isClosed,
     isTerminal: stream.isTTY === true,
     get isFile() {
-      return isRegularFile(descriptor);
+      return statOf(descriptor)?.isFile() ?? false;
     },
     get columns() {
       return stream.columns as number | undefined;
@@ -201,4 +202,27 @@ function toDirectories(
     // env-paths calls the XDG state directory `log`, which on other platforms is one.
     state: env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
   };
+}
+
+/**
+ * Whether standard output was closed when the process began. Node opens /dev/null in its place, for reading and writing; a
+ * shell that is told to throw the output away opens it for writing alone. Only Linux can tell. Where another program started
+ * us with a /dev/null of that kind, it looks the same.
+ */
+function isStdoutClosed(): boolean {
+  try {
+    if (fstatSync(1).rdev !== statSync('/dev/null').rdev) return false;
+    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync('/proc/self/fdinfo/1', 'utf8'))?.[1] ?? '0';
+    return (Number.parseInt(flags, 8) & 3) === 2;
+  } catch {
+    return false;
+  }
+}
+
+function statOf(descriptor: number): Stats | undefined {
+  try {
+    return fstatSync(descriptor);
+  } catch {
+    return undefined;
+  }
 }

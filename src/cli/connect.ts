@@ -8,8 +8,9 @@ import {
   withRoute as route,
 } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
-import { createNotes } from './messages/notes.ts';
-import { createWayLine } from './messages/way-line.ts';
+import type { RequestError } from '../transport/errors.ts';
+import type { Fault } from '../transport/policy.ts';
+import { createNotes, openStatusLine, waitedFor } from './messages/status-line.ts';
 import type { ConnectionOptions } from './options/options.ts';
 
 /** As in connection/connection.ts, by the options of a command. `say` is told what is good to know, where that can't be said at once. */
@@ -20,9 +21,9 @@ export function withConnection<T>(
   start?: RouteStart,
   say = createNotes(context, options).say,
 ): Promise<T> {
-  const way = createWayLine(context, options);
-  const listener = { ...toListener(context, options), say, waits: way.waits, connecting: way.connecting };
-  return connect(context, toRoute(options), listener, work, start).finally(way.stop);
+  const { stop, ...waiting } = showWaiting(context, options);
+  const listener = { ...toListener(context, options), say, ...waiting };
+  return connect(context, toRoute(options), listener, work, start).finally(stop);
 }
 
 /** As in connection/connection.ts, by the options of a command. */
@@ -47,4 +48,70 @@ function toRoute(options: ConnectionOptions): RouteOptions {
 function toListener(context: Context, options: ConnectionOptions): RouteListener {
   const { say, trace } = createNotes(context, options);
   return { say, ...(options.verbose ? { trace } : {}) };
+}
+
+/** A connection is there sooner than this, nearly always. */
+const usualMs = 1000;
+
+/** Says why nothing comes: a host that does not answer, a wait before another attempt. */
+function showWaiting(
+  context: Context,
+  options: ConnectionOptions,
+): Required<Pick<RouteListener, 'connecting' | 'waits'>> & { stop(): void } {
+  const { clock } = context;
+  let wait: { readonly until: number; readonly reason: string } | undefined;
+  const opening = new Set<{ readonly host: string; readonly since: number }>();
+  const start = clock.monotonic();
+  const line = openStatusLine(context, options);
+  const stops = [
+    line.show(() => {
+      const left = Math.ceil(((wait?.until ?? 0) - clock.monotonic()) / 1000);
+      if (wait !== undefined && left > 0) return `waiting ${left} s: ${wait.reason}…`;
+      const [slow] = opening;
+      if (slow !== undefined && clock.monotonic() - slow.since >= usualMs)
+        return `connecting to ${slow.host}…`;
+      return undefined;
+    }, true),
+    // What has nothing of its own to show.
+    line.show(() => {
+      // The local service is there as long as a server of agents is.
+      if (options.local) return wait && 'trying again…';
+      const seconds = Math.floor((clock.monotonic() - start) / 1000);
+      const what = wait === undefined ? 'asking the service' : 'trying again';
+      return seconds < 2 ? `${what}…` : `${what} · ${waitedFor(seconds)}`;
+    }),
+  ];
+
+  return {
+    waits(error, ms) {
+      wait = { until: clock.monotonic() + ms, reason: toWaitReason(error) };
+      line.update();
+      return undefined;
+    },
+    connecting(host) {
+      const one = { host, since: clock.monotonic() };
+      opening.add(one);
+      return () => opening.delete(one);
+    },
+    stop() {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+const reasons: Partial<Readonly<Record<Fault, string>>> = {
+  lost: 'the connection broke',
+  gateway: "the service can't be reached",
+  garbled: 'the answer could not be read',
+  internal_error: 'the service failed',
+  busy: 'too many requests',
+  already_exists: 'the service is still working on it',
+};
+
+/** Pure: why a request is sent again, in a few words. */
+export function toWaitReason({ fault, details, words }: RequestError): string {
+  // A name that is mistyped can be seen now, and not only when all attempts have failed.
+  if (fault === 'unsent') return words.replace(/^no connection to the service: /, '');
+  const status = details.status === undefined ? '' : ` (${details.status})`;
+  return `${reasons[fault] ?? words}${status}`;
 }

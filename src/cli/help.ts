@@ -1,7 +1,6 @@
 import { type Command, Help, type Option } from 'commander';
 import type { Outcome } from '../errors.ts';
 import { toExitCodes } from './exit-codes.ts';
-import type { Topic } from './topics/topics.ts';
 
 /** What a command's help says below its options, and the manual page with it. */
 export interface CommandHelp {
@@ -33,15 +32,29 @@ export const groups = {
   messages: 'Messages:',
 } as const;
 
+/** What `help` tells beside the commands, in the order of the help; the texts stand in topics.ts. */
+export const topics = {
+  environment: 'variables and files that leadpipe reads, and which one is used',
+  'exit-codes': 'how a command can end, and what to do then',
+  formats: 'table, JSONL, CSV …; JSONL and --json-errors for programs',
+  money: 'what costs credits, and how not to pay too much, or twice',
+  options: 'the options that several commands take',
+} as const;
+
+export type TopicName = keyof typeof topics;
+
+export const topicNames = Object.keys(topics) as TopicName[];
+
+/** A text is a paragraph, filled to the width; lines are left as they are. */
+export type Topic = readonly (string | HelpList | { readonly lines: readonly string[] })[];
+
 const helps = new WeakMap<Command, CommandHelp>();
 
 /** Columns for meanings beside a list of options: with fewer they are not wrapped. Commander's own 40 leave a terminal of 60 none. */
 export const fewestToWrap = 20;
 
-/** Where there is no terminal. */
 export const usualWidth = 80;
 
-/** Adds the help to the command. */
 export function addHelp(command: Command, help: CommandHelp): Command {
   helps.set(command, help);
   return command.addHelpText('after', () =>
@@ -63,9 +76,9 @@ export function isShared({ helpGroupHeading }: Option): boolean {
 }
 
 /** Pure: a topic of `help`, for a terminal of this many columns. */
-export function toTopicText({ parts }: Topic, width: number): string {
+export function toTopicText(topic: Topic, width: number): string {
   const helper = createHelper(width);
-  const blocks = parts.map((part) => {
+  const blocks = topic.map((part) => {
     if (typeof part === 'string') return [helper.boxWrap(part, width)];
     return 'lines' in part ? part.lines.map((line) => `  ${line}`) : listLines(helper, part);
   });

@@ -3,108 +3,66 @@ import type { Context } from '../context.ts';
 import { type Outcome, UsageError } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { addHelp, type CommandHelp, fewestToWrap, isShared, toTopicText, usualWidth } from './help.ts';
+import {
+  addHelp,
+  type CommandHelp,
+  fewestToWrap,
+  isShared,
+  topicNames,
+  topics,
+  toTopicText,
+  usualWidth,
+} from './help.ts';
 import type { Ran } from './messages/hints.ts';
-import { topicRows } from './topics/topics.ts';
 
-interface CommandRow {
-  readonly name: string;
-  readonly summary: string;
-  /** Does something without a subcommand: the others say what is in them, as the program does. */
-  readonly acts?: true;
-  load(context: Context): Promise<Command>;
-}
+/** Every command, in the order of the help, and what it is for. */
+export const commands = {
+  search: 'find leads; they are printed as they are found',
+  task: 'find leads with a task: run, create, status, fetch, wait, resume, list',
+  contact: 'look up an email address or a phone number',
+  research: 'answer a question, with its sources',
+  enrich: 'find facts about a person, a company or anything else',
+  extract: 'list followers, stargazers or contributors, or a list from a page',
+  balance: 'the credits that you can spend now',
+  auth: 'API keys: login, logout, status, list, switch, remove',
+  config: 'settings: list, get, set, unset, path',
+  history: 'what this machine bought; print answers again for free',
+  doctor: 'check this machine, the settings and the connection to the service',
+  conformance: 'test whether a service follows the interface',
+  serve: 'run the local service on 127.0.0.1, for any client',
+  mcp: 'run a server that lets agents use these commands as tools (MCP)',
+  skill: 'print or install the skill for agents',
+  completion: 'print a script that lets bash, zsh or fish complete leadpipe',
+  man: 'print the manual page',
+} as const;
 
-/** Every command, in the order of the help. Only the one that is asked for is loaded. */
-export const commandRows: readonly CommandRow[] = [
-  {
-    name: 'search',
-    summary: 'find leads; they are printed as they are found',
-    load: async (context) => (await import('./commands/search.ts')).createSearchCommand(context),
-  },
-  {
-    name: 'task',
-    summary: 'find leads with a task: run, create, status, fetch, wait, resume, list',
-    load: async (context) => (await import('./commands/task.ts')).createTaskCommand(context),
-  },
-  {
-    name: 'contact',
-    summary: 'look up an email address or a phone number',
-    load: async (context) => (await import('./commands/contact.ts')).createContactCommand(context),
-  },
-  {
-    name: 'research',
-    summary: 'answer a question, with its sources',
-    load: async (context) => (await import('./commands/research.ts')).createResearchCommand(context),
-  },
-  {
-    name: 'enrich',
-    summary: 'find facts about a person, a company or anything else',
-    load: async (context) => (await import('./commands/enrich.ts')).createEnrichCommand(context),
-  },
-  {
-    name: 'extract',
-    summary: 'list followers, stargazers or contributors, or a list from a page',
-    load: async (context) => (await import('./commands/extract.ts')).createExtractCommand(context),
-  },
-  {
-    name: 'balance',
-    summary: 'the credits that you can spend now',
-    load: async (context) => (await import('./commands/balance.ts')).createBalanceCommand(context),
-  },
-  {
-    name: 'auth',
-    summary: 'API keys: login, logout, status, list, switch, remove',
-    load: async (context) => (await import('./commands/auth.ts')).createAuthCommand(context),
-  },
-  {
-    name: 'config',
-    summary: 'settings: list, get, set, unset, path',
-    load: async (context) => (await import('./commands/config.ts')).createConfigCommand(context),
-  },
-  {
-    name: 'history',
-    summary: 'what this machine bought; print answers again for free',
-    acts: true,
-    load: async (context) => (await import('./commands/history.ts')).createHistoryCommand(context),
-  },
-  {
-    name: 'doctor',
-    summary: 'check this machine, the settings and the connection to the service',
-    load: async (context) => (await import('./commands/doctor.ts')).createDoctorCommand(context),
-  },
-  {
-    name: 'conformance',
-    summary: 'test whether a service follows the interface',
-    load: async (context) => (await import('./commands/conformance.ts')).createConformanceCommand(context),
-  },
-  {
-    name: 'serve',
-    summary: 'run the local service on 127.0.0.1, for any client',
-    load: async (context) => (await import('./commands/serve.ts')).createServeCommand(context),
-  },
-  {
-    name: 'mcp',
-    summary: 'run a server that lets agents use these commands as tools (MCP)',
-    load: async (context) => (await import('./commands/mcp.ts')).createMcpCommand(context),
-  },
-  {
-    name: 'skill',
-    summary: 'print or install the skill for agents',
-    load: async (context) => (await import('./commands/skill.ts')).createSkillCommand(context),
-  },
-  {
-    name: 'completion',
-    summary: 'print a script that lets bash, zsh or fish complete leadpipe',
-    load: async (context) =>
-      (await import('./commands/completion.ts')).createCompletionCommand(context, createProgram),
-  },
-  {
-    name: 'man',
-    summary: 'print the manual page',
-    load: async (context) => (await import('./commands/man.ts')).createManCommand(context),
-  },
-];
+type CommandName = keyof typeof commands;
+
+/** Only the one that is asked for is loaded. */
+const loaders: Readonly<Record<CommandName, () => Promise<{ createCommand(context: Context): Command }>>> = {
+  search: () => import('./commands/search.ts'),
+  task: () => import('./commands/task.ts'),
+  contact: () => import('./commands/contact.ts'),
+  research: () => import('./commands/research.ts'),
+  enrich: () => import('./commands/enrich.ts'),
+  extract: () => import('./commands/extract.ts'),
+  balance: () => import('./commands/balance.ts'),
+  auth: () => import('./commands/auth.ts'),
+  config: () => import('./commands/config.ts'),
+  history: () => import('./commands/history.ts'),
+  doctor: () => import('./commands/doctor.ts'),
+  conformance: () => import('./commands/conformance.ts'),
+  serve: () => import('./commands/serve.ts'),
+  mcp: () => import('./commands/mcp.ts'),
+  skill: () => import('./commands/skill.ts'),
+  completion: async () => ({
+    createCommand: (await import('./commands/completion.ts')).createCompletionOf(createProgram),
+  }),
+  man: () => import('./commands/man.ts'),
+};
+
+/** A group that does something without a subcommand: the others say what is in them, as the program does. */
+const acting = 'history' satisfies CommandName;
 
 const description = 'Find leads: people, companies, creators, stores.';
 
@@ -114,7 +72,9 @@ const help: CommandHelp = {
     'leadpipe search person "healthtech CTOs in London" --local -o leads.csv',
   ],
   outcomes: Object.keys(exitCodes) as Outcome[],
-  lists: [{ heading: 'Topics', rows: topicRows.map(({ name, summary }) => [`help ${name}`, summary]) }],
+  lists: [
+    { heading: 'Topics', rows: Object.entries(topics).map(([name, summary]) => [`help ${name}`, summary]) },
+  ],
   remarks: [
     'Without an account: add --local, which is free and answers with fictional leads. With an account: `leadpipe auth login` asks for the address of the service and for your API key.',
     '`leadpipe <command> --help` shows the options, the output and the exit codes of a command.',
@@ -124,16 +84,18 @@ const help: CommandHelp = {
 /** Runs a command line; returns the exit code. Never throws. */
 export async function runProgram(context: Context, given: readonly string[]): Promise<number> {
   let ran: Ran | undefined;
+  let program: Command | undefined;
   // Behind a command it is --verbose.
   const argv = given.length === 1 && given[0] === '-v' ? ['--version'] : given;
   try {
-    const topic = argv[0] === 'help' ? topicRows.find(({ name }) => name === argv[1]) : undefined;
+    const topic = argv[0] === 'help' ? topicNames.find((name) => name === argv[1]) : undefined;
     if (topic !== undefined) {
+      const { topicTexts } = await import('./topics.ts');
       const { columns = usualWidth, stream } = context.stdout;
-      stream.write(toTopicText(await topic.load(), columns));
+      stream.write(toTopicText(topicTexts[topic], columns));
       return exitCodeOf('complete');
     }
-    const program = await createProgram(context, argv);
+    program = await createProgram(context, argv);
     program.hook('preAction', async (_, action) => {
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
@@ -145,16 +107,13 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     await program.parseAsync(await toCommandLine(program, argv), { from: 'user' });
     return exitCodeOf('complete');
   } catch (error) {
-    if (!(error instanceof CommanderError)) return await reportThrown(context, error, argv, ran);
+    if (!(error instanceof CommanderError) || program === undefined) {
+      return await reportThrown(context, error, argv, ran);
+    }
     if (error.exitCode === 0) return exitCodeOf('complete');
     const { toUsageError } = await import('./messages/corrected.ts');
-    return await reportThrown(
-      context,
-      await toUsageError(error, argv, (words) =>
-        words === undefined ? createWholeProgram(context) : createProgram(context, words),
-      ),
-      argv,
-    );
+    const mistake = await toUsageError(error, program, argv, () => createWholeProgram(context));
+    return await reportThrown(context, mistake, argv);
   }
 }
 
@@ -213,9 +172,9 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
       getOutHelpWidth: () => context.stdout.columns ?? usualWidth,
       getOutHasColors: () => false,
     });
-  for (const row of commandRows) {
-    const command = isWanted(row.name) ? await row.load(context) : new Command(row.name);
-    adopt(program, command.summary(row.summary));
+  for (const name of Object.keys(commands) as CommandName[]) {
+    const command = isWanted(name) ? (await loaders[name]()).createCommand(context) : new Command(name);
+    adopt(program, command.summary(commands[name]));
     program.addCommand(command);
   }
   return addHelp(program, help);
@@ -234,7 +193,7 @@ function adopt(parent: Command, command: Command): void {
 async function toCommandLine(command: Command, words: readonly string[], isHelp = false): Promise<string[]> {
   const [first, ...rest] = words;
   if (command.commands.length === 0) return [...words];
-  if (first === undefined) return rowOf(command)?.acts ? [] : ['--help'];
+  if (first === undefined) return command.name() === acting ? [] : ['--help'];
   if (first.startsWith('-')) return [...words];
   if (first === 'help') return [...(await toCommandLine(command, rest, true)), '--help'];
   const found = command.commands.find((one) => one.name() === first);
@@ -247,9 +206,5 @@ async function toCommandLine(command: Command, words: readonly string[], isHelp 
 
 /** Throws UsageError. A topic has been shown before it comes to this. */
 function checkHelped(word: string, names: readonly string[]): string {
-  return checkOneOf('command or topic', word, [...names, ...topicRows.map(({ name }) => name)]);
-}
-
-function rowOf(command: Command): CommandRow | undefined {
-  return commandRows.find(({ name }) => name === command.name());
+  return checkOneOf('command or topic', word, [...names, ...topicNames]);
 }

@@ -2,43 +2,10 @@ import { resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
-import { type Format, printedFormats } from '../output/writer.ts';
+import { printedFormats } from '../output/writer.ts';
 import { toBaseUrl } from '../requests/address.ts';
 import { checkOneOf, clip } from '../requests/closed-list.ts';
 import { changeStore, readStore, type StoreContext, storePath } from './store.ts';
-
-/** What a profile can set. Every setting is optional. */
-export interface Settings {
-  readonly base_url?: string;
-  readonly auth_header?: 'x-api-key' | 'bearer' | 'auto';
-  readonly format?: Format;
-  readonly credential_store?: 'keychain' | 'file';
-  readonly ca_file?: string;
-  /** Seconds. */
-  readonly 'timeout.connect'?: number;
-  readonly 'timeout.headers'?: number;
-  readonly 'timeout.idle'?: number;
-  readonly 'timeout.event'?: number;
-  readonly 'timeout.total'?: number;
-  readonly 'retry.attempts'?: number;
-  /** Seconds. */
-  readonly 'retry.budget'?: number;
-  readonly 'poll.interval'?: number;
-  readonly 'poll.max'?: number;
-  /** Credits, per lead, look-up, request or item. */
-  readonly 'price.search'?: number;
-  readonly 'price.task'?: number;
-  readonly 'price.contact.email'?: number;
-  readonly 'price.contact.phone'?: number;
-  readonly 'price.research'?: number;
-  readonly 'price.enrich'?: number;
-  readonly 'price.extract'?: number;
-  /** Credits, in worst cases: of one run, and of all runs of this machine since midnight. */
-  readonly max_credits?: number;
-  readonly max_credits_per_day?: number;
-}
-
-export type SettingName = keyof Settings;
 
 /** A profile that is in use, and what it sets. */
 export interface Profile {
@@ -48,54 +15,53 @@ export interface Profile {
 
 export type SettingValue = string | number;
 
-interface SettingRow {
-  readonly meaning: string;
+interface Kind<Value> {
   /** What it takes, for people. */
   readonly takes: string;
   /** The only words it takes. */
   readonly words?: readonly string[];
   /** The value that a text stands for; undefined when it is none. */
-  parse(text: string): SettingValue | undefined;
+  parse(text: string): Value | undefined;
   /** Whether a value from the file is one that can be used. */
   accepts(value: unknown): boolean;
 }
 
-type Kind = Omit<SettingRow, 'meaning'>;
+type SettingRow = Kind<SettingValue> & { readonly meaning: string };
 
-const oneOf = (...words: string[]): Kind => ({
+const oneOf = <Word extends string>(...words: readonly Word[]): Kind<Word> => ({
   takes: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
   words,
-  parse: (text) => (words.includes(text) ? text : undefined),
-  accepts: (value) => typeof value === 'string' && words.includes(value),
+  parse: (text) => words.find((word) => word === text),
+  accepts: (value) => words.some((word) => word === value),
 });
 
-const text: Kind = {
+const text: Kind<string> = {
   takes: 'a text',
   parse: (given) => given || undefined,
   accepts: (value) => typeof value === 'string' && value !== '',
 };
 
-const address: Kind = {
+const address: Kind<string> = {
   ...text,
   takes: 'an address that begins with https:// (http:// only for this machine)',
   // As it was written: it is compared with the origin that a key is stored for.
   parse: (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
 };
 
-const file: Kind = {
+const file: Kind<string> = {
   ...text,
   takes: 'a file',
   // Runs of other folders read the same file.
   parse: (given) => (given === '' ? undefined : resolve(given)),
 };
 
-const number = (takes: string, isRight: (value: number) => boolean): Kind => ({
+const number = (takes: string, isRight: (value: number) => boolean): Kind<number> => ({
   takes,
   parse: (given) => (/^\d+(?:\.\d+)?$/.test(given) && isRight(Number(given)) ? Number(given) : undefined),
   accepts: (value) => typeof value === 'number' && isRight(value),
 });
 
-const wholeNumber = (max: number): Kind =>
+const wholeNumber = (max: number): Kind<number> =>
   number(`a whole number from 0 to ${max}`, (value) => Number.isInteger(value) && value >= 0 && value <= max);
 
 const seconds = number(
@@ -110,8 +76,8 @@ const credits = number(
 
 const limit = wholeNumber(1_000_000_000);
 
-/** Every setting: what it takes and what it means, for the check, the help and the completion alike. */
-export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
+/** What a profile can set: what it takes and what it means, for the check, the help and the completion alike. */
+const rows = {
   base_url: { ...address, meaning: 'the address of the service' },
   auth_header: {
     ...oneOf('x-api-key', 'bearer', 'auto'),
@@ -148,6 +114,15 @@ export const settingTable: Readonly<Record<SettingName, SettingRow>> = {
   max_credits: { ...limit, meaning: 'refuse a run that can cost more, in credits' },
   max_credits_per_day: { ...limit, meaning: 'refuse more than this since midnight, all runs together' },
 };
+
+export type SettingName = keyof typeof rows;
+
+/** Of one profile; every setting is optional. */
+export type Settings = {
+  readonly [Name in SettingName]?: Exclude<ReturnType<(typeof rows)[Name]['parse']>, undefined>;
+};
+
+export const settingTable: Readonly<Record<SettingName, SettingRow>> = rows;
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
@@ -195,7 +170,7 @@ export async function readProfile(
   return { name, settings: toSettings(settings, name, path) };
 }
 
-/** The name of the profile that a change is for, which may be new. Its settings may be damaged: a change can mend them. */
+/** The name of the profile that a change is for, which may be new. Its settings may be damaged: a change can repair them. */
 export async function profileInUse(
   { directories, env }: Pick<Context, 'directories' | 'env'>,
   named: string | undefined,

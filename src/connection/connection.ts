@@ -7,7 +7,8 @@ import { type Profile, readProfile, type Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts';
 import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
 import type { LeadpipeError } from '../errors.ts';
-import type { Preview, Request, Transport } from '../transport/request.ts';
+import type { Request } from '../transport/call.ts';
+import type { Preview, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { AskedLimits } from '../transport/time-limits.ts';
 import type { TimeLimits } from '../transport/watch.ts';

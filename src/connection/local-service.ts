@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
-import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import { type ErrorDetails, LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
 import {
   CatalogueError,
   type LocalService,
@@ -73,34 +73,23 @@ function toFailure(error: unknown, options: LocalOptions, stateDir: string): unk
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof CatalogueError || error instanceof ScenarioError) return new UsageError(error.message);
   if (error instanceof SwitchError) return new UsageError(error.message, { is: 'bad_switch' });
-  if (error instanceof LockTimeout)
-    return new LeadpipeError('temporary', error.message, {
-      type: 'temporary',
-      retryable: true,
-      cause: error,
-    });
-  if (error instanceof SQLite3Error && unwritable.test(error.message)) {
-    return new LocalIoError(`the local service can't write its state in ${stateDir}: ${error.message}`, {
-      facts: { is: 'no_local_state' },
-      cause: error,
-    });
+  const cause = error;
+  if (error instanceof LockTimeout) {
+    return new LeadpipeError('temporary', error.message, { type: 'temporary', retryable: true, cause });
   }
+  const unusable = (what: string, more: ErrorDetails): LocalIoError =>
+    new LocalIoError(`${what}: ${error.message}`, { ...more, cause });
+  const noState: ErrorDetails = { facts: { is: 'no_local_state' } };
   if (error instanceof SQLite3Error) {
-    return new LocalIoError(`the stored state of the local service can't be used: ${error.message}`, {
-      hint: `To start anew (full credits, no earlier tasks), remove the folder ${stateDir}.`,
-      cause: error,
-    });
+    if (unwritable.test(error.message)) {
+      return unusable(`the local service can't write its state in ${stateDir}`, noState);
+    }
+    const hint = `To start anew (full credits, no earlier tasks), remove the folder ${stateDir}.`;
+    return unusable("the stored state of the local service can't be used", { hint });
   }
   if (code === 'EADDRINUSE') {
-    return new LocalIoError(`port ${options.port} on 127.0.0.1 is already in use`, {
-      facts: { is: 'port_in_use' },
-      cause: error,
-    });
+    const facts = { is: 'port_in_use' } as const;
+    return new LocalIoError(`port ${options.port} on 127.0.0.1 is already in use`, { facts, cause });
   }
-  if (code !== undefined)
-    return new LocalIoError(`the local service can't start: ${error.message}`, {
-      facts: { is: 'no_local_state' },
-      cause: error,
-    });
-  return error;
+  return code === undefined ? error : unusable("the local service can't start", noState);
 }

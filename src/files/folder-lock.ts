@@ -1,10 +1,9 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -12,13 +11,14 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { getPriority, hostname, platform } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { every, wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
+import { isFromHere, isGone, ownerOf } from './lock-owner.ts';
 import { makePrivateFolder } from './private-folder.ts';
 
 /** The right to change what is in a folder; a process that dies loses it. */
@@ -140,7 +140,7 @@ export async function lockPlace(
  * owner's file is removed by its own, never repeated name: nobody who saw the dead one can remove a living one's.
  */
 export function claimLock(folder: string, pid: number): LockClaim {
-  const owner = `${pid}.${startOf(pid) ?? ''}.${placeOfThis()}.${randomUUID()}`;
+  const owner = ownerOf(pid);
   const held = join(folder, 'lock');
   const ready = join(folder, `lock-${owner}`);
   clearDeadClaims(folder);
@@ -216,27 +216,6 @@ function hostOf(folder: string, owner: string): string {
   }
 }
 
-/** Whether the numbers of processes mean the same to the owner and to this process. The last release named no place. */
-function isFromHere(owner: string): boolean {
-  const [, , place, id] = owner.split('.');
-  return id === undefined || place === placeOfThis();
-}
-
-/** Whether an owner is of this place, and its process is not there any more. */
-function isGone(owner: string): boolean {
-  if (!isFromHere(owner)) return false;
-  const [pidText, start] = owner.split('.');
-  const pid = Number(pidText);
-  if (!Number.isSafeInteger(pid) || pid <= 0) return true;
-  try {
-    getPriority(pid);
-  } catch (error) {
-    if ((error as { info?: { code?: string } }).info?.code === 'ESRCH') return true;
-  }
-  const startNow = startOf(pid);
-  return !(startNow === undefined || start === undefined || start === '' || start === startNow);
-}
-
 /** Whether an owner of another place has given no sign of life for a while. */
 function isSilent(folder: string, owner: string, ms = silenceMs): boolean {
   if (isFromHere(owner)) return false;
@@ -285,46 +264,6 @@ function touch(path: string): void {
   try {
     writeFileSync(path, hostname(), { flag: 'r+' });
   } catch {}
-}
-
-let known: string | undefined;
-
-/**
- * Where the numbers of processes mean what they mean here: a machine since its start, and a namespace in it. Where that can't be
- * known for sure, nobody else is there.
- */
-function placeOfThis(): string {
-  known ??= hash('sha256', platform() === 'linux' ? linuxPlace() : hostname()).slice(0, 12);
-  return known;
-}
-
-function linuxPlace(): string {
-  try {
-    // More than one number: what stands in /proc are the numbers of another namespace.
-    if (!/^NSpid:\s+\d+$/m.test(readFileSync('/proc/self/status', 'latin1'))) return randomUUID();
-    const [time, boot] = ['/proc/self/ns/time', '/proc/sys/kernel/random/boot_id'];
-    return [
-      hostname(),
-      readFileSync(boot, 'latin1'),
-      readlinkSync('/proc/self/ns/pid'),
-      existsSync(time) ? readlinkSync(time) : '',
-    ].join(' ');
-  } catch {
-    return randomUUID();
-  }
-}
-
-/** When a process began, where the system tells it (Linux); a zombie is as good as gone. */
-function startOf(pid: number): string | undefined {
-  try {
-    // The second field is the name, in brackets, and may hold spaces and brackets.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
-      .replace(/^.*\) /s, '')
-      .split(' ');
-    return fields[0] === 'Z' ? 'gone' : fields[19];
-  } catch {
-    return undefined;
-  }
 }
 
 function clearDeadClaims(folder: string): void {

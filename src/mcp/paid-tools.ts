@@ -7,17 +7,19 @@ import {
   streamEntityTypes,
 } from '../contract/types.ts';
 import { JsonView } from '../json/text.ts';
-import { toContactSearchRequest } from '../requests/contact.ts';
-import { toDeepSearchRequest } from '../requests/deep-search.ts';
-import { toEnrichRequest } from '../requests/enrich.ts';
 import type { EnrichSchema } from '../requests/enrich-schema.ts';
 import {
   type EntitySearchInput,
   toCreateTaskRequest,
   toEntitySearchRequest,
 } from '../requests/entity-search.ts';
-import { toExtractRequest } from '../requests/extract.ts';
-import { wireNames } from '../requests/input-names.ts';
+import {
+  toContactSearchRequest,
+  toDeepSearchRequest,
+  toEnrichRequest,
+  toExtractRequest,
+} from '../requests/lookups.ts';
+import { wireNames } from '../requests/within-limits.ts';
 import {
   boolean,
   integer,

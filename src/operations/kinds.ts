@@ -1,7 +1,7 @@
 import { type Client, requests } from '../client.ts';
 import { createYielder } from '../event-loop.ts';
 import { eachItem, type JsonText, objectMembers, stringOf } from '../json/text.ts';
-import type { Request } from '../transport/request.ts';
+import type { Request } from '../transport/call.ts';
 
 /** What a kind of operation is, once for all who ask. */
 interface Kind {

@@ -1,8 +1,8 @@
 import type { Client } from '../client.ts';
 import { LocalIoError } from '../errors.ts';
-import { wireNames } from '../requests/input-names.ts';
-import { checkIdempotencyKey } from '../requests/within-limits.ts';
-import type { Preview, Request } from '../transport/request.ts';
+import { checkIdempotencyKey, wireNames } from '../requests/within-limits.ts';
+import type { Request } from '../transport/call.ts';
+import type { Preview } from '../transport/request.ts';
 import type { Buyer } from './buyer.ts';
 import {
   admitUnkept,

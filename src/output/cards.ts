@@ -2,7 +2,7 @@ import type { JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
 import type { Styles } from './color.ts';
 import type { GridCell } from './grid.ts';
-import type { TableColumn } from './table-columns.ts';
+import type { TableColumn } from './layout.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 
 const bodyLines = 3;

@@ -1,33 +1,8 @@
 import { createYielder } from '../event-loop.ts';
 import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
+import type { Column, Layout } from './layout.ts';
 import { enrichedContent, enrichedReference, scoreOf } from './record-parts.ts';
-import { entityTable, type TableColumn } from './table-columns.ts';
-
-/** A column of CSV: its header, and the part of a record that goes under it. */
-export interface Column {
-  readonly header: string;
-  /** In --columns, its header means this column, although a record has a member of that name. */
-  readonly overPath?: true;
-  value(record: JsonView): JsonText | undefined;
-}
-
-/** What is shown of a kind of record. Fixed before the first row, so that every day's file has the same header. */
-export interface Layout {
-  readonly columns: readonly Column[];
-  /** Chosen with --columns: JSON and JSONL then hold flat objects of these instead of the whole record. */
-  readonly chosen: boolean;
-  /** What a table shows, where that is not the columns. */
-  readonly table?: readonly TableColumn[];
-  /** What the sheet of a single answer shows, where that is not the columns. */
-  sheet?(record: JsonView): readonly Column[];
-  /** Shown to people as running text with its sources. */
-  readonly prose?: true;
-  /** Is shown the first records before they are written. Throws when `signal` aborts. */
-  learn?(records: readonly JsonText[], signal?: AbortSignal): Promise<void>;
-}
-
-/** A layout that only the answer can tell: made from the first records that are written. Throws when `signal` aborts. */
-export type LayoutOf = (records: readonly JsonText[], signal?: AbortSignal) => Layout | Promise<Layout>;
+import { entityTable } from './table-columns.ts';
 
 /** Leads of a search, with the enrich fields that were requested. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {

@@ -1,6 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
-import { type JsonText, JsonView } from '../json/text.ts';
-import { csvCell, csvHeader } from './csv-cell.ts';
+import { behindDelimiters, isFormula } from '../files/csv-guard.ts';
+import { type JsonText, JsonView, kindOf, stringOf, toLine } from '../json/text.ts';
+import { wellFormed } from './clean.ts';
+import type { Column } from './layout.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Enough for the library to be quick, and few enough to hold: a list can have ten columns of its own in each row. */
@@ -33,4 +35,47 @@ export function createCsvForm(options: WriterOptions): WriterForm {
   }
 
   return { lines, end: () => [...lines([])].join('') };
+}
+
+/** The header cells as they are written, which is also what a file must have to be appended to. */
+export function csvHeader(columns: readonly Column[], raw: boolean): string[] {
+  return columns.map(({ header }) => textCell(header, raw));
+}
+
+/** A JSON value as a cell: numbers as they were written, objects and arrays as JSON, nothing for null. */
+export function csvCell(value: JsonText | undefined, raw: boolean): string {
+  if (value === undefined) return '';
+  switch (kindOf(value)) {
+    case 'null':
+      return '';
+    case 'string':
+      return textCell(stringOf(value) ?? '', raw);
+    case 'object':
+    case 'array':
+      return raw ? toLine(value) : jsonCell(toLine(value));
+    default:
+      return value.trim();
+  }
+}
+
+// Nothing to drop, and no delimiter. Most cells are so, and need no second look.
+const plain = /^[\x20-\x3a\x3c-\x7e]*$/;
+const dropped = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const phoneNumber = /^\+[1-9]\d{6,14}$/;
+
+function textCell(text: string, raw: boolean): string {
+  if (raw) return wellFormed(text);
+  const isPlain = plain.test(text);
+  const clean = isPlain ? text : wellFormed(text.replace(dropped, ''));
+  if (phoneNumber.test(clean)) return clean;
+  const safe = isPlain ? clean : behindDelimiters(clean, (start) => `'${start}`);
+  return isFormula(clean) ? `'${safe}` : safe;
+}
+
+/** The same JSON, with what would begin a formula as \uXXXX: behind a delimiter it is always within a string. */
+function jsonCell(line: JsonText): string {
+  return behindDelimiters(
+    line.replaceAll('\t', ' '),
+    (start) => `\\u${start.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

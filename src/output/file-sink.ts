@@ -1,21 +1,19 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { access, lstat, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
-import { LocalIoError, UsageError } from '../errors.ts';
-import type { Addition } from '../files/addition.ts';
-import { codeOf } from '../files/error-code.ts';
-import type { FolderLock } from '../files/folder-lock.ts';
+import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import { type Addition, addRows, toAddition } from '../files/addition.ts';
+import { type FolderLock, lockLost } from '../files/folder-lock.ts';
+import { syncFolder } from '../files/private-folder.ts';
 import { statOrNothing, targetOf } from '../files/target.ts';
-import { fail } from '../files/write-failure.ts';
-import { type AppendTo, checkAppend } from './append.ts';
-import { changed, createDirectSink, createPartSink, type FileSink, type Make } from './part-sink.ts';
+import { fail, writeFailure } from '../files/write-failure.ts';
+import { type AppendTo, checkAppend, headerOf } from './append.ts';
+import { changed, type Opening, openPart } from './part-file.ts';
+import type { FileSink } from './sink.ts';
 
-/**
- * How the .part is opened. `new`: one that is there is somebody else's, and goes to another name beside it. `anew`: what stands in it
- * is ours, and is written again from the start. `at`: it is gone on with behind so many bytes.
- */
-export type Opening = 'new' | { readonly anew: true } | { readonly at: number };
+/** Makes the file out of its rows, which a format needs that can't be written row by row. */
+export type Make = (part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>;
 
 export interface FileSinkOptions {
   readonly opening?: Opening | undefined;
@@ -30,9 +28,6 @@ export interface FileSinkOptions {
   /** Of the output: a run that has lost it puts nothing into place. */
   readonly lock?: FolderLock | undefined;
 }
-
-/** A link in the place of a .part would lead the writing to another file. Windows has no such flag. */
-const noFollow = constants.O_NOFOLLOW ?? 0;
 
 /**
  * The file of `-o`. Its rows go to `<file>.part` beside it, which replaces it when complete, or is added to it: a reader sees a
@@ -50,23 +45,120 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   if (existing !== undefined && !existing.isFile() && make !== undefined) {
     throw new UsageError(`can't write ${path}: a workbook needs a regular file`, 'Give the name of a file.');
   }
-  if (existing?.isFIFO()) return await (await import('./fifo.ts')).openFifo(path, waiting);
   if (existing !== undefined && !existing.isFile()) {
-    return createDirectSink(await open(path, constants.O_WRONLY).catch((error) => fail(path, error)), path);
+    const { openDirect, openFifo } = await import('./direct-sink.ts');
+    return existing.isFIFO() ? await openFifo(path, waiting) : await openDirect(path);
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const lineEnd = append && (await checkAppend(target, path, append)).lineEnd;
+  const lineEnd = (append && (await checkAppend(target, path, append)).lineEnd) ?? '\r\n';
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
-  const isAnew = typeof opening === 'object' && 'anew' in opening;
-  const at = typeof opening === 'object' && 'at' in opening ? opening.at : 0;
-  const handle =
-    opening === 'new'
-      ? await openNew(path, part, named, warn)
-      : await openAgain(part, named, isAnew ? undefined : at);
+  // Behind these bytes it is gone on with: what stands there is cut off with the first write.
+  const start = typeof opening === 'object' && 'at' in opening ? opening.at : 0;
+  const handle = await openPart(path, part, named, opening, warn);
   if (existing !== undefined) await handle.chmod(existing.mode & 0o777).catch(() => undefined);
-  return createPartSink(handle, { path, part, named, target, start: at, append, lineEnd, make, lock });
+  let length = start;
+  let isTrimmed = false;
+  let broken: Error | undefined;
+
+  async function trim(): Promise<void> {
+    if (!isTrimmed) await handle.truncate(start).catch((error) => fail(named, error));
+    isTrimmed = true;
+  }
+
+  async function write(text: string | Buffer): Promise<void> {
+    if (broken !== undefined) throw broken;
+    const bytes = Buffer.from(text);
+    if (bytes.length === 0) return;
+    await trim();
+    let done = 0;
+    try {
+      while (done < bytes.length) {
+        const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, length + done);
+        done += bytesWritten;
+      }
+    } catch (error) {
+      const failure = writeFailure(path, error);
+      // Back to the last whole write.
+      await handle.truncate(length).catch(() => {
+        broken = failure;
+      });
+      throw failure;
+    }
+    length += bytes.length;
+  }
+
+  const sync = async (): Promise<void> => void (await handle.sync().catch((error) => fail(path, error)));
+
+  /** Whether what was opened is still what has the name: it may have been removed, or given another name by another run. */
+  async function isInPlace(): Promise<boolean> {
+    const [ours, there] = await Promise.all([handle.stat(), lstat(part).catch(() => undefined)]);
+    return ours.ino === there?.ino && ours.dev === there.dev;
+  }
+
+  /** Throws LocalIoError, with the file as it was. */
+  async function add(to: AppendTo, adding: (addition: Addition) => Promise<void>): Promise<void> {
+    const header = to.format === 'csv' ? await headerOf(handle) : undefined;
+    const wanted = { format: to.format, ...(header && { header: header.cells }) };
+    // Since it was opened, others may have added rows, or replaced it.
+    const { length: at, before } = await checkAppend(target, path, wanted).catch((error: LeadpipeError) => {
+      throw changed(`${error.message}: it was changed while this run was writing ${named}`, error);
+    });
+    const from = at > 0 && header !== undefined ? header.length : 0;
+    if (from === length && at > 0) return await rm(part);
+    const rows = { file: handle, from, before };
+    await adding(await toAddition(rows, at));
+    await addRows(path, target, rows, at);
+  }
+
+  async function replace(): Promise<void> {
+    const whole = make === undefined ? part : `${part}.made`;
+    try {
+      if (make !== undefined) await makeFile(part, whole, make);
+      await rename(whole, target);
+    } catch (error) {
+      if (make !== undefined) await rm(whole, { force: true }).catch(() => undefined);
+      throw error instanceof LeadpipeError ? error : writeFailure(path, error);
+    }
+    if (make !== undefined) await rm(part, { force: true });
+    await syncFolder(dirname(target));
+  }
+
+  return {
+    get length() {
+      return length;
+    },
+    continued: start > 0,
+    lineEnd,
+    write,
+    sync,
+    async commit(adding = async () => {}) {
+      try {
+        await trim();
+        await sync();
+        if (!(await isInPlace())) {
+          throw changed(
+            `${named} was moved or replaced while this run was writing it; ${path} was not changed`,
+          );
+        }
+        if (lock?.isHeld() === false) throw lockLost(path);
+        await (append === undefined ? replace() : add(append, adding)).catch((error: unknown) => {
+          throw error instanceof LocalIoError ? error.with({ hint: `The rows are in ${named}.` }) : error;
+        });
+      } finally {
+        await handle.close();
+      }
+    },
+    async abandon() {
+      const isEmpty = (await handle.stat()).size === 0;
+      if (isEmpty && (await isInPlace())) await rm(part, { force: true });
+      // A cut run is reported as such; a disk that also fails to sync must not hide that.
+      else await sync().catch(() => undefined);
+      await handle.close().catch((error) => fail(path, error));
+      return isEmpty ? undefined : named;
+    },
+  };
 }
 
 /**
@@ -86,66 +178,15 @@ export async function placeWritten(
   await (await createFileSink(path, { ...options, opening: { at: length } })).commit(adding);
 }
 
-/** Makes way for a new .part: what another run has left there goes to another name beside it; one without a row is removed. */
-async function openNew(
-  path: string,
-  part: string,
-  named: string,
-  warn: (line: string) => void,
-): Promise<FileHandle> {
-  for (;;) {
-    try {
-      return await open(part, 'wx+');
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') return fail(path, error);
-    }
-    const { size } = await lstat(part).catch((error) => fail(named, error));
-    if (size === 0) await rm(part).catch((error) => fail(named, error));
-    else
-      warn(`${named} held rows of an earlier run. They are now in ${named}.${await setAside(part, named)}.`);
-  }
-}
-
-/** Returns the first number behind its name that nobody has. */
-async function setAside(part: string, named: string): Promise<number> {
-  for (let number = 1; ; number++) {
-    try {
-      await moveWithoutReplacing(part, `${part}.${number}`);
-      return number;
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') return fail(`${named}.${number}`, error);
-    }
-  }
-}
-
-/** A rename would replace what has the name already; some file systems have no links. */
-async function moveWithoutReplacing(from: string, to: string): Promise<void> {
+async function makeFile(part: string, path: string, make: Make): Promise<void> {
+  const { mode } = await stat(part);
+  await rm(path, { force: true });
+  const handle = await open(path, 'wx', mode & 0o777);
   try {
-    await link(from, to);
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw error;
-    const isTaken = await lstat(to).then(
-      () => true,
-      () => false,
-    );
-    if (isTaken) throw Object.assign(new Error(`${to} already exists`), { code: 'EEXIST' });
-    return await rename(from, to);
+    await make(part, async (bytes) => void (await handle.appendFile(bytes)));
+    await handle.chmod(mode & 0o777).catch(() => undefined);
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
-  await rm(from);
-}
-
-/** Our own .part, which may not be there where nothing in it counts. */
-async function openAgain(part: string, named: string, length: number | undefined): Promise<FileHandle> {
-  const flags = constants.O_RDWR | noFollow | (length ? 0 : constants.O_CREAT);
-  const handle = await open(part, flags, 0o666).catch((error) => gone(named, error));
-  const { size } = await handle.stat();
-  if (size >= (length ?? 0)) return handle;
-  await handle.close();
-  throw changed(`${named} has ${size} bytes, but the run had written ${length}: it was changed since`);
-}
-
-function gone(named: string, error: unknown): never {
-  if (codeOf(error) === 'ELOOP') throw new LocalIoError(`can't write ${named}: it is a symbolic link`);
-  if (codeOf(error) !== 'ENOENT') return fail(named, error);
-  throw changed(`${named} is gone: it held the rows of the earlier run`, error);
 }

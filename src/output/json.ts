@@ -1,7 +1,7 @@
 import { indented } from '../json/indent.ts';
-import type { JsonText } from '../json/text.ts';
+import { type JsonText, toLinePieces } from '../json/text.ts';
 import { toFlatObject } from './columns.ts';
-import { recordLine } from './jsonl.ts';
+import type { Layout } from './layout.ts';
 import { arrayEnd, type WriterForm, type WriterOptions } from './writer.ts';
 
 /** One array that is written as the records come, or the one object of a single answer. Indented on a terminal. */
@@ -39,4 +39,23 @@ function indentedLine({ layout, styles }: WriterOptions, depth: number) {
 function around(style: (text: string) => string): readonly [before: string, after: string] {
   const [before = '', after = ''] = style('\0').split('\0');
   return [before, after];
+}
+
+/** Each record as the service sent it, one per line; with chosen columns a flat object of these. */
+export function createJsonlForm({ layout }: WriterOptions): WriterForm {
+  const lineOf = recordLine(layout);
+
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
+    for (const record of records) {
+      yield* lineOf(record);
+      yield '\n';
+    }
+  }
+
+  return { lines, takesLines: !layout.chosen };
+}
+
+/** How a record is written in JSONL and JSON, in pieces. */
+export function recordLine({ chosen, columns }: Layout): (record: JsonText) => Iterable<string> {
+  return chosen ? (record) => toLinePieces(toFlatObject(columns, record)) : toLinePieces;
 }

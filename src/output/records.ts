@@ -3,10 +3,10 @@ import { UsageError } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
 import type { FolderLock } from '../files/folder-lock.ts';
 import type { Records } from '../json/text.ts';
-import type { Layout, LayoutOf } from './columns.ts';
-import type { Opening } from './file-sink.ts';
-import type { FileSink, Make } from './part-sink.ts';
-import { createStreamSink, type Sink } from './sink.ts';
+import type { Make } from './file-sink.ts';
+import type { Layout, LayoutOf } from './layout.ts';
+import type { Opening } from './part-file.ts';
+import { createStreamSink, type FileSink, type Sink } from './sink.ts';
 import { createWriter, type Format, type RecordWriter } from './writer.ts';
 
 const lineEnd = 0x0a;
@@ -161,7 +161,7 @@ async function openFile(
       { is: 'columns_unknown' },
     );
   }
-  const { csvHeader } = await import('./csv-cell.ts');
+  const { csvHeader } = await import('./csv.ts');
   const header = csvHeader(layout.columns, csvRaw);
   return await createFileSink(file, { ...options, append: { format, header } });
 }

@@ -1,9 +1,9 @@
 import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
 import { stylesOf } from './color.ts';
-import type { Column } from './columns.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import { addressIn } from './hyperlink.ts';
+import type { Column } from './layout.ts';
 import { readableLines } from './readable.ts';
 import { defaultWidth, gap } from './table-plan.ts';
 import { cutTo, textWidth, wrapWords } from './text-width.ts';

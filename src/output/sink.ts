@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
+import type { Addition } from '../files/addition.ts';
 import { writeFailure } from '../files/write-failure.ts';
 
 /** Where the bytes of an output go. */
@@ -9,6 +10,24 @@ export interface Sink {
    * of the reader.
    */
   write(text: string | Buffer): Promise<void>;
+}
+
+export interface FileSink extends Sink {
+  /** Bytes of whole writes so far: where a resumed run goes on. Undefined for what has no length. */
+  readonly length: number | undefined;
+  /** Whether rows, and so the header, stood in the .part before. */
+  readonly continued: boolean;
+  /** How the lines of CSV end in the file that rows are added to. */
+  readonly lineEnd: '\r\n' | '\n';
+  /** Resolves when everything written is on the disk. */
+  sync(): Promise<void>;
+  /**
+   * Everything is there: the file appears under its name, or its rows at the end of it, on the disk. `adding` is awaited before
+   * rows are added.
+   */
+  commit(adding?: (addition: Addition) => Promise<void>): Promise<void>;
+  /** The run was cut: closes, and returns the path of the file that holds its rows (undefined, and no file, without rows). */
+  abandon(): Promise<string | undefined>;
 }
 
 /**

@@ -1,47 +1,10 @@
 import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
-import type { Column } from './columns.ts';
 import { addressIn } from './hyperlink.ts';
+import type { Column, Link, TableColumn, Tone } from './layout.ts';
 import { readable, shortLinks } from './readable.ts';
 import { enrichedContent, scoreOf } from './record-parts.ts';
 
 const cardLinks = 3;
-
-export type Tone = 'red' | 'yellow' | 'green';
-
-/** A column for people. It loads nothing, so that the other formats can carry it along. */
-export interface TableColumn {
-  readonly header: string;
-  /** What stands in a cell: one clean line of any length. */
-  text(record: JsonView): string;
-  /** The same where a cell has no room for all of it. */
-  short?(record: JsonView): string;
-  /** The same on a card, where nothing of it is left out; empty where another column says it. */
-  long?(record: JsonView): string;
-  /** The JSON that a cell is of, where it is of one value: numbers stand on the right, addresses can be followed. */
-  value?(record: JsonView): JsonText | undefined;
-  /** What a card shows in place of the text, a line each. */
-  links?(record: JsonView): readonly Link[];
-  /** How a text of this column is coloured. */
-  tone?(text: string): Tone | undefined;
-  /** How few columns of the terminal still make sense, and how many would be a waste. */
-  readonly min: number;
-  readonly max: number;
-  /** Its part of the room, whatever the rows hold: a table of leads is the same for 3 as for 300. */
-  readonly share?: number | undefined;
-  /** How many lines a cell may take; 1 where it is not said. */
-  readonly lines?: number;
-  /** On a card the title and its detail come first, links and body without a label. */
-  readonly role?: 'title' | 'detail' | 'link' | 'body';
-  /** Left out of a table in which the others would not be whole: the lowest number first, and of equals (true is 1) the first. */
-  readonly yields?: boolean | number;
-  /** Its header may be cut where the cells of others need the room. */
-  readonly shrinks?: true;
-}
-
-export interface Link {
-  readonly text: string;
-  readonly address: string | undefined;
-}
 
 export function entityTable(enrichFields: readonly string[]): TableColumn[] {
   return [

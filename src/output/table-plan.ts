@@ -1,4 +1,4 @@
-import type { TableColumn } from './table-columns.ts';
+import type { TableColumn } from './layout.ts';
 
 export interface PlannedColumn {
   readonly column: TableColumn;

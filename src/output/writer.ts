@@ -1,7 +1,7 @@
 import { createYielder } from '../event-loop.ts';
 import type { JsonText, Records } from '../json/text.ts';
 import type { Styles } from './color.ts';
-import type { Layout } from './columns.ts';
+import type { Layout } from './layout.ts';
 import type { Sink } from './sink.ts';
 
 /** What can go to a stream as it comes; a workbook is whole or it is nothing. */
@@ -79,7 +79,7 @@ export async function createWriter(
 async function createForm(format: Format, options: WriterOptions): Promise<WriterForm> {
   switch (format) {
     case 'jsonl':
-      return (await import('./jsonl.ts')).createJsonlForm(options);
+      return (await import('./json.ts')).createJsonlForm(options);
     case 'json':
       return (await import('./json.ts')).createJsonForm(
         options.color ? { ...options, styles: (await import('./color.ts')).stylesOf(true) } : options,

@@ -10,8 +10,7 @@ import {
 } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
 import { checkOneOf, wordsOf } from './closed-list.ts';
-import type { InputNames } from './input-names.ts';
-import { checkList, checkNumber, checkText } from './within-limits.ts';
+import { checkList, checkNumber, checkText, type InputNames } from './within-limits.ts';
 
 /** What to find: what both forms of Entity Search take beside the type. */
 export interface EntitySearchInput {

@@ -96,8 +96,8 @@ function toCompileError(error: unknown): UsageError {
 function toDeviations(errors: readonly ErrorObject[], value: unknown): string[] {
   const lines = [...new Set(errors.map((error) => toMissing(error, errors, value) ?? toText(error, 'it')))];
   const more = lines.length - mostDeviations;
-  const told = more > 0 ? [...lines.slice(0, mostDeviations), `${more} more places do not fit`] : lines;
-  return told.map((line) => `the answer does not follow the schema: ${line}`);
+  const shown = more > 0 ? [...lines.slice(0, mostDeviations), `${more} more places do not fit`] : lines;
+  return shown.map((line) => `the answer does not follow the schema: ${line}`);
 }
 
 function toText({ instancePath, message, params }: ErrorObject, whole: string): string {

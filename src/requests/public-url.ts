@@ -46,32 +46,12 @@ function isPublicHost(hostname: string): boolean {
 const closedNames = /\.(?:localhost|local|internal|intranet|lan|home|home\.arpa|corp|test|invalid)$/;
 
 /** Everything in the registries of special-purpose addresses that is not globally reachable. */
+const closedNetworks = [
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24',
+  '192.0.2.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3',
+  '::/96 64:ff9b:1::/48 100::/64 2001:db8::/32 fc00::/7 fe80::/9 ff00::/8',
+].join(' ');
 const closed = new BlockList();
-for (const [network, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const) {
-  closed.addSubnet(network, bits, 'ipv4');
-}
-for (const [network, bits] of [
-  ['::', 96],
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
-  ['2001:db8::', 32],
-  ['fc00::', 7],
-  ['fe80::', 9],
-  ['ff00::', 8],
-] as const) {
-  closed.addSubnet(network, bits, 'ipv6');
+for (const [, network = '', bits] of closedNetworks.matchAll(/(\S+)\/(\d+)/g)) {
+  closed.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4');
 }

@@ -1,7 +1,6 @@
 import { type Limit, limits } from '../contract/limits.ts';
 import { UsageError } from '../errors.ts';
 import { clip } from './closed-list.ts';
-import type { InputNames } from './input-names.ts';
 
 /*
  * What the service would refuse is refused here, before anything is sent or reserved. Each limit counts in its own
@@ -79,3 +78,21 @@ function rangeOf(range: Range): string {
 function isOpen({ max }: Range): boolean {
   return max === Number.MAX_SAFE_INTEGER;
 }
+
+/** The inputs of requests under the names of the interface, which a program uses too. */
+export const wireNames = {
+  objective: 'objective',
+  limit: 'limit',
+  enrich_fields: 'enrich_fields',
+  dedup_service_leads: 'dedup_service_leads',
+  dedup_custom_leads: 'dedup_custom_leads',
+  enable_web_search: 'enable_web_search',
+  query: 'query',
+  entity_context: 'entity_context',
+  target: 'target',
+  instruction: 'instruction',
+  idempotency_key: 'Idempotency-Key',
+} as const;
+
+/** What messages call each input: whoever takes `--limit` says `--limit`. */
+export type InputNames = Readonly<Record<keyof typeof wireNames, string>>;

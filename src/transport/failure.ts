@@ -1,8 +1,8 @@
 import { stoppedBy, toAdvice } from '../errors.ts';
+import { type Call, known, nameOf } from './call.ts';
 import { ConnectFailure, messageOf, notTls, ProxyRefusal } from './connect-failure.ts';
 import { RequestError, StoppedError } from './errors.ts';
 import { certificateHint, type Fault } from './policy.ts';
-import type { Call } from './request.ts';
 import { SilenceError } from './watch.ts';
 
 /** A 2xx whose body is not what the interface promises; `body` is that body, where it could be read. */
@@ -81,20 +81,4 @@ function isOtherProtocol(cause: unknown): boolean {
   return (
     cause instanceof Error && cause.name === 'HTTPParserError' && cause.message.includes('Expected HTTP/')
   );
-}
-
-/** A request as the wire has it. */
-export function nameOf(call: Call): string {
-  return `${call.endpoint.method} ${call.endpoint.path}`;
-}
-
-/** What is known of a request, for its errors. */
-export function known(
-  call: Call,
-  requestId: string | undefined,
-): { idempotencyKey?: string; requestId?: string } {
-  return {
-    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
-    ...(requestId === undefined ? {} : { requestId }),
-  };
 }

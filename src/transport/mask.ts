@@ -5,8 +5,8 @@
 export type Mask = (text: string) => string;
 
 const shown = '[API key]';
-const none = -1;
-const [percent, slash, backslash] = [0x25, 0x2f, 0x5c];
+/** Characters of the key: an expression for thousands of them would overflow the stack. */
+const atOnce = 500;
 
 /**
  * Masks the key as it is, escaped for JSON (\u0041 and \/, in JSON in a string too) and percent-encoded (%41, and %2541),
@@ -15,56 +15,42 @@ const [percent, slash, backslash] = [0x25, 0x2f, 0x5c];
  */
 // rule: auth.secret
 export function createMask(key: string): Mask {
-  const codes = [...key].map((character) => character.charCodeAt(0));
-  const mayBegin = new RegExp(`\\\\+|[%${key.charAt(0).replace(/[\]^-]/, '\\$&')}]`, 'g');
+  const forms = [...key].map(formsOf);
+  // Where the key begins inside \n or \u0041, the whole escape goes with it: half of one is no JSON.
+  const front = String.raw`(?:(?<!\\)\\+(?:u[\da-fA-F]{0,3})?)?`;
+  const begins = new RegExp(front + forms.slice(0, atOnce).join(''), 'g');
+  const goesOn = forms.slice(atOnce).map((form) => new RegExp(form, 'y'));
   // A key of digits can stand in a number, which has to stay one.
   const inPlain = /^[\d.eE+-]+$/.test(key) ? key.replace(/\d/g, '9') : shown;
 
   return (text) => {
     if (!text.includes('%') && !text.includes('\\')) return text.replaceAll(key, inPlain);
-    const parts: string[] = [];
+    let masked = '';
     let from = 0;
-    mayBegin.lastIndex = 0;
-    for (let found = mayBegin.exec(text); found !== null; found = mayBegin.exec(text)) {
-      const isPlain = text.startsWith(key, found.index);
-      let end = found.index;
-      for (const code of isPlain ? [] : codes) end = end === none ? none : after(text, end, code);
-      if (isPlain) end += key.length;
-      if (end === none) continue;
-      const before = text.slice(from, found.index);
-      // Where the key begins inside \n or \u0041, the whole escape goes with it: half of one is no JSON.
-      const front = before.replace(/\\+(?:u[\da-f]{0,3})?$/i, '');
-      parts.push(front, isPlain && front === before ? inPlain : shown);
+    for (const { 0: found, index } of text.matchAll(begins)) {
+      let end = index + found.length;
+      const isWhole = goesOn.every((form) => {
+        form.lastIndex = end;
+        const isNext = form.test(text);
+        end = form.lastIndex;
+        return isNext;
+      });
+      if (!isWhole || index < from) continue;
+      masked += text.slice(from, index) + (text.slice(index, end) === key ? inPlain : shown);
       from = end;
-      mayBegin.lastIndex = end;
     }
-    return parts.length === 0 ? text : parts.join('') + text.slice(from);
+    return masked + text.slice(from);
   };
 }
 
-/** The index after the character that stands at `from`, however it is written; `none` where another does. */
-function after(text: string, from: number, code: number): number {
-  let at = from;
-  const first = text.charCodeAt(at);
-  if (first === code && code !== percent) return at + 1;
-  if (first === backslash) {
-    // Each level of JSON in a string doubles them.
-    while (text.charCodeAt(at) === backslash) at++;
-    if (text.charCodeAt(at) === slash && code === slash) return at + 1;
-    const written = text.startsWith('u00', at) ? hexAt(text, at + 3) : none;
-    at += 'u0041'.length;
-    if (written !== percent) return written === code ? at : none;
-  } else if (first === percent) at++;
-  else return none;
-  // Behind a percent sign, which may be encoded itself.
-  while (hexAt(text, at) === percent) at += 2;
-  if (code === percent) return at;
-  return hexAt(text, at) === code ? at + 2 : none;
-}
-
-function hexAt(text: string, at: number): number {
-  const digits = text.slice(at, at + 2);
-  return /^[\da-f]{2}$/i.test(digits) ? Number.parseInt(digits, 16) : none;
+/** A character as it is, escaped, or behind a percent sign, which may be escaped or encoded itself. */
+function formsOf(character: string): string {
+  const code = character.charCodeAt(0).toString(16).padStart(2, '0');
+  const hex = code.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  // Each level of JSON in a string doubles the backslashes.
+  const escaped = String.raw`\\{1,32}(?:u00${hex}${character === '/' ? '|/' : ''})`;
+  const encoded = String.raw`(?:%|\\{1,32}u0025)(?:25){0,8}${character === '%' ? '' : hex}`;
+  return `(?:${character === '%' ? '' : `${character.replace(/\W/, '\\$&')}|`}${escaped}|${encoded})`;
 }
 
 const endOfWords = /[\s"](?=[^\s"]*$)/;

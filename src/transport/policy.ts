@@ -1,41 +1,6 @@
 import type { Endpoint } from '../contract/endpoints.ts';
 import type { Charged, Facts, Outcome } from '../errors.ts';
 
-/**
- * Everything that can go wrong between a request and its answer.
- * - `unsent`: no connection was made, so nothing was sent.
- * - `proxy_credentials`, `proxy_refused`: a proxy does not let us through, so nothing was sent.
- * - `certificate`, `not_http`, `redirect`: whoever answers is not the service.
- * - `lost`: the request may have arrived; no head of an answer came.
- * - `gateway`: a status from something in between (502, 504, or 500/503 without the error envelope).
- * - `garbled`: a 2xx whose body is not what the interface promises.
- * - `unexplained`: any other status from 500 on. Whoever says it may stand in front of a service that has done the work.
- * - the rest are the service's own refusals, see contract/errors.ts; `undocumented` is any other status.
- */
-export type Fault =
-  | 'unsent'
-  | 'proxy_credentials'
-  | 'proxy_refused'
-  | 'certificate'
-  | 'not_http'
-  | 'redirect'
-  | 'lost'
-  | 'gateway'
-  | 'garbled'
-  | 'unexplained'
-  | 'internal_error'
-  | 'not_enabled'
-  | 'busy'
-  | 'already_exists'
-  | 'conflict'
-  | 'no_credits'
-  | 'unauthenticated'
-  | 'forbidden'
-  | 'invalid'
-  | 'missing'
-  | 'no_endpoint'
-  | 'undocumented';
-
 /** Endpoints that fail alike: free reads, create_task, single answers, extract, the stream. */
 export type Group = 'read' | 'create' | 'answer' | 'extract' | 'stream';
 
@@ -83,8 +48,12 @@ const once = again(4, 4, 1, 1, 1);
 /** How long the creation of a task takes is not documented; in effect the time limit in retry.ts decides. */
 const untilCreated = 100;
 
-/** One row per fault: how often to try again, how the run ends, and what it means for money. */
-const policy: Readonly<Record<Fault, PolicyRow>> = {
+/**
+ * Everything that can go wrong between a request and its answer, a row each: how often to try again, how the run ends, and
+ * what it means for money. What nothing else is said of is the service's own refusal, see contract/errors.ts.
+ */
+const policy = {
+  // No connection was made, so nothing was sent; with the next two, a proxy does not let us through.
   unsent: row(always, 'temporary', 'no', 'Check the address and the network; running it again is safe.'),
   proxy_credentials: row(
     never,
@@ -98,6 +67,7 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     'no',
     'Check HTTPS_PROXY, or ask whoever runs the proxy to allow the service. To connect without the proxy, put the host in NO_PROXY.',
   ),
+  // Whoever answers is not the service.
   certificate: row(never, 'interface', 'no', 'Check the address and the clock of this machine.'),
   not_http: row(never, 'interface', 'no', notOurs),
   redirect: row(
@@ -106,14 +76,18 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     'maybe',
     'Redirects are never followed. Use the address it points to, if you trust it.',
   ),
+  // The request may have arrived; no head of an answer came.
   lost: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
+  // A status from something in between: 502, 504, or 500 and 503 without the error envelope.
   gateway: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
+  // A 2xx whose body is not what the interface promises.
   garbled: row(
     again(3, 3, 0, 1, 0),
     ['interface', 'interface', 'unknown'],
     'yes',
     "The answer can't be fetched again. Report the request ID.",
   ),
+  // Any other status from 500 on. Whoever says it may stand in front of a service that has done the work.
   unexplained: row(never, 'interface', 'maybe', inDoubt),
   // rule: contact.released
   internal_error: row(once, ['temporary', 'temporary', 'unknown'], 'maybe', inDoubt),
@@ -149,8 +123,11 @@ const policy: Readonly<Record<Fault, PolicyRow>> = {
     'no',
     'Check the address: it is what stands before /v1, such as https://host.',
   ),
+  // Any other status.
   undocumented: row(never, 'interface', 'no', notOurs),
 };
+
+export type Fault = keyof typeof policy;
 
 const clockOrRenewal =
   'If the clock of this machine is right, whoever runs the service has to renew its certificate.';

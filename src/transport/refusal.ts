@@ -1,8 +1,7 @@
 import { type ErrorType, errorRows } from '../contract/errors.ts';
+import { type Call, known, nameOf } from './call.ts';
 import { RequestError, ServiceError } from './errors.ts';
-import { known, nameOf } from './failure.ts';
 import type { Fault } from './policy.ts';
-import type { Call } from './request.ts';
 
 const maxMessageCharacters = 500;
 

@@ -1,45 +1,22 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../context.ts';
-import { type Endpoint, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import { type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import type { JsonText } from '../json/text.ts';
-import { hasMoreValues, isJson } from '../json/valid.ts';
+import { hasMoreValues, isJson, mostValues } from '../json/valid.ts';
 import { type Body, piecesOf, readText, unreadableOf } from './body.ts';
+import type { Call, Request } from './call.ts';
 import { garbled, toFailure } from './failure.ts';
 import { createFrameReader, type Frame, FrameTooLargeError } from './frames.ts';
 import { createMask, type Mask } from './mask.ts';
 import { toRefusal } from './refusal.ts';
 import { type Retrying, toRetryAfter, type WaitListener, withRetries } from './retry.ts';
 import { createSending, type Dispatching, type Incoming } from './sending.ts';
-import { createWatch, type TimeLimits } from './watch.ts';
+import { createWatch } from './watch.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
-/** An answer of 10,000 items with a hundred members each. */
-const maxJsonValues = 1_000_000;
 const maxFrameCharacters = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
 const maxLocationCharacters = 500;
-
-export interface Request {
-  readonly endpoint: Endpoint;
-  readonly query?: Readonly<Record<string, string>>;
-  /** The exact body: a repetition with the same Idempotency-Key must send the same bytes. */
-  readonly body?: string;
-  readonly idempotencyKey?: string;
-  /** Whether its connection is closed behind it, and not used for what comes next. */
-  readonly last?: true;
-  /**
-   * Whether another request comes right behind its answer, and takes its connection. undici gives that back when the event loop
-   * has turned; until then it would open another.
-   */
-  readonly followed?: true;
-}
-
-export interface Call extends Request {
-  /** What the interface promises of the answer and is not there; undefined when all of it is. */
-  readonly lacks?: (text: JsonText) => string | undefined;
-  readonly limits: TimeLimits;
-  readonly signal: AbortSignal;
-}
 
 /** A body as text, with what the head said about it. */
 export interface JsonAnswer {
@@ -197,8 +174,8 @@ export function createTransport(options: TransportOptions): Transport {
       head.end();
     }
     if (call.followed) await new Promise((resolve) => setImmediate(resolve));
-    if (hasMoreValues(text, maxJsonValues)) {
-      const what = `an answer with more than ${maxJsonValues} values`;
+    if (hasMoreValues(text, mostValues)) {
+      const what = `an answer with more than ${mostValues} values`;
       throw garbled(call, what, head.requestId, undefined, text);
     }
     if (!isJson(text)) throw garbled(call, 'an answer that is not JSON', head.requestId, undefined, text);

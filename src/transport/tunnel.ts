@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connect } from './connect.ts';
+import type { Connect } from './agent.ts';
 import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
 import type { HttpProxy } from './proxy.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readBashLine } from '../../src/cli/completion/bash-line.ts';
+import { readBashLine } from '../../src/cli/completion.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
 
@@ -188,7 +188,7 @@ describe('a line of bash', () => {
       ['leadpipe a\\', ['a'], 'ab', 'ab'],
     ];
   it.each(rows)('%j', (line, words, value, reply) => {
-    const read = readBashLine(line, breaks);
+    const read = readBashLine([line, breaks]);
     expect({ words: read.words, reply: read.reply(value) }).toEqual({ words, reply });
   });
 });

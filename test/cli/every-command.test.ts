@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorRows } from '../../src/contract/errors.ts';
 import { type LocalService, localKeys, startLocalService } from '../../src/local-service/server.ts';
 import { type Format, printedFormats } from '../../src/output/writer.ts';
+import { commandsWith } from '../helpers/commands.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, pointedAt, start, temporaryFolder } from '../helpers/run.ts';
 
@@ -31,6 +32,31 @@ const readers: readonly [name: string, args: (id: string) => readonly string[]][
   ['task fetch', (id) => ['task', 'fetch', id]],
   ['task wait', (id) => ['task', 'wait', id, '--poll-interval', '0.05']],
 ];
+
+/** Those that list what this machine knows. */
+const lists = ['config list', 'auth list', 'history list', 'task list'];
+
+/** Those that print records and have tests of their own for that. */
+const tested = [
+  'auth status',
+  'doctor',
+  'conformance',
+  'history lists',
+  'history show',
+  'history prune',
+  'history totals',
+];
+
+it('stands in one of these lists', async () => {
+  const known = [
+    ...commands.map(([, args]) => args.join(' ')),
+    ...readers.map(([name]) => name),
+    ...lists,
+    ...tested,
+  ];
+  const names = await commandsWith('--format');
+  expect(names.filter((name) => !known.some((one) => `${one} `.startsWith(`${name} `)))).toEqual([]);
+});
 
 /** What can be said of any output, by its format. */
 const expectFormat: Readonly<Record<Exclude<Format, 'xlsx'>, (stdout: string) => void>> = {
@@ -113,13 +139,22 @@ describe('what this machine knows', () => {
     await runInProcess(['task', 'create', 'company', 'fintech', '--limit', '1', '--local'], { env });
   });
 
-  const lists = ['config list', 'auth list', 'history list', 'task list'];
   it.each(lists)('%s is in the format of the profile, with the columns that were chosen', async (name) => {
     const { code, stdout } = await runInProcess([...name.split(' '), '--columns', 'a.b,c'], { env });
     expect({ code, lines: [...new Set(stdout.trimEnd().split('\r\n'))] }).toEqual({
       code: 0,
       lines: ['a.b,c', ','],
     });
+  });
+
+  it.each(lists)('%s adds rows to a file', async (name) => {
+    const file = join(temporaryFolder(), 'list.csv');
+    for (const _ of ['begins it', 'adds to it']) {
+      const { code, stderr } = await runInProcess([...name.split(' '), '-q', '-o', file, '--append'], {
+        env,
+      });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    }
   });
 
   it.each(lists)('%s has no --append without a file', async (name) => {

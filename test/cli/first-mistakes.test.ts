@@ -43,7 +43,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   ],
   [
     ['search', 'company', '-5 employees', '--limit', '5'],
-    ['unknown option "-5 employees"', 'leadpipe search company --limit 5 -- "-5 employees"'],
+    ['unknown option "-5 employees"\n', 'comes last, with -- before it: … -- "-5 employees"\n'],
   ],
   [['search', 'company', 'x', '--no-color=1'], ['--no-color takes no value']],
   [
@@ -127,7 +127,7 @@ const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
   [['search', 'company', 'x', '-o'], ['the value of -o, --output <file> is missing\n']],
   [
     ['config', 'set', 'format'],
-    ['the value is missing\n', 'For example: leadpipe config set format table\n'],
+    ['the value is missing\n', 'For example: leadpipe config set timeout.idle 60\n'],
   ],
   [['config', 'format', 'csv'], ['did you mean leadpipe config set format csv?']],
   [['status'], ['did you mean leadpipe task status?']],

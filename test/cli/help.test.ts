@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
-import { topicRows } from '../../src/cli/topics/topics.ts';
+import { topicNames } from '../../src/cli/help.ts';
 import { formats } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
@@ -136,7 +136,7 @@ describe('the help of every command', () => {
   });
 
   it('is stored with the program as it would be made, and printed from there', async () => {
-    const topics = topicRows.map(async ({ name }) => {
+    const topics = topicNames.map(async (name) => {
       return [`help ${name}`, (await runInProcess(['help', name])).stdout] as const;
     });
     const stored = JSON.parse(readFileSync(join(dirname(command), '../dist/help.json'), 'utf8'));

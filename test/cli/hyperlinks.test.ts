@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasHyperlinks } from '../../src/cli/messages/hyperlinks.ts';
+import { hasHyperlinks } from '../../src/cli/records/record-output.ts';
 import type { Context } from '../../src/context.ts';
 import { addressIn, linked } from '../../src/output/hyperlink.ts';
 

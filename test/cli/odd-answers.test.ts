@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromCheckedLine } from '../../src/files/line-log.ts';
+import { commandsWith } from '../helpers/commands.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, type Result, run, temporaryFolder } from '../helpers/run.ts';
@@ -197,6 +198,13 @@ function expectFormat(cell: string, format: Format, { stdout }: Result): void {
 }
 
 const every = Object.entries(operations);
+
+it('every command that asks the service for records has an answer here', async () => {
+  // Streams and what follows a task have tests of their own.
+  const others = ['search', 'task run', 'task wait', 'task list', 'doctor', 'conformance'];
+  const names = await commandsWith('--format', '--timeout', '--local');
+  expect(names.filter((name) => !(name in operations) && !others.includes(name))).toEqual([]);
+});
 
 describe('anything in any place of an answer', () => {
   it.each(every.filter(([, { isPaid }]) => isPaid))(

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { kinds } from '../../src/operations/kinds.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
@@ -83,6 +84,11 @@ async function serve(answer: string): Promise<Record<string, string>> {
   server = await startFaultServer((socket) => void socket.end(answer));
   return pointedAt(server.url);
 }
+
+it('is every kind whose answer is kept', () => {
+  const kept = Object.entries(kinds).filter(([, { keeps }]) => keeps === 'answer');
+  expect(kept.map(([name]) => name).filter((name) => !(name in commands))).toEqual([]);
+});
 
 describe.each(rows)('%s', (_, row) => {
   it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toProgress } from '../../src/cli/records/rows-told.ts';
+import { toProgress } from '../../src/cli/records/rows-report.ts';
 
 const counts = { done: 5, failed: 0 };
 

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { toCounted, withWaiting } from '../../src/cli/records/spinner.ts';
+import { toCounted, withStatus } from '../../src/cli/messages/status-line.ts';
 import type { Context } from '../../src/context.ts';
 
 /** A context with a terminal, and a clock that only the test moves. */
@@ -39,11 +39,13 @@ function createWaiting(env: Context['env'] = {}) {
   };
 }
 
+const toText = (seconds: number): string => toCounted({ unit: 'lead' }, 0, 'researching', seconds);
+
 describe('waiting for an answer', () => {
   it('says how long, on a terminal, and takes the line away at the end', async () => {
     const waiting = createWaiting();
     let answer = (_text: string): void => {};
-    const done = withWaiting(waiting.context, { color: false }, 'researching', () => {
+    const done = withStatus(waiting.context, { color: false }, toText, () => {
       return new Promise<string>((resolve) => {
         answer = resolve;
       });
@@ -64,13 +66,13 @@ describe('waiting for an answer', () => {
 
   it('shows nothing on a dumb terminal, which could not take it back', async () => {
     const waiting = createWaiting({ TERM: 'dumb' });
-    await withWaiting(waiting.context, { color: false }, 'researching', async () => {});
+    await withStatus(waiting.context, { color: false }, toText, async () => {});
     expect(waiting.text()).toBe('');
   });
 
   it('keeps nothing running after a failure', async () => {
     const waiting = createWaiting();
-    const failing = withWaiting(waiting.context, { color: false, quiet: true }, 'x', () =>
+    const failing = withStatus(waiting.context, { color: false, quiet: true }, toText, () =>
       Promise.reject(new Error('no')),
     );
     await expect(failing).rejects.toThrow('no');

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commandsWith } from '../helpers/commands.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type RawRequest, startFaultServer } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
@@ -37,6 +38,12 @@ describe.each(
     if (ending === undefined || row.only?.includes(operation.name) === false) continue;
     it(`${operation.name}: exit ${ending.exit}`, () => expectEnding(row, operation, ending));
   }
+});
+
+it('every paid command meets every fault', async () => {
+  // `task run` creates as `task create` does, and reads as `task fetch` does.
+  const names = (await commandsWith('--idempotency-key')).filter((name) => name !== 'task run');
+  expect(names.filter((name) => !operations.some((one) => one.name === name))).toEqual([]);
 });
 
 async function expectEnding(row: Row, operation: Operation, ending: Ending): Promise<void> {

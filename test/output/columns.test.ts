@@ -4,13 +4,13 @@ import {
   balanceLayout,
   contactLayout,
   entityLayout,
-  type Layout,
   memberLayout,
   pathLayout,
   researchLayout,
   taskStatusLayout,
   toFlatObject,
 } from '../../src/output/columns.ts';
+import type { Layout } from '../../src/output/layout.ts';
 
 const headers = (layout: Layout) => layout.columns.map(({ header }) => header);
 const values = (layout: Layout, record: string) => {

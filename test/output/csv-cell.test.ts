@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unguarded } from '../../src/files/csv-guard.ts';
 import { memberLayout } from '../../src/output/columns.ts';
-import { csvCell, csvHeader } from '../../src/output/csv-cell.ts';
+import { csvCell, csvHeader } from '../../src/output/csv.ts';
 import { createWriter } from '../../src/output/writer.ts';
 import { gatheringSink } from './gathering-sink.ts';
 

@@ -18,7 +18,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
 import { entityLayout, memberLayout } from '../../src/output/columns.ts';
-import { csvHeader } from '../../src/output/csv-cell.ts';
+import { csvHeader } from '../../src/output/csv.ts';
 import { createFileSink } from '../../src/output/file-sink.ts';
 import { createWriter } from '../../src/output/writer.ts';
 

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import {
   contactLayout,
   entityLayout,
-  type Layout,
   memberLayout,
   pathLayout,
   researchLayout,
 } from '../../src/output/columns.ts';
+import type { Layout } from '../../src/output/layout.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from '../../src/output/text-width.ts';
 import { createWriter } from '../../src/output/writer.ts';

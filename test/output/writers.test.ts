@@ -238,17 +238,7 @@ it('JSONL and JSON load no library', () => {
       if (from?.startsWith('.')) visit(new URL(from, url));
     }
   };
-  for (const name of [
-    'writer',
-    'jsonl',
-    'json',
-    'columns',
-    'sink',
-    'file-sink',
-    'clean',
-    'csv-cell',
-    'progress',
-  ]) {
+  for (const name of ['writer', 'json', 'columns', 'sink', 'file-sink', 'clean', 'progress']) {
     visit(new URL(`../../src/output/${name}.ts`, import.meta.url));
   }
   expect(seen.size).toBeGreaterThan(10);

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import type { Manual } from '../../src/cli/manual/manual.ts';
-import { toPlainText, toRoff } from '../../src/cli/manual/page.ts';
+import { type Manual, toPlainText, toRoff } from '../../scripts/manual-page.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { needs } from '../helpers/parts.ts';
 import { inTerminal } from '../helpers/pty.ts';

@@ -1,25 +1,28 @@
-import { Command, Option } from 'commander';
-import type { Context } from '../../context.ts';
+import { Option } from 'commander';
 import { LeadpipeError } from '../../errors.ts';
 import { creditsAre } from '../../operations/spending.ts';
 import { balanceLayout } from '../../output/columns.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
+import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import {
-  addConnectionOptions,
-  addRecordOptions,
-  type ConnectionOptions,
-  type RecordOptions,
-} from '../options/options.ts';
+import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { withOutput } from '../records/record-output.ts';
 
 interface BalanceOptions extends ConnectionOptions, RecordOptions {
   readonly require?: number;
 }
 
-const help: CommandHelp = {
+export const createCommand = defineCommand({
+  name: 'balance',
+  description:
+    'Shows the credits that you can spend now. Credits that running requests have reserved are not counted.',
+  options: [
+    new Option('--require <credits>', 'exit with code 5 when fewer credits are available').argParser(
+      (value) => checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--require', value),
+    ),
+  ],
+  takes: ['records', 'connection'],
   examples: [
     'leadpipe balance --local',
     'leadpipe balance --require 50 --local && leadpipe search person CTO --local',
@@ -30,41 +33,25 @@ const help: CommandHelp = {
     ' "updated_at":"2026-01-31 09:00:00"}',
   ],
   outcomes: [...freeOutcomes, 'credits'],
-};
-
-export function createBalanceCommand(context: Context): Command {
-  const command = new Command('balance')
-    .description(
-      'Shows the credits that you can spend now. Credits that running requests have reserved are not counted.',
-    )
-    .addOption(
-      new Option('--require <credits>', 'exit with code 5 when fewer credits are available').argParser(
-        (value) => checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--require', value),
-      ),
+  async run(context, options: BalanceOptions) {
+    const answer = await withConnection(context, options, ({ client, settings }) =>
+      withOutput(context, options, { shape: 'single', layout: balanceLayout, settings }, async (output) => {
+        const balance = await client.balance(context.signal);
+        // rule: balance.times
+        await output.write([balance.text]);
+        return balance;
+      }),
     );
-  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: BalanceOptions) =>
-    runBalance(context, options),
-  );
-}
-
-async function runBalance(context: Context, options: BalanceOptions): Promise<void> {
-  const answer = await withConnection(context, options, ({ client, settings }) =>
-    withOutput(context, options, { shape: 'single', layout: balanceLayout, settings }, async (output) => {
-      const balance = await client.balance(context.signal);
-      // rule: balance.times
-      await output.write([balance.text]);
-      return balance;
-    }),
-  );
-  const available = answer.value.available_credits;
-  if (options.require === undefined || available >= options.require) return;
-  throw new LeadpipeError(
-    'credits',
-    `${creditsAre(available)} available, and --require asks for ${options.require}`,
-    {
-      type: 'insufficient_credits',
-      charged: 'no',
-      ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
-    },
-  );
-}
+    const available = answer.value.available_credits;
+    if (options.require === undefined || available >= options.require) return;
+    throw new LeadpipeError(
+      'credits',
+      `${creditsAre(available)} available, and --require asks for ${options.require}`,
+      {
+        type: 'insufficient_credits',
+        charged: 'no',
+        ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
+      },
+    );
+  },
+});

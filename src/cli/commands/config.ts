@@ -1,4 +1,4 @@
-import { type Argument, Command } from 'commander';
+import { Argument } from 'commander';
 import { defaults } from '../../config/defaults.ts';
 import {
   changeSetting,
@@ -17,52 +17,26 @@ import { readKeyRecord } from '../../config/stored-keys.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { toTerminalText } from '../../output/clean.ts';
-import { type Layout, memberLayout } from '../../output/columns.ts';
+import { memberLayout } from '../../output/columns.ts';
+import type { Layout } from '../../output/layout.ts';
 import { readable } from '../../output/readable.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toBaseUrl } from '../../requests/address.ts';
 import { timeLimits } from '../../transport/time-limits.ts';
+import { defineCommand, defineGroup } from '../command.ts';
 import { changeOutcomes, localOutcomes } from '../exit-codes.ts';
-import { addHelp } from '../help.ts';
-import { createNotes } from '../messages/notes.ts';
+import { createNotes } from '../messages/status-line.ts';
 import { readNamedFile } from '../options/inputs.ts';
-import {
-  addProfileOption,
-  addRecordOptions,
-  addReportOptions,
-  argumentOf,
-  type ProfileOptions,
-  type RecordOptions,
-} from '../options/options.ts';
+import { argumentOf, type ProfileOptions, type RecordOptions } from '../options/options.ts';
 import { printRecords } from '../records/record-output.ts';
 
-export function createConfigCommand(context: Context): Command {
-  const group = new Command('config').description('Shows and changes the settings of a profile.');
-  const commands = [listCommand, getCommand, setCommand, unsetCommand, pathCommand];
-  for (const create of commands) group.addCommand(create(context));
-  return addHelp(group, {
-    examples: ['leadpipe config set timeout.idle 60', 'leadpipe config list'],
-    lists: [{ heading: 'Settings', rows: settingNames.map((name) => [name, settingTable[name].meaning]) }],
-    remarks: [
-      'Options and environment variables are used before settings (leadpipe help environment). API keys are not settings: see `leadpipe auth`.',
-    ],
-  });
-}
-
-function settingArgument(): Argument {
-  return argumentOf('<setting>', settingNames, 'such as base_url; `leadpipe config --help` lists them');
-}
+const settingArgument = argumentOf(
+  '<setting>',
+  settingNames,
+  'such as base_url; `leadpipe config --help` lists them',
+);
 
 type ListOptions = ProfileOptions & RecordOptions;
-
-/** What `config list` prints of a setting. */
-interface SettingRecord {
-  readonly setting: SettingName;
-  readonly value: SettingValue | null;
-  /** Where the value is from: a variable of the environment, `profile`, `default`, or null. */
-  readonly from: string | null;
-  readonly meaning: string;
-}
 
 /** Settings that the environment has a word in, before the profile. */
 const variables: Partial<Record<SettingName, string>> = {
@@ -71,7 +45,7 @@ const variables: Partial<Record<SettingName, string>> = {
 };
 
 const settingsLayout: Layout = {
-  ...memberLayout(['setting', 'value', 'from', 'meaning'] satisfies (keyof SettingRecord)[]),
+  ...memberLayout(['setting', 'value', 'from', 'meaning']),
   table: [
     memberColumn('setting', { min: 19, max: 19, role: 'title' }),
     {
@@ -86,35 +60,31 @@ const settingsLayout: Layout = {
   ],
 };
 
-function listCommand(context: Context): Command {
-  const command = new Command('list')
-    .summary('every setting, its value, and where the value comes from')
-    .description(
-      'Shows every setting with the value that is used, and where this value comes from: the environment, the profile, or the built-in default. An option such as --timeout is used before all of them, but only for one run.',
+const createConfigList = defineCommand({
+  name: 'list',
+  summary: 'every setting, its value, and where the value comes from',
+  description:
+    'Shows every setting with the value that is used, and where this value comes from: the environment, the profile, or the built-in default. An option such as --timeout is used before all of them, but only for one run.',
+  takes: ['records', 'profile'],
+  examples: ['leadpipe config list', 'leadpipe config list --profile work -f jsonl'],
+  output: [
+    'one object for each setting; from is default, profile or the name of a',
+    'variable, or null if the setting has no value:',
+    '{"setting":"timeout.idle","value":60,"from":"profile",',
+    ' "meaning":"seconds to wait for more data of an answer"}',
+  ],
+  outcomes: localOutcomes,
+  async run(context, options: ListOptions) {
+    const { name: profile, settings } = await readProfile(context, options.profile);
+    const records = settingNames.map((name) => toRecord(name, settings, context.env));
+    await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
+    createNotes(context, options).say(
+      `The profile is "${profile}". Its settings are in ${settingsPath(context.directories.config)}. To change one: leadpipe config set <setting> <value>`,
     );
-  return addHelp(addReportOptions(addProfileOption(addRecordOptions(command))), {
-    examples: ['leadpipe config list', 'leadpipe config list --profile work -f jsonl'],
-    output: [
-      'one object for each setting; from is default, profile or the name of a',
-      'variable, or null if the setting has no value:',
-      '{"setting":"timeout.idle","value":60,"from":"profile",',
-      ' "meaning":"seconds to wait for more data of an answer"}',
-    ],
-    outcomes: localOutcomes,
-  }).action((options: ListOptions) => runList(context, options));
-}
+  },
+});
 
-async function runList(context: Context, options: ListOptions): Promise<void> {
-  const { name: profile, settings } = await readProfile(context, options.profile);
-  const records = settingNames.map((name) => toRecord(name, settings, context.env));
-  await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
-  createNotes(context, options).say(
-    `The profile is "${profile}". Its settings are in ${settingsPath(context.directories.config)}. To change one: leadpipe config set <setting> <value>`,
-  );
-}
-
-/** Pure. */
-function toRecord(setting: SettingName, settings: Settings, env: Context['env']): SettingRecord {
+function toRecord(setting: SettingName, settings: Settings, env: Context['env']) {
   const { meaning } = settingTable[setting];
   const variable = variables[setting];
   const fromEnvironment = variable === undefined ? undefined : env[variable];
@@ -138,95 +108,97 @@ function defaultOf(name: SettingName): SettingValue | undefined {
   return least === most ? least : `${least} to ${most}, by endpoint`;
 }
 
-function getCommand(context: Context): Command {
-  const command = new Command('get')
-    .summary('the value of one setting')
-    .description('Prints the value of a setting in the profile, or else its default.')
-    .addArgument(settingArgument());
-  return addHelp(addReportOptions(addProfileOption(command)), {
-    examples: ['leadpipe config get base_url', 'leadpipe config get timeout.idle --profile work'],
-    output: [
-      'only the value, on one line: from the profile, or else the default. If there',
-      'is neither, nothing is printed, and the exit code is 6.',
-    ],
-    outcomes: [...localOutcomes.filter((outcome) => outcome !== 'local_io'), 'not_found'],
-  }).action((setting: string, options: ProfileOptions) => runGet(context, setting, options));
-}
+const createConfigGet = defineCommand({
+  name: 'get',
+  summary: 'the value of one setting',
+  description: 'Prints the value of a setting in the profile, or else its default.',
+  arguments: [settingArgument],
+  takes: ['profile'],
+  examples: ['leadpipe config get base_url', 'leadpipe config get timeout.idle --profile work'],
+  output: [
+    'only the value, on one line: from the profile, or else the default. If there',
+    'is neither, nothing is printed, and the exit code is 6.',
+  ],
+  outcomes: [...localOutcomes.filter((outcome) => outcome !== 'local_io'), 'not_found'],
+  async run(context, setting: string, options: ProfileOptions) {
+    const name = checkSettingName(setting);
+    const profile = await readProfile(context, options.profile);
+    const value = profile.settings[name] ?? defaultOf(name);
+    if (value === undefined) {
+      throw new LeadpipeError('not_found', `the profile "${profile.name}" does not set ${name}`, {
+        type: 'not_set',
+        hint: `Set it: leadpipe config set ${name} …`,
+      });
+    }
+    context.stdout.stream.write(`${toTerminalText(String(value))}\n`);
+  },
+});
 
-async function runGet(context: Context, setting: string, options: ProfileOptions): Promise<void> {
-  const name = checkSettingName(setting);
-  const profile = await readProfile(context, options.profile);
-  const value = profile.settings[name] ?? defaultOf(name);
-  if (value === undefined) {
-    throw new LeadpipeError('not_found', `the profile "${profile.name}" does not set ${name}`, {
-      type: 'not_set',
-      hint: `Set it: leadpipe config set ${name} …`,
-    });
-  }
-  context.stdout.stream.write(`${toTerminalText(String(value))}\n`);
-}
+const createConfigSet = defineCommand({
+  name: 'set',
+  summary: 'change one setting',
+  description: 'Changes a setting of a profile. A profile that does not exist yet is created.',
+  arguments: [
+    settingArgument,
+    new Argument('<value>', 'the new value; for a wrong one, the error says what it can be'),
+  ],
+  takes: ['profile'],
+  examples: ['leadpipe config set timeout.idle 60', 'leadpipe config set format csv --profile work'],
+  output: ['nothing'],
+  outcomes: changeOutcomes,
+  async run(context, setting: string, given: string, options: ProfileOptions) {
+    const name = checkSettingName(setting);
+    const value = toSettingValue(name, given);
+    // Without it no command would reach the service.
+    if (name === 'ca_file') await readNamedFile(String(value), name);
+    const profile = await profileInUse(context, options.profile);
+    await changeSetting(context, profile, name, value);
+    if (name !== 'base_url') return;
+    const record = await readKeyRecord(context.directories.config, profile);
+    if (record === undefined || record.origin === toBaseUrl(given, 'the argument').origin) return;
+    createNotes(context, options).warn(
+      `the key of the profile "${profile}" is only for ${record.origin}, and is not sent to the new address. To store another key: leadpipe auth login`,
+    );
+  },
+});
 
-function setCommand(context: Context): Command {
-  const command = new Command('set')
-    .summary('change one setting')
-    .description('Changes a setting of a profile. A profile that does not exist yet is created.')
-    .addArgument(settingArgument())
-    .argument('<value>', 'the new value; for a wrong one, the error says what it can be');
-  return addHelp(addReportOptions(addProfileOption(command)), {
-    examples: ['leadpipe config set timeout.idle 60', 'leadpipe config set format csv --profile work'],
-    output: ['nothing'],
-    outcomes: changeOutcomes,
-  }).action((setting: string, given: string, options: ProfileOptions) =>
-    runSet(context, setting, given, options),
-  );
-}
+const createConfigUnset = defineCommand({
+  name: 'unset',
+  summary: 'use the default of one setting again',
+  description: 'Removes a setting from a profile. The default is used again.',
+  arguments: [settingArgument],
+  takes: ['profile'],
+  examples: ['leadpipe config unset timeout.idle', 'leadpipe config unset base_url --profile work'],
+  output: ['nothing, even if the setting was not set'],
+  outcomes: changeOutcomes,
+  async run(context, setting: string, options: ProfileOptions) {
+    const name = checkSettingName(setting);
+    await changeSetting(context, await profileInUse(context, options.profile), name, undefined);
+  },
+});
 
-async function runSet(
-  context: Context,
-  setting: string,
-  given: string,
-  options: ProfileOptions,
-): Promise<void> {
-  const name = checkSettingName(setting);
-  const value = toSettingValue(name, given);
-  // Without it no command would reach the service.
-  if (name === 'ca_file') await readNamedFile(String(value), name);
-  const profile = await profileInUse(context, options.profile);
-  await changeSetting(context, profile, name, value);
-  if (name !== 'base_url') return;
-  const record = await readKeyRecord(context.directories.config, profile);
-  if (record === undefined || record.origin === toBaseUrl(given, 'the argument').origin) return;
-  createNotes(context, options).warn(
-    `the key of the profile "${profile}" is only for ${record.origin}, and is not sent to the new address. To store another key: leadpipe auth login`,
-  );
-}
-
-function unsetCommand(context: Context): Command {
-  const command = new Command('unset')
-    .summary('use the default of one setting again')
-    .description('Removes a setting from a profile. The default is used again.')
-    .addArgument(settingArgument());
-  return addHelp(addReportOptions(addProfileOption(command)), {
-    examples: ['leadpipe config unset timeout.idle', 'leadpipe config unset base_url --profile work'],
-    output: ['nothing, even if the setting was not set'],
-    outcomes: changeOutcomes,
-  }).action((setting: string, options: ProfileOptions) => runUnset(context, setting, options));
-}
-
-async function runUnset(context: Context, setting: string, options: ProfileOptions): Promise<void> {
-  const name = checkSettingName(setting);
-  await changeSetting(context, await profileInUse(context, options.profile), name, undefined);
-}
-
-function pathCommand(context: Context): Command {
-  const command = new Command('path')
-    .summary('where the settings are stored')
-    .description('Prints the path of the settings file.');
-  return addHelp(addReportOptions(command), {
-    examples: ['leadpipe config path', 'less "$(leadpipe config path)"'],
-    output: ['the path of the settings file, on one line, even if there is no such file yet'],
-    outcomes: ['complete', 'usage'],
-  }).action(() => {
+const createConfigPath = defineCommand({
+  name: 'path',
+  summary: 'where the settings are stored',
+  description: 'Prints the path of the settings file.',
+  takes: ['report'],
+  examples: ['leadpipe config path', 'less "$(leadpipe config path)"'],
+  output: ['the path of the settings file, on one line, even if there is no such file yet'],
+  outcomes: ['complete', 'usage'],
+  async run(context) {
     context.stdout.stream.write(`${settingsPath(context.directories.config)}\n`);
-  });
-}
+  },
+});
+
+export const createCommand = defineGroup(
+  {
+    name: 'config',
+    description: 'Shows and changes the settings of a profile.',
+    examples: ['leadpipe config set timeout.idle 60', 'leadpipe config list'],
+    lists: [{ heading: 'Settings', rows: settingNames.map((name) => [name, settingTable[name].meaning]) }],
+    remarks: [
+      'Options and environment variables are used before settings (leadpipe help environment). API keys are not settings: see `leadpipe auth`.',
+    ],
+  },
+  [createConfigList, createConfigGet, createConfigSet, createConfigUnset, createConfigPath],
+);

@@ -1,6 +1,7 @@
-import { Argument, Command, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import {
   furtherKeys,
+  type KeyName,
   type Keys,
   noCredits,
   type Row,
@@ -11,22 +12,18 @@ import {
 import type { Route } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
-import { type Layout, memberLayout } from '../../output/columns.ts';
+import type { localKeys } from '../../local-service/keys.ts';
+import { memberLayout } from '../../output/columns.ts';
+import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
+import { flawOfKey } from '../../requests/api-key.ts';
+import { defineCommand } from '../command.ts';
 import { withRoute } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../messages/notes.ts';
-import {
-  addConnectionOptions,
-  addRecordOptions,
-  type ConnectionOptions,
-  createMaxCreditsOption,
-  type RecordOptions,
-} from '../options/options.ts';
+import { createNotes, toCounted, withStatus } from '../messages/status-line.ts';
+import { readNamedFile } from '../options/inputs.ts';
+import { type ConnectionOptions, createMaxCreditsOption, type RecordOptions } from '../options/options.ts';
 import { withOutput } from '../records/record-output.ts';
-import { withSpinner } from '../records/spinner.ts';
-import { furtherKeysOfLocalService, readFurtherKeys } from './conformance/further-keys.ts';
 import { toAnnouncement, toBound, toBudget, withRecord } from './conformance/spending.ts';
 
 interface ConformanceOptions extends ConnectionOptions, RecordOptions {
@@ -35,23 +32,6 @@ interface ConformanceOptions extends ConnectionOptions, RecordOptions {
   readonly only?: string;
   readonly maxCredits?: number;
 }
-
-const help: CommandHelp = {
-  examples: ['leadpipe conformance --local', 'leadpipe conformance --local --free --only fetch -f csv'],
-  output: [
-    'one row for each rule:',
-    '{"row":"search/limit-0","section":"search","rule":"limit is at least 1",',
-    ' "result":"passed","expected":"422 invalid_request_error",',
-    ' "got":"422 invalid_request_error","request_id":"…"}',
-  ],
-  outcomes: [...freeOutcomes.filter((outcome) => outcome !== 'not_enabled'), 'partial', 'credits'],
-  lists: [
-    {
-      heading: 'More API keys, for the file of --keys; a row whose key is missing is left out',
-      rows: Object.entries(furtherKeys),
-    },
-  ],
-};
 
 const names = ['row', 'section', 'rule', 'result', 'expected', 'got', 'request_id'];
 
@@ -66,6 +46,18 @@ const layout: Layout = {
   ],
 };
 
+const furtherKeysOfLocalService = {
+  other: 'lp_local_other',
+  sibling: 'lp_local_entity_only',
+  revoked: 'lp_local_revoked',
+  expired: 'lp_local_expired',
+  no_access: 'lp_local_no_access',
+  no_credits: 'lp_local_broke',
+  // Opens with fewer than 10,000 credits, as all accounts of such a run.
+  few_credits: 'lp_local_other',
+  busy: 'lp_local_busy',
+} as const satisfies Record<keyof typeof furtherKeys, (typeof localKeys)[number]['key']>;
+
 /** A run of a local service is over in seconds; its tasks need not take their time. */
 const quickly = [
   'batch_pause_ms=0',
@@ -78,26 +70,34 @@ const quickly = [
 ];
 const pollMs = { local: 25, remote: 1000 };
 
-export function createConformanceCommand(context: Context): Command {
-  const command = new Command('conformance')
-    .description(
-      'Checks whether a service follows the interface. It sends valid and invalid requests and compares the answers with the rules of the interface. Without --free this spends credits.',
-    )
-    .addArgument(new Argument('[base-url]', 'address of the service, if no option or setting names it'))
-    .addOption(
-      new Option('--keys <file>', 'JSON file with more API keys: {"other":"…","revoked":"…"}; see below'),
-    )
-    .addOption(new Option('--free', 'check only rules that cost nothing'))
-    .addOption(
-      new Option('--only <rows>', 'check only one section, or the rules whose names begin with this'),
-    );
-  command.addOption(
+export const createCommand = defineCommand({
+  name: 'conformance',
+  description:
+    'Checks whether a service follows the interface. It sends valid and invalid requests and compares the answers with the rules of the interface. Without --free this spends credits.',
+  arguments: [new Argument('[base-url]', 'address of the service, if no option or setting names it')],
+  options: [
+    new Option('--keys <file>', 'JSON file with more API keys: {"other":"…","revoked":"…"}; see below'),
+    new Option('--free', 'check only rules that cost nothing'),
+    new Option('--only <rows>', 'check only one section, or the rules whose names begin with this'),
     createMaxCreditsOption('refuse (exit code 5) what can cost more than this by your price.* settings'),
-  );
-  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action(
-    (baseUrl: string | undefined, options: ConformanceOptions) => runConformance(context, baseUrl, options),
-  );
-}
+  ],
+  takes: ['records', 'connection'],
+  examples: ['leadpipe conformance --local', 'leadpipe conformance --local --free --only fetch -f csv'],
+  output: [
+    'one row for each rule:',
+    '{"row":"search/limit-0","section":"search","rule":"limit is at least 1",',
+    ' "result":"passed","expected":"422 invalid_request_error",',
+    ' "got":"422 invalid_request_error","request_id":"…"}',
+  ],
+  outcomes: [...freeOutcomes.filter((outcome) => outcome !== 'not_enabled'), 'partial', 'credits'],
+  lists: [
+    {
+      heading: 'More API keys, for the file of --keys; a row whose key is missing is left out',
+      rows: Object.entries(furtherKeys),
+    },
+  ],
+  run: runConformance,
+});
 
 /** Pure: the rows of a section, or those whose names begin so. Throws UsageError when there are none. */
 export function toRows(all: readonly Row[], only: string | undefined): readonly Row[] {
@@ -144,10 +144,11 @@ async function runConformance(
     if (!options.local && bound.units !== '') notes.warn(toAnnouncement(bound));
     const kind = { shape: 'list', layout, settings } as const;
     const masks = Object.values(keys).map(createMask);
+    const done: RowResult[] = [];
+    const text = (seconds: number) => toCounted({ unit: 'row' }, done.length, 'checking', seconds);
     const run = () =>
       withOutput(context, options, kind, (output) =>
-        withSpinner(context, options, output, 'checking', { unit: 'row' }, async (deliver) => {
-          const done: RowResult[] = [];
+        withStatus(context, options, text, async (update) => {
           const run = runRows(rows, {
             fetch: throughRoute(context, route),
             clock: context.clock,
@@ -165,8 +166,9 @@ async function runConformance(
             mask: (text) => masks.reduce((rest, mask) => mask(rest), text),
           });
           for await (const result of run) {
+            await output.write([JSON.stringify(result)]);
             done.push(result);
-            await deliver([JSON.stringify(result)]);
+            update();
           }
           return { rows: done.length, outcome: toOutcome(done), results: done };
         }),
@@ -225,4 +227,31 @@ function toFailure(failures: readonly RowResult[], total: number): LeadpipeError
 function throughRoute(context: Context, { dispatcher }: Route): typeof globalThis.fetch {
   // Node's fetch takes a dispatcher; its type does not say so.
   return (input, init) => context.fetch(input, { ...init, ...({ dispatcher } as object) });
+}
+
+/** The file of --keys. Throws UsageError, which never quotes a key. */
+async function readFurtherKeys(file: string): Promise<Partial<Record<KeyName, string>>> {
+  const wrong = (why: string): UsageError =>
+    new UsageError(
+      `--keys: ${file} ${why}`,
+      `Write it as a JSON object, for example {"other":"…"}. The names are ${Object.keys(furtherKeys).join(', ')}.`,
+    );
+  const value = toJson(await readNamedFile(file, '--keys'));
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong('is not a JSON object');
+  for (const [name, key] of Object.entries(value)) {
+    if (!Object.hasOwn(furtherKeys, name)) throw wrong(`has an unknown name: ${JSON.stringify(name)}`);
+    if (typeof key !== 'string' || flawOfKey(key) !== undefined) {
+      throw wrong(`has a value for ${JSON.stringify(name)} that is not an API key`);
+    }
+  }
+  return value;
+}
+
+function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

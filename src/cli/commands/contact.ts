@@ -1,30 +1,33 @@
-import { Argument, Command, Option } from 'commander';
-import type { Context } from '../../context.ts';
+import { Argument, Option } from 'commander';
 import { contactTypes } from '../../contract/types.ts';
 import { JsonView } from '../../json/text.ts';
 import { isContactFound } from '../../output/columns.ts';
-import { checkContactType, toContactSearchRequest } from '../../requests/contact.ts';
+import { checkContactType, toContactSearchRequest } from '../../requests/lookups.ts';
+import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
 import { toNothingFound } from '../messages/closing-line.ts';
 import { readTextArgument } from '../options/inputs.ts';
-import {
-  addConnectionOptions,
-  addPaidOptions,
-  addRecordOptions,
-  argumentOf,
-  inputNames,
-} from '../options/options.ts';
-import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
+import { argumentOf, inputNames } from '../options/options.ts';
+import { createRowsOptions, type RowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
-import { sourceOf } from '../records/rows-input.ts';
 
 interface ContactOptions extends PurchaseOptions, RowsOptions {
   readonly exitStatus?: true;
 }
 
-const help: CommandHelp = {
+export const createCommand = defineCommand({
+  name: 'contact',
+  description: 'Looks up an email address or a phone number. With --input, it looks up many.',
+  arguments: [
+    argumentOf('<contact-type>', contactTypes),
+    new Argument('[objective]', 'who you look for, in your own words (- reads stdin, @file reads a file)'),
+  ],
+  options: [
+    new Option('--exit-status', 'exit with code 7 when nothing was found'),
+    ...createRowsOptions('email or phone'),
+  ],
+  takes: ['records', 'paid', 'connection'],
   examples: [
     'leadpipe contact email "CTO of Nordlicht Pay" --local',
     'leadpipe search person "CTOs in London" --limit 3 --local -o ctos.csv\nleadpipe contact email --input ctos.csv --local -o emails.csv',
@@ -38,44 +41,23 @@ const help: CommandHelp = {
   ],
   outcomes: [...paidOutcomes, 'partial'],
   remarks: toRowsRemarks('objective', { takesLeads: true }),
-};
-
-export function createContactCommand(context: Context): Command {
-  const command = new Command('contact')
-    .description('Looks up an email address or a phone number. With --input, it looks up many.')
-    .addArgument(argumentOf('<contact-type>', contactTypes))
-    .addArgument(
-      new Argument('[objective]', 'who you look for, in your own words (- reads stdin, @file reads a file)'),
-    )
-    .addOption(new Option('--exit-status', 'exit with code 7 when nothing was found'));
-  addRowsOptions(command, 'email or phone');
-  return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
-    (contactType: string, objective: string | undefined, options: ContactOptions) =>
-      runContact(context, contactType, objective, options),
-  );
-}
-
-async function runContact(
-  context: Context,
-  contactType: string,
-  objective: string | undefined,
-  options: ContactOptions,
-): Promise<void> {
-  // Before standard input is read for an objective that could not be used.
-  const type = checkContactType(contactType);
-  const source = sourceOf(options, objective, 'objective');
-  if ('input' in source) {
-    const list = await buyList(context, { ...options, ...source }, { kind: 'contact', contact_type: type });
-    if (!options.exitStatus || list?.found !== 0) return;
-    throw toNothingFound({ operationId: list.operationId }, options, `no ${type} was found`);
-  }
-  const text = await readTextArgument(context, inputNames.objective, source.argument);
-  const request = toContactSearchRequest(contactType, text, inputNames);
-  const bought = await buy(context, options, 'contact', request, 'looking up');
-  if (bought === undefined) return;
-  const found = isContactFound(new JsonView(bought.text));
-  bought.close(`${request.contact_type} ${found ? 'found' : 'not found'}`);
-  if (options.exitStatus && !found) {
-    throw toNothingFound(bought.ids, options, `no ${request.contact_type} was found`);
-  }
-}
+  async run(context, contactType: string, objective: string | undefined, options: ContactOptions) {
+    // Before standard input is read for an objective that could not be used.
+    const type = checkContactType(contactType);
+    const source = sourceOf(options, objective, 'objective');
+    if ('input' in source) {
+      const list = await buyList(context, { ...options, ...source }, { kind: 'contact', contact_type: type });
+      if (!options.exitStatus || list?.found !== 0) return;
+      throw toNothingFound({ operationId: list.operationId }, options, `no ${type} was found`);
+    }
+    const text = await readTextArgument(context, inputNames.objective, source.argument);
+    const request = toContactSearchRequest(contactType, text, inputNames);
+    const bought = await buy(context, options, 'contact', request, 'looking up');
+    if (bought === undefined) return;
+    const found = isContactFound(new JsonView(bought.text));
+    bought.close(`${request.contact_type} ${found ? 'found' : 'not found'}`);
+    if (options.exitStatus && !found) {
+      throw toNothingFound(bought.ids, options, `no ${request.contact_type} was found`);
+    }
+  },
+});

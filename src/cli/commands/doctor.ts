@@ -1,31 +1,24 @@
-import { Command } from 'commander';
 import type { Context, Keychain } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { Delivery } from '../../operations/delivery.ts';
-import { type Layout, memberLayout } from '../../output/columns.ts';
-import { memberColumn, type Tone } from '../../output/table-columns.ts';
-import type { Finding } from '../doctor/finding.ts';
+import { memberLayout } from '../../output/columns.ts';
+import type { Layout, Tone } from '../../output/layout.ts';
+import { memberColumn } from '../../output/table-columns.ts';
+import { defineCommand } from '../command.ts';
 import {
   checkConfigDirectory,
   checkKeychain,
   checkNode,
+  checkService,
   checkSettings,
   checkStateDirectory,
   checkTerminal,
-} from '../doctor/machine-checks.ts';
-import { checkService } from '../doctor/service-checks.ts';
+  type Finding,
+} from '../doctor-checks.ts';
 import { freeOutcomes } from '../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes, type Notes } from '../messages/notes.ts';
-import {
-  addConnectionOptions,
-  addRecordOptions,
-  type ConnectionOptions,
-  type RecordOptions,
-} from '../options/options.ts';
+import { createNotes, type Notes } from '../messages/status-line.ts';
+import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { withOutput } from '../records/record-output.ts';
-
-type DoctorOptions = ConnectionOptions & RecordOptions;
 
 const members: readonly (keyof Finding)[] = ['check', 'result', 'found', 'fix'];
 
@@ -41,7 +34,11 @@ const doctorLayout: Layout = {
   ],
 };
 
-const help: CommandHelp = {
+export const createCommand = defineCommand({
+  name: 'doctor',
+  description:
+    'Checks this machine, the settings, the connection to the service, and the key, and says how to repair what is wrong. It costs nothing. The exit code is 0 when the next search would work. Otherwise it is the exit code of that search.',
+  takes: ['records', 'connection'],
   examples: ['leadpipe doctor', 'leadpipe doctor --local -f json'],
   output: [
     'one object for each check; result is ok, warning, failure or skipped:',
@@ -49,41 +46,30 @@ const help: CommandHelp = {
     ' "found":"340 s ahead of the service","fix":"…"}',
   ],
   outcomes: [...freeOutcomes, 'credits'],
-};
-
-export function createDoctorCommand(context: Context): Command {
-  const command = new Command('doctor').description(
-    'Checks this machine, the settings, the connection to the service, and the key, and says how to repair what is wrong. ' +
-      'It costs nothing. The exit code is 0 when the next search would work. Otherwise it is the exit code of that search.',
-  );
-  return addHelp(addConnectionOptions(addRecordOptions(command)), help).action((options: DoctorOptions) =>
-    runDoctor(context, options),
-  );
-}
-
-async function runDoctor(context: Context, options: DoctorOptions): Promise<void> {
-  const findings: Finding[] = [];
-  const notes = createNotes(context, options);
-  /** What would stand between two rows of the table. */
-  const held: string[] = [];
-  await withOutput(
-    context,
-    options,
-    { shape: 'list', layout: doctorLayout, settings: {} },
-    async (output) => {
-      for await (const finding of check(context, options, (line) => held.push(line))) {
-        findings.push(finding);
-        await write(output, finding);
-      }
-    },
-  );
-  for (const line of held) notes.say(line);
-  report(notes, findings);
-}
+  async run(context, options: ConnectionOptions & RecordOptions) {
+    const findings: Finding[] = [];
+    const notes = createNotes(context, options);
+    /** What would stand between two rows of the table. */
+    const held: string[] = [];
+    await withOutput(
+      context,
+      options,
+      { shape: 'list', layout: doctorLayout, settings: {} },
+      async (output) => {
+        for await (const finding of check(context, options, (line) => held.push(line))) {
+          findings.push(finding);
+          await write(output, finding);
+        }
+      },
+    );
+    for (const line of held) notes.say(line);
+    report(notes, findings);
+  },
+});
 
 async function* check(
   context: Context,
-  options: DoctorOptions,
+  options: ConnectionOptions & RecordOptions,
   say: (line: string) => void,
 ): AsyncGenerator<Finding> {
   yield checkNode(context);
@@ -115,7 +101,7 @@ async function write(output: Delivery, { check, result, found, fix }: Finding): 
   await output.write([JSON.stringify({ check, result, found, fix })]);
 }
 
-/** How to mend what is wrong, and how the next search would end. What was found stands in the rows. Throws the first failure. */
+/** How to repair what is wrong, and how the next search would end. What was found stands in the rows. Throws the first failure. */
 function report(notes: Notes, findings: readonly Finding[]): void {
   const failures = findings.filter(({ result }) => result === 'failure');
   const [first] = failures;

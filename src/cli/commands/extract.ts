@@ -1,31 +1,49 @@
-import { Argument, Command, Option } from 'commander';
-import type { Context } from '../../context.ts';
+import { Argument, Option } from 'commander';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
-import { checkExtractionType, toExtractRequest } from '../../requests/extract.ts';
+import { checkExtractionType, toExtractRequest } from '../../requests/lookups.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
+import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../messages/notes.ts';
+import { createNotes } from '../messages/status-line.ts';
 import { readTextArgument } from '../options/inputs.ts';
-import {
-  addConnectionOptions,
-  addPaidOptions,
-  addRecordOptions,
-  argumentOf,
-  inputNames,
-} from '../options/options.ts';
-import { addRowsOptions, type RowsOptions, toRowsRemarks } from '../options/rows.ts';
+import { argumentOf, inputNames, under } from '../options/options.ts';
+import { createRowsOptions, type RowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
-import { sourceOf } from '../records/rows-input.ts';
 
 interface ExtractOptions extends PurchaseOptions, RowsOptions {
   readonly instruction?: string;
   readonly limit?: number;
 }
 
-const help: CommandHelp = {
+const { extractLimit } = limits;
+
+export const createCommand = defineCommand({
+  name: 'extract',
+  description:
+    'Lists the followers or following of an account, the stargazers or contributors of a repository, or what a web page lists (web2list).',
+  arguments: [
+    argumentOf('<type>', extractionTypes),
+    new Argument(
+      '[target]',
+      'a handle, a repository such as acme/rocket, or for web2list the URL of a public page',
+    ),
+  ],
+  options: [
+    ...under('What to extract:', [
+      new Option(
+        '--instruction <text>',
+        'needed for web2list: the items and fields to extract (- reads stdin, @file reads a file)',
+      ),
+      new Option(
+        '--limit <n>',
+        `at most this many items (${extractLimit.min} to ${extractLimit.max}, default ${extractLimit.default}); web2list always returns up to ${web2listLimit}`,
+      ).argParser((value) => checkNumber(extractLimit, inputNames.limit, value)),
+    ]),
+    ...createRowsOptions(),
+  ],
+  takes: ['records', 'paid', 'connection'],
   examples: [
     'leadpipe extract github_repo_stargazers acme/rocket --limit 50 --local',
     'printf "%s\\n" acme/rocket acme/anvil |\n  leadpipe extract github_repo_stargazers --input - --local -o stars.csv',
@@ -40,65 +58,28 @@ const help: CommandHelp = {
   remarks: toRowsRemarks('target', {
     output: 'each item begins with its type and its target',
   }),
-};
-
-export function createExtractCommand(context: Context): Command {
-  const { extractLimit } = limits;
-  const command = new Command('extract')
-    .description(
-      'Lists the followers or following of an account, the stargazers or contributors of a repository, or what a web page lists (web2list).',
-    )
-    .addArgument(argumentOf('<type>', extractionTypes))
-    .addArgument(
-      new Argument(
-        '[target]',
-        'a handle, a repository such as acme/rocket, or for web2list the URL of a public page',
-      ),
-    );
-  const options = [
-    new Option(
-      '--instruction <text>',
-      'needed for web2list: the items and fields to extract (- reads stdin, @file reads a file)',
-    ),
-    new Option(
-      '--limit <n>',
-      `at most this many items (${extractLimit.min} to ${extractLimit.max}, default ${extractLimit.default}); web2list always returns up to ${web2listLimit}`,
-    ).argParser((value) => checkNumber(extractLimit, inputNames.limit, value)),
-  ];
-  for (const option of options) command.addOption(option.helpGroup('What to extract:'));
-  addRowsOptions(command, undefined);
-  return addHelp(addConnectionOptions(addPaidOptions(addRecordOptions(command))), help).action(
-    (type: string, target: string | undefined, given: ExtractOptions) =>
-      runExtract(context, type, target, given),
-  );
-}
-
-async function runExtract(
-  context: Context,
-  type: string,
-  target: string | undefined,
-  options: ExtractOptions,
-): Promise<void> {
-  const { instruction, limit } = options;
-  // Before standard input is read for an instruction that could not be used.
-  const checked = checkExtractionType(type);
-  const source = sourceOf(options, target, 'target');
-  const said =
-    instruction === undefined
-      ? undefined
-      : await readTextArgument(context, inputNames.instruction, instruction);
-  if ('input' in source) {
-    const request = { kind: 'extract', type: checked, instruction: said, limit } as const;
-    return void (await buyList(context, { ...options, ...source }, request));
-  }
-  const one = { target: source.argument, instruction: said, limit };
-  const request = toExtractRequest(type, one, inputNames);
-  if (request.type === 'web2list' && limit !== undefined) {
-    createNotes(context, options).warn(
-      `web2list ignores --limit: it always returns up to ${web2listLimit} items`,
-    );
-  }
-  const bought = await buy(context, options, 'extract', request, 'extracting');
-  if (bought === undefined) return;
-  bought.close(`${bought.records} ${bought.records === 1 ? 'item' : 'items'}`);
-}
+  async run(context, type: string, target: string | undefined, options: ExtractOptions) {
+    const { instruction, limit } = options;
+    // Before standard input is read for an instruction that could not be used.
+    const checked = checkExtractionType(type);
+    const source = sourceOf(options, target, 'target');
+    const said =
+      instruction === undefined
+        ? undefined
+        : await readTextArgument(context, inputNames.instruction, instruction);
+    if ('input' in source) {
+      const request = { kind: 'extract', type: checked, instruction: said, limit } as const;
+      return void (await buyList(context, { ...options, ...source }, request));
+    }
+    const one = { target: source.argument, instruction: said, limit };
+    const request = toExtractRequest(type, one, inputNames);
+    if (request.type === 'web2list' && limit !== undefined) {
+      createNotes(context, options).warn(
+        `web2list ignores --limit: it always returns up to ${web2listLimit} items`,
+      );
+    }
+    const bought = await buy(context, options, 'extract', request, 'extracting');
+    if (bought === undefined) return;
+    bought.close(`${bought.records} ${bought.records === 1 ? 'item' : 'items'}`);
+  },
+});

@@ -1,30 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy } from '../../errors.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
+import { defineCommand } from '../command.ts';
 import { findPackageFile } from '../package-file.ts';
 
-const help: CommandHelp = {
+export const createCommand = defineCommand({
+  name: 'man',
+  description: 'Prints the manual page. On a terminal, it opens in the program that PAGER names, or in less.',
   examples: ['leadpipe man', 'leadpipe man | man -l -'],
   output: ['text in a pager on a terminal; otherwise the page as roff source, for man and groff'],
   outcomes: ['complete', 'usage', 'interrupted', 'reader_closed', 'terminated'],
-};
-
-export function createManCommand(context: Context): Command {
-  const command = new Command('man').description(
-    'Prints the manual page. On a terminal, it opens in the program that PAGER names, or in less.',
-  );
-  return addHelp(command, help).action(() => runMan(context));
-}
-
-async function runMan({ stdout, env, signal }: Context): Promise<void> {
-  const path = await findPackageFile('dist', stdout.isTerminal ? 'leadpipe.txt' : 'leadpipe.1');
-  const page = await readFile(path, 'utf8');
-  if (!stdout.isTerminal || !(await wasPaged(page, env, signal))) stdout.stream.write(page);
-}
+  async run({ stdout, env, signal }) {
+    const path = await findPackageFile('dist', stdout.isTerminal ? 'leadpipe.txt' : 'leadpipe.1');
+    const page = await readFile(path, 'utf8');
+    if (!stdout.isTerminal || !(await wasPaged(page, env, signal))) stdout.stream.write(page);
+  },
+});
 
 /** Whether a pager took the page. It says itself what it has to say, and ends when the reader wants. */
 async function wasPaged(page: string, env: Context['env'], signal: AbortSignal): Promise<boolean> {

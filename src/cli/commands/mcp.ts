@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
@@ -8,10 +8,10 @@ import type { McpOptions } from '../../mcp/session.ts';
 import { isKept, rowsOf } from '../../operations/kinds.ts';
 import { toSpending } from '../../operations/spending.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../messages/notes.ts';
+import { defineCommand } from '../command.ts';
 import { toErrorFields } from '../messages/report.ts';
-import { addConnectionOptions, type ConnectionOptions, createMaxCreditsOption } from '../options/options.ts';
+import { createNotes } from '../messages/status-line.ts';
+import { type ConnectionOptions, createMaxCreditsOption, under } from '../options/options.ts';
 
 interface McpCommandOptions extends ConnectionOptions {
   readonly http?: number;
@@ -20,26 +20,11 @@ interface McpCommandOptions extends ConnectionOptions {
   readonly files?: string;
 }
 
-const help: CommandHelp = {
-  examples: ['leadpipe mcp --local', 'leadpipe mcp --http 4011 --max-credits 200 --confirm'],
-  output: [
-    'the messages of the protocol, one on each line; with --http nothing: the',
-    'address is on stderr. Agents start the server themselves. Their settings:',
-    '{"mcpServers":{"leadpipe":{"command":"leadpipe",',
-    ' "args":["mcp","--max-credits","200"]}}}',
-  ],
-  outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'reader_closed', 'terminated'],
-  remarks: [
-    'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It also starts without an address and a key: the tools then say what is missing.',
-    "With --http, any program on this machine can use it and spend credits. Web pages and other machines can't.",
-  ],
-};
-
-export function createMcpCommand(context: Context): Command {
-  const command = new Command('mcp').description(
+export const createCommand = defineCommand({
+  name: 'mcp',
+  description:
     'Serves agents: a Model Context Protocol server on standard input and output, or over HTTP on 127.0.0.1.',
-  );
-  const options = [
+  options: under('What agents may do:', [
     new Option(
       '--http <port>',
       'serve over HTTP on this port of 127.0.0.1 instead of standard input; 0 means any free port',
@@ -55,12 +40,45 @@ export function createMcpCommand(context: Context): Command {
       '--files <folder>',
       'where agents may write files of leads: new ones alone; the working directory when it is not given, and nowhere with --http',
     ),
-  ];
-  for (const option of options) command.addOption(option.helpGroup('What agents may do:'));
-  return addHelp(addConnectionOptions(command), help).action((given: McpCommandOptions) =>
-    runMcp(context, given),
-  );
-}
+  ]),
+  takes: ['connection'],
+  examples: ['leadpipe mcp --local', 'leadpipe mcp --http 4011 --max-credits 200 --confirm'],
+  output: [
+    'the messages of the protocol, one on each line; with --http nothing: the',
+    'address is on stderr. Agents start the server themselves. Their settings:',
+    '{"mcpServers":{"leadpipe":{"command":"leadpipe",',
+    ' "args":["mcp","--max-credits","200"]}}}',
+  ],
+  outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'reader_closed', 'terminated'],
+  remarks: [
+    'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It also starts without an address and a key: the tools then say what is missing.',
+    "With --http, any program on this machine can use it and spend credits. Web pages and other machines can't.",
+  ],
+  async run(context, given: McpCommandOptions) {
+    const { say } = createNotes(context, given);
+    const connect = createConnect(context, given);
+    const options: McpOptions = {
+      connect: connect.connect,
+      spending: await readSpending(context, given),
+      confirm: given.confirm === true,
+      describe: (error) => toErrorFields(error),
+      advice,
+      save: createSave(context, given.files ?? (given.http === undefined ? '.' : undefined)),
+      say,
+    };
+    if (given.http === undefined) {
+      const { serveStdio } = await import('../../mcp/stdio.ts');
+      await serveStdio(context, options);
+    } else {
+      const { serveHttp } = await import('../../mcp/http.ts');
+      await serveHttp(context, options, given.http, (url) =>
+        say(`Listening on ${url}. Press Ctrl-C to stop it.`),
+      );
+    }
+    await connect.close();
+    if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');
+  },
+});
 
 const advice: McpOptions['advice'] = {
   noAddress:
@@ -76,31 +94,6 @@ const advice: McpOptions['advice'] = {
   cannotAsk:
     'Use a client that supports elicitation, or ask the person to start the server without --confirm, perhaps with --max-credits.',
 };
-
-async function runMcp(context: Context, given: McpCommandOptions): Promise<void> {
-  const { say } = createNotes(context, given);
-  const connect = createConnect(context, given);
-  const options: McpOptions = {
-    connect: connect.connect,
-    spending: await readSpending(context, given),
-    confirm: given.confirm === true,
-    describe: (error) => toErrorFields(error),
-    advice,
-    save: createSave(context, given.files ?? (given.http === undefined ? '.' : undefined)),
-    say,
-  };
-  if (given.http === undefined) {
-    const { serveStdio } = await import('../../mcp/stdio.ts');
-    await serveStdio(context, options);
-  } else {
-    const { serveHttp } = await import('../../mcp/http.ts');
-    await serveHttp(context, options, given.http, (url) =>
-      say(`Listening on ${url}. Press Ctrl-C to stop it.`),
-    );
-  }
-  await connect.close();
-  if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');
-}
 
 /** What the whole session may cost. Where the settings can't be read, each call says so. */
 async function readSpending(context: Context, given: McpCommandOptions): Promise<McpOptions['spending']> {
@@ -135,14 +128,14 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
       )
     )
       throw new UsageError(`${name} is there already`, 'Choose another name.');
-    const { answersAs, printedAs } = await import('../records/printed-as.ts');
+    const { answersAs, printedAs } = await import('../records/orders.ts');
     const { withOutput } = await import('../records/record-output.ts');
     const { foundLayout } = await import('./task/options.ts');
     const { command = '', body = '{}', options = {} } = intent ?? {};
-    const list = rowsOf(command)?.list;
+    const row = rowsOf(command)?.row;
     const printed =
-      list !== undefined
-        ? { shape: 'list' as const, layout: answersAs(list, options) }
+      row !== undefined
+        ? { shape: 'list' as const, layout: answersAs(row, options) }
         : isKept(command)
           ? printedAs(command, JSON.parse(body))
           : { shape: 'list' as const, layout: foundLayout({}) };

@@ -1,121 +1,119 @@
-import { type Argument, Command, Option } from 'commander';
+import { type Argument, type Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
-import type { Buyer } from '../../operations/buyer.ts';
+import { isSameFile } from '../../files/target.ts';
+import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
+import type { OpenDelivery } from '../../operations/delivery.ts';
 import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
+import type { Intent } from '../../operations/journal/entries.ts';
+import type { Journal } from '../../operations/journal/journal.ts';
 import { withOperation } from '../../operations/journal/journal.ts';
-import type { RestOfSearch } from '../../operations/rest-of-search.ts';
-import { buySearch, type SearchListener } from '../../operations/search/buy.ts';
+import { readKnown } from '../../operations/journal/stored.ts';
+import { completeAdditionTo } from '../../operations/output-owner.ts';
+import { type RestOfSearch, readRest } from '../../operations/rest-of-search.ts';
+import { buySearch, type SearchListener, type SearchOrder } from '../../operations/search/buy.ts';
+import { buyRest, finishSearch, isPartOurs, type RestInto } from '../../operations/search/continue.ts';
 import type { SearchEnd } from '../../operations/search/cut.ts';
-import { type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
+import { creditsOf, type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
+import { countOf } from '../../operations/wording.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
+import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
 import { close, createNothingNew, toNothingFound, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
-import { tellEarlier, timeOf } from '../messages/earlier-runs.ts';
+import { checkNotDropped, tellEarlier, timeOf } from '../messages/earlier-runs.ts';
+import { createNotes } from '../messages/status-line.ts';
 import {
-  addEntitySearchOptions,
-  addListOptions,
+  createEntityArguments,
+  createEntityOptions,
   type EntitySearchOptions,
   type ListOptions,
+  leadColumns,
+  leadShape,
+  listOptions,
   readEntitySearchInput,
   toListTerms,
 } from '../options/entity-search.ts';
+import { fileOf, inputNames, toId } from '../options/options.ts';
 import {
-  addConnectionOptions,
-  addPaidOptions,
-  addRecordOptions,
-  inputNames,
-  toId,
-} from '../options/options.ts';
-import { createListener, openOutput, type PurchaseOptions, toOrder, toShop } from '../records/orders.ts';
-import { printedAs } from '../records/printed-as.ts';
+  createListener,
+  fromTerms,
+  openOutput,
+  type PurchaseOptions,
+  printedAs,
+  toBuyer,
+  toOrder,
+} from '../records/orders.ts';
 import { withHeldOutput } from '../records/record-output.ts';
 
-export interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
+interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
   readonly exitStatus?: true;
   readonly continue?: string;
 }
 
-const help: CommandHelp = {
+export const createCommand = defineCommand({
+  name: 'search',
+  description: 'Finds leads that fit your objective, and prints them as they are found.',
+  arguments: createEntityArguments(streamEntityTypes, 'optional'),
+  options: createEntityOptions([
+    new Option(
+      '--continue <operation-id>',
+      'buy only the rest of an earlier search that was interrupted',
+    ).argParser(toId),
+    new Option('--exit-status', 'exit with code 7 when nothing was found'),
+    ...listOptions,
+  ]),
+  takes: ['records', 'paid', 'connection'],
   examples: [
     'leadpipe search company "seed-stage fintech in Berlin" --limit 20 --local',
     'leadpipe search company "dental clinics" --only-new --local -o clinics.csv',
   ],
-  output: [
-    'one lead on each line (jsonl), as the service sent it:',
-    '{"name":"…","links":{"website":"…"},"description":"…",',
-    ' "score":{"score":"…","reason":"…"}}',
-    'csv: name,description,score,score_reason,website,linkedin_url,links, then',
-    '     <field>,<field>_reference for each of --enrich-fields',
-  ],
+  output: ['one lead on each line (jsonl), as the service sent it:', ...leadShape, ...leadColumns],
   outcomes: [...paidOutcomes, 'partial', 'not_found'],
-};
-
-export function createSearchCommand(context: Context): Command {
-  const command = addEntitySearchOptions(
-    new Command('search').description(
-      'Finds leads that fit your objective, and prints them as they are found.',
-    ),
-    streamEntityTypes,
-    [
-      new Option(
-        '--continue <operation-id>',
-        'buy only the rest of an earlier search that was interrupted',
-      ).argParser(toId),
-      new Option('--exit-status', 'exit with code 7 when nothing was found'),
-    ],
-    'optional',
-  );
-  addPaidOptions(addRecordOptions(addListOptions(command)));
-  return addHelp(addConnectionOptions(command), help).action(
-    (entityType: string | undefined, objective: string | undefined, given: SearchOptions) =>
-      runSearch(context, command, entityType, objective, given),
-  );
-}
-
-async function runSearch(
-  context: Context,
-  command: Command,
-  entityType: string | undefined,
-  objective: string | undefined,
-  options: SearchOptions,
-): Promise<void> {
-  if (options.continue !== undefined) {
-    checkAlone(entityType, options);
-    const { continueSearch } = await import('./search/continue.ts');
-    return await continueSearch(context, options.continue, options);
-  }
-  // Before standard input is read for an objective that could not be used.
-  if (entityType !== undefined) checkStreamEntityType(entityType);
-  if (entityType === undefined || objective === undefined) {
-    const [type, text] = command.registeredArguments as [Argument, Argument];
-    throw toMissing(command, entityType === undefined ? type : text);
-  }
-  const input = await readEntitySearchInput(context, objective, options);
-  const request = toEntitySearchRequest(entityType, input, inputNames);
-  const end = await withConnection(context, options, async (connection) => {
-    const buyer = toShop(context, options, connection);
-    const order = { ...toOrder(context, options, connection, 'search', request), list: toListTerms(options) };
-    return await withHeldOutput(context, options, async (lock) => {
-      const earlier = await findEarlier(buyer, toWanted(buyer, order));
-      if (earlier.is === 'rest') return await goOnWith(context, options, buyer, earlier, lock);
-      if (earlier.is === 'new') tellEarlier(context, options, earlier);
-      const { settings } = connection;
-      const open = openOutput(context, options, { ...printedAs('search', request), settings, lock });
-      const listener = createSearchListener(context, options, request, settings);
-      return await buySearch(buyer, { ...order, open }, listener);
+  async run(
+    context,
+    entityType: string | undefined,
+    objective: string | undefined,
+    options: SearchOptions,
+    command: Command,
+  ) {
+    if (options.continue !== undefined) {
+      checkAlone(entityType, options);
+      return await continueSearch(context, options.continue, options);
+    }
+    // Before standard input is read for an objective that could not be used.
+    if (entityType !== undefined) checkStreamEntityType(entityType);
+    if (entityType === undefined || objective === undefined) {
+      const [type, text] = command.registeredArguments as [Argument, Argument];
+      throw toMissing(command, entityType === undefined ? type : text);
+    }
+    const input = await readEntitySearchInput(context, objective, options);
+    const request = toEntitySearchRequest(entityType, input, inputNames);
+    const end = await withConnection(context, options, async (connection) => {
+      const buyer = toBuyer(context, options, connection);
+      const order = {
+        ...toOrder(context, options, connection, 'search', request),
+        list: toListTerms(options),
+      };
+      return await withHeldOutput(context, options, async (lock) => {
+        const earlier = await findEarlier(buyer, toWanted(buyer, order));
+        if (earlier.is === 'rest') return await goOnWith(context, options, buyer, earlier, lock);
+        if (earlier.is === 'new') tellEarlier(context, options, earlier);
+        const { settings } = connection;
+        const open = openOutput(context, options, { ...printedAs('search', request), settings, lock });
+        const listener = createSearchListener(context, options, request, settings);
+        return await buySearch(buyer, { ...order, open }, listener);
+      });
     });
-  });
-  if (end !== undefined && end.leads === end.excluded && options.exitStatus) {
-    throw toNothingFound(end, options, end.excluded > 0 ? 'no new leads were found' : undefined);
-  }
-}
+    if (end !== undefined && end.leads === end.excluded && options.exitStatus) {
+      throw toNothingFound(end, options, end.excluded > 0 ? 'no new leads were found' : undefined);
+    }
+  },
+});
 
 /** The same search was left in the same file: its rest alone is bought, whatever has become of the file. */
 async function goOnWith(
@@ -125,7 +123,6 @@ async function goOnWith(
   { isOurs, operation, rest }: Extract<Earlier, { is: 'rest' }>,
   lock: FolderLock | undefined,
 ): Promise<SearchEnd | undefined> {
-  const { goOn } = await import('./search/continue.ts');
   const { operationId } = operation;
   const beginning = `Resuming ${operationId} (the same search, unfinished since ${timeOf(context, operation)})`;
   return await withOperation(context, operationId, (journal) =>
@@ -133,16 +130,10 @@ async function goOnWith(
   );
 }
 
-/** What a search is the rest of. */
 type EarlierLeads = Pick<RestOfSearch, 'arrived' | 'brought' | 'chain' | 'isKept'>;
 
-/** Pure: the earlier searches whose leads can be shown again. */
-function toShown({ chain, isKept }: EarlierLeads): string[] {
-  return isKept ? chain.filter(({ sent }) => sent > 0).map((one) => one.operationId) : [];
-}
-
-/** Says what a search came to; one that was cut is told of by its error. */
-export function createSearchListener(
+/** Says what a search came to; the error of one that was cut says it. */
+function createSearchListener(
   context: Context,
   options: SearchOptions,
   request: EntitySearchRequest,
@@ -160,7 +151,9 @@ export function createSearchListener(
       const leads = end.leads - excluded;
       const { credits } = toWorstCase('search', request, prices);
       const ended = { charged: null, complete: true, leads: end.leads };
-      const kept = operationId === undefined ? [] : [...(rest ? toShown(rest) : []), operationId];
+      // Of the searches before, those whose leads can be shown again.
+      const before = rest?.isKept ? rest.chain.filter(({ sent }) => sent > 0) : [];
+      const kept = operationId === undefined ? [] : [...before.map((one) => one.operationId), operationId];
       close(context, options, {
         leads,
         before: rest && { arrived: rest.arrived, delivered: rest.brought.length },
@@ -190,4 +183,110 @@ function checkAlone(entityType: string | undefined, options: SearchOptions): voi
       '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
     );
   }
+}
+
+/**
+ * Goes on where a search was cut, by a new search, which is a new purchase: for the rest only, and into the same file,
+ * completed with what arrived and is not there.
+ */
+export async function continueSearch(
+  context: Context,
+  operationId: string,
+  given: SearchOptions,
+): Promise<void> {
+  const known = await readKnown(context, operationId);
+  checkNotDropped(known);
+  const [intent] = known.entries;
+  const isSame = await isIntoSame(intent, given);
+  if (isSame) checkBegun(intent, given);
+  const options = isSame ? { ...given, ...fromTerms(intent) } : given;
+  await withHeldOutput(context, options, async (lock) => {
+    if (isSame && intent.output !== null) await completeAdditionTo(context, intent.output);
+    await withOperation(context, operationId, async (journal, operation) => {
+      const rest = await readRest(context, operation);
+      await withConnection(context, options, async (connection) => {
+        const buyer = toBuyer(context, options, connection);
+        checkSameBuyer(buyer, operation);
+        const beginning = `Resuming ${operationId}`;
+        const into = isSame ? 'same' : 'other';
+        const isOurs = isSame && (await isPartOurs(buyer, rest));
+        await goOn(context, options, buyer, rest, journal, { into, isOurs, lock, beginning });
+      });
+    });
+  });
+}
+
+interface Going {
+  readonly into: RestInto;
+  /** Whether what stands in the .part is of this search. */
+  readonly isOurs: boolean;
+  readonly lock: FolderLock | undefined;
+  readonly beginning: string;
+}
+
+/** Buys the rest, or, where there is none, completes the output. Returns what the rest came to. Throws as `buyRest`. */
+async function goOn(
+  context: Context,
+  options: SearchOptions,
+  buyer: Buyer,
+  rest: RestOfSearch,
+  journal: Journal,
+  { beginning, into, isOurs, lock }: Going,
+): Promise<SearchEnd | undefined> {
+  const { say, warn } = createNotes(context, options);
+  const { connection } = buyer;
+  const { brought, intent, request } = rest;
+  const open: OpenDelivery = openOutput(context, options, {
+    ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
+    settings: connection.settings,
+    // All of it is written again from what is stored, where that is all of it.
+    opening: isOurs && rest.isKept ? { anew: true } : 'new',
+    lock,
+  });
+  if (request === undefined) {
+    await finishSearch(buyer, rest, journal, { open, into }, warn);
+    const file = fileOf(options);
+    const place = file === undefined ? '' : ` ${file} is complete.`;
+    say(`${beginning}: all ${countOf(brought.length)} had arrived.${place} Nothing was bought.`);
+    return undefined;
+  }
+  const order: SearchOrder = { ...toOrder(context, options, connection, 'search', request), open };
+  // The rest is another request, which a key that was used already would not buy.
+  const isUsed = rest.chain.some(({ intent }) => intent.idempotency_key === order.idempotencyKey);
+  const cost = toWorstCase('search', request, connection.settings);
+  const price =
+    cost.credits === null || connection.origin === 'local' ? '' : `, for at most ${creditsOf(cost.credits)}`;
+  return await buyRest(
+    buyer,
+    rest,
+    journal,
+    { ...order, idempotencyKey: isUsed ? undefined : order.idempotencyKey, into },
+    {
+      ...createSearchListener(context, options, request, connection.settings, rest),
+      goingOn: () =>
+        say(
+          brought.length === 0
+            ? `${beginning}: no leads had arrived, but the first search may have been charged; check \`leadpipe balance\`. Buying up to ${countOf(request.limit ?? 0)}${price}.`
+            : `${beginning}: ${countOf(brought.length)} stored. Buying up to ${request.limit} more${price}. You are not charged again for what arrived.`,
+        ),
+    },
+  );
+}
+
+/** Whether the rows go where those of the earlier search went: also where that file is named again. */
+async function isIntoSame({ output: begun }: Intent, { output }: SearchOptions): Promise<boolean> {
+  if (begun === null) return false;
+  if (output === undefined) return true;
+  return output !== '-' && (await isSameFile(output, begun));
+}
+
+/** Throws UsageError for another output than the one that was begun. */
+function checkBegun(intent: Intent, given: SearchOptions): void {
+  const begun = fromTerms(intent);
+  const names = ['format', 'columns', 'csvRaw', 'append'] as const;
+  if (names.every((name) => given[name] === undefined || String(given[name]) === String(begun[name]))) return;
+  throw new UsageError(
+    `${intent.output} was written with other options`,
+    'Leave out -f, --columns, --csv-raw and --append, or name another file with -o.',
+  );
 }

@@ -1,11 +1,10 @@
-import { Command, Option } from 'commander';
-import type { Context } from '../../context.ts';
+import { Option } from 'commander';
 import { LeadpipeError, type Outcome, stoppedBy } from '../../errors.ts';
 import { localKeys } from '../../local-service/keys.ts';
 import { switchTable } from '../../local-service/switches.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../messages/notes.ts';
+import { defineCommand } from '../command.ts';
+import { createNotes } from '../messages/status-line.ts';
 import { checkFileName } from '../options/inputs.ts';
 import { collect } from '../options/options.ts';
 
@@ -19,7 +18,26 @@ interface ServeOptions {
 
 const defaultPort = 4010;
 
-const help: CommandHelp = {
+export const createCommand = defineCommand({
+  name: 'serve',
+  description:
+    'Runs the local service on 127.0.0.1 until you press Ctrl-C. It has the interface of the real service, works offline, costs nothing, and answers with fictional leads or with your own.',
+  options: [
+    new Option('--port <n>', 'port to listen on; 0 means any free port')
+      .default(defaultPort)
+      .argParser((value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--port', value)),
+    new Option('--catalog <file>', 'your own leads (.jsonl or .csv) instead of the fictional ones').argParser(
+      (name) => checkFileName('--catalog', name),
+    ),
+    new Option('--scenario <file>', 'JSON file that says which requests fail, and how').argParser((name) =>
+      checkFileName('--scenario', name),
+    ),
+    new Option(
+      '--set <switch=value>',
+      'change one of the switches below; can be given several times',
+    ).argParser(collect),
+    new Option('-q, --quiet', 'do not print a line for each request'),
+  ],
   examples: ['leadpipe serve', 'leadpipe serve --port 8080 --catalog leads.csv --set user_concurrency=2'],
   output: [
     'two lines for your shell, as soon as the service is ready:',
@@ -41,57 +59,27 @@ const help: CommandHelp = {
       rows: localKeys.map(({ key, description }) => [key, description]),
     },
   ],
-};
-
-export function createServeCommand(context: Context): Command {
-  const command = new Command('serve')
-    .description(
-      'Runs the local service on 127.0.0.1 until you press Ctrl-C. It has the interface of the real service, works offline, costs nothing, and answers with fictional leads or with your own.',
-    )
-    .addOption(
-      new Option('--port <n>', 'port to listen on; 0 means any free port')
-        .default(defaultPort)
-        .argParser((value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--port', value)),
-    )
-    .addOption(
-      new Option(
-        '--catalog <file>',
-        'your own leads (.jsonl or .csv) instead of the fictional ones',
-      ).argParser((name) => checkFileName('--catalog', name)),
-    )
-    .addOption(
-      new Option('--scenario <file>', 'JSON file that says which requests fail, and how').argParser((name) =>
-        checkFileName('--scenario', name),
-      ),
-    )
-    .addOption(
-      new Option(
-        '--set <switch=value>',
-        'change one of the switches below; can be given several times',
-      ).argParser(collect),
-    )
-    .addOption(new Option('-q, --quiet', 'do not print a line for each request'));
-  return addHelp(command, help).action((options: ServeOptions) => runServe(context, options));
-}
-
-async function runServe(context: Context, options: ServeOptions): Promise<void> {
-  const notes = createNotes(context, options.quiet ? { quiet: true } : {});
-  const { openLocalService } = await import('../../connection/local-service.ts');
-  const { service, apiKey } = await openLocalService(context, {
-    port: options.port,
-    set: options.set ?? [],
-    log: notes.say,
-    hint: notes.say,
-    ...(options.catalog === undefined ? {} : { catalogFile: options.catalog }),
-    ...(options.scenario === undefined ? {} : { scenarioFile: options.scenario }),
-  });
-  if (service.fictional) notes.say('The leads of this service are fictional.');
-  context.stdout.stream.write(`export LEADPIPE_BASE_URL=${service.url}\nexport LEADPIPE_API_KEY=${apiKey}\n`);
-  notes.say('The service is ready. Press Ctrl-C to stop it.');
-  const outcome = await stopOf(context.signal);
-  await service.close();
-  throw new LeadpipeError(outcome, 'the local service was stopped');
-}
+  async run(context, options: ServeOptions) {
+    const notes = createNotes(context, options.quiet ? { quiet: true } : {});
+    const { openLocalService } = await import('../../connection/local-service.ts');
+    const { service, apiKey } = await openLocalService(context, {
+      port: options.port,
+      set: options.set ?? [],
+      log: notes.say,
+      hint: notes.say,
+      ...(options.catalog === undefined ? {} : { catalogFile: options.catalog }),
+      ...(options.scenario === undefined ? {} : { scenarioFile: options.scenario }),
+    });
+    if (service.fictional) notes.say('The leads of this service are fictional.');
+    context.stdout.stream.write(
+      `export LEADPIPE_BASE_URL=${service.url}\nexport LEADPIPE_API_KEY=${apiKey}\n`,
+    );
+    notes.say('The service is ready. Press Ctrl-C to stop it.');
+    const outcome = await stopOf(context.signal);
+    await service.close();
+    throw new LeadpipeError(outcome, 'the local service was stopped');
+  },
+});
 
 function stopOf(signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve) => {

@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto';
 import { access, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { Command, Option } from 'commander';
-import type { Context } from '../../context.ts';
+import { Option } from 'commander';
 import { LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { makeFolder } from '../../files/private-folder.ts';
 import { isObject } from '../../json/object.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import { createNotes } from '../messages/notes.ts';
+import { defineCommand } from '../command.ts';
+import { createNotes } from '../messages/status-line.ts';
 import { checkFileName } from '../options/inputs.ts';
-import { addReportOptions, type ReportOptions } from '../options/options.ts';
+import type { ReportOptions } from '../options/options.ts';
 import { findPackageFile } from '../package-file.ts';
 
 interface SkillOptions extends ReportOptions {
@@ -20,48 +19,41 @@ interface SkillOptions extends ReportOptions {
 const name = 'leadpipe';
 const mainFile = 'SKILL.md';
 
-const help: CommandHelp = {
+export const createCommand = defineCommand({
+  name: 'skill',
+  description: 'Prints the skill for agents: when to use which command, and what to do after an error.',
+  options: [
+    new Option('--install <folder>', 'write it into the subfolder leadpipe of this folder instead').argParser(
+      (directory) => checkFileName('--install', directory),
+    ),
+  ],
+  takes: ['report'],
   examples: ['leadpipe skill', 'leadpipe skill --install .agents/skills'],
   output: ['the skill, in Markdown; with --install nothing (stderr says where it is)'],
   outcomes: ['complete', 'usage', 'local_io', 'reader_closed'],
-};
-
-export function createSkillCommand(context: Context): Command {
-  const command = new Command('skill')
-    .description('Prints the skill for agents: when to use which command, and what to do after an error.')
-    .addOption(
-      new Option(
-        '--install <folder>',
-        'write it into the subfolder leadpipe of this folder instead',
-      ).argParser((directory) => checkFileName('--install', directory)),
-    );
-  return addHelp(addReportOptions(command), help).action((options: SkillOptions) =>
-    runSkill(context, options),
-  );
-}
-
-async function runSkill(context: Context, options: SkillOptions): Promise<void> {
-  const source = await findPackageFile('skills', name);
-  if (options.install === undefined) {
-    context.stdout.stream.write(await readFile(join(source, mainFile), 'utf8'));
-    return;
-  }
-  const target = join(resolve(options.install), name);
-  try {
-    await install(source, target);
-  } catch (error) {
-    if (error instanceof LocalIoError) throw error;
-    const code = codeOf(error) ?? '';
-    const isBelowFile = ['EEXIST', 'ENOTDIR'].includes(code);
-    const none = code === 'ENOENT' ? 'no folder can be made there' : (error as Error).message;
-    const why = isBelowFile ? 'a part of this path is not a folder' : none;
-    throw new LocalIoError(`can't install the skill in ${target}: ${why}`, {
-      ...(isBelowFile ? { hint: 'Name a folder.' } : {}),
-      cause: error,
-    });
-  }
-  createNotes(context, options).say(`The skill is in ${target}.`);
-}
+  async run(context, options: SkillOptions) {
+    const source = await findPackageFile('skills', name);
+    if (options.install === undefined) {
+      context.stdout.stream.write(await readFile(join(source, mainFile), 'utf8'));
+      return;
+    }
+    const target = join(resolve(options.install), name);
+    try {
+      await install(source, target);
+    } catch (error) {
+      if (error instanceof LocalIoError) throw error;
+      const code = codeOf(error) ?? '';
+      const isBelowFile = ['EEXIST', 'ENOTDIR'].includes(code);
+      const none = code === 'ENOENT' ? 'no folder can be made there' : (error as Error).message;
+      const why = isBelowFile ? 'a part of this path is not a folder' : none;
+      throw new LocalIoError(`can't install the skill in ${target}: ${why}`, {
+        ...(isBelowFile ? { hint: 'Name a folder.' } : {}),
+        cause: error,
+      });
+    }
+    createNotes(context, options).say(`The skill is in ${target}.`);
+  },
+});
 
 /** The digests of the files as they were installed, beside them: one that has another was changed by somebody. */
 const digestsFile = '.installed.json';
@@ -75,9 +67,9 @@ async function install(source: string, target: string): Promise<void> {
     });
   }
   await makeFolder(dirname(target));
-  const aside = await mkdtemp(join(dirname(target), `.${name}-`));
+  const temporary = await mkdtemp(join(dirname(target), `.${name}-`));
   try {
-    const fresh = join(aside, 'new');
+    const fresh = join(temporary, 'new');
     await cp(source, fresh, { recursive: true });
     const digests = await digestsIn(fresh);
     await writeFile(join(fresh, digestsFile), `${JSON.stringify(digests, undefined, 2)}\n`);
@@ -88,7 +80,7 @@ async function install(source: string, target: string): Promise<void> {
       await rename(join(fresh, file), join(target, file));
     }
   } finally {
-    await rm(aside, { recursive: true, force: true });
+    await rm(temporary, { recursive: true, force: true });
   }
 }
 
@@ -106,7 +98,6 @@ async function checkUnchanged(target: string, digests: Digests): Promise<void> {
   }
 }
 
-/** By the path in the folder. */
 type Digests = Readonly<Record<string, unknown>>;
 
 async function digestsIn(folder: string): Promise<Digests> {

@@ -1,34 +1,223 @@
-import { Command } from 'commander';
+import { Option } from 'commander';
+import { toStatusRecord } from '../../answers.ts';
 import type { Context } from '../../context.ts';
-import { addHelp, type CommandHelp } from '../help.ts';
-import { createTaskCreateCommand } from './task/create.ts';
-import { createTaskFetchCommand } from './task/fetch.ts';
-import { createTaskListCommand } from './task/list.ts';
-import { createTaskResumeCommand } from './task/resume.ts';
-import { createTaskRunCommand } from './task/run.ts';
-import { createTaskStatusCommand } from './task/status.ts';
-import { createTaskWaitCommand } from './task/wait.ts';
+import { entityTypes } from '../../contract/types.ts';
+import type { LeadpipeError } from '../../errors.ts';
+import type { JsonView } from '../../json/text.ts';
+import { findEarlier, toWanted } from '../../operations/earlier.ts';
+import { damagedKind, readNewest } from '../../operations/journal/operation-index.ts';
+import { type StoredOperation, toDamageLine } from '../../operations/journal/stored.ts';
+import { isTask } from '../../operations/kinds.ts';
+import { creditsOf, toWorstCase } from '../../operations/spending.ts';
+import { buyTask } from '../../operations/task/buy.ts';
+import { type KnownTask, refreshTasks, toKnownTasks } from '../../operations/task/known.ts';
+import { memberLayout, taskStatusLayout } from '../../output/columns.ts';
+import type { Layout, TableColumn } from '../../output/layout.ts';
+import { readable } from '../../output/readable.ts';
+import { memberColumn, toneOfState } from '../../output/table-columns.ts';
+import { defineCommand, defineGroup } from '../command.ts';
+import { withConnection } from '../connect.ts';
+import { freeOutcomes, paidOutcomes } from '../exit-codes.ts';
+import { close } from '../messages/closing-line.ts';
+import { tellEarlier, toRepeated } from '../messages/earlier-runs.ts';
+import { shellWord } from '../messages/quoted.ts';
+import { createNotes } from '../messages/status-line.ts';
+import { createEntityArguments, createEntityOptions } from '../options/entity-search.ts';
+import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
+import { toBuyer, toOrder } from '../records/orders.ts';
+import { printRecords, recentColumn, withOutput, zoned } from '../records/record-output.ts';
+import {
+  createdTaskExample,
+  enableWebSearch,
+  readTaskRequest,
+  type TaskRequestOptions,
+  taskArgument,
+} from './task/options.ts';
+import { createTaskFetch, createTaskWait, withMissingExplained } from './task/reading.ts';
+import { createTaskResume } from './task/resume.ts';
+import { createTaskRun } from './task/run.ts';
 
-const help: CommandHelp = {
-  examples: ['leadpipe task run company "fintech in Berlin" --local -o leads.csv', 'leadpipe task list'],
-  remarks: [
-    '`leadpipe task resume` finishes what was interrupted, into the same file. `leadpipe task wait <leads-search-id>` reads the leads of a task for free, as often as you like, from any position.',
-  ],
+interface TaskListOptions extends RecordOptions, ConnectionOptions {
+  readonly refresh?: true;
+}
+
+/** For people: the time in their eyes' resolution, and no operation ID. */
+const knownTaskTable: TableColumn[] = [
+  recentColumn('time', { role: 'detail', yields: 3 }),
+  { header: 'what', min: 10, max: 60, role: 'title', text: subjectOf },
+  memberColumn('state', { min: 5, max: 9, tone: toneOfState }),
+  { header: 'read', min: 8, max: 15, text: readOf, value: (task) => task.member('position') },
+  // Whole, to be copied.
+  memberColumn('leads_search_id', { min: 39, max: 60 }),
+  memberColumn('output', { min: 24, max: 40, yields: 2 }),
+];
+
+/** As in the history: the type, and what was looked for. */
+function subjectOf(task: JsonView): string {
+  const parts = ['entity_type', 'objective'].map((name) => readable(task.member(name)));
+  return parts.filter((part) => part !== '').join(': ');
+}
+
+/** How many of the leads that were ready this machine has read. */
+function readOf(task: JsonView): string {
+  const [position, ready] = ['position', 'ready_count'].map((name) => readable(task.member(name)));
+  return ready === '' ? `${position}` : `${position} of ${ready}`;
+}
+
+const knownTaskLayout: Layout = {
+  ...memberLayout([
+    'operation_id',
+    'time',
+    'leads_search_id',
+    'entity_type',
+    'objective',
+    'state',
+    'position',
+    'ready_count',
+    'output',
+  ]),
+  table: knownTaskTable,
 };
 
-export function createTaskCommand(context: Context): Command {
-  const group = new Command('task').description(
-    'Finds leads with a task. A task runs at the service, even while this machine is off. Its leads can be read again for free.',
+export const createTaskList = defineCommand({
+  name: 'list',
+  summary: 'the tasks this machine knows',
+  description:
+    'Shows the tasks that this machine has created or waited for, with the last known state and position. Nothing is sent, except with --refresh.',
+  options: [
+    new Option('--refresh', 'ask the service for the state of each task that has not ended, for free'),
+  ],
+  takes: ['records', 'connection'],
+  examples: ['leadpipe task list', 'leadpipe task list --refresh --local --columns leads_search_id,state'],
+  output: [
+    'one object for each task, the newest first; null means unknown here:',
+    '{"operation_id":"…","time":"…","leads_search_id":"…","entity_type":"company",',
+    ' "objective":"…","state":"running","position":20,"ready_count":40,',
+    ' "output":null}',
+  ],
+  outcomes: freeOutcomes,
+  async run(context, options: TaskListOptions) {
+    const damages: LeadpipeError[] = [];
+    const operations: StoredOperation[] = [];
+    const isListed = (kind: string): boolean => isTask(kind) || kind === damagedKind;
+    for await (const operation of readNewest(context, isListed, (damage) => void damages.push(damage))) {
+      operations.unshift(operation);
+    }
+    const notes = createNotes(context, options);
+    let known = toKnownTasks(operations);
+    if (options.refresh) known = await refresh(context, options, known, operations);
+    const tasks = known.map((task) => zoned(task, 'time', context.zone));
+    await printRecords(context, options, { shape: 'list', layout: knownTaskLayout }, tasks);
+    for (const damage of damages) notes.warn(toDamageLine(damage));
+    if (tasks.length === 0) notes.say('No tasks recorded on this machine yet.');
+  },
+});
+
+async function refresh(
+  context: Context,
+  options: TaskListOptions,
+  known: readonly KnownTask[],
+  operations: readonly StoredOperation[],
+): Promise<KnownTask[]> {
+  const { missing, others, tasks } = await withConnection(context, options, (connection) =>
+    refreshTasks({ connection, context }, known, operations),
   );
-  const commands = [
-    createTaskRunCommand(context),
-    createTaskCreateCommand(context),
-    createTaskStatusCommand(context),
-    createTaskFetchCommand(context),
-    createTaskWaitCommand(context),
-    createTaskResumeCommand(context),
-    createTaskListCommand(context),
-  ];
-  for (const command of commands) group.addCommand(command);
-  return addHelp(group, help);
+  const { say, warn } = createNotes(context, options);
+  const countOf = (tasks: number): string => (tasks === 1 ? '1 task' : `${tasks} tasks`);
+  if (missing > 0) warn(`the service does not know ${countOf(missing)} of these any more`);
+  if (others > 0) say(`${countOf(others)} of another address or API key: shown as last seen.`);
+  return tasks;
 }
+
+const createTaskCreate = defineCommand({
+  name: 'create',
+  summary: 'only create a task',
+  description: 'Creates a task and prints its ID. The task runs at the service; this machine is not needed.',
+  arguments: createEntityArguments(entityTypes),
+  options: createEntityOptions([enableWebSearch]),
+  takes: ['records', 'paid', 'connection'],
+  examples: [
+    'leadpipe task create company "dental clinics in Austin" --local',
+    'leadpipe task create wechat "skin care" --enable-web-search --local -f csv',
+  ],
+  output: ['one object:', '{"leads_search_id":"…","idempotency_key":"…","request_id":"…"}'],
+  outcomes: paidOutcomes.filter((outcome) => outcome !== 'no_result'),
+  async run(context, entityType: string, objective: string, options: TaskRequestOptions) {
+    const request = await readTaskRequest(context, entityType, objective, options);
+    await withConnection(context, options, async (connection) => {
+      const buyer = toBuyer(context, options, connection);
+      const order = toOrder(context, options, connection, 'task create', request);
+      const { credits } = toWorstCase('task create', request, connection.settings);
+      const earlier = await findEarlier(buyer, toWanted(buyer, order));
+      if (earlier.is === 'new') tellEarlier(context, options, earlier);
+      await buyTask(
+        buyer,
+        toRepeated(context, options, order, earlier),
+        ({ leadsSearchId, requestId, operationId }) =>
+          close(context, options, {
+            what: 'task created',
+            also: credits === null || options.local ? undefined : `it can cost at most ${creditsOf(credits)}`,
+            // On a terminal it stands in the next step.
+            ids: {
+              of: 'task',
+              leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,
+              requestId,
+              operationId,
+            },
+            next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
+          }),
+      );
+    });
+  },
+});
+
+const createTaskStatus = defineCommand({
+  name: 'status',
+  summary: 'the state of a task',
+  description: 'Shows the state of a task, and how many leads can be read. It costs nothing.',
+  arguments: [taskArgument],
+  takes: ['records', 'connection'],
+  examples: [
+    createdTaskExample('leadpipe task status "$id" --local'),
+    'leadpipe task status "$id" --local -f csv --columns status,ready_count',
+  ],
+  output: [
+    'the status object as the service sent it, with the ID in front:',
+    '{"leads_search_id":"…","status":"running","ready_count":40,',
+    ' "verified_count":52,"stop_reason":""}',
+  ],
+  outcomes: [...freeOutcomes, 'not_found'],
+  async run(context, id: string, options: ConnectionOptions & RecordOptions) {
+    await withConnection(context, options, (connection) => {
+      const { client, settings } = connection;
+      const kind = { shape: 'single', layout: taskStatusLayout, settings } as const;
+      return withOutput(context, options, kind, async (output) => {
+        const { text } = await withMissingExplained(context, connection, id, () =>
+          client.status(id, context.signal),
+        );
+        await output.write([toStatusRecord(id, text)]);
+      });
+    });
+  },
+});
+
+export const createCommand = defineGroup(
+  {
+    name: 'task',
+    description:
+      'Finds leads with a task. A task runs at the service, even while this machine is off. Its leads can be read again for free.',
+    examples: ['leadpipe task run company "fintech in Berlin" --local -o leads.csv', 'leadpipe task list'],
+    remarks: [
+      '`leadpipe task resume` finishes what was interrupted, into the same file. `leadpipe task wait <leads-search-id>` reads the leads of a task for free, as often as you like, from any position.',
+    ],
+  },
+  [
+    createTaskRun,
+    createTaskCreate,
+    createTaskStatus,
+    createTaskFetch,
+    createTaskWait,
+    createTaskResume,
+    createTaskList,
+  ],
+);

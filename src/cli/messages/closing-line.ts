@@ -3,11 +3,9 @@ import { LeadpipeError } from '../../errors.ts';
 import { creditsOf } from '../../operations/spending.ts';
 import { countOf, toStopReason } from '../../operations/wording.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
-import { createNotes } from './notes.ts';
-import { shellWord } from './shell-word.ts';
-import { statusLineOf } from './status-line.ts';
+import { shellWord } from './quoted.ts';
+import { createNotes, statusLineOf } from './status-line.ts';
 
-/** What a run came to. */
 export interface Closing {
   /** As `email found`, where it is not leads. */
   readonly what?: string;
@@ -18,10 +16,8 @@ export interface Closing {
   readonly before?: { readonly arrived: number; readonly delivered: number } | undefined;
   /** Leads beside these that arrived, and had been delivered before. */
   readonly excluded?: number;
-  /** Of a task. */
   readonly state?: string | undefined;
   readonly stopReason?: string | undefined;
-  /** How many leads were asked for. */
   readonly limit?: number | undefined;
   /** Credits; null where nobody can say. */
   readonly costAtMost?: number | null;
@@ -61,7 +57,6 @@ export function close(
   if (ids !== '') notes.quote(ids);
 }
 
-/** Pure. */
 export function toClosingLine(closing: Closing, file?: string, place = 'in'): string {
   const { what, also, leads, excluded = 0, state, stopReason, limit, costAtMost = null } = closing;
   const { arrived, delivered } = closing.before ?? { arrived: 0, delivered: 0 };

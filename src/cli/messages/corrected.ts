@@ -1,11 +1,11 @@
 import type { Argument, Command, CommanderError } from 'commander';
-import { settingNames, wordsOf } from '../../config/settings.ts';
+import { settingNames } from '../../config/settings.ts';
 import { streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import { nearest } from '../../requests/closed-list.ts';
 import { entityWords } from '../../requests/entity-search.ts';
 import { helpOf } from '../help.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from './quoted.ts';
 
 /** Arguments that are a text of the user's own: what is not in quotes becomes several of them. */
 const texts = ['objective', 'query', 'entity-context', 'target'];
@@ -52,13 +52,17 @@ const nearOptions: Readonly<Record<string, string>> = {
 /** Pure: what is meant by a word that is no command of this group; `words` begin with it. */
 export function meantIn(group: Command, words: readonly string[]): Readonly<Record<string, string>> {
   const [word = '', value] = words;
-  if (group.name() === 'config' && settingNames.some((name) => name === word))
+  if (group.name() === 'config' && settingNames.some((name) => name === word)) {
     return {
       [word]: `leadpipe config ${value === undefined ? 'get' : 'set'} ${words.slice(0, 2).join(' ')}`,
     };
+  }
   if (group.parent !== null) return {};
-  const names = group.commands.map((one) => one.name());
-  const isNear = nearest(word, names) !== undefined;
+  const isNear =
+    nearest(
+      word,
+      group.commands.map((one) => one.name()),
+    ) !== undefined;
   const type = isNear ? undefined : nearest(word, streamEntityTypes, entityWords);
   return { ...(type === undefined ? {} : { [word]: `leadpipe search ${type}` }), ...nearCommands };
 }
@@ -71,43 +75,33 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
   const known = command.registeredArguments;
   const text = known.at(-1);
   if (text === undefined || !texts.includes(text.name())) return undefined;
-  const { path, operands, options, areTogether } = toParts(command, argv);
-  const line = (...words: readonly string[]): string =>
-    ['leadpipe', ...path, ...words.map(quoted), ...options.map(shellWord)].join(' ');
-  const type = known.length > 1 ? known[0] : undefined;
+  const { areTogether, operands, toLine } = toParts(command, argv);
   const [first] = operands;
-  if (
-    type !== undefined &&
-    first !== undefined &&
-    !isOf(type, first) &&
-    operands.length !== 2 &&
-    areTogether
-  ) {
+  const type = known.length > 1 ? known[0] : undefined;
+  const isType = first === undefined || type === undefined || isOf(type, first);
+  if (!isType && operands.length !== 2 && areTogether) {
     const whole = operands.join(' ');
-    const choices = type.argChoices?.join(', ');
     return new UsageError(
       `${nameOf(type)} is missing: it comes before ${nameOf(text)}`,
-      `It must be one of: ${choices}.\nFor example: ${line(likelyType(type, whole), whole)}`,
+      `${choicesOf(type)}For example: ${toLine([likelyType(type, whole), whole])}`,
     );
   }
   if (operands.length > known.length) {
     const own = operands.slice(0, known.length - 1);
     // A list with a blank after a comma also looks like one argument too many: joining it to the text would be wrong.
     const advice = areTogether
-      ? `You probably meant: ${line(...own, operands.slice(own.length).join(' '))}`
+      ? `You probably meant: ${toLine([...own, operands.slice(own.length).join(' ')])}`
       : 'Write a text in quotes ("…"), and a list without spaces: name,website.';
     return new UsageError('too many arguments: a text of several words needs quotes', advice);
   }
   const missing = known.find((one, at) => one.required && operands[at] === undefined);
-  return missing === undefined ? undefined : toMissing(command, missing);
+  return missing && toMissing(command, missing);
 }
 
 /** Pure: the error of an argument that is not there, with the first example of the command. */
 export function toMissing(command: Command, argument: Argument): UsageError {
   const list = listedBy[argument.name()];
-  const { argChoices } = argument;
-  const choices = argChoices === undefined ? '' : `It must be one of: ${argChoices.join(', ')}.\n`;
-  const example = `${choices}For example: ${helpOf(command)?.examples[0].split('\n')[0]}`;
+  const example = `${choicesOf(argument)}For example: ${helpOf(command)?.examples[0].split('\n')[0]}`;
   return new UsageError(
     `${nameOf(argument)} is missing`,
     list === undefined ? example : `\`${list}\` lists them.`,
@@ -116,35 +110,34 @@ export function toMissing(command: Command, argument: Argument): UsageError {
 
 /**
  * What commander found wrong, said as every other error is. An option that stands in the wrong place names the
- * commands that have it; for that, and then only, the whole program is loaded, by `programOf` without words.
+ * commands that have it; for that, and then only, the whole program is loaded.
  */
 export async function toUsageError(
   error: CommanderError,
+  program: Command,
   argv: readonly string[],
-  programOf: (words?: readonly string[]) => Promise<Command>,
+  loadAll: () => Promise<Command>,
 ): Promise<UsageError> {
-  const command = namedIn(await programOf(argv), argv);
+  const command = namedIn(program, argv);
   const [message = '', advice] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = advice?.replace(/^\((.*)\)$/, '$1');
   const [, name = ''] = /'([^']+)'/s.exec(message) ?? [];
   switch (error.code) {
+    case 'commander.unknownOption':
+      return await toUnknownOption(command, name, suggestion, loadAll);
+    case 'commander.optionMissingArgument':
+      return new UsageError(`the value of ${name} is missing`);
     case 'commander.missingArgument':
     case 'commander.excessArguments': {
       const missing = command.registeredArguments.find((one) => one.required && one.name() === name);
-      const correction = toCorrection(command, argv) ?? toMissingValue(command, argv);
+      const correction = toCorrection(command, argv) ?? (missing && toMissing(command, missing));
       if (correction !== undefined) return correction;
-      if (missing !== undefined) return toMissing(command, missing);
-      if (command.name() === 'login')
-        return new UsageError(
-          'login takes no arguments',
-          'It asks for the API key. A script can give it: leadpipe auth login < key.txt',
-        );
-      break;
+      if (command.name() !== 'login') break;
+      return new UsageError(
+        'login takes no arguments',
+        'It asks for the API key. A script can give it: leadpipe auth login < key.txt',
+      );
     }
-    case 'commander.unknownOption':
-      return await toUnknownOption(command, argv, name, suggestion, programOf);
-    case 'commander.optionMissingArgument':
-      return new UsageError(`the value of ${name} is missing`);
   }
   // As in every other message.
   return new UsageError(message.replace(/'([^'\n]*)'/g, '"$1"'), suggestion);
@@ -152,90 +145,67 @@ export async function toUsageError(
 
 async function toUnknownOption(
   command: Command,
-  argv: readonly string[],
   typed: string,
   suggestion: string | undefined,
-  programOf: () => Promise<Command>,
+  loadAll: () => Promise<Command>,
 ): Promise<UsageError> {
   // What was typed after the = may be a key.
   const [unknown = ''] = typed.split('=');
+  const toError = (advice?: string) => new UsageError(`unknown option "${unknown}"`, advice);
   const has = (flag: string | undefined): boolean => command.options.some(({ long }) => long === flag);
-  const said = `unknown option "${unknown}"`;
   const near = nearOptions[unknown];
-  const isSecret = /key|token|secret/.test(unknown);
-  if (has(near?.split(' ')[0])) return new UsageError(said, `Did you mean ${near}?`);
-  if (typed !== unknown && has(unknown))
+  if (has(near?.split(' ')[0])) return toError(`Did you mean ${near}?`);
+  if (typed !== unknown && has(unknown)) {
     return new UsageError(`${unknown} takes no value`, `Write it alone: ${unknown}`);
-  const text = argv.find((word) => word.startsWith('-') && word.endsWith(typed.slice(1)));
-  if (typed === unknown && /\s/.test(typed) && !isSecret && text !== undefined && !argv.includes('--')) {
-    const { path, operands, options } = toParts(command, argv, text);
-    const at = operands.indexOf(text);
-    const words = [...path, ...operands.slice(0, at).map(quoted), ...options.map(shellWord), '--'];
-    const line = ['leadpipe', ...words, ...operands.slice(at).map(quoted)].join(' ');
-    if (texts.includes(command.registeredArguments.at(-1)?.name() ?? ''))
-      return new UsageError(
-        said,
-        `A text that begins with - needs -- before it. You probably meant: ${line}`,
-      );
   }
-  const owners = ownersOf(unknown, await programOf());
-  if (owners.length > 0) {
-    const more = owners.length > 4 ? ' and others' : '';
-    return new UsageError(said, `It is an option of ${owners.slice(0, 4).join(', ')}${more}.`);
+  if (/key|token|secret/.test(unknown)) {
+    return toError(
+      'No option takes the API key: other users could read it. Run `leadpipe auth login`, or set LEADPIPE_API_KEY.',
+    );
   }
-  const keyHint =
-    'No option takes the API key: other users could read it. Run `leadpipe auth login`, or set LEADPIPE_API_KEY.';
-  return new UsageError(said, isSecret ? keyHint : suggestion);
+  if (/\s/.test(unknown)) {
+    return toError(`A text that begins with - comes last, with -- before it: … -- ${quoted(unknown)}`);
+  }
+  const owners = ownersOf(unknown, await loadAll());
+  const more = owners.length > 4 ? ' and others' : '';
+  return toError(
+    owners.length === 0 ? suggestion : `It is an option of ${owners.slice(0, 4).join(', ')}${more}.`,
+  );
 }
 
-/** Pure: of a setting that is named without a value, the example is about it; undefined for anything else. */
-function toMissingValue(command: Command, argv: readonly string[]): UsageError | undefined {
-  const setting = command.name() === 'set' ? settingNames.find((one) => argv.includes(one)) : undefined;
-  if (setting === undefined) return undefined;
-  const examples: Readonly<Record<string, string>> = {
-    base_url: 'https://api.example.com',
-    ca_file: 'ca.pem',
-  };
-  const value = wordsOf(setting)[0] ?? examples[setting] ?? '60';
-  return new UsageError('the value is missing', `For example: leadpipe config set ${setting} ${value}`);
-}
-
-/** The words of a command line, apart; `text` is an argument, whatever it begins with. */
-function toParts(command: Command, argv: readonly string[], text?: string) {
+function toParts(command: Command, argv: readonly string[]) {
   const path: string[] = [];
   for (let at: Command | null = command; at?.parent; at = at.parent) path.unshift(at.name());
-  const operands: string[] = [];
-  const options: string[] = [];
-  const places: number[] = [];
   const words = argv.slice(path.length);
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] as string;
-    if (word.length > 1 && word.startsWith('-') && word !== text) {
-      options.push(word);
-      const option = command.options.find(({ long, short }) => word === long || word === short);
-      if (option?.required && at + 1 < words.length) options.push(words[++at] as string);
-    } else {
-      operands.push(word);
-      places.push(at);
-    }
-  }
-  const areTogether = places.every((place, index) => place === (places[0] as number) + index);
-  return { path, operands, options, areTogether };
+  const operands = command.args;
+  const first = words.indexOf(operands[0] ?? '');
+  const options = words.filter((word) => !operands.includes(word)).map(shellWord);
+  return {
+    operands,
+    areTogether: operands.every((word, at) => words[first + at] === word),
+    toLine: (own: readonly string[]) => ['leadpipe', ...path, ...own.map(quoted), ...options].join(' '),
+  };
 }
 
 function isOf({ argChoices = [] }: Argument, word: string): boolean {
   return argChoices.includes(word) || nearest(word, argChoices, entityWords) !== undefined;
 }
 
+function choicesOf({ argChoices }: Argument): string {
+  return argChoices === undefined ? '' : `It must be one of: ${argChoices.join(', ')}.\n`;
+}
+
 /** The type that a text speaks of, else the first that people want. */
 function likelyType({ argChoices = [] }: Argument, text: string): string {
-  const spoken = text.split(/[^\p{L}\p{N}_]+/u).flatMap((word) => {
-    const one = word.toLowerCase().replace(/ies$/, 'y').replace(/s$/, '');
-    return argChoices.filter((choice) => choice === one || choice === entityWords[one]);
-  });
-  const target = text.includes('/') ? 'github_repo_stargazers' : 'company';
-  const usual = /^https?:/.test(text) ? 'web2list' : target;
-  return spoken[0] ?? argChoices.find((choice) => choice === usual) ?? argChoices[0] ?? '';
+  const words = text.toLowerCase().split(/[^\p{L}\p{N}_]+/u);
+  const spoken = words.map((word) => word.replace(/ies$/, 'y').replace(/s$/, ''));
+  const usual = /^https?:/.test(text)
+    ? 'web2list'
+    : text.includes('/')
+      ? 'github_repo_stargazers'
+      : 'company';
+  const likely = [...spoken.flatMap((word) => [word, entityWords[word] ?? '']), usual];
+  return likely.find((one) => argChoices.includes(one)) ?? argChoices[0] ?? '';
 }
 
 /** As the output and the documents write it. */
@@ -244,7 +214,6 @@ function nameOf(argument: Argument): string {
   return `the ${name === 'leads-search-id' ? 'leads_search_id' : name.replaceAll('-', ' ').replace(/\bid$/, 'ID')}`;
 }
 
-/** As people write it, where every shell takes it so. */
 function quoted(word: string): string {
   return /^[\w.,:/@-]+$/.test(word) || /["$`\\!%\n]/.test(word) ? shellWord(word) : `"${word}"`;
 }

@@ -1,11 +1,14 @@
 import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
+import { UsageError } from '../../errors.ts';
 import type { Earlier } from '../../operations/earlier.ts';
+import { isDropped } from '../../operations/journal/chain.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { isTask, type PaidKind } from '../../operations/kinds.ts';
 import type { Order } from '../../operations/purchase.ts';
 import type { ReportOptions } from '../options/options.ts';
-import { createNotes } from './notes.ts';
+import { shellWord } from './quoted.ts';
+import { createNotes } from './status-line.ts';
 
 /** Says what is good to know of earlier runs before something is bought that is not gone on with. */
 export function tellEarlier(
@@ -58,4 +61,18 @@ function toLeft(
 /** Pure: when it was begun, as the user's clock showed it. */
 export function timeOf({ zone }: Pick<Context, 'zone'>, { entries: [{ time }] }: StoredOperation): string {
   return toMinutes(new Date(time), zone);
+}
+
+/** Throws UsageError where somebody has said that nobody wants the rest. */
+export function checkNotDropped(operation: StoredOperation): void {
+  if (!isDropped(operation)) return;
+  const { operationId, entries } = operation;
+  const created = entries.find((entry) => entry.type === 'created');
+  const isAtService = isTask(entries[0].command) && created?.type === 'created';
+  throw new UsageError(
+    `${operationId} was dropped, and is not resumed; nothing was bought`,
+    isAtService
+      ? `To read the leads of its task, for free: leadpipe task wait ${shellWord(created.leads_search_id)}`
+      : `To print what arrived, for free: leadpipe history show ${operationId}`,
+  );
 }

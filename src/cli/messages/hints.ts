@@ -1,8 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Facts, LeadpipeError } from '../../errors.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
-import { nearOperation } from './near-operation.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from './quoted.ts';
 
 /** The command that ran, which a hint has to fit. */
 export interface Ran {
@@ -17,6 +16,8 @@ export interface Ran {
 }
 
 type Hints = { readonly [Is in Facts['is']]: (facts: Extract<Facts, { is: Is }>, ran: Ran) => string };
+
+export const nothingBought = 'No purchases recorded on this machine yet.';
 
 const newKey = 'To buy again, leave out --idempotency-key or give a new one.';
 
@@ -111,7 +112,7 @@ const hints: Hints = {
       ? 'Nothing is stored, because of --no-history.'
       : `What arrived is stored. To write it to a file, for free: ${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
   no_operation({ operationId, known }) {
-    if (known.length === 0) return 'No purchases recorded on this machine yet.';
+    if (known.length === 0) return nothingBought;
     // Its folder was made, and there was no room for more.
     if (known.includes(operationId)) return 'It was stopped before it was recorded: nothing was sent.';
     const near = nearOperation(operationId, known);
@@ -200,8 +201,8 @@ function toFewer(
   if (worst === undefined || left === undefined || worst === 0) {
     return `, or ask for fewer with ${options.limit === undefined ? '--limit' : 'a smaller --limit'}`;
   }
-  const covered = Math.floor((left * limit) / worst);
-  return covered < 1 || covered >= limit ? '' : `, or ask for fewer with --limit ${covered}`;
+  const affordable = Math.floor((left * limit) / worst);
+  return affordable < 1 || affordable >= limit ? '' : `, or ask for fewer with --limit ${affordable}`;
 }
 
 /** Whether the key was made here: the command takes one, and was given none. */
@@ -251,11 +252,31 @@ function routeWords({ local, baseUrl, profile }: Ran['options']): string[] {
   ];
 }
 
-/** A command line of leadpipe, to copy. */
 function toCommand(words: readonly string[]): string {
   return ['leadpipe', ...words].map(shellWord).join(' ');
 }
 
 function flagOf(profile: string): string {
   return profile === 'default' ? '' : ` --profile ${profile}`;
+}
+
+/** Pure: the operation that was probably meant by one that there is not; undefined where none is near. */
+function nearOperation(given: string, known: readonly string[]): string | undefined {
+  const near = known.filter((one) => isMistyped(one, given));
+  return near.sort((a, b) => likeness(b, given) - likeness(a, given))[0];
+}
+
+/** Whether all but a few characters are the same; IDs of one day have their first half in common anyway. */
+function isMistyped(known: string, given: string): boolean {
+  const longer = Math.max(known.length, given.length);
+  return likeness(known, given) >= longer - 3 || (given.length >= 6 && known.endsWith(given));
+}
+
+/** Characters in common at both ends. */
+function likeness(a: string, b: string): number {
+  let front = 0;
+  while (front < a.length && a[front] === b[front]) front++;
+  let back = 0;
+  while (back < a.length - front && a.at(-1 - back) === b.at(-1 - back)) back++;
+  return front + back;
 }

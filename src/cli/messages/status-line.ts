@@ -1,8 +1,9 @@
 import type { Context } from '../../context.ts';
+import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
+import { foldFacts, wrapMessage } from '../../output/wrap.ts';
 import type { ReportOptions } from '../options/options.ts';
-
 /** What to show now; undefined leaves the line to others. It is asked for at least once a second. */
 export type StatusText = () => string | undefined;
 
@@ -117,4 +118,70 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
 export function waitedFor(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
+}
+
+/** Runs `work` under a line with this text, which is asked for again whenever `work` says so. */
+export async function withStatus<T>(
+  context: Context,
+  options: Partial<ReportOptions>,
+  text: (seconds: number) => string,
+  work: (update: () => void) => Promise<T>,
+): Promise<T> {
+  const { clock } = context;
+  const start = clock.monotonic();
+  const line = openStatusLine(context, options);
+  const stop = line.show(() => text((clock.monotonic() - start) / 1000));
+  try {
+    return await work(line.update);
+  } finally {
+    stop();
+  }
+}
+
+interface Counted {
+  readonly unit: 'lead' | 'row';
+  readonly most?: number | undefined;
+}
+
+/** Pure: `5 of 30 leads · task running, 10 ready · 12 s`. */
+export function toCounted({ unit, most }: Counted, count: number, label: string, seconds: number): string {
+  const of = most === undefined || most < count ? '' : ` of ${most}`;
+  return [
+    ...(count === 0 ? [] : [`${count}${of} ${unit}${count === 1 && of === '' ? '' : 's'}`]),
+    label,
+    ...(seconds < 2 ? [] : [waitedFor(Math.floor(seconds))]),
+  ].join(' · ');
+}
+
+/** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
+export interface Notes {
+  /** Progress and results; silenced by --quiet and --json-errors. */
+  say(line: string): void;
+  /** IDs and other things to quote, faint; silenced as `say`. */
+  quote(line: string): void;
+  /** What was odd and did no harm; silenced by --json-errors alone. */
+  warn(line: string): void;
+  trace(line: string): void;
+}
+
+export function createNotes(context: Context, options: Partial<ReportOptions>): Notes {
+  const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
+  const print = (line: string, style = (part: string): string => part, breaks = wrapMessage): void => {
+    const { stream, columns } = context.stderr;
+    const parts = foldFacts(toTerminalText(line), columns).flatMap((part) => breaks(part, columns));
+    const status = statusLineOf(context);
+    status?.hold();
+    stream.write((status?.takeGap() ?? '') + parts.map((part) => `${style(part)}\n`).join(''));
+    status?.release();
+  };
+  const nothing = (): void => {};
+  const silent = options.quiet || options.jsonErrors;
+  const toWarning = (part: string): string => part.replace(/^warning:/, (word) => yellow(word));
+  return {
+    say: silent ? nothing : (line) => print(line),
+    // An ID stays behind its name.
+    quote: silent ? nothing : (line) => print(line, dim, (part) => [part]),
+    warn: options.jsonErrors ? nothing : (line) => print(`warning: ${line}`, toWarning),
+    trace: options.verbose ? (line) => print(line) : nothing,
+  };
 }

@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import type { EntityType } from '../../contract/types.ts';
@@ -6,9 +6,19 @@ import { UsageError } from '../../errors.ts';
 import type { Order } from '../../operations/purchase.ts';
 import { contactFieldsIn, type EntitySearchInput } from '../../requests/entity-search.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
-import { createNotes } from '../messages/notes.ts';
+import { createNotes } from '../messages/status-line.ts';
 import { readList, readTextArgument } from './inputs.ts';
-import { argumentOf, collect, inputNames, type ReportOptions } from './options.ts';
+import { argumentOf, collect, inputNames, type PaidOptions, type ReportOptions, under } from './options.ts';
+
+/** What the helps say of leads. */
+export const leadShape = [
+  '{"name":"…","links":{"website":"…"},"description":"…",',
+  ' "score":{"score":"…","reason":"…"}}',
+];
+export const leadColumns = [
+  'csv: name,description,score,score_reason,website,linkedin_url,links, then',
+  '     <field>,<field>_reference for each of --enrich-fields',
+];
 
 /** What to find: the options that both forms of Entity Search share. */
 export interface EntitySearchOptions {
@@ -24,19 +34,25 @@ export interface ListOptions {
   readonly onlyNew?: true;
 }
 
-const searchFor = 'What to find:';
-/** Of a name; it stands in a file, and in columns. */
 const longestName = 100;
 
-/** Adds the two arguments, and the options under one heading; `more` are the command's own. */
-export function addEntitySearchOptions(
-  command: Command,
+/** The two arguments; optional where the command can do without. */
+export function createEntityArguments(
   types: readonly EntityType[],
-  more: readonly Option[],
   needed: 'required' | 'optional' = 'required',
-): Command {
+): readonly Argument[] {
+  const [open, close] = needed === 'required' ? ['<', '>'] : ['[', ']'];
+  const objective = 'what to find, in your own words (- reads stdin, @file reads a file)';
+  return [
+    argumentOf(`${open}entity-type${close}`, types),
+    new Argument(`${open}objective${close}`, objective),
+  ];
+}
+
+/** What to find, under one heading; `more` are the command's own. */
+export function createEntityOptions(more: readonly Option[]): readonly Option[] {
   const { entityLimit } = limits;
-  const options = [
+  return under('What to find:', [
     new Option(
       '--limit <n>',
       `at most this many leads (${entityLimit.min} to ${entityLimit.max}, default ${entityLimit.default})`,
@@ -54,36 +70,28 @@ export function addEntitySearchOptions(
       'leave out leads with these names; @leads.csv reads them from a file',
     ).argParser(collect),
     ...more,
-  ];
-  const [open, close] = needed === 'required' ? ['<', '>'] : ['[', ']'];
-  command
-    .addArgument(argumentOf(`${open}entity-type${close}`, types))
-    .addArgument(
-      new Argument(
-        `${open}objective${close}`,
-        'what to find, in your own words (- reads stdin, @file reads a file)',
-      ),
-    );
-  for (const option of options) command.addOption(option.helpGroup(searchFor));
-  return command;
+  ]);
 }
 
-/** Adds the options of commands whose leads count as delivered. */
-export function addListOptions(command: Command): Command {
-  const options = [
-    new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
-    new Option(
-      '--list <list>',
-      'the name of the list that --only-new uses; all searches count (default: the entity type)',
-    ).argParser(checkListName),
-  ];
-  for (const option of options) command.addOption(option.helpGroup(searchFor));
-  return command.hook('preAction', (_, action) => checkKept(action.opts()));
-}
+export const listOptions: readonly Option[] = [
+  new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
+  new Option(
+    '--list <list>',
+    'the name of the list that --only-new uses; all searches count (default: the entity type)',
+  ).argParser(checkListName),
+];
 
-/** Pure: what an order says of its list. */
-export function toListTerms({ list: name, onlyNew }: ListOptions): NonNullable<Order['list']> {
-  return { name, onlyNew };
+/** Pure: what an order says of its list. Throws UsageError for options that contradict each other. */
+export function toListTerms({
+  history,
+  list: name,
+  onlyNew,
+}: ListOptions & PaidOptions): NonNullable<Order['list']> {
+  if (history || (name === undefined && !onlyNew)) return { name, onlyNew };
+  throw new UsageError(
+    `${onlyNew ? '--only-new' : '--list'} can't be used with --no-history: it needs the record of this purchase`,
+    'Use only one of the two.',
+  );
 }
 
 /** Throws UsageError. */
@@ -97,15 +105,6 @@ export function checkListName(given: string): string {
     );
   }
   return name;
-}
-
-/** Throws UsageError for options that contradict each other. */
-function checkKept({ list, onlyNew, history }: ListOptions & { readonly history: boolean }): void {
-  if (history || (list === undefined && !onlyNew)) return;
-  throw new UsageError(
-    `${onlyNew ? '--only-new' : '--list'} can't be used with --no-history: it needs the record of this purchase`,
-    'Use only one of the two.',
-  );
 }
 
 /** Reads the files and the standard input that the options name. Throws UsageError. */

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { decodeText } from '../../files/decoded.ts';
+import { stringOf } from '../../json/text.ts';
 
 /** Names under which a program finds its own standard input. */
 const inputFiles = ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'];
@@ -69,7 +70,6 @@ export async function readList(
   const items: string[] = [];
   for (const value of values) {
     if (value === '-' || value.startsWith('@')) {
-      const { readListFile } = await import('./list-file.ts');
       items.push(...(await readListFile(context, value.replace(/^@/, ''), option, column)));
     } else items.push(...value.split(','));
   }
@@ -110,9 +110,50 @@ export async function readNamedFile(path: string, what: string, hint?: string): 
   return decodeText(bytes, `${what}: ${path}`);
 }
 
-/** Everything that standard input brings, as text. Throws UsageError for what is none. */
 export async function readInput(context: Context, name: string): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of takeInput(context, name)) pieces.push(Buffer.from(piece as Buffer));
   return decodeText(Buffer.concat(pieces), 'standard input');
+}
+
+/**
+ * The items in a file of a list option, read as rows are: text with an item per line, CSV with a column of the given name, JSONL
+ * with a field of that name. Throws UsageError, also for a row that can't be read: what is left out by mistake is bought.
+ */
+async function readListFile(
+  context: Context,
+  path: string,
+  option: string,
+  column: string,
+): Promise<string[]> {
+  // What reads rows is loaded by those that have any.
+  const [{ bytesOf }, { formatOfName, openInput }, { memberIn, nameIn }] = await Promise.all([
+    import('../../requests/file-bytes.ts'),
+    import('../../requests/rows.ts'),
+    import('../../requests/template.ts'),
+  ]);
+  const isPiped = isInput(path);
+  const bytes = isPiped ? takeInput(context, option) : bytesOf(checkFileName(option, path), option);
+  const name = isPiped ? 'standard input' : path;
+  const what = `${option}: ${name}`;
+  const { columns, rows } = await openInput(bytes, {
+    format: formatOfName(path),
+    field: column,
+    wanted: [column],
+    what,
+  });
+  if (columns !== undefined && nameIn(columns, column) === undefined) {
+    throw new UsageError(`${what} has no column "${column}"`);
+  }
+  const items: string[] = [];
+  for await (const { line, record, flaw } of rows) {
+    const item = record === undefined ? undefined : stringOf(memberIn(record, column));
+    if (item === undefined) {
+      throw new UsageError(
+        `${option}: line ${line} of ${name} ${record === undefined ? flaw : `has no text "${column}"`}`,
+      );
+    }
+    items.push(item);
+  }
+  return items;
 }

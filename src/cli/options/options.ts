@@ -1,11 +1,11 @@
+import { extname } from 'node:path';
 import { Argument, type Command, Option } from 'commander';
 import { UsageError } from '../../errors.ts';
-import { formats } from '../../output/writer.ts';
-import { checkOneOf } from '../../requests/closed-list.ts';
-import type { InputNames } from '../../requests/input-names.ts';
+import { type Format, formats } from '../../output/writer.ts';
+import { checkOneOf, clip } from '../../requests/closed-list.ts';
+import type { InputNames } from '../../requests/within-limits.ts';
 import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
-import { checkRecordOptions } from '../records/record-output.ts';
 import { checkFileName, isInput, readNamedFile } from './inputs.ts';
 
 /** Options of every command: what it says on stderr. */
@@ -16,19 +16,16 @@ export interface ReportOptions {
   readonly jsonErrors?: true;
 }
 
-/** Options of every command that is about a profile. */
 export interface ProfileOptions extends ReportOptions {
   readonly profile?: string;
 }
 
-/** Options of every command that calls the service. */
 export interface ConnectionOptions extends ProfileOptions {
   readonly baseUrl?: string;
   readonly local?: true;
   readonly timeout?: number;
 }
 
-/** Options of every command that can cost credits. */
 export interface PaidOptions {
   readonly idempotencyKey?: string;
   /** Credits. */
@@ -38,9 +35,8 @@ export interface PaidOptions {
   readonly history: boolean;
 }
 
-/** Options of every command that prints records. */
 export interface RecordOptions {
-  readonly format?: (typeof formats)[number];
+  readonly format?: Format;
   readonly output?: string;
   readonly append?: true;
   readonly columns?: string[];
@@ -62,82 +58,95 @@ export const inputNames: InputNames = {
   idempotency_key: '--idempotency-key',
 };
 
+const extensions: Readonly<Record<string, Format>> = {
+  '.csv': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.json': 'json',
+  '.md': 'md',
+  '.xlsx': 'xlsx',
+};
+
 /** What people call the formats. */
 const formatWords = { ndjson: 'jsonl', excel: 'xlsx', xl: 'xlsx', markdown: 'md', text: 'table' };
 
-export function addConnectionOptions(command: Command): Command {
-  const local = new Option('--local', 'use the local service: offline, free, with fictional leads').conflicts(
-    'baseUrl',
-  );
-  return addServiceOptions(add(command, groups.connection, [local]));
-}
+const reportOptions = under(groups.messages, [
+  new Option('-q, --quiet', 'print no progress and no closing line'),
+  new Option('-v, --verbose', 'print requests, and the stack trace of an error, on stderr'),
+  new Option('--no-color', 'print no colours (or NO_COLOR)'),
+  new Option('--json-errors', 'print an error as one JSON object on stderr, and nothing else there'),
+]);
 
-/** For commands that are about one service: its address, its key. */
-export function addServiceOptions(command: Command): Command {
-  const connection = add(addProfileOption(command), groups.connection, [
-    new Option('--base-url <url>', 'the address of the service (or LEADPIPE_BASE_URL)'),
-    new Option('--timeout <seconds>', 'give up after this many seconds without data').argParser(
-      secondsOf('--timeout'),
-    ),
-  ]);
-  return addReportOptions(connection);
-}
+const profileOptions = under(groups.connection, [
+  new Option('--profile <profile>', 'use the settings and the key of this profile (or LEADPIPE_PROFILE)'),
+]);
 
-export function addProfileOption(command: Command): Command {
-  return add(command, groups.connection, [
-    new Option('--profile <profile>', 'use the settings and the key of this profile (or LEADPIPE_PROFILE)'),
-  ]);
-}
+const addressOptions = under(groups.connection, [
+  new Option('--base-url <url>', 'the address of the service (or LEADPIPE_BASE_URL)'),
+  new Option('--timeout <seconds>', 'give up after this many seconds without data').argParser(
+    secondsOf('--timeout'),
+  ),
+]);
 
-export function addReportOptions(command: Command): Command {
-  return add(command, groups.messages, [
-    new Option('-q, --quiet', 'print no progress and no closing line'),
-    new Option('-v, --verbose', 'print requests, and the stack trace of an error, on stderr'),
-    new Option('--no-color', 'print no colours (or NO_COLOR)'),
-    new Option('--json-errors', 'print an error as one JSON object on stderr, and nothing else there'),
-  ]);
-}
+const localOptions = under(groups.connection, [
+  new Option('--local', 'use the local service: offline, free, with fictional leads').conflicts('baseUrl'),
+]);
 
-export function addPaidOptions(command: Command): Command {
-  return add(command, groups.buying, [
-    new Option(
-      '--idempotency-key <key>',
-      'the idempotency key of this purchase (default: a new one each time); the service charges it only once',
-    ).argParser((key) => checkIdempotencyKey(key, inputNames)),
-    createMaxCreditsOption(
-      'refuse (exit code 5) what can cost more than this, or more than your balance; see leadpipe help money',
-    ),
-    new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
-    new Option('--no-history', "store nothing on this machine; the result can't be shown again or resumed"),
-  ]);
+const paidOptions = under(groups.buying, [
+  new Option(
+    '--idempotency-key <key>',
+    'the idempotency key of this purchase (default: a new one each time); the service charges it only once',
+  ).argParser((key) => checkIdempotencyKey(key, inputNames)),
+  createMaxCreditsOption(
+    'refuse (exit code 5) what can cost more than this, or more than your balance; see leadpipe help money',
+  ),
+  new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
+  new Option('--no-history', "store nothing on this machine; the result can't be shown again or resumed"),
+]);
+
+const recordOptions = under(groups.output, [
+  new Option(
+    '-f, --format <format>',
+    'the output format (default: from the file name of -o, else table on a terminal and jsonl elsewhere)',
+  )
+    .choices(formats)
+    .argParser((value) => checkOneOf('format', value, formats, formatWords)),
+  new Option(
+    '-o, --output <file>',
+    'write to this file; it is created or replaced only when everything is there',
+  ).argParser(once('-o', (name) => checkFileName('-o', name))),
+  new Option('--append', 'add rows at the end of the file of -o'),
+  new Option('--columns <dot.paths>', 'only these columns, such as name,links.website').argParser(collect),
+  new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
+]);
+
+/** What commands have in common, in the order of the help. */
+export const sharedOptions = {
+  records: recordOptions,
+  paid: paidOptions,
+  report: reportOptions,
+  profile: [...profileOptions, ...reportOptions],
+  /** Of commands that are about one service: its address, its key. */
+  service: [...profileOptions, ...addressOptions, ...reportOptions],
+  connection: [...localOptions, ...profileOptions, ...addressOptions, ...reportOptions],
+} as const;
+
+export type SharedOptions = keyof typeof sharedOptions;
+
+export function addSharedOptions(command: Command, taken: readonly SharedOptions[]): void {
+  for (const option of taken.flatMap((name) => sharedOptions[name])) command.addOption(option);
+  if (!taken.includes('records')) return;
+  command.hook('preAction', async (_, action) => {
+    const { columns } = action.opts<RecordOptions>();
+    if (columns !== undefined) action.setOptionValue('columns', await readColumns(columns));
+    checkRecordOptions(action.opts());
+  });
 }
 
 export function createMaxCreditsOption(description: string): Option {
   return new Option('--max-credits <n>', description).argParser((value) =>
     checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
   );
-}
-
-export function addRecordOptions(command: Command): Command {
-  return add(command, groups.output, [
-    new Option(
-      '-f, --format <format>',
-      'the output format (default: from the file name of -o, else table on a terminal and jsonl elsewhere)',
-    )
-      .choices(formats)
-      .argParser((value) => checkOneOf('format', value, formats, formatWords)),
-    new Option(
-      '-o, --output <file>',
-      'write to this file; it is created or replaced only when everything is there',
-    ).argParser(once('-o', (name) => checkFileName('-o', name))),
-    new Option('--append', 'add rows at the end of the file of -o'),
-    new Option('--columns <dot.paths>', 'only these columns, such as name,links.website').argParser(collect),
-    new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
-  ]).hook('preAction', async (_, action) => {
-    const { columns } = action.opts<RecordOptions>();
-    if (columns !== undefined) action.setOptionValue('columns', await readColumns(columns));
-    checkRecordOptions(action.opts());
-  });
 }
 
 /** The same with what the files have, a path per line. Throws UsageError. */
@@ -156,6 +165,81 @@ async function readColumns(columns: readonly string[]): Promise<string[]> {
     }
   }
   return read;
+}
+
+/** The file of `-o`; `-o -` is standard output, as everywhere. */
+export function fileOf({ output }: RecordOptions): string | undefined {
+  return output === '-' ? undefined : output;
+}
+
+/** Pure: `-f`, then the extension of `-o`, then the profile, then table for a terminal and jsonl for the rest. */
+export function toFormat(
+  options: RecordOptions,
+  stdoutIsTerminal: boolean,
+  preferred: Format | undefined,
+): Format {
+  const usual = fileOf(options) === undefined && stdoutIsTerminal ? 'table' : 'jsonl';
+  return options.format ?? formatOfName(options) ?? preferred ?? usual;
+}
+
+/** Pure: the paths of --columns. Throws UsageError. */
+export function toPaths(columns: readonly string[]): string[] {
+  const paths = columns.flatMap((one) => one.split(',')).map((path) => path.trim());
+  if (!paths.includes('')) return paths;
+  throw new UsageError(
+    '--columns has an empty name',
+    'For example: --columns name,score.score,links.website',
+  );
+}
+
+const wholeFormats: Partial<Readonly<Record<Format, string>>> = {
+  xlsx: 'Excel files',
+  json: 'JSON arrays',
+  md: 'Markdown files',
+  table: 'tables',
+  cards: 'cards',
+};
+
+/** Throws UsageError for options that contradict each other; nothing is opened. */
+function checkRecordOptions(options: RecordOptions): void {
+  const { append, columns, format } = options;
+  const file = fileOf(options);
+  if (append && file === undefined) {
+    throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
+  }
+  toPaths(columns ?? []);
+  const named = format === undefined ? formatOfName(options) : extensions[extensionOf(options)];
+  // Whatever -f says: rows of another format would spoil a workbook.
+  const whole = wholeFormats[named === 'xlsx' ? named : (format ?? named ?? 'jsonl')];
+  if (append && whole !== undefined) {
+    throw new UsageError(
+      `${whole} can't be appended to`,
+      'Name a .csv or .jsonl file: -o leads.csv --append.',
+    );
+  }
+  if (format === 'xlsx' && file === undefined) {
+    throw new UsageError(
+      'xlsx can only be written to a file, not to standard output',
+      'Name it: -o leads.xlsx',
+    );
+  }
+}
+
+function extensionOf(options: RecordOptions): string {
+  return extname(fileOf(options) ?? '').toLowerCase();
+}
+
+/**
+ * Pure: the format that the name of the file says; undefined where it has no extension. Throws UsageError for an unknown one,
+ * which would hold something else than it says.
+ */
+function formatOfName(options: RecordOptions): Format | undefined {
+  const extension = extensionOf(options);
+  if (extension === '' || Object.hasOwn(extensions, extension)) return extensions[extension];
+  throw new UsageError(
+    `-o: unknown extension ${clip(extension)}`,
+    `Known extensions: ${Object.keys(extensions).join(', ')}. Or name the format, for example: -f csv`,
+  );
 }
 
 /**
@@ -183,7 +267,6 @@ export function toId(value: string): string {
   return value.trim();
 }
 
-/** Gathers a repeated option. */
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
@@ -201,7 +284,6 @@ export function secondsOf(option: string): (value: string) => number {
   };
 }
 
-function add(command: Command, group: string, options: readonly Option[]): Command {
-  for (const option of options) command.addOption(option.helpGroup(group));
-  return command;
+export function under(heading: string, options: readonly Option[]): readonly Option[] {
+  return options.map((option) => option.helpGroup(heading));
 }

@@ -1,21 +1,20 @@
 import { extname } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { UsageError } from '../../errors.ts';
-import { type InputFormat, inputFormats } from '../../input/rows.ts';
 import type { Shard } from '../../operations/list/run.ts';
 import { checkOneOf, clip } from '../../requests/closed-list.ts';
+import { type InputFormat, inputFormats } from '../../requests/rows.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
 import { checkFileName, isInput } from './inputs.ts';
 import { once } from './options.ts';
 
-/** Options of a command that can work through a list. */
 export interface RowsOptions {
   readonly input?: string;
   readonly inputFormat?: InputFormat;
   readonly template?: string;
   readonly into?: string;
-  readonly concurrency: number;
+  readonly concurrency?: number;
   readonly errors?: string;
   readonly retryUnknown?: true;
   readonly run?: string;
@@ -45,13 +44,15 @@ export function toRowsRemarks(
 
 const mostAtOnce = { unit: 'number', min: 1, max: 256 } as const;
 
-/** Adds what it takes to work through a list; `into` is where answers go when it is not said. */
-export function addRowsOptions(command: Command, into: string | undefined): Command {
-  const options = [
-    new Option(
-      '--input <file>',
-      'one request for each row of this file: CSV, JSONL or plain lines (- reads stdin)',
-    ).argParser(once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name)))),
+export const usualConcurrency = 4;
+
+/** What it takes to work through a list; `into` is where answers go when it is not said. */
+export function createRowsOptions(into?: string): readonly Option[] {
+  const input = new Option(
+    '--input <file>',
+    'one request for each row of this file: CSV, JSONL or plain lines (- reads stdin)',
+  ).argParser(once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name))));
+  const others = [
     new Option('--input-format <format>', 'the format of the input (default: found from its name or content)')
       .choices(inputFormats)
       .argParser((value) => checkOneOf('input format', value, inputFormats)),
@@ -66,10 +67,8 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
         ]),
     new Option(
       '--concurrency <n>',
-      'at most this many requests at the same time; fewer when the service is busy',
-    )
-      .default(4)
-      .argParser((value) => checkNumber(mostAtOnce, '--concurrency', value)),
+      `at most this many requests at the same time; fewer when the service is busy (default ${usualConcurrency})`,
+    ).argParser((value) => checkNumber(mostAtOnce, '--concurrency', value)),
     new Option(
       '--errors <file>',
       'write failed rows here, with the reason, request ID and charge (.csv or .jsonl)',
@@ -84,16 +83,33 @@ export function addRowsOptions(command: Command, into: string | undefined): Comm
       'only one part of the rows: 0/4, 1/4, 2/4 and 3/4 on four machines; auto takes i and n from a job of Kubernetes or Slurm',
     ),
   ];
-  const [input, ...others] = options as [Option, ...Option[]];
-  command.addOption(input);
-  for (const option of others) command.addOption(option.helpGroup(groups.list));
-  return command.hook('preAction', (_, action) => checkWithRows(action, options));
+  return [input, ...others.map((option) => option.helpGroup(groups.list))];
+}
+
+/** Pure: whether the rows of a list are meant, or the one argument. Throws UsageError for both, or none. */
+export function sourceOf(
+  options: RowsOptions,
+  argument: string | undefined,
+  name: string,
+): { readonly input: string } | { readonly argument: string } {
+  const { input } = options;
+  if (input === undefined) {
+    checkWithoutRows(options);
+    if (argument !== undefined) return { argument };
+    throw new UsageError(
+      `the ${name} is missing`,
+      'Write it in quotes after the command, or name a file with many: --input <file>.',
+    );
+  }
+  if (argument === undefined) return { input };
+  throw new UsageError(`with --input, the ${name} of each row comes from the file: leave out the argument`);
 }
 
 /** Throws UsageError for what goes with rows alone: one purchase would not do what it says. */
-function checkWithRows(command: Command, options: readonly Option[]): void {
-  if (command.getOptionValue('input') !== undefined) return;
-  const given = options.find((one) => command.getOptionValueSource(one.attributeName()) === 'cli');
+export function checkWithoutRows(options: RowsOptions): void {
+  const given = createRowsOptions('').find(
+    (one) => options[one.attributeName() as keyof RowsOptions] !== undefined,
+  );
   if (given === undefined) return;
   throw new UsageError(
     `${given.long} works only with --input`,

@@ -1,14 +1,27 @@
-import type { EnrichRequest } from '../../contract/types.ts';
-import { kindOf, objectMembers, objectOf } from '../../json/text.ts';
+import {
+  arrayItems,
+  type JsonText,
+  JsonView,
+  kindOf,
+  objectMembers,
+  objectOf,
+  withMembers,
+} from '../../json/text.ts';
 import { type AnswerKind, type BodyOf, failureOf } from '../../operations/kinds.ts';
+import type { RowResult } from '../../operations/list/row-purchase.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
-import { isContactFound, type LayoutOf } from '../../output/columns.ts';
-import { toContactSearchRequest } from '../../requests/contact.ts';
-import { toDeepSearchRequest } from '../../requests/deep-search.ts';
-import { toEnrichRequest } from '../../requests/enrich.ts';
-import { toExtractRequest } from '../../requests/extract.ts';
+import { free, isContactFound, restColumn } from '../../output/columns.ts';
+import type { Column, Layout, LayoutOf } from '../../output/layout.ts';
+import { plainTable } from '../../output/table-columns.ts';
+import {
+  toContactSearchRequest,
+  toDeepSearchRequest,
+  toEnrichRequest,
+  toExtractRequest,
+} from '../../requests/lookups.ts';
+import type { InputRow } from '../../requests/rows.ts';
 import { inputNames } from '../options/options.ts';
-import { itemsOf, type Join, type Joined, joinInto } from './joined.ts';
+import { numbered, toColumn, withLast } from './list-columns.ts';
 
 /** What is bought for each row of a list, and how it joins its row. */
 export interface ListOf<Kind extends AnswerKind = AnswerKind> {
@@ -31,13 +44,23 @@ export interface ListOf<Kind extends AnswerKind = AnswerKind> {
   readonly fields?: readonly string[];
 }
 
+/** How the answer of a row joins its record. */
+export interface Join {
+  /** The columns that the answer adds to those of the record. */
+  readonly columns: readonly Column[];
+  /** The members that it adds to the record itself. */
+  readonly members: readonly string[];
+  /** `sent` is the text that the row stands for. */
+  toRecords(row: InputRow, result: RowResult, sent: string): readonly JsonText[];
+}
+
 /** Pure: by what is sent, as the command line says it or as it was stored. */
 export function toListOf(request: RowRequest): ListOf {
   switch (request.kind) {
     case 'contact':
       return toContacts(request.contact_type);
     case 'research':
-      return answers;
+      return toAnswers();
     case 'enrich':
       return toEnrichments(request.enrich_fields);
     case 'extract':
@@ -53,42 +76,42 @@ function toContacts(type: 'email' | 'phone'): ListOf<'contact'> {
     sample: { contact_type: type, objective: '' },
     toBody: (text) => toContactSearchRequest(type, text, inputNames),
     into: type,
-    join: joining((into) => ({
-      value(answer) {
-        const result = answer.inner('result');
-        const content = isContactFound(answer) ? result?.member('content') : undefined;
-        return objectOf([
-          ['content', content ?? 'null'],
-          ['reference', result?.member('reference') ?? 'null'],
-        ]);
-      },
-      columns: [
-        { header: into, of: (found) => found.member('content') },
-        { header: `${into}_reference`, of: (found) => found.member('reference') },
-      ],
-    })),
+    join: (into, own) =>
+      joinInto(into, own, 'contact', toContact, [
+        [into, (found) => found.member('content')],
+        [`${into}_reference`, (found) => found.member('reference')],
+      ]),
   };
 }
 
-const answers: ListOf<'research'> = {
-  kind: 'research',
-  field: 'query',
-  takesEntities: false,
-  sample: { query: '' },
-  toBody: (text) => toDeepSearchRequest(text, inputNames),
-  into: 'research',
-  join: joining((into) => ({
-    value: (answer) => answer.member('answer'),
-    columns: [
-      { header: into, of: (found) => found.member('Result') ?? found.text },
-      { header: `${into}_citations`, of: (found) => found.member('Citations') },
-    ],
-    reasonOf: (answer) => failureOf('research', answer),
-  })),
-};
+function toContact(answer: JsonView): JsonText {
+  const result = answer.inner('result');
+  const content = isContactFound(answer) ? result?.member('content') : undefined;
+  return objectOf([
+    ['content', content ?? 'null'],
+    ['reference', result?.member('reference') ?? 'null'],
+  ]);
+}
 
-function toEnrichments(schema: EnrichRequest['enrich_fields']): ListOf<'enrich'> {
+function toAnswers(): ListOf<'research'> {
+  return {
+    kind: 'research',
+    field: 'query',
+    takesEntities: false,
+    sample: { query: '' },
+    toBody: (text) => toDeepSearchRequest(text, inputNames),
+    into: 'research',
+    join: (into, own) =>
+      joinInto(into, own, 'research', (answer) => answer.member('answer'), [
+        [into, (found) => found.member('Result') ?? found.text],
+        [`${into}_citations`, (found) => found.member('Citations')],
+      ]),
+  };
+}
+
+function toEnrichments(schema: BodyOf<'enrich'>['enrich_fields']): ListOf<'enrich'> {
   const fields = Object.keys(schema.properties as object);
+  const columns = fields.map((field) => [field, (found: JsonView) => found.member(field)] as const);
   return {
     kind: 'enrich',
     field: 'entity_context',
@@ -96,11 +119,7 @@ function toEnrichments(schema: EnrichRequest['enrich_fields']): ListOf<'enrich'>
     sample: { entity_context: '', enrich_fields: schema },
     toBody: (text) => toEnrichRequest(text, schema, inputNames),
     into: 'enrich',
-    join: joining(() => ({
-      value: (answer) => answer.member('answer'),
-      columns: fields.map((field) => ({ header: field, of: (found) => found.member(field) })),
-      reasonOf: (answer) => failureOf('enrich', answer),
-    })),
+    join: (into, own) => joinInto(into, own, 'enrich', (answer) => answer.member('answer'), columns),
     fields,
   };
 }
@@ -111,7 +130,6 @@ function toExtractions({
   instruction,
   limit,
 }: Extract<RowRequest, { kind: 'extract' }>): ListOf<'extract'> {
-  const items = itemsOf(type);
   return {
     kind: 'extract',
     field: 'target',
@@ -119,13 +137,98 @@ function toExtractions({
     sample: { type, target: '', ...(limit === undefined ? {} : { limit }) },
     toBody: (target) => toExtractRequest(type, { target, instruction, limit }, inputNames),
     into: 'extract',
-    join: () => items,
-    layout: items.layout,
+    join: () => ({
+      columns: [],
+      members: aboutItem,
+      toRecords: (_, result, sent) => toItems(type, result, sent),
+    }),
+    layout: toItemsLayout,
   };
 }
 
-function joining(toJoined: (into: string) => Joined): ListOf['join'] {
-  return (into, own) => joinInto(into, own, toJoined(into));
+/** An answer under one name, beside what the record has: `toValue` cuts it out of the whole answer, and it stands in `columns`. */
+function joinInto(
+  into: string,
+  own: ReadonlySet<string>,
+  kind: AnswerKind,
+  toValue: (answer: JsonView) => JsonText | undefined,
+  columns: readonly (readonly [header: string, of: (value: JsonView) => JsonText | undefined])[],
+): Join {
+  const member = numbered(own, into);
+  const error = numbered(own, `${into}_error`);
+  return {
+    columns: [
+      ...columns.map(([header, of]) => ({
+        header,
+        overPath: true as const,
+        value: (record: JsonView) => {
+          const found = record.inner(member);
+          return found && of(found);
+        },
+      })),
+      { header: `${into}_error`, value: (record) => record.member(error) },
+    ],
+    members: [member, error],
+    toRecords({ record = '{}' }, result) {
+      const reason = result.state === 'answered' ? failureOf(kind, result.answer) : result.message;
+      if (result.state === 'answered' && reason === undefined) {
+        return [withLast(record, [[member, toValue(new JsonView(result.answer)) ?? 'null']])];
+      }
+      return [
+        withLast(record, [
+          [member, 'null'],
+          [error, JSON.stringify(reason)],
+        ]),
+      ];
+    },
+  };
+}
+
+/** What stands beside an item, or in its place. */
+const aboutItem = ['type', 'target', 'extract_error'];
+
+/** Pure: items, a line each, with what they are of in front. */
+function toItems(type: string, result: RowResult, target: string): JsonText[] {
+  const about = [
+    ['type', JSON.stringify(type)],
+    ['target', JSON.stringify(target)],
+  ] as const;
+  const reason = result.state === 'answered' ? failureOf('extract', result.answer) : result.message;
+  if (result.state !== 'answered' || reason !== undefined) {
+    return [objectOf([...about, ['extract_error', JSON.stringify(reason)]])];
+  }
+  return arrayItems(objectMembers(result.answer).get('data') ?? '[]').map((item) =>
+    kindOf(item) === 'object' ? withMembers(about, withoutAbout(item)) : objectOf([...about, ['item', item]]),
+  );
+}
+
+function toItemsLayout(records: readonly JsonText[]): Layout {
+  const names = new Set(records.flatMap((record) => [...objectMembers(record).keys()]));
+  for (const name of aboutItem) names.delete(name);
+  const [first, second, last] = aboutItem.map(toColumn) as [Column, Column, Column];
+  // The header is fixed by the first rows: what later ones have besides is not lost.
+  const other = restColumn(free(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
+  const items = [...names].map(toColumn);
+  // On a screen the type is the same in each row, and what failed is said below.
+  const table = plainTable([first, second, ...items, last]).map((column) =>
+    column.header === 'type' || column.header === 'extract_error'
+      ? { ...column, extra: true as const, yields: true }
+      : column,
+  );
+  return { columns: [first, second, ...items, other, last], chosen: false, table };
+}
+
+/** An item in which what is called as the columns beside it has another name. */
+function withoutAbout(item: JsonText): JsonText {
+  const members = objectMembers(item);
+  if (!aboutItem.some((name) => members.has(name))) return item;
+  const taken = new Set(members.keys());
+  return objectOf(
+    [...members].map(([name, value]) => [
+      aboutItem.includes(name) ? free(taken, name, 'item', '_') : name,
+      value,
+    ]),
+  );
 }
 
 /** Pure: which of the fields that were asked for an answer does not have. */

@@ -2,30 +2,43 @@ import { resolve } from 'node:path';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
+import { indented } from '../../json/indent.ts';
+import { objectOf, toLine } from '../../json/text.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import type { Delivery, Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
+import type { Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
 import { findEarlier, toWanted } from '../../operations/earlier.ts';
-import type { AnswerKind, BodyOf, PaidKind } from '../../operations/kinds.ts';
-import type { Order, OutputTerms } from '../../operations/purchase.ts';
-import { toSpending, toWorstCase } from '../../operations/spending.ts';
+import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
+import type { Order, OutputTerms, PreviewedCost } from '../../operations/purchase.ts';
+import { creditsOf, toSpending, toWorstCase, type WorstCase } from '../../operations/spending.ts';
+import {
+  contactLayout,
+  enrichLayout,
+  entityLayout,
+  itemsLayout,
+  memberLayout,
+  researchLayout,
+} from '../../output/columns.ts';
 import type { Format } from '../../output/writer.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { withConnection } from '../connect.ts';
+import type { Preview } from '../../transport/request.ts';
+import { toWaitReason, withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { tellEarlier, toRepeated } from '../messages/earlier-runs.ts';
-import { createNotes, type Notes } from '../messages/notes.ts';
-import { printPreview } from '../messages/preview.ts';
-import { toWaitReason } from '../messages/wait-reason.ts';
-import type { ConnectionOptions, PaidOptions, RecordOptions, ReportOptions } from '../options/options.ts';
-import { printedAs } from './printed-as.ts';
-import { fileOf, type Printed, toFormat, withOutput } from './record-output.ts';
-import { withSpinner, withWaiting } from './spinner.ts';
-
+import { createNotes, type Notes, statusLineOf, toCounted, withStatus } from '../messages/status-line.ts';
+import {
+  type ConnectionOptions,
+  fileOf,
+  type PaidOptions,
+  type RecordOptions,
+  type ReportOptions,
+  toFormat,
+} from '../options/options.ts';
+import { type Printed, withOutput } from './record-output.ts';
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
 /** Where a command buys, and what all of it may cost. */
-export function toShop(context: Context, { maxCredits }: PaidOptions, connection: Connection): Buyer {
+export function toBuyer(context: Context, { maxCredits }: PaidOptions, connection: Connection): Buyer {
   return {
     connection,
     context,
@@ -115,13 +128,6 @@ export function openOutput(
   return (work) => withOutput(context, options, printed, work);
 }
 
-const labels: Readonly<Record<Exclude<Stage, 'asking'>, string>> = {
-  searching: 'searching',
-  creating: 'creating the task',
-  waiting: 'waiting',
-  fetching: 'fetching',
-};
-
 /** Shows on stderr how it goes; `asking` is what is done while the user waits for one answer, `most` how many leads were asked for. */
 export function createListener(
   context: Context,
@@ -129,32 +135,38 @@ export function createListener(
   { asking = '', most }: { readonly asking?: string; readonly most?: number | undefined } = {},
 ): Listener {
   const { warn } = createNotes(context, options);
+  const labels: Readonly<Record<Stage, string>> = {
+    asking,
+    searching: 'searching',
+    creating: 'creating the task',
+    waiting: 'waiting',
+    fetching: 'fetching',
+  };
   return {
     warn,
     during(stage, delivery, work) {
-      if (stage === 'asking') {
-        return withWaiting(context, options, asking, () => work(watchOf(delivery, () => {}, warn)));
-      }
-      return withSpinner(
-        context,
-        options,
-        delivery,
-        labels[stage],
-        { unit: 'lead', most },
-        (write, relabel) =>
-          // The spinner's line is not to be torn by another.
-          work({ ...watchOf(delivery, relabel, context.stderr.isTerminal ? relabel : warn), write }),
-      );
+      let label = labels[stage];
+      let leads = 0;
+      const text = (seconds: number): string => toCounted({ unit: 'lead', most }, leads, label, seconds);
+      return withStatus(context, options, text, (update) => {
+        const relabel = (given: string): void => {
+          label = given;
+          update();
+        };
+        // The line of a terminal is not to be torn by another.
+        const stumbled = stage !== 'asking' && context.stderr.isTerminal ? relabel : warn;
+        return work({
+          async write(records) {
+            await delivery.write(records);
+            if (stage !== 'asking') leads += records.length;
+            update();
+          },
+          progress: (state, readyCount) => relabel(`task ${state}, ${readyCount} ready`),
+          stumbled: (fault) =>
+            stumbled(`trying again: ${fault instanceof RequestError ? toWaitReason(fault) : fault.message}`),
+        });
+      });
     },
-  };
-}
-
-function watchOf({ write }: Delivery, relabel: (label: string) => void, stumbled: (line: string) => void) {
-  return {
-    write,
-    progress: (state: string, readyCount: number) => relabel(`task ${state}, ${readyCount} ready`),
-    stumbled: (fault: Error) =>
-      stumbled(`trying again: ${fault instanceof RequestError ? toWaitReason(fault) : fault.message}`),
   };
 }
 
@@ -174,7 +186,7 @@ export async function buy<Kind extends AnswerKind>(
   asking: string,
 ): Promise<Shown | undefined> {
   const bought = await withConnection(context, options, async (connection) => {
-    const buyer = toShop(context, options, connection);
+    const buyer = toBuyer(context, options, connection);
     const order = toOrder(context, options, connection, kind, body);
     const earlier = await findEarlier(buyer, toWanted(buyer, order));
     if (earlier.is === 'new') tellEarlier(context, options, earlier);
@@ -191,4 +203,71 @@ export async function buy<Kind extends AnswerKind>(
       close(context, options, { what: summary, costAtMost: bought.costAtMost, ids: bought.ids });
     },
   };
+}
+
+/** Prints a dry run as one JSON object: what would be sent, and what it costs. Indented on a terminal, on one line otherwise. */
+export function printPreview(
+  context: Context,
+  options: Partial<ConnectionOptions>,
+  { body, ...head }: Preview,
+  { worst: asked, available }: PreviewedCost,
+): void {
+  const worst: WorstCase = options.local ? { credits: 0 } : asked;
+  const { stream, isTerminal } = context.stdout;
+  const cost = {
+    worst_case: worst.credits,
+    ...(worst.credits === null ? { needs_setting: worst.setting } : {}),
+    available_credits: available ?? null,
+  };
+  const members = Object.entries({ ...head, ...cost }).map(
+    ([name, value]) => [name, JSON.stringify(value)] as const,
+  );
+  // As the text that would go out; what a terminal would obey is escaped.
+  const shown = objectOf([...members, ['body', body ?? 'null']]);
+  const status = statusLineOf(context);
+  status?.hold();
+  stream.write(`${isTerminal ? [...indented(shown)].join('') : toLine(shown)}\n`);
+  status?.release();
+  if (context.stderr.isTerminal) createNotes(context, options).say(toSentence(worst, available));
+}
+
+/** Pure: what it costs, for people. */
+function toSentence(worst: WorstCase, available: number | undefined): string {
+  const cost =
+    worst.credits === null
+      ? `What this costs at most is not known: ${worst.setting} is not set`
+      : worst.credits === 0
+        ? 'This costs nothing'
+        : `This can cost at most ${creditsOf(worst.credits)}`;
+  const balance = available === undefined ? '' : `; you have ${available}`;
+  const next =
+    worst.credits === null ? ` To store your price: leadpipe config set ${worst.setting} <credits>` : '';
+  return `${cost}${balance}. Nothing was bought.${next}`;
+}
+
+type PrintedAs = Pick<Printed, 'shape' | 'layout'>;
+
+/** How what each paid kind brings is laid out, by its request: the first time, and when it is shown again. */
+const layouts: { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => PrintedAs['layout'] } = {
+  search: ({ enrich_fields }) => entityLayout(enrich_fields),
+  'task create': () => memberLayout(['leads_search_id', 'idempotency_key', 'request_id']),
+  'task run': ({ enrich_fields }) => entityLayout(enrich_fields),
+  contact: () => contactLayout,
+  research: () => researchLayout,
+  enrich: ({ enrich_fields: { properties } }) => enrichLayout(Object.keys(properties as object)),
+  extract: () => itemsLayout,
+};
+
+/** How the answers of a list are laid out when they are shown again, without the rows that they were bought for. */
+export function answersAs(
+  kind: AnswerKind,
+  { schema = '{}' }: Readonly<Record<string, unknown>>,
+): PrintedAs['layout'] {
+  const toLayout: (body: never) => PrintedAs['layout'] = layouts[kind];
+  return toLayout({ enrich_fields: JSON.parse(String(schema)) } as never);
+}
+
+/** Pure: how the records of a purchase are printed. */
+export function printedAs<Kind extends PaidKind>(kind: Kind, body: BodyOf<Kind>): PrintedAs {
+  return { shape: kinds[kind].prints, layout: layouts[kind](body) };
 }

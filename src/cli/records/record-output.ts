@@ -1,104 +1,32 @@
-import { extname } from 'node:path';
+import { toZonedTime, type Zone } from '../../clock.ts';
+import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { withOutputLock } from '../../files/output-lock.ts';
+import { type JsonText, type JsonView, kindOf, objectMembers } from '../../json/text.ts';
 import type { Delivery, Opening } from '../../operations/delivery.ts';
 import { colorOf } from '../../output/color.ts';
-import type { Layout, LayoutOf } from '../../output/columns.ts';
+import { pathLayout } from '../../output/columns.ts';
+import type { Column, Layout, LayoutOf, TableColumn } from '../../output/layout.ts';
+import { readable } from '../../output/readable.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
-import { clip } from '../../requests/closed-list.ts';
-import { createNotes } from '../messages/notes.ts';
-import { openStatusLine } from '../messages/status-line.ts';
-import type { RecordOptions, ReportOptions } from '../options/options.ts';
-import { toChosen } from './chosen-columns.ts';
-
+import { nearest } from '../../requests/closed-list.ts';
+import { createNotes, openStatusLine } from '../messages/status-line.ts';
+import { fileOf, type RecordOptions, type ReportOptions, toFormat, toPaths } from '../options/options.ts';
 /** What a command prints: records in rows or one answer, and how they are laid out where --columns does not say. */
 export interface Printed {
   readonly shape: 'list' | 'single';
   readonly layout: Layout | LayoutOf;
-  /** Of the profile, which may prefer a format. */
-  readonly settings: { readonly format?: Format };
+  /** Of the profile, which may prefer a format; of the one in use, where it is not given. */
+  readonly settings?: { readonly format?: Format };
   readonly opening?: Opening | undefined;
   /** Of the file, where this run has it already. */
   readonly lock?: FolderLock | undefined;
 }
 
-const extensions: Readonly<Record<string, Format>> = {
-  '.csv': 'csv',
-  '.jsonl': 'jsonl',
-  '.ndjson': 'jsonl',
-  '.json': 'json',
-  '.md': 'md',
-  '.xlsx': 'xlsx',
-};
-
 type OutputOptions = RecordOptions & ReportOptions;
-
-/** Pure: `-f`, then the extension of `-o`, then the profile, then table for a terminal and jsonl for the rest. */
-export function toFormat(
-  options: RecordOptions,
-  stdoutIsTerminal: boolean,
-  preferred: Format | undefined,
-): Format {
-  if (options.format !== undefined) return options.format;
-  const file = fileOf(options);
-  return formatOfName(options) ?? preferred ?? (file === undefined && stdoutIsTerminal ? 'table' : 'jsonl');
-}
-
-/** Throws UsageError for options that contradict each other; nothing is opened. */
-export function checkRecordOptions(options: RecordOptions): void {
-  if (options.append && fileOf(options) === undefined) {
-    throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
-  }
-  toChosen(options);
-  if (options.format === undefined) formatOfName(options);
-  if (options.append) checkAppendable(options);
-  if (options.format === 'xlsx') checkWorkbook(options);
-}
-
-/** What no rows can be added to. */
-const wholeFormats: Partial<Readonly<Record<Format, string>>> = {
-  xlsx: 'Excel files',
-  json: 'JSON arrays',
-  md: 'Markdown files',
-  table: 'tables',
-  cards: 'cards',
-};
-
-/** Throws UsageError, also where only the name says it: rows of another format would spoil a workbook. */
-function checkAppendable(options: RecordOptions): void {
-  const named = extensions[extname(fileOf(options) ?? '').toLowerCase()];
-  const format = named === 'xlsx' ? named : (options.format ?? named);
-  const whole = format === undefined ? undefined : wholeFormats[format];
-  if (whole === undefined) return;
-  throw new UsageError(`${whole} can't be appended to`, 'Name a .csv or .jsonl file: -o leads.csv --append.');
-}
-
-/** Throws UsageError: a workbook is whole or it is nothing. */
-function checkWorkbook(options: RecordOptions): void {
-  if (fileOf(options) !== undefined) return;
-  throw new UsageError(
-    'xlsx can only be written to a file, not to standard output',
-    'Name it: -o leads.xlsx',
-  );
-}
-
-/**
- * Pure: the format that the name of the file says; undefined where it has no extension. Throws UsageError for an unknown one,
- * which would hold something else than it says.
- */
-function formatOfName(options: RecordOptions): Format | undefined {
-  const extension = extname(fileOf(options) ?? '').toLowerCase();
-  if (extension === '') return undefined;
-  const format = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
-  if (format !== undefined) return format;
-  throw new UsageError(
-    `-o: unknown extension ${clip(extension)}`,
-    `Known extensions: ${Object.keys(extensions).join(', ')}. Or name the format, for example: -f csv`,
-  );
-}
 
 /**
  * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
@@ -138,7 +66,8 @@ async function withOpened<T>(
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
   const file = fileOf(options);
-  const format = toFormat(options, context.stdout.isTerminal, settings.format);
+  const { format: preferred } = settings ?? (await readProfile(context, undefined)).settings;
+  const format = toFormat(options, context.stdout.isTerminal, preferred);
   if (options.append && format !== 'csv' && format !== 'jsonl') {
     throw new UsageError('--append works only with jsonl and csv', 'Add -f jsonl or -f csv.');
   }
@@ -162,11 +91,7 @@ async function withOpened<T>(
     warn,
     color,
     onTerminal,
-    links:
-      isForPeople &&
-      onTerminal &&
-      color &&
-      (await import('../messages/hyperlinks.ts')).hasHyperlinks(context),
+    links: isForPeople && onTerminal && color && hasHyperlinks(context),
   });
   const output = file === undefined && !context.stdout.isFile ? onScreen(context, options, opened) : opened;
   try {
@@ -226,13 +151,147 @@ export async function printRecords(
   );
 }
 
-/** The file of `-o`; `-o -` is standard output, as everywhere. */
-export function fileOf({ output }: RecordOptions): string | undefined {
-  return output === '-' ? undefined : output;
-}
-
 /** A table in a pipe takes the width that the shell exports, if it does. */
 function widthOf(context: Context): number | undefined {
   const exported = Number(context.env.COLUMNS);
   return context.stdout.columns ?? (exported > 0 ? exported : undefined);
+}
+
+/** From which version on a terminal knows OSC 8; `TERM_PROGRAM` names it. */
+const programs: Readonly<Record<string, readonly [major: number, minor: number]>> = {
+  'iTerm.app': [3, 1],
+  vscode: [1, 72],
+  WezTerm: [20200620, 0],
+  ghostty: [1, 0],
+  Hyper: [2, 0],
+  rio: [0, 0],
+  zed: [0, 0],
+  Tabby: [0, 0],
+};
+
+const terms = ['xterm-kitty', 'xterm-ghostty', 'alacritty', 'foot', 'foot-extra', 'contour', 'wezterm'];
+
+/**
+ * Pure: whether the terminal on standard output can be given links, by what terminals say of themselves in the environment.
+ * One that says nothing gets none, and neither does a multiplexer: it may pass them to a terminal that can't.
+ */
+export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
+  const { FORCE_HYPERLINK, TERM = '', TERM_PROGRAM = '', TERM_PROGRAM_VERSION = '', VTE_VERSION } = env;
+  if (!stdout.isTerminal) return false;
+  if (FORCE_HYPERLINK) return FORCE_HYPERLINK !== '0' && FORCE_HYPERLINK !== 'false';
+  if (TERM === 'dumb' || env.CI || env.TMUX || env.STY) return false;
+  if (env.WT_SESSION || env.DOMTERM || env.KITTY_WINDOW_ID || terms.includes(TERM)) return true;
+  // 0.50.0 is not to be given any.
+  if (VTE_VERSION) return Number(VTE_VERSION) > 5000;
+  // Konsole 20.12.
+  if (env.KONSOLE_VERSION) return Number(env.KONSOLE_VERSION) >= 201200;
+  const least = programs[TERM_PROGRAM];
+  if (least === undefined) return false;
+  const [major = 0, minor = 0] = TERM_PROGRAM_VERSION.split(/[.-]/).map(Number);
+  return major > least[0] || (major === least[0] && minor >= least[1]);
+}
+
+/** What --columns says, and what became of it. */
+interface Chosen {
+  readonly layout: Layout;
+  /** Pure: a line for each path that no record had, once there were records. */
+  unfound(): string[];
+}
+
+/** How deep the paths are that can be meant instead of one that nothing has. */
+const deepest = 2;
+
+/**
+ * Of --columns: paths, and, where a record has no such path, the headers of `usual`, which is printed without it. Throws
+ * UsageError.
+ */
+function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf): Chosen | undefined {
+  if (columns === undefined) return undefined;
+  const layout = pathLayout(toPaths(columns));
+  const unfound = new Set(layout.columns);
+  let first: JsonText | undefined;
+  let known = typeof usual === 'object' ? byHeader(usual) : new Map<string, Column>();
+  return {
+    layout: {
+      ...layout,
+      async learn(records, signal) {
+        if (typeof usual === 'function') known = byHeader(await usual(records, signal));
+      },
+      columns: layout.columns.map((column) => ({
+        ...column,
+        value(record) {
+          first ??= record.text;
+          const own = known.get(column.header);
+          const [one, other] = own?.overPath ? [own, column] : [column, own];
+          const value = one.value(record) ?? other?.value(record);
+          if (own !== undefined || value !== undefined) unfound.delete(column);
+          return value;
+        },
+      })),
+    },
+    unfound() {
+      if (first === undefined) return [];
+      // A comma would make two paths of it.
+      const paths = [...pathsOf(first, deepest)].filter((path) => !path.includes(','));
+      return [...unfound].map(({ header }) => {
+        const near = nearPath(header, paths);
+        return `--columns: no record has "${header}"${near === undefined ? '' : `; did you mean ${near}?`}`;
+      });
+    },
+  };
+}
+
+function byHeader({ columns }: Layout): Map<string, Column> {
+  return new Map(columns.map((column) => [column.header, column]));
+}
+
+/** Also one that is named by its last part alone, as it is in the CSV of leads. */
+function nearPath(path: string, known: readonly string[]): string | undefined {
+  const lastOf = (one: string): string => one.slice(one.lastIndexOf('.') + 1);
+  const parts = [...new Set(known.map(lastOf))];
+  const part = parts.includes(path) ? path : nearest(path, parts);
+  return nearest(path, known) ?? known.find((one) => lastOf(one) === part);
+}
+
+function* pathsOf(record: JsonText, depth: number): Generator<string, void> {
+  for (const [name, value] of objectMembers(record)) {
+    yield name;
+    if (depth === 1 || kindOf(value) !== 'object') continue;
+    for (const path of pathsOf(value, depth - 1)) yield `${name}.${path}`;
+  }
+}
+
+/** Pure: the record with this time, which is kept in UTC, as this place has it. */
+export function zoned<Name extends string, Kept extends { readonly [name in Name]: string | null }>(
+  record: Kept,
+  name: Name,
+  zone: Zone,
+): Kept {
+  const time = record[name];
+  return time === null ? record : { ...record, [name]: toZonedTime(new Date(time), zone) };
+}
+
+/** Pure: such a time in the eyes' resolution. */
+export function timeColumn(header: string, rest: Pick<TableColumn, 'role' | 'yields'> = {}): TableColumn {
+  return {
+    header,
+    min: 16,
+    max: 16,
+    ...rest,
+    text: (record) => minutesOf(record, header),
+  };
+}
+
+/** Pure: the same of what is never kept for a year: without the year. */
+export function recentColumn(header: string, rest: Pick<TableColumn, 'role' | 'yields'> = {}): TableColumn {
+  return {
+    ...timeColumn(header, rest),
+    min: 11,
+    max: 11,
+    text: (record) => minutesOf(record, header).slice(5),
+  };
+}
+
+function minutesOf(record: JsonView, header: string): string {
+  return readable(record.member(header)).slice(0, 16).replace('T', ' ');
 }

@@ -1,43 +1,21 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { bytesOf, isRegularFile } from '../../input/file-bytes.ts';
-import { formatOfName, type Input, type InputRow, openInput } from '../../input/rows.ts';
-import { containerIn, hasPath, nameIn, type Template, textAt } from '../../input/template.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
 import type { RowSource } from '../../operations/list/list.ts';
-import { shellWord } from '../messages/shell-word.ts';
+import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
+import { formatOfName, type Input, type InputRow, openInput } from '../../requests/rows.ts';
+import { containerIn, hasPath, nameIn, type Template, textAt } from '../../requests/template.ts';
+import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import type { RowsOptions } from '../options/rows.ts';
 
-/** Pure: whether the rows of a list are meant, or the one argument. Throws UsageError for both, or none. */
-export function sourceOf(
-  options: RowsOptions,
-  argument: string | undefined,
-  name: string,
-): { readonly input: string } | { readonly argument: string } {
-  const { input } = options;
-  if (input === undefined) {
-    if (argument !== undefined) return { argument };
-    throw new UsageError(
-      `the ${name.replaceAll('-', ' ')} is missing`,
-      'Write it in quotes after the command, or name a file with many: --input <file>.',
-    );
-  }
-  if (argument === undefined) return { input };
-  throw new UsageError(
-    `with --input, the ${name.replaceAll('-', ' ')} of each row comes from the file: leave out the argument`,
-  );
-}
-
 /** The rows of an input, the first of which were looked at before anything is sent. */
 export interface RowInput extends Pick<Input, 'columns' | 'format'> {
-  /** What it is called in messages. */
   readonly what: string;
   readonly head: readonly InputRow[];
   readonly source: RowSource;
 }
 
-/** Rows that are looked at beforehand. */
 const mostLooked = 100;
 
 /**
@@ -182,7 +160,6 @@ export function checkTemplate(input: RowInput, { paths }: Template): void {
   }
 }
 
-/** `a.b` and `a` of `a.b.c`. */
 function headsOf(path: string): string[] {
   const parts = path.split('.');
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));

@@ -6,29 +6,43 @@ import { LeadpipeError, UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { withOutputLock } from '../../files/output-lock.ts';
 import { isSameFile, statOrNothing } from '../../files/target.ts';
-import { countLines } from '../../input/file-bytes.ts';
-import { entityText, textAt, toTemplate } from '../../input/template.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
+import type { Buyer } from '../../operations/buyer.ts';
+import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
+import { createDigests } from '../../operations/journal/digests.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
-import { type FinishedList, runList } from '../../operations/list/list.ts';
+import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
+import { type FinishedList, type RowSource, runList } from '../../operations/list/list.ts';
+import { isIn, type ListWork, toSent } from '../../operations/list/run.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
-import { creditsOf, toWorstCase } from '../../operations/spending.ts';
+import { creditsOf, exact, toWorstCase } from '../../operations/spending.ts';
+import { createWarnings } from '../../operations/wording.ts';
+import { countLines } from '../../requests/file-bytes.ts';
+import { entityText, textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { tellEarlier } from '../messages/earlier-runs.ts';
 import { listAnew } from '../messages/hints.ts';
-import { createNotes } from '../messages/notes.ts';
-import { type RowsOptions, toShard } from '../options/rows.ts';
-import { columnsOf, layoutOf } from './joined.ts';
+import { createNotes, withStatus } from '../messages/status-line.ts';
+import { type ConnectionOptions, fileOf, toFormat } from '../options/options.ts';
+import { type RowsOptions, toShard, usualConcurrency } from '../options/rows.ts';
+import { columnsOf, layoutOf } from './list-columns.ts';
 import { toListOf } from './list-kinds.ts';
-import { checkOutputOpen, openOutput, type PurchaseOptions, toShop, toTerms } from './orders.ts';
-import { fileOf, toFormat } from './record-output.ts';
+import {
+  checkOutputOpen,
+  openOutput,
+  type PurchaseOptions,
+  printPreview,
+  toBuyer,
+  toTerms,
+} from './orders.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
-import { previewList } from './rows-preview.ts';
-import { createBrought, createRowWarnings, openErrors, toProgress, toSummary } from './rows-told.ts';
-import { withProgress } from './spinner.ts';
+import { createBrought, openErrors, toProgress, toSummary } from './rows-report.ts';
 
 type Options = PurchaseOptions & RowsOptions;
+
+/** Warnings that wait for the rows to be out. */
+const mostHeld = 20;
 
 /** The member of a record that a lead is known by. */
 const entityColumns = ['name', 'website', 'linkedin_url'];
@@ -73,7 +87,7 @@ export async function buyList(
   const notes = createNotes(context, options);
   return await withConnection(context, options, async (connection) => {
     const { settings } = connection;
-    const buyer = toShop(context, options, connection);
+    const buyer = toBuyer(context, options, connection);
     const work = {
       kind: list.kind,
       toBody: (record: JsonText) => list.toBody(toText(record)),
@@ -109,7 +123,9 @@ export async function buyList(
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
     const file = fileOf(options);
     const isOneTerminal = file === undefined && context.stdout.isTerminal && context.stderr.isTerminal;
-    const warnings = createRowWarnings(isOneTerminal, notes.warn);
+    // On one terminal no warning stands between two rows.
+    const held = isOneTerminal ? createWarnings(mostHeld) : undefined;
+    const warn = held?.add ?? notes.warn;
     const brought = createBrought(list);
     const usualMs = context.patience?.ms ?? 0;
     const go = (lock: FolderLock | undefined, replaces: boolean): Promise<FinishedList> =>
@@ -126,7 +142,7 @@ export async function buyList(
               brought.add(result, records);
               return records;
             },
-            concurrency: options.concurrency,
+            concurrency: options.concurrency ?? usualConcurrency,
             retryUnknown: options.retryUnknown === true,
             budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
             run,
@@ -136,13 +152,13 @@ export async function buyList(
               openOutput(context, options, { shape: 'list', layout, settings, opening, lock }),
           },
           {
-            warn: warnings.warn,
+            warn,
             goingOn: (one, credits) =>
               notes.say(toResumingLine(one, options.local ? undefined : credits, context.zone)),
             earlier: (found) => tellEarlier(context, options, found),
             progress: (counts, slots) =>
               show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),
-            failed: (row, failure) => errors.tell(row, failure, warnings.warn),
+            failed: (row, failure) => errors.write(row, failure, warn),
             stopping(answers, seconds) {
               if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * seconds;
               notes.say(
@@ -165,10 +181,10 @@ export async function buyList(
       tellUnfound();
     } catch (error) {
       await errors.end();
-      throw toTold(error, context.zone);
+      throw toLocalTime(error, context.zone);
     } finally {
       if (context.patience !== undefined) context.patience.ms = usualMs;
-      warnings.release();
+      for (const line of held?.all() ?? []) notes.warn(line);
     }
     close(context, options, toSummary(list.kind, finished, brought, work.worst.credits, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
@@ -177,7 +193,6 @@ export async function buyList(
   });
 }
 
-/** Pure: which list is gone on with. */
 function toResumingLine(
   { operationId, entries: [intent, ...rest] }: StoredOperation,
   credits: number | undefined,
@@ -192,7 +207,7 @@ function toResumingLine(
 }
 
 /** Pure: the same error, with its time as it is here. */
-function toTold(error: unknown, zone: Zone): unknown {
+function toLocalTime(error: unknown, zone: Zone): unknown {
   const facts = error instanceof LeadpipeError ? error.details.facts : undefined;
   if (facts?.is !== 'list_left' || facts.until === undefined) return error;
   return (error as LeadpipeError).with({
@@ -236,4 +251,74 @@ async function checkFiles({
       'Name another file for one of them.',
     );
   }
+}
+
+/** Between two lines of a long run, where stderr is a file. */
+const longMs = 30_000;
+
+/** Runs `work` under a line that it gives the text of; where stderr is no terminal, a line every half minute. */
+async function withProgress<T>(
+  context: Context,
+  options: ConnectionOptions,
+  first: string,
+  work: (show: (text: (seconds: number) => string) => void) => Promise<T>,
+): Promise<T> {
+  const { clock, stderr } = context;
+  const { say } = createNotes(context, options);
+  const start = clock.monotonic();
+  let text = (_: number): string => first;
+  let cancel = (): void => {};
+  const tick = (): void => {
+    if (!stderr.isTerminal) say(text((clock.monotonic() - start) / 1000));
+    cancel = clock.after(longMs, tick);
+  };
+  cancel = clock.after(longMs, tick);
+  const shown = withStatus(
+    context,
+    options,
+    (seconds) => text(seconds),
+    (update) =>
+      work((given) => {
+        text = given;
+        update();
+      }),
+  );
+  return await shown.finally(() => cancel());
+}
+
+/** Prints the first request, and what all of them can cost; says what can't be sent. */
+async function previewList(
+  context: Context,
+  options: PurchaseOptions,
+  buyer: Buyer,
+  work: Pick<ListWork, 'kind' | 'toBody' | 'shard' | 'worst'>,
+  source: RowSource,
+): Promise<void> {
+  const notes = createNotes(context, options);
+  const { kind, shard, worst } = work;
+  const counted = createDigests();
+  let first: BodyOf<AnswerKind> | undefined;
+  let sent = 0;
+  let flawed = 0;
+  for await (const row of source.take()) {
+    if (!isIn(shard, row)) continue;
+    const one = toSent(work, row);
+    if ('flaw' in one) {
+      if (flawed++ < 10) notes.warn(one.flaw);
+    } else if (counted.get(one.digest) === undefined) {
+      counted.set(one.digest, { state: 'sent', offset: 0, length: 0, seen: false });
+      first ??= one.request;
+      sent++;
+    }
+  }
+  const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
+  const available = await glanceAtBalance(buyer);
+  if (first !== undefined) {
+    const request = buyer.connection.preview(toRequest(kind, first, 'a different key for each row'));
+    printPreview(context, options, request, { worst: all, available });
+  }
+  notes.say(
+    `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,
+  );
+  checkCovered(buyer, all, available);
 }

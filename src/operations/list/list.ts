@@ -1,5 +1,5 @@
 import { type LeadpipeError, UsageError } from '../../errors.ts';
-import type { InputRow } from '../../input/rows.ts';
+import type { InputRow } from '../../requests/rows.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';

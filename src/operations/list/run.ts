@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Charged, LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
-import type { InputRow } from '../../input/rows.ts';
 import type { JsonText } from '../../json/text.ts';
+import type { InputRow } from '../../requests/rows.ts';
 import { StoppedError } from '../../transport/errors.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';

@@ -16,8 +16,6 @@ import {
   toUnknownPrice,
 } from '../../../operations/spending.ts';
 
-/** What a run may cost, and its record in the history. */
-
 const unitNames: Partial<Record<PriceName, readonly [one: string, many: string]>> = {
   'price.search': ['lead of a search', 'leads of searches'],
   'price.task': ['lead of a task', 'leads of tasks'],
@@ -97,7 +95,6 @@ export function toBudget(bound: Bound, asked: number | undefined, settings: Rout
   return { credits: spending.limit, costOf };
 }
 
-/** Pure: what is said before anything is sent. */
 export function toAnnouncement({ units, credits }: Bound): string {
   const sum = credits === undefined ? '' : `; by your prices at most ${creditsOf(credits)}`;
   return `this costs credits: at most ${units}${sum}. A service that accepts what it should refuse may charge more. To spend nothing: --free`;

@@ -1,6 +1,7 @@
-import { Command, Option } from 'commander';
-import { readProfile } from '../../../config/settings.ts';
+import { Option } from 'commander';
+import { fromWallTime, type Zone } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
+import { LeadpipeError, UsageError } from '../../../errors.ts';
 import type { JsonText } from '../../../json/text.ts';
 import {
   aboutOf,
@@ -14,22 +15,15 @@ import { readLists } from '../../../operations/only-new/lists.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { checkOneOf } from '../../../requests/closed-list.ts';
 import { checkNumber } from '../../../requests/within-limits.ts';
+import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../messages/notes.ts';
-import { shellWord } from '../../messages/shell-word.ts';
+import { nothingBought } from '../../messages/hints.ts';
+import { shellWord } from '../../messages/quoted.ts';
+import { createNotes } from '../../messages/status-line.ts';
 import { checkListName } from '../../options/entity-search.ts';
-import {
-  addRecordOptions,
-  addReportOptions,
-  type RecordOptions,
-  type ReportOptions,
-} from '../../options/options.ts';
-import { fileOf, toFormat, withOutput } from '../../records/record-output.ts';
-import { zoned } from '../../records/zoned.ts';
-import { nothingBought, toUnknownList } from './nothing.ts';
+import { fileOf, type RecordOptions, type ReportOptions, under } from '../../options/options.ts';
+import { withOutput, zoned } from '../../records/record-output.ts';
 import { toHistoryTable } from './purchase-columns.ts';
-import { toSince } from './since.ts';
 
 interface HistoryListOptions extends RecordOptions, ReportOptions {
   readonly limit?: number | typeof allOfThem;
@@ -59,19 +53,40 @@ const members: readonly (keyof HistoryRecord)[] = [
   'service',
 ];
 
-/** What `--limit` takes beside a number. */
 const allOfThem = 'all';
 /** As many as a terminal shows without scrolling away. */
 const usualOnTerminal = 20;
 /** Earlier operations that are looked at, only to say how many purchases there are. */
 const mostCounted = 1000;
-/** Records that are written together. */
 const together = 100;
 
-/** The first words of what is paid for. */
 const paidCommands = [...new Set(Object.keys(kinds).filter(isPaid).map(firstWord))];
 
-const help: CommandHelp = {
+export const createHistoryList = defineCommand({
+  name: 'list',
+  summary: 'every paid request of this machine',
+  description:
+    'Shows what this machine has bought: when, what it was about, how it ended, what it cost, and its IDs.',
+  options: under('What to show:', [
+    new Option(
+      '--limit <n>',
+      `show only the newest n; ${allOfThem} shows all of them (default on a terminal: ${usualOnTerminal})`,
+    ).argParser((value) =>
+      value === allOfThem
+        ? allOfThem
+        : checkNumber({ unit: 'number', min: 1, max: 1_000_000 }, '--limit', value),
+    ),
+    new Option('--since <time>', 'only purchases since this time: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
+    new Option('--command <command>', 'only this command, such as search, task or "contact email"')
+      .choices(paidCommands)
+      .argParser(checkCommand),
+    new Option(
+      '--search <text>',
+      'only purchases whose objective, query, context or target has this text; capitals do not matter',
+    ),
+    new Option('--list <list>', 'only purchases whose leads count for this list').argParser(checkListName),
+  ]),
+  takes: ['records', 'report'],
   examples: [
     'leadpipe history list --since 7d --command search',
     'leadpipe history list --columns time,command,subject,charged -o paid.csv',
@@ -99,77 +114,44 @@ const help: CommandHelp = {
   remarks: [
     `On a terminal the newest ${usualOnTerminal} are shown, in local time. A file or a pipe gets all of them.`,
   ],
-};
-
-export function createHistoryListCommand(context: Context): Command {
-  const command = new Command('list')
-    .summary('every paid request of this machine')
-    .description(
-      'Shows what this machine has bought: when, what it was about, how it ended, what it cost, and its IDs.',
-    );
-  const options = [
-    new Option(
-      '--limit <n>',
-      `show only the newest n; ${allOfThem} shows all of them (default on a terminal: ${usualOnTerminal})`,
-    ).argParser((value) =>
-      value === allOfThem
-        ? allOfThem
-        : checkNumber({ unit: 'number', min: 1, max: 1_000_000 }, '--limit', value),
-    ),
-    new Option('--since <time>', 'only purchases since this time: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
-    new Option('--command <command>', 'only this command, such as search, task or "contact email"')
-      .choices(paidCommands)
-      .argParser(checkCommand),
-    new Option(
-      '--search <text>',
-      'only purchases whose objective, query, context or target has this text; capitals do not matter',
-    ),
-    new Option('--list <list>', 'only purchases whose leads count for this list').argParser(checkListName),
-  ];
-  for (const option of options) command.addOption(option.helpGroup('What to show:'));
-  return addHelp(addReportOptions(addRecordOptions(command)), help).action((given: HistoryListOptions) =>
-    runHistoryList(context, given),
-  );
-}
-
-async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
-  const { clock, directories, stdout, zone } = context;
-  const { settings } = await readProfile(context, undefined);
-  const onTerminal = stdout.isTerminal && fileOf(options) === undefined;
-  const limit = options.limit ?? (onTerminal ? usualOnTerminal : allOfThem);
-  const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
-  const isTable = toFormat(options, stdout.isTerminal, settings.format) === 'table';
-  const layout = isTable
-    ? (records: readonly JsonText[]) => ({ ...memberLayout(members), table: toHistoryTable(records) })
-    : memberLayout(members);
-  const damages: string[] = [];
-  const page = await withOutput(context, options, { shape: 'list', layout, settings }, async (output) => {
-    const write = async (entries: readonly HistoryEntry[]): Promise<void> => {
-      for (const entry of entries) if ('damage' in entry) damages.push(entry.damage);
-      await output.write(entries.map(({ record }) => JSON.stringify(zoned(record, 'time', zone))));
-    };
-    const wanted = { isWanted: toFilter(options), since };
-    const written =
-      limit === allOfThem
-        ? await writeAll(context, wanted, write)
-        : await writeNewest(context, wanted, limit, onTerminal ? mostCounted : 0, write);
-    if (written.shown === 0) await checkList(directories.state, options.list);
-    return written;
-  });
-  const notes = createNotes(context, options);
-  for (const damage of damages) notes.warn(damage);
-  if (page.earlier > 0) notes.say(toEarlierLine(page, options));
-  if (page.shown === 0) {
-    const isFiltered = [options.since, options.command, options.list, options.search].some(
-      (one) => one !== undefined,
-    );
-    notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
-  }
-}
+  async run(context, options: HistoryListOptions) {
+    const { clock, directories, stdout, zone } = context;
+    const onTerminal = stdout.isTerminal && fileOf(options) === undefined;
+    const limit = options.limit ?? (onTerminal ? usualOnTerminal : allOfThem);
+    const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
+    const own = memberLayout(members);
+    // Rows can only be added where the columns are known before them.
+    const layout = options.append
+      ? own
+      : (records: readonly JsonText[]) => ({ ...own, table: toHistoryTable(records) });
+    const damages: string[] = [];
+    const page = await withOutput(context, options, { shape: 'list', layout }, async (output) => {
+      const write = async (entries: readonly HistoryEntry[]): Promise<void> => {
+        for (const entry of entries) if ('damage' in entry) damages.push(entry.damage);
+        await output.write(entries.map(({ record }) => JSON.stringify(zoned(record, 'time', zone))));
+      };
+      const wanted = { isWanted: toFilter(options), since };
+      const written =
+        limit === allOfThem
+          ? await writeAll(context, wanted, write)
+          : await writeNewest(context, wanted, limit, onTerminal ? mostCounted : 0, write);
+      if (written.shown === 0) await checkList(directories.state, options.list);
+      return written;
+    });
+    const notes = createNotes(context, options);
+    for (const damage of damages) notes.warn(damage);
+    if (page.earlier > 0) notes.say(toEarlierLine(page, options));
+    if (page.shown === 0) {
+      const isFiltered = [options.since, options.command, options.list, options.search].some(
+        (one) => one !== undefined,
+      );
+      notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
+    }
+  },
+});
 
 interface Page {
   readonly shown: number;
-  /** As far as they were counted. */
   readonly earlier: number;
   readonly isCounted: boolean;
 }
@@ -253,4 +235,36 @@ function toEarlierLine(
   const count = `${isCounted ? '' : 'at least '}${shown + earlier}`;
   const all = ['leadpipe history list', ...words, '--limit', allOfThem].join(' ');
   return `The newest ${shown} of ${count} are shown. To see all: ${all}`;
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+};
+
+/** Pure: the time that is meant by `7d`, `2026-11-01` (where the day begins here) or `2026-11-01T09:30`. Throws UsageError. */
+export function toSince(given: string, now: Date, zone: Zone): Date {
+  const [, count, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(given) ?? [];
+  if (count !== undefined) return new Date(now.getTime() - Number(count) * (unitMs[unit] as number));
+  const [, day, clock = '00:00', offset] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(given) ?? [];
+  const shown = `${day}T${clock}`;
+  // There is no 31st of June: Date would take it for the 1st of July.
+  const isDay = new Date(`${day}T00:00Z`).toJSON()?.startsWith(String(day)) === true;
+  const isTime = isDay && !Number.isNaN(Date.parse(`${shown}Z`));
+  if (isTime) return offset === undefined ? fromWallTime(shown, zone) : new Date(`${shown}${offset}`);
+  throw new UsageError(
+    `--since must be a time, not "${given.slice(0, 40)}"`,
+    'For example: --since 7d (also m, h, w for minutes, hours, weeks), --since 2026-11-01, or --since 2026-11-01T09:30.',
+  );
+}
+
+export function toUnknownList(list: string): LeadpipeError {
+  return new LeadpipeError('not_found', `there is no list ${list} on this machine`, {
+    type: 'list_not_found',
+    hint: 'To see which lists there are: leadpipe history lists',
+    retryable: false,
+  });
 }

@@ -1,7 +1,8 @@
 import { type JsonText, JsonView } from '../../../json/text.ts';
+import type { TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
-import { memberColumn, type TableColumn, toneOfState } from '../../../output/table-columns.ts';
-import { recentColumn } from '../../records/zoned.ts';
+import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
+import { recentColumn } from '../../records/record-output.ts';
 
 /** For people: when, what, how it ended and what it cost; and how to get it again. */
 const historyTable: readonly TableColumn[] = [
@@ -42,7 +43,6 @@ const balanceColumn: TableColumn = {
   },
 };
 
-/** Pure: the columns for these first records. */
 export function toHistoryTable(records: readonly JsonText[]): readonly TableColumn[] {
   const isUsed = ({ text }: TableColumn): boolean => records.some((one) => text(new JsonView(one)) !== '');
   return [...historyTable, balanceColumn].filter(isUsed);
@@ -72,7 +72,6 @@ function chargedOf(record: JsonView): string {
   return charged === '' && textOf(record, 'command').startsWith('task ') ? 'not known yet' : charged;
 }
 
-/** On a card, in one line. */
 function summaryOf(record: JsonView): string {
   const [state, leads] = ['state', 'leads'].map((name) => textOf(record, name));
   const [credits, charged] = [creditsOf(record), chargedOf(record)];

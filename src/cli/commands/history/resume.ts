@@ -1,60 +1,102 @@
-import { Command } from 'commander';
+import { resolve } from 'node:path';
 import type { Context } from '../../../context.ts';
+import { UsageError } from '../../../errors.ts';
 import { isSearch } from '../../../operations/journal/chain.ts';
+import type { StoredOperation } from '../../../operations/journal/stored.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
+import { termsOf } from '../../../operations/list/list.ts';
+import { rowRequestOf } from '../../../operations/row-request.ts';
+import { defineCommand } from '../../command.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../../help.ts';
-import { addConnectionOptions, createMaxCreditsOption, type PaidOptions } from '../../options/options.ts';
-import {
-  addResumeOptions,
-  type ResumeOptions,
-  resumeOperation,
-  toOperation,
-  withRouteOf,
-} from '../task/resume.ts';
+import { createNotes } from '../../messages/status-line.ts';
+import { type ConnectionOptions, createMaxCreditsOption, type PaidOptions } from '../../options/options.ts';
+import type { RowsOptions } from '../../options/rows.ts';
+import { fromTerms } from '../../records/orders.ts';
+import { resumeArgument, resumeOptions } from '../task/options.ts';
+import { type ResumeOptions, resumeOperation, toOperation, withRouteOf } from '../task/resume.ts';
 
-const help: CommandHelp = {
+type Options = ResumeOptions & Pick<PaidOptions, 'maxCredits'>;
+
+export const createHistoryResume = defineCommand({
+  name: 'resume',
+  summary: 'finish an interrupted search, task or list',
+  description:
+    'Resumes an interrupted search, task or list (--input), into the same file. Nothing is bought twice. The rest of a search or a list is bought.',
+  arguments: [resumeArgument],
+  options: [
+    ...resumeOptions,
+    createMaxCreditsOption(
+      'refuse (exit code 5) a search or list that can cost more; the rows of a list that were bought before count too (default: the limit that the list was started with)',
+    ),
+  ],
+  takes: ['connection'],
   examples: ['leadpipe history resume', 'leadpipe history resume --max-credits 50'],
   output: [
     'what the interrupted command would have written: the same file, format',
     'and columns, each lead or row once',
   ],
   outcomes: [...paidOutcomes, 'partial', 'not_found'],
-};
+  async run(context, given: string | undefined, options: Options) {
+    const known = await toOperation(context, given, options, () => true);
+    if (known === undefined) return;
+    const route = withRouteOf(known, options);
+    if (rowsOf(known.entries[0].command) !== undefined) return await resumeList(context, known, options);
+    if (isSearch(known)) {
+      const { continueSearch } = await import('../search.ts');
+      return await continueSearch(context, known.operationId, { ...route, history: true });
+    }
+    await resumeOperation(context, known, options);
+  },
+});
 
-type Options = ResumeOptions & Pick<PaidOptions, 'maxCredits'>;
-
-export function createHistoryResumeCommand(context: Context): Command {
-  const command = new Command('resume')
-    .summary('finish an interrupted search, task or list')
-    .description(
-      'Resumes an interrupted search, task or list (--input), into the same file. Nothing is bought twice. The rest of a search or a list is bought.',
+/** Goes on with a list, and no other, from what is stored of it. Throws UsageError where that can't be, before anything is bought. */
+async function resumeList(
+  context: Context,
+  operation: StoredOperation,
+  given: ConnectionOptions & Pick<PaidOptions, 'maxCredits'>,
+): Promise<void> {
+  const { operationId, entries } = operation;
+  const [{ max_credits, origin, profile }] = entries;
+  const terms = termsOf(operation);
+  const { input, inputFormat, into, run, shard } = terms.options as Partial<RowsOptions>;
+  const last = entries.findLast((entry) => entry.type === 'terminal');
+  if (last?.type === 'terminal' && last.outcome === 'complete') {
+    const place = terms.output === null ? '' : `; its rows are in ${terms.output}`;
+    createNotes(context, given).say(`The list ${operationId} is finished${place}. Nothing was bought.`);
+    return;
+  }
+  const request = rowRequestOf(entries[0]);
+  if (request === undefined || input === undefined) {
+    throw new UsageError(
+      `an earlier release began ${operationId}, and did not store what its rows are sent: it can't be gone on with, and nothing was bought`,
+      `What it has bought, for free: leadpipe history show ${operationId}`,
     );
-  addResumeOptions(command).addOption(
-    createMaxCreditsOption(
-      'refuse (exit code 5) a search or list that can cost more; the rows of a list that were bought before count too (default: the limit that the list was started with)',
-    ),
-  );
-  return addHelp(addConnectionOptions(command), help).action(
-    (operationId: string | undefined, options: Options) => runHistoryResume(context, operationId, options),
+  }
+  if (input === '-') {
+    throw new UsageError(
+      `the rows of ${operationId} came from standard input, and can't be had again; nothing was bought`,
+      'Run the same command again with the same rows. Rows that are already bought are not bought again.',
+    );
+  }
+  const { buyList } = await import('../../records/rows.ts');
+  await buyList(
+    context,
+    {
+      history: true,
+      ...(profile === null ? {} : { profile }),
+      ...(origin === 'local' && given.baseUrl === undefined ? { local: true } : {}),
+      ...given,
+      ...fromTerms(terms),
+      // What was allowed when the list was begun holds until another limit is given.
+      ...toKnown({ maxCredits: given.maxCredits ?? max_credits }),
+      input: resolve(input),
+      ...toKnown({ inputFormat, into, run, shard, template: request.template }),
+    },
+    request,
+    operation,
   );
 }
 
-async function runHistoryResume(
-  context: Context,
-  given: string | undefined,
-  options: Options,
-): Promise<void> {
-  const known = await toOperation(context, given, options, () => true);
-  if (known === undefined) return;
-  const route = withRouteOf(known, options);
-  if (rowsOf(known.entries[0].command) !== undefined) {
-    const { resumeList } = await import('./resume-list.ts');
-    return await resumeList(context, known, options);
-  }
-  if (isSearch(known)) {
-    const { continueSearch } = await import('../search/continue.ts');
-    return await continueSearch(context, known.operationId, { ...route, history: true });
-  }
-  await resumeOperation(context, known, options);
+function toKnown<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as never;
 }

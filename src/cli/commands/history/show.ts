@@ -1,37 +1,56 @@
 import { join } from 'node:path';
-import { Argument, Command, Option } from 'commander';
-import { readProfile } from '../../../config/settings.ts';
+import { Argument, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
-import { readChainFrom } from '../../../operations/journal/chain.ts';
+import { hasDelivered, readChainFrom } from '../../../operations/journal/chain.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
+import { keptDays } from '../../../operations/journal/retention.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
-import { folderOf, readKnown, toUnknownOperation } from '../../../operations/journal/stored.ts';
-import { isKept, kinds, recordsOf, rowsOf } from '../../../operations/kinds.ts';
+import {
+  folderOf,
+  readKnown,
+  type StoredOperation,
+  toUnknownOperation,
+} from '../../../operations/journal/stored.ts';
+import {
+  type AnswerKind,
+  isKept,
+  isTask,
+  kindOf,
+  kinds,
+  recordsOf,
+  rowsOf,
+} from '../../../operations/kinds.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
+import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../../help.ts';
 import { close } from '../../messages/closing-line.ts';
-import { createNotes } from '../../messages/notes.ts';
-import {
-  addRecordOptions,
-  addReportOptions,
-  type RecordOptions,
-  type ReportOptions,
-  toId,
-} from '../../options/options.ts';
-import { answersAs, printedAs } from '../../records/printed-as.ts';
+import { shellWord } from '../../messages/quoted.ts';
+import { createNotes } from '../../messages/status-line.ts';
+import { type RecordOptions, type ReportOptions, toId } from '../../options/options.ts';
+import { answersAs, printedAs } from '../../records/orders.ts';
 import { withOutput } from '../../records/record-output.ts';
-import { toContinued, toNextCommand, toNothingKept } from './next-step.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions & { readonly answer?: true };
 
-const help: CommandHelp = {
+export const createHistoryShow = defineCommand({
+  name: 'show',
+  summary: 'print a stored answer again, for free',
+  description:
+    'Prints the answer or the leads of an earlier purchase again. It costs nothing: nothing is sent, and no API key is needed.',
+  arguments: [
+    new Argument(
+      '[operation-id]',
+      'the operation ID; `history list` and the last line of each purchase show it (default: the latest purchase)',
+    ).argParser(toId),
+  ],
+  options: [new Option('--answer', 'print the whole answer of the service as it came')],
+  takes: ['records', 'report'],
   examples: [
     'leadpipe history show',
     'op=$(leadpipe history list -f jsonl | jq -rs .[-1].operation_id)\nleadpipe history show "$op" -f csv -o answer.csv',
@@ -44,26 +63,8 @@ const help: CommandHelp = {
     'for a list {"request_id":"…","answer":{…}} for each row.',
   ],
   outcomes: [...localOutcomes, 'partial', 'not_found'],
-};
-
-export function createHistoryShowCommand(context: Context): Command {
-  const command = new Command('show')
-    .summary('print a stored answer again, for free')
-    .description(
-      'Prints the answer or the leads of an earlier purchase again. It costs nothing: nothing is sent, and no API key is needed.',
-    )
-    .addArgument(
-      new Argument(
-        '[operation-id]',
-        'the operation ID; `history list` and the last line of each purchase show it (default: the latest purchase)',
-      ).argParser(toId),
-    )
-    .addOption(new Option('--answer', 'print the whole answer of the service as it came'));
-  return addHelp(addReportOptions(addRecordOptions(command)), help).action(
-    (operationId: string | undefined, options: HistoryShowOptions) =>
-      runHistoryShow(context, operationId, options),
-  );
-}
+  run: runHistoryShow,
+});
 
 async function runHistoryShow(
   context: Context,
@@ -76,9 +77,9 @@ async function runHistoryShow(
   const folder = folderOf(state, operationId);
   const record = await readHistoryRecord(state, operation);
   const [{ command, body = '{}' }] = operation.entries;
-  const list = rowsOf(command);
-  if (list !== undefined && (await hasRows(folder))) {
-    return await showAnswers(context, options, record, list, operation.entries[0]);
+  const row = rowsOf(command)?.row;
+  if (row !== undefined && (await hasRows(folder))) {
+    return await showAnswers(context, options, record, row, operation.entries[0]);
   }
   const kind = isKept(command) ? command : undefined;
   const keeps = kind === undefined ? 'nothing' : kinds[kind].keeps;
@@ -100,12 +101,10 @@ async function runHistoryShow(
       operation.entries.some(({ type }) => type === 'answered' || type === 'batch'),
     );
   }
-  const { settings } = await readProfile(context, undefined);
-  const looks =
+  const printed =
     options.answer && answer !== undefined
       ? ({ shape: 'single', layout: memberLayout([...objectMembers(answer).keys()]) } as const)
       : printedAs(kind, JSON.parse(body));
-  const printed = { ...looks, settings };
   let shown = 0;
   let damaged = 0;
   await withOutput(context, options, printed, async (output) => {
@@ -137,7 +136,6 @@ async function runHistoryShow(
   }
 }
 
-/** Throws `not_found` where nothing was bought. */
 async function readLatest(context: Context): Promise<string> {
   for await (const { record } of readHistory(context, { newestFirst: true })) return record.operation_id;
   throw toUnknownOperation(undefined, []);
@@ -158,17 +156,15 @@ function toDamagedLeads({ leads, request_id }: HistoryRecord, shown: number, fol
   );
 }
 
-/** The answers that a list has bought, in the order in which they came. */
 async function showAnswers(
   context: Context,
   options: HistoryShowOptions,
   record: HistoryRecord,
-  { list, row }: NonNullable<ReturnType<typeof rowsOf>>,
+  row: AnswerKind,
   intent: Intent,
 ): Promise<void> {
-  const { settings } = await readProfile(context, undefined);
-  const layout = options.answer ? memberLayout(['request_id', 'answer']) : answersAs(list, intent.options);
-  const printed = { shape: 'list', layout, settings } as const;
+  const layout = options.answer ? memberLayout(['request_id', 'answer']) : answersAs(row, intent.options);
+  const printed = { shape: 'list', layout } as const;
   const folder = folderOf(context.directories.state, record.operation_id);
   await withOutput(context, options, printed, async (output) => {
     for await (const { answer, requestId } of readStoredAnswers(folder)) {
@@ -184,4 +180,66 @@ async function showAnswers(
   createNotes(context, options).say(
     `${record.state} · ${record.leads} ${record.leads === 1 ? 'answer' : 'answers'} (the columns of the input are not stored) · operation ${record.operation_id}`,
   );
+}
+
+/** Pure: the error of a purchase of which nothing can be shown, and where its leads are instead. */
+function toNothingKept(record: HistoryRecord, kind: string, hadAnswer: boolean): LeadpipeError {
+  const { operation_id, output, state } = record;
+  if (isTask(kind)) {
+    const place = output === null ? '' : `Its output is ${output}. `;
+    return notFound(
+      `${operation_id} is a task: its leads are stored at the service, not on this machine`,
+      'not_kept',
+      `${place}${toNextCommand(record, kind) ?? 'See: leadpipe task list'}`,
+    );
+  }
+  if (hadAnswer) {
+    return notFound(
+      `the answer of ${operation_id} is no longer on this machine: answers are stored for ${keptDays.answers} days`,
+      'pruned',
+      output === null ? 'To see what it was about: leadpipe history list' : `Its output was ${output}.`,
+    );
+  }
+  return notFound(
+    `${operation_id} has nothing to show (state: ${state})`,
+    'no_answer',
+    toNextCommand(record, kind) ?? 'To see what it was about: leadpipe history list',
+  );
+}
+
+/** Pure: what makes sense after a look at a purchase; undefined when it is done. */
+function toNextCommand(record: HistoryRecord, kind: string): string | undefined {
+  const { operation_id, state, leads_search_id, leads, excluded } = record;
+  if (state === 'running') return 'It is still running.';
+  if (isTask(kind)) {
+    if (state === 'interrupted' || state === 'unknown') {
+      return `To resume it: leadpipe task resume ${operation_id}`;
+    }
+    if (leads_search_id === null) return undefined;
+    return `To read its leads again, for free: leadpipe task fetch ${shellWord(leads_search_id)}`;
+  }
+  const goesOn = kindOf(kind)?.goesOn === 'continue';
+  const canGoOn = goesOn && leads_search_id !== null && (leads ?? 0) + (excluded ?? 0) > 0;
+  if (canGoOn && (state === 'partial' || state === 'interrupted')) {
+    return `To buy the rest: leadpipe search --continue ${operation_id}`;
+  }
+  if (state !== 'unknown') return undefined;
+  return 'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
+}
+
+/** Pure: where the rest of a search is that others went on with. */
+function toContinued({ state }: HistoryRecord, continued: readonly StoredOperation[]): string {
+  const ids = continued.map(({ operationId }) => operationId);
+  if (state === 'complete') {
+    const shown = continued.filter(hasDelivered).map((one) => `leadpipe history show ${one.operationId}`);
+    const bought = `The rest was bought by ${ids.join(', ')}`;
+    return shown.length === 0
+      ? `${bought}, and found nothing new.`
+      : `${bought}. To print it: ${shown.join('; ')}`;
+  }
+  return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
+}
+
+function notFound(message: string, type: string, hint: string): LeadpipeError {
+  return new LeadpipeError('not_found', message, { type, hint, retryable: false });
 }

@@ -1,34 +1,40 @@
-import { Command, Option } from 'commander';
-import { readProfile } from '../../../config/settings.ts';
-import type { Context } from '../../../context.ts';
+import { Option } from 'commander';
 import type { JsonView } from '../../../json/text.ts';
 import { readHistory } from '../../../operations/journal/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { createTotals, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
 import { creditsOf, exact } from '../../../operations/spending.ts';
-import { type Layout, memberLayout } from '../../../output/columns.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import type { Layout, TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
-import { memberColumn, type TableColumn } from '../../../output/table-columns.ts';
+import { memberColumn } from '../../../output/table-columns.ts';
 import { checkOneOf } from '../../../requests/closed-list.ts';
+import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../../help.ts';
-import { createNotes } from '../../messages/notes.ts';
-import {
-  addRecordOptions,
-  addReportOptions,
-  type RecordOptions,
-  type ReportOptions,
-} from '../../options/options.ts';
+import { nothingBought } from '../../messages/hints.ts';
+import { createNotes } from '../../messages/status-line.ts';
+import type { RecordOptions, ReportOptions } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
-import { nothingBought } from './nothing.ts';
 
 interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
   readonly by: TotalsBy;
   readonly local?: boolean;
 }
 
-const help: CommandHelp = {
+export const createHistoryTotals = defineCommand({
+  name: 'totals',
+  summary: 'add up the purchases of this machine',
+  description:
+    'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
+  options: [
+    new Option('--by <what>', 'a sum for each day, command, list or profile')
+      .choices(totalsBy)
+      .default('day')
+      .argParser((value) => checkOneOf('--by', value, totalsBy)),
+    new Option('--local', 'add up the purchases of the local service instead, which cost nothing'),
+  ],
+  takes: ['records', 'report'],
   examples: ['leadpipe history totals', 'leadpipe history totals --by command -f csv -o totals.csv'],
   output: [
     'one object for each day (or command, list, profile); bars on a terminal:',
@@ -46,56 +52,36 @@ const help: CommandHelp = {
   remarks: [
     `Only purchases of this machine in the last ${keptDays.operations} days are counted, without those of --no-history. Only the service knows what was charged.`,
   ],
-};
-
-export function createHistoryTotalsCommand(context: Context): Command {
-  const command = new Command('totals')
-    .summary('add up the purchases of this machine')
-    .description(
-      'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
-    )
-    .addOption(
-      new Option('--by <what>', 'a sum for each day, command, list or profile')
-        .choices(totalsBy)
-        .default('day')
-        .argParser((value) => checkOneOf('--by', value, totalsBy)),
-    )
-    .option('--local', 'add up the purchases of the local service instead, which cost nothing');
-  return addHelp(addReportOptions(addRecordOptions(command)), help).action((options: HistoryTotalsOptions) =>
-    runHistoryTotals(context, options),
-  );
-}
-
-async function runHistoryTotals(context: Context, options: HistoryTotalsOptions): Promise<void> {
-  const { by, local = false } = options;
-  const { settings } = await readProfile(context, undefined);
-  const sums = createTotals(by, context.zone);
-  const damages: string[] = [];
-  let hasList = false;
-  let leftOut = 0;
-  for await (const entry of readHistory(context)) {
-    if ('damage' in entry) damages.push(entry.damage);
-    else if (!local && entry.record.service === 'local') leftOut++;
-    else if (!local || entry.record.service === 'local') {
-      sums.add(entry);
-      hasList ||= rowsOf(entry.intent.command) !== undefined;
+  async run(context, options: HistoryTotalsOptions) {
+    const { by, local = false } = options;
+    const sums = createTotals(by, context.zone);
+    const damages: string[] = [];
+    let hasList = false;
+    let leftOut = 0;
+    for await (const entry of readHistory(context)) {
+      if ('damage' in entry) damages.push(entry.damage);
+      else if (!local && entry.record.service === 'local') leftOut++;
+      else if (!local || entry.record.service === 'local') {
+        sums.add(entry);
+        hasList ||= rowsOf(entry.intent.command) !== undefined;
+      }
     }
-  }
-  const totals = sums.sums();
-  const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
-  await printRecords(context, options, { shape: 'list', layout: toLayout(by, totals), settings }, records);
-  const notes = createNotes(context, options);
-  for (const damage of damages) notes.warn(damage);
-  if (leftOut > 0) notes.say(toLeftOut(leftOut, by));
-  else if (totals.length === 0) notes.say(nothingBought);
-  const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
-  if (unsettled > 0) {
-    notes.say(
-      `${creditsOf(unsettled)} of this are only a bound: the most that unfinished purchases can have cost.`,
-    );
-  }
-  if (hasList) notes.say('A list (--input) counts as one purchase; its answers are counted as leads.');
-}
+    const totals = sums.sums();
+    const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
+    await printRecords(context, options, { shape: 'list', layout: toLayout(by, totals) }, records);
+    const notes = createNotes(context, options);
+    for (const damage of damages) notes.warn(damage);
+    if (leftOut > 0) notes.say(toLeftOut(leftOut, by));
+    else if (totals.length === 0) notes.say(nothingBought);
+    const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
+    if (unsettled > 0) {
+      notes.say(
+        `${creditsOf(unsettled)} of this are only a bound: the most that unfinished purchases can have cost.`,
+      );
+    }
+    if (hasList) notes.say('A list (--input) counts as one purchase; its answers are counted as leads.');
+  },
+});
 
 function toLeftOut(count: number, by: TotalsBy): string {
   const why =
@@ -144,7 +130,6 @@ function creditsIn(record: JsonView): string {
   return unpriced === '0' ? `${credits}` : `${credits} + ${unpriced} unpriced`;
 }
 
-/** Columns of the terminal. */
 const longestBar = 12;
 
 /** Of the credits; where no price was known, of the purchases. */

@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import { defaults } from '../../../config/defaults.ts';
 import type { Settings } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
@@ -7,79 +7,86 @@ import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/ty
 import { UsageError } from '../../../errors.ts';
 import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/spending.ts';
 import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../../../operations/task/reading.ts';
-import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
+import { entityLayout } from '../../../output/columns.ts';
+import type { Layout, LayoutOf } from '../../../output/layout.ts';
 import type { Format } from '../../../output/writer.ts';
+import { checkTaskEntityType, toCreateTaskRequest } from '../../../requests/entity-search.ts';
 import { checkNumber, checkText } from '../../../requests/within-limits.ts';
 import { close, createNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
-import { type ConnectionOptions, type RecordOptions, secondsOf, toId } from '../../options/options.ts';
-import { createListener } from '../../records/orders.ts';
+import { type EntitySearchOptions, readEntitySearchInput } from '../../options/entity-search.ts';
+import {
+  type ConnectionOptions,
+  inputNames,
+  type RecordOptions,
+  secondsOf,
+  toId,
+  under,
+} from '../../options/options.ts';
+import { createListener, type PurchaseOptions } from '../../records/orders.ts';
 
-/** Options of every command that reads the leads of a task. */
 export interface TaskReadOptions {
   readonly num?: number;
   readonly positions?: true;
   readonly exitStatus?: true;
 }
 
-/** Options of those that wait for more. */
 export interface FollowOptions extends TaskReadOptions {
   readonly pollInterval?: number;
   readonly waitTimeout?: number;
 }
 
-/** The most that the interface allows: the fewest requests. */
 const pageSize = limits.fetchNum.max;
 
-const group = 'The task:';
+const heading = 'The task:';
 
-export function addTaskArgument(command: Command): Command {
-  return command.addArgument(
-    new Argument(
-      '<leads-search-id>',
-      'the ID of the task, which `task create` and `task list` print',
-      // rule: status.id, fetch.id
-    ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', toId(value))),
-  );
-}
+export const taskArgument = new Argument(
+  '<leads-search-id>',
+  'the ID of the task, which `task create` and `task list` print',
+  // rule: status.id, fetch.id
+).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', toId(value)));
 
-export function addPositionOption(command: Command): Command {
-  return add(command, [
-    new Option('--pts <n>', 'start at this position; 0 is the first lead')
-      .default(limits.fetchPts.default, '0')
-      // rule: fetch.pts
-      .argParser((value) => checkNumber(limits.fetchPts, '--pts', value)),
-  ]);
-}
+export const positionOptions = under(heading, [
+  new Option('--pts <n>', 'start at this position; 0 is the first lead')
+    .default(limits.fetchPts.default, '0')
+    // rule: fetch.pts
+    .argParser((value) => checkNumber(limits.fetchPts, '--pts', value)),
+]);
 
-export function addTaskReadOptions(command: Command): Command {
-  return add(command, [
-    new Option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`).argParser((value) =>
-      // rule: fetch.num
-      checkNumber(limits.fetchNum, '--num', value),
+export const readingOptions = under(heading, [
+  new Option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`).argParser((value) =>
+    // rule: fetch.num
+    checkNumber(limits.fetchNum, '--num', value),
+  ),
+  new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
+  new Option('--exit-status', 'exit with code 7 when nothing was found'),
+]);
+
+export const waitingOptions = under(heading, [
+  new Option(
+    '--poll-interval <seconds>',
+    `seconds between two checks of the task (default ${defaults['poll.interval']}); up to ${defaults['poll.max']} while nothing changes`,
+  ).argParser(secondsOf('--poll-interval')),
+  new Option(
+    '--wait-timeout <seconds>',
+    'stop waiting after this time, with exit code 75; the task keeps running',
+  ).argParser(secondsOf('--wait-timeout')),
+]);
+
+export const resumeArgument = new Argument(
+  '[operation-id]',
+  'the ID that the interrupted command printed (default: the latest unfinished operation)',
+).argParser(toId);
+
+export const resumeOptions = [
+  ...waitingOptions,
+  ...under(heading, [
+    new Option(
+      '--replay-create',
+      'create the task again if the first answer was lost more than 24 hours ago; this may buy it again',
     ),
-    new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
-    new Option('--exit-status', 'exit with code 7 when nothing was found'),
-  ]);
-}
-
-export function addFollowOptions(command: Command): Command {
-  return addTaskReadOptions(addWaitingOptions(command));
-}
-
-/** The part of `addFollowOptions` that does not shape the output. */
-export function addWaitingOptions(command: Command): Command {
-  return add(command, [
-    new Option(
-      '--poll-interval <seconds>',
-      `seconds between two checks of the task (default ${defaults['poll.interval']}); up to ${defaults['poll.max']} while nothing changes`,
-    ).argParser(secondsOf('--poll-interval')),
-    new Option(
-      '--wait-timeout <seconds>',
-      'stop waiting after this time, with exit code 75; the task keeps running',
-    ).argParser(secondsOf('--wait-timeout')),
-  ]);
-}
+  ]),
+];
 
 /** Pure: option, then profile, then the default of the reference workflow. */
 export function toReadTerms(
@@ -160,14 +167,32 @@ function toCost(request: CreateTaskRequest, prices: Prices, leads: number): numb
   return toCostAtMost('task run', request, credits, { charged: null, complete: true, leads });
 }
 
-function add(command: Command, options: readonly Option[]): Command {
-  for (const option of options) command.addOption(option.helpGroup(group));
-  return command;
-}
-
 /** An example that makes the task it is about, as $id. */
 export function createdTaskExample(line: string): string {
   return `id=$(leadpipe task create company "dental clinics in Austin" --local -q |
   jq -r .leads_search_id)
 ${line}`;
+}
+
+export interface TaskRequestOptions extends PurchaseOptions, EntitySearchOptions {
+  readonly enableWebSearch?: true;
+}
+
+export const enableWebSearch = new Option(
+  '--enable-web-search',
+  'also search the open web: slower and more expensive; needed for xiaohongshu and wechat',
+);
+
+/** Reads and checks what is to be created, before anything is sent. Throws UsageError. */
+export async function readTaskRequest(
+  context: Context,
+  entityType: string,
+  objective: string,
+  options: TaskRequestOptions,
+): Promise<CreateTaskRequest> {
+  const enable_web_search = options.enableWebSearch === true;
+  // Before standard input is read for a type that could not be used.
+  checkTaskEntityType(entityType, enable_web_search, inputNames);
+  const input = await readEntitySearchInput(context, objective, options);
+  return toCreateTaskRequest(entityType, { ...input, enable_web_search }, inputNames);
 }

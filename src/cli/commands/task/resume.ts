@@ -1,4 +1,3 @@
-import { Argument, Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { type LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
@@ -18,76 +17,51 @@ import {
   toTaskProgress,
 } from '../../../operations/task/resume.ts';
 import { readUnfinished } from '../../../operations/unfinished.ts';
-import { entityLayout, type Layout, type LayoutOf } from '../../../output/columns.ts';
+import { entityLayout } from '../../../output/columns.ts';
+import type { Layout, LayoutOf } from '../../../output/layout.ts';
 import { confirm } from '../../ask.ts';
+import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../../help.ts';
-import { checkNotDropped } from '../../messages/dropped.ts';
-import { timeOf } from '../../messages/earlier-runs.ts';
-import { createNotes } from '../../messages/notes.ts';
-import {
-  addConnectionOptions,
-  type ConnectionOptions,
-  type RecordOptions,
-  toId,
-} from '../../options/options.ts';
-import { fromTerms, openOutput } from '../../records/orders.ts';
-import { printedAs } from '../../records/printed-as.ts';
+import { checkNotDropped, timeOf } from '../../messages/earlier-runs.ts';
+import { createNotes } from '../../messages/status-line.ts';
+import type { ConnectionOptions, RecordOptions } from '../../options/options.ts';
+import { fromTerms, openOutput, printedAs } from '../../records/orders.ts';
 import { withHeldOutput } from '../../records/record-output.ts';
 import {
-  addWaitingOptions,
   createTaskListener,
   type FollowOptions,
   foundLayout,
+  resumeArgument,
+  resumeOptions,
   toReadTerms,
 } from './options.ts';
 
-/** Options of a command that goes on with an operation. */
 export interface ResumeOptions
   extends ConnectionOptions,
     Pick<FollowOptions, 'pollInterval' | 'waitTimeout'> {
   readonly replayCreate?: true;
 }
 
-const help: CommandHelp = {
+export const createTaskResume = defineCommand({
+  name: 'resume',
+  summary: 'finish an interrupted task',
+  description:
+    'Resumes an interrupted `task run` or `task wait`, into the same file. Nothing is bought twice. For searches and lists: leadpipe history resume.',
+  arguments: [resumeArgument],
+  options: resumeOptions,
+  takes: ['connection'],
   examples: ['leadpipe task resume', 'leadpipe task resume --wait-timeout 600'],
   output: [
     'what the interrupted command would have written: the same file, format',
     'and columns, each lead once',
   ],
   outcomes: [...paidOutcomes, 'partial', 'not_found'],
-};
-
-export function createTaskResumeCommand(context: Context): Command {
-  const command = new Command('resume')
-    .summary('finish an interrupted task')
-    .description(
-      'Resumes an interrupted `task run` or `task wait`, into the same file. Nothing is bought twice. For searches and lists: leadpipe history resume.',
-    );
-  return addHelp(addConnectionOptions(addResumeOptions(command)), help).action(
-    async (operationId: string | undefined, options: ResumeOptions) => {
-      const known = await toOperation(context, operationId, options, ({ command: kind }) => isTask(kind));
-      if (known !== undefined) await resumeOperation(context, known, options);
-    },
-  );
-}
-
-/** What `task resume` and `history resume` take. */
-export function addResumeOptions(command: Command): Command {
-  command.addArgument(
-    new Argument(
-      '[operation-id]',
-      'the ID that the interrupted command printed (default: the latest unfinished operation)',
-    ).argParser(toId),
-  );
-  return addWaitingOptions(command).addOption(
-    new Option(
-      '--replay-create',
-      'create the task again if the first answer was lost more than 24 hours ago; this may buy it again',
-    ).helpGroup('The task:'),
-  );
-}
+  async run(context, operationId: string | undefined, options: ResumeOptions) {
+    const known = await toOperation(context, operationId, options, ({ command: kind }) => isTask(kind));
+    if (known !== undefined) await resumeOperation(context, known, options);
+  },
+});
 
 /** The operation that is meant, or the latest unfinished one; undefined where there is none, or the user does not want it. */
 export async function toOperation(
@@ -115,7 +89,8 @@ export async function toOperation(
     say(
       `The latest unfinished operation is ${latest.operationId}: ${command}, started ${timeOf(context, latest)}${place}`,
     );
-    if (!mayBuy(latest) || !context.stdin.isTerminal || !context.stderr.isTerminal) return latest;
+    // The leads of a task that is there are free.
+    if (isTask(command) || !context.stdin.isTerminal || !context.stderr.isTerminal) return latest;
     if (await confirm(context, 'The rest of it is bought. Resume it?')) return latest;
     say('Nothing was bought.');
     return undefined;
@@ -130,12 +105,6 @@ export async function toOperation(
 function isReadable({ entries: [intent, ...rest] }: StoredOperation): boolean {
   if (rowsOf(intent.command) === undefined) return true;
   return intent.options.input !== '-' && !rest.some(({ type }) => type === 'terminal');
-}
-
-/** Whether going on can cost: the leads of a task that is there are free. */
-function mayBuy({ entries }: StoredOperation): boolean {
-  const [{ command }] = entries;
-  return !isTask(command);
 }
 
 /** Goes on with a `task run` or a `task wait`, as it was begun. Throws UsageError for what is none. */
@@ -164,7 +133,6 @@ export async function resumeOperation(
   });
 }
 
-/** How a task is gone on with. */
 interface Going {
   readonly isOurs: boolean;
   readonly lock: FolderLock | undefined;

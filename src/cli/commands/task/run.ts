@@ -1,5 +1,5 @@
-import { Command } from 'commander';
 import type { Context } from '../../../context.ts';
+import { entityTypes } from '../../../contract/types.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
@@ -7,85 +7,78 @@ import { type Earlier, findEarlier, mayReplay, toWanted } from '../../../operati
 import { withOperation } from '../../../operations/journal/journal.ts';
 import type { Order } from '../../../operations/purchase.ts';
 import { runTask } from '../../../operations/task/buy.ts';
+import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
-import { addHelp, type CommandHelp } from '../../help.ts';
 import { toNothingFound } from '../../messages/closing-line.ts';
 import { tellEarlier, timeOf, toRepeated } from '../../messages/earlier-runs.ts';
-import { createNotes } from '../../messages/notes.ts';
-import { addListOptions, type ListOptions, toListTerms } from '../../options/entity-search.ts';
-import { openOutput, toOrder, toShop } from '../../records/orders.ts';
-import { printedAs } from '../../records/printed-as.ts';
-import { toFormat, withHeldOutput } from '../../records/record-output.ts';
+import { createNotes } from '../../messages/status-line.ts';
 import {
-  addFollowOptions,
+  createEntityArguments,
+  createEntityOptions,
+  type ListOptions,
+  leadColumns,
+  leadShape,
+  listOptions,
+  toListTerms,
+} from '../../options/entity-search.ts';
+import { toFormat } from '../../options/options.ts';
+import { openOutput, printedAs, toBuyer, toOrder } from '../../records/orders.ts';
+import { withHeldOutput } from '../../records/record-output.ts';
+import {
   checkPositions,
   createTaskListener,
+  enableWebSearch,
   type FollowOptions,
-  toReadTerms,
-} from './options.ts';
-import {
-  addTaskCallOptions,
-  addTaskSearchOptions,
+  readingOptions,
   readTaskRequest,
   type TaskRequestOptions,
-} from './request.ts';
+  toReadTerms,
+  waitingOptions,
+} from './options.ts';
 import { goOnWithTask } from './resume.ts';
 
 interface TaskRunOptions extends TaskRequestOptions, FollowOptions, ListOptions {}
 
-const help: CommandHelp = {
+export const createTaskRun = defineCommand({
+  name: 'run',
+  summary: 'create a task and write its leads until it ends',
+  description: 'Creates a task, waits for it, and writes its leads as they become ready, until it ends.',
+  arguments: createEntityArguments(entityTypes),
+  options: [...createEntityOptions([enableWebSearch, ...listOptions]), ...waitingOptions, ...readingOptions],
+  takes: ['records', 'paid', 'connection'],
   examples: [
     'leadpipe task run company "dental clinics in Austin" --local -o clinics.csv',
     'leadpipe task run xiaohongshu "skin care" --enable-web-search --local',
   ],
   output: [
     'one lead on each line (jsonl), as the service sent it, sorted by position:',
-    '{"name":"…","links":{"website":"…"},"description":"…",',
-    ' "score":{"score":"…","reason":"…"}}',
-    'csv: name,description,score,score_reason,website,linkedin_url,links, then',
-    '     <field>,<field>_reference for each of --enrich-fields',
+    ...leadShape,
+    ...leadColumns,
   ],
   outcomes: [...paidOutcomes, 'partial'],
-};
-
-export function createTaskRunCommand(context: Context): Command {
-  const command = new Command('run')
-    .summary('create a task and write its leads until it ends')
-    .description('Creates a task, waits for it, and writes its leads as they become ready, until it ends.');
-  addFollowOptions(addListOptions(addTaskSearchOptions(command)));
-  return addHelp(addTaskCallOptions(command), help).action(
-    (entityType: string, objective: string, given: TaskRunOptions) =>
-      runTaskRun(context, entityType, objective, given),
-  );
-}
-
-async function runTaskRun(
-  context: Context,
-  entityType: string,
-  objective: string,
-  options: TaskRunOptions,
-): Promise<void> {
-  const request = await readTaskRequest(context, entityType, objective, options);
-  const { dryRun, num, positions } = options;
-  await withConnection(context, options, async (connection) => {
-    const { settings } = connection;
-    const buyer = toShop(context, options, connection);
-    if (!dryRun) checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
-    const shaped = { positions, num };
-    const order = {
-      ...toOrder(context, options, connection, 'task run', request, shaped),
-      list: toListTerms(options),
-    };
-    await withHeldOutput(context, options, async (lock) => {
-      const earlier = await findEarlier(buyer, toWanted(buyer, order));
-      if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
-      if (earlier.is === 'new') tellEarlier(context, options, earlier);
-      const open = openOutput(context, options, { ...printedAs('task run', request), settings, lock });
-      await create(context, options, buyer, { ...withEarlierKey(context, options, order, earlier), open });
+  async run(context, entityType: string, objective: string, options: TaskRunOptions) {
+    const request = await readTaskRequest(context, entityType, objective, options);
+    const { dryRun, num, positions } = options;
+    await withConnection(context, options, async (connection) => {
+      const { settings } = connection;
+      const buyer = toBuyer(context, options, connection);
+      if (!dryRun) checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
+      const shaped = { positions, num };
+      const order = {
+        ...toOrder(context, options, connection, 'task run', request, shaped),
+        list: toListTerms(options),
+      };
+      await withHeldOutput(context, options, async (lock) => {
+        const earlier = await findEarlier(buyer, toWanted(buyer, order));
+        if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
+        if (earlier.is === 'new') tellEarlier(context, options, earlier);
+        const open = openOutput(context, options, { ...printedAs('task run', request), settings, lock });
+        await create(context, options, buyer, { ...withEarlierKey(context, options, order, earlier), open });
+      });
     });
-  });
-}
+  },
+});
 
 /** A creation whose answer was lost is sent again with its key; it is followed as this run asks. */
 function withEarlierKey(

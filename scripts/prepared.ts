@@ -1,0 +1,51 @@
+import { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { topicNames, usualWidth } from '../src/cli/help.ts';
+import { createWholeProgram, runProgram } from '../src/cli/program.ts';
+import { topicTexts } from '../src/cli/topics.ts';
+import type { Context } from '../src/context.ts';
+import { toManual, toPlainText, toRoff } from './manual-page.ts';
+
+/** What the build stores, so that whoever asks for it waits for no more than a file. */
+export interface Prepared {
+  /** Every help for a terminal of the usual width: by the words of its command, and a topic's by `help` and its name. */
+  readonly helps: Readonly<Record<string, string>>;
+  /** The manual page. */
+  readonly roff: string;
+  readonly text: string;
+}
+
+export async function prepare(version: string): Promise<Prepared> {
+  const program = await createWholeProgram(toContext(version, () => {}));
+  const topics = topicNames.map((name) => ({ name, topic: topicTexts[name] }));
+  const helps: Record<string, string> = {};
+  const print = async (name: string, argv: readonly string[]): Promise<void> => {
+    let printed = '';
+    await runProgram(
+      toContext(version, (text) => {
+        printed += text;
+      }),
+      argv,
+    );
+    helps[name] = printed;
+  };
+  for (const words of commandsOf(program)) await print(words.join(' '), [...words, '--help']);
+  for (const { name } of topics) await print(`help ${name}`, ['help', name]);
+  const manual = toManual(program, topics, version);
+  return { helps, roff: toRoff(manual), text: toPlainText(manual, usualWidth) };
+}
+
+function commandsOf(command: Command, words: readonly string[] = []): (readonly string[])[] {
+  return [words, ...command.commands.flatMap((sub) => commandsOf(sub, [...words, sub.name()]))];
+}
+
+/** All that help asks for. */
+function toContext(version: string, write: (text: string) => void): Context {
+  const stream = new Writable({
+    write(text: Buffer, _encoding, done) {
+      write(text.toString('utf8'));
+      done();
+    },
+  });
+  return { version, stdout: { stream, isTerminal: false, columns: undefined } } as unknown as Context;
+}

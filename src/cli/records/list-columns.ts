@@ -1,0 +1,86 @@
+import { type JsonText, objectMembers, objectOf } from '../../json/text.ts';
+import { entityLayout, free, restColumn } from '../../output/columns.ts';
+import type { Column, Layout, TableColumn } from '../../output/layout.ts';
+import { listTable, plainTable } from '../../output/table-columns.ts';
+import type { Input } from '../../requests/rows.ts';
+
+/** Pure: a name that nothing of the row has: what is there keeps its name, ours gets a number. */
+export function numbered(taken: ReadonlySet<string>, wanted: string): string {
+  let name = wanted;
+  for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`;
+  return name;
+}
+
+/** Pure: the record with these members at its end; what it has of the same name keeps it. */
+export function withLast(record: JsonText, members: readonly (readonly [string, JsonText])[]): JsonText {
+  const own = new Set(objectMembers(record).keys());
+  const added = objectOf(members.map(([name, value]) => [numbered(own, name), value] as const)).slice(1);
+  const body = record.slice(0, record.lastIndexOf('}')).trimEnd();
+  return own.size === 0 ? `${body}${added}` : `${body},${added}`;
+}
+
+export interface RecordColumns {
+  readonly columns: readonly Column[];
+  readonly table: readonly TableColumn[];
+  /** The members that these columns show; undefined where no record has others. */
+  readonly members: readonly string[] | undefined;
+  /** Of leads: the fields of `enrich_fields` that they show. */
+  readonly enrichFields?: readonly string[];
+}
+
+const leadMembers = ['name', 'description', 'score', 'links', 'enrich_fields'];
+
+/**
+ * Pure: the columns of the records of an input: those of CSV, or all that its first record has; a lead has the columns of a
+ * search, and whatever else it has behind them.
+ */
+export function columnsOf(
+  { columns, format }: Pick<Input, 'columns' | 'format'>,
+  first: JsonText | undefined,
+): RecordColumns {
+  const members = objectMembers(first ?? '{}');
+  const names = columns ?? [...members.keys()];
+  if (columns !== undefined || !members.has('name') || !members.has('links')) {
+    const own = names.map(toColumn);
+    return { columns: own, table: plainTable(own), members: format === 'jsonl' ? names : undefined };
+  }
+  const enrichFields = [...objectMembers(members.get('enrich_fields') ?? '{}').keys()];
+  const leads = entityLayout(enrichFields);
+  const taken = new Set(leads.columns.map(({ header }) => header));
+  const more = names
+    .filter((name) => !leadMembers.includes(name))
+    .map((name) => ({ ...toColumn(name), header: free(taken, name, 'lead') }));
+  return {
+    columns: [...leads.columns, ...more],
+    table: [...(leads.table ?? []), ...plainTable(more)],
+    members: [...leadMembers, ...names],
+    enrichFields,
+  };
+}
+
+/**
+ * Pure: the columns of a record, then those of its answer; ours have a number where the name is taken. What later records have
+ * besides stands in the last column. `members` are those that the answer adds to the record.
+ */
+export function layoutOf(
+  record: RecordColumns,
+  answer: readonly Column[],
+  members: readonly string[],
+): Layout {
+  const taken = new Set(record.columns.map(({ header }) => header));
+  const freeHeader = (wanted: string): string => {
+    const header = numbered(taken, wanted);
+    taken.add(header);
+    return header;
+  };
+  const added = answer.map((column) => ({ ...column, header: freeHeader(column.header) }));
+  const columns = [...record.columns, ...added];
+  if (record.members !== undefined) {
+    columns.push(restColumn(freeHeader('other'), [...record.members, ...members], record.enrichFields));
+  }
+  return { columns, chosen: false, table: listTable(record.table, added) };
+}
+
+export function toColumn(name: string): Column {
+  return { header: name, value: (record) => record.member(name) };
+}

@@ -1,0 +1,196 @@
+import { extname } from 'node:path';
+import type { Context } from '../../context.ts';
+import { type JsonText, JsonView } from '../../json/text.ts';
+import { type AnswerKind, failureOf } from '../../operations/kinds.ts';
+import type { FinishedList } from '../../operations/list/list.ts';
+import type { RowFailure, RowResult } from '../../operations/list/row-purchase.ts';
+import type { ListCounts } from '../../operations/list/run.ts';
+import { exact } from '../../operations/spending.ts';
+import { isContactFound } from '../../output/columns.ts';
+import { openRecords } from '../../output/records.ts';
+import type { InputRow } from '../../requests/rows.ts';
+import type { Closing } from '../messages/closing-line.ts';
+import { shellWord } from '../messages/quoted.ts';
+import { waitedFor } from '../messages/status-line.ts';
+import { layoutOf, numbered, type RecordColumns, withLast } from './list-columns.ts';
+import { type ListOf, lackingIn } from './list-kinds.ts';
+
+const aboutFailure = ['line', 'error', 'request_id', 'charged'];
+const mostFields = 5;
+
+/** Where it is said that a row has no result, and why. */
+export interface RowErrors {
+  /** In the file of `--errors`, or to `warn`. */
+  write(row: InputRow, failure: RowFailure, warn: (line: string) => void): Promise<void>;
+  /** All is said. Without failed rows there is nothing to put in the place of an earlier file. */
+  end(): Promise<void>;
+}
+
+/** Opens the file of `--errors`, for the rows that fail. Throws as `openRecords`. */
+export async function openErrors(
+  context: Context,
+  file: string | undefined,
+  base: RecordColumns,
+  own: readonly string[],
+): Promise<RowErrors> {
+  const names = aboutFailure.map((name) => numbered(new Set(own), name));
+  const added = names.map((header) => ({ header, value: (record: JsonView) => record.member(header) }));
+  const output =
+    file === undefined
+      ? undefined
+      : await openRecords(context, {
+          format: extname(file).toLowerCase() === '.csv' ? 'csv' : 'jsonl',
+          shape: 'list',
+          layout: layoutOf(base, added, names),
+          file,
+          append: false,
+          // What a killed run had begun is written anew.
+          opening: { anew: true },
+          csvRaw: false,
+          width: undefined,
+          color: false,
+          warn: () => {},
+        });
+  let failed = false;
+  return {
+    async write({ number, line, record = '{}' }, { message, requestId, charged }, warn) {
+      failed = true;
+      if (output === undefined) {
+        const place = message.startsWith(`line ${line}`)
+          ? `row ${number}, `
+          : `row ${number} (line ${line}): `;
+        warn(`${place}${message}${charged === 'no' ? '' : ` · charged: ${charged}`}`);
+      }
+      const values = [line, message, requestId ?? null, charged];
+      await output?.write([
+        withLast(
+          record,
+          names.map((name, at) => [name, JSON.stringify(values[at])] as const),
+        ),
+      ]);
+    },
+    end: async () => void (await (failed ? output?.finish() : output?.cut())),
+  };
+}
+
+/**
+ * Pure: a bar where it is known how many rows there are; how fast they go, and how long it will take. On a narrow terminal
+ * what matters least is left out, so that the time left is never what is cut.
+ */
+export function toProgress(
+  { done, failed }: Pick<ListCounts, 'done' | 'failed'>,
+  { used }: { used: number },
+  total: number | undefined,
+  seconds: number,
+  columns = 120,
+): string {
+  const rate = done / Math.max(seconds, 0.001);
+  const whole = total === undefined ? undefined : Math.max(total, done);
+  const text = (barWidth: number, isWhole: boolean): string =>
+    [
+      whole === undefined
+        ? `${done} ${done === 1 ? 'row' : 'rows'} done`
+        : `${toBar(done / Math.max(whole, 1), barWidth)}${done} of ${whole}`,
+      ...(failed === 0 ? [] : [`${failed} failed`]),
+      ...(seconds < 1 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
+      ...(isWhole ? [`${used} at once`] : []),
+      ...(whole === undefined || rate === 0 || seconds < 1
+        ? []
+        : [`${waitedFor(Math.ceil((whole - done) / rate))} left`]),
+    ].join(', ');
+  const forms = [text(20, true), text(20, false), text(8, false)];
+  // The spinner stands in front of it.
+  return forms.find(({ length }) => length <= columns - 4) ?? text(0, false);
+}
+
+function toBar(part: number, width: number): string {
+  const filled = Math.round(width * part);
+  return width === 0 ? '' : `[${'#'.repeat(filled)}${'-'.repeat(width - filled)}] `;
+}
+
+export interface Brought {
+  readonly found: number;
+  /** Of an extraction: items of all rows. */
+  readonly records: number;
+  /** Rows whose answer lacks fields that were asked for, and how many lack each. */
+  readonly lacking: number;
+  readonly lacked: ReadonlyMap<string, number>;
+}
+
+export function createBrought({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
+  const lacked = new Map<string, number>();
+  const brought = { found: 0, records: 0, lacking: 0, lacked };
+  return Object.assign(brought, {
+    add(result: RowResult, records: readonly JsonText[]): void {
+      if (result.state !== 'answered' || failureOf(kind, result.answer) !== undefined) return;
+      brought.records += records.length;
+      if (kind !== 'contact' || isContactFound(new JsonView(result.answer))) brought.found++;
+      const lacks = lackingIn(fields, result.answer);
+      if (lacks.length > 0) brought.lacking++;
+      for (const field of lacks) lacked.set(field, (lacked.get(field) ?? 0) + 1);
+    },
+  });
+}
+
+/** Pure: `2 rows lack fields: city (2), headcount (1)`. */
+function toLacking({ lacked, lacking }: Brought): string {
+  const fields = [...lacked].map(([field, rows]) => `${field} (${rows})`);
+  const some = fields.length > mostFields ? [...fields.slice(0, mostFields), '…'] : fields;
+  return `${countOf(lacking, 'row')} ${lacking === 1 ? 'lacks' : 'lack'} fields: ${some.join(', ')}`;
+}
+
+/** Pure: what a list came to; `price` is what a row costs at most, null where nobody can say. */
+export function toSummary(
+  kind: AnswerKind,
+  { counts, cost, isIdle, missing, operationId, unseen }: FinishedList,
+  brought: Brought,
+  price: number | null,
+  errors: string | undefined,
+): Closing {
+  const { duplicates, earlier, failed, resultless } = counts;
+  const also = [
+    ...(duplicates === 0 ? [] : [`${countOf(duplicates, 'duplicate row')}, bought once`]),
+    ...(earlier === 0 ? [] : [`${earlier} already bought, not charged again`]),
+    ...(brought.lacking === 0 ? [] : [toLacking(brought)]),
+    ...(unseen === 0
+      ? []
+      : [
+          `${countOf(unseen, 'answer')} of rows that the input no longer has, stored: leadpipe history show ${operationId}`,
+        ]),
+    ...(isIdle ? ['nothing was left to send'] : []),
+    ...(errors === undefined || failed + resultless === 0 ? [] : [`failed rows in ${shellWord(errors)}`]),
+  ];
+  return {
+    what: toCame(kind, counts, brought),
+    also: also.length === 0 ? undefined : also.join(' · '),
+    costAtMost: cost.bought === 0 && counts.done > 0 ? 0 : price === null ? null : exact(price * cost.bought),
+    // An error says it, too.
+    ids: missing === undefined ? { operationId } : {},
+  };
+}
+
+/** Pure: `2 found, 1 not found, 1 failed`. */
+function toCame(
+  kind: AnswerKind,
+  { done, failed, resultless }: ListCounts,
+  { found, records }: Brought,
+): string {
+  if (done === 0) return '0 rows';
+  const answers = done - failed - resultless;
+  const came =
+    kind === 'extract'
+      ? `${countOf(records, 'item')} of ${countOf(answers, 'target')}`
+      : kind === 'contact'
+        ? `${found} found`
+        : countOf(answers, 'answer');
+  return [
+    ...(answers === 0 || (kind === 'contact' && found === 0) ? [] : [came]),
+    ...(kind === 'contact' && answers > found ? [`${answers - found} not found`] : []),
+    ...(resultless === 0 ? [] : [`${resultless} without a result`]),
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+  ].join(', ');
+}
+
+function countOf(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,186 @@
+import type { Charged } from '../errors.ts';
+import { keptDays } from '../operations/journal/retention.ts';
+import { type Format, formats } from '../output/writer.ts';
+import { exitCodes } from './exit-codes.ts';
+import { groups, type Topic, type TopicName } from './help.ts';
+import { sharedOptions } from './options/options.ts';
+import { createRowsOptions } from './options/rows.ts';
+
+const textOrNull = { type: ['string', 'null'] };
+const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
+
+/** What `--json-errors` prints under `error`, as messages/report.ts makes it. */
+const members = {
+  type: { type: 'string' },
+  status: { type: ['integer', 'null'], description: 'HTTP status' },
+  message: { type: 'string', description: 'what happened' },
+  exit: { enum: Object.values(exitCodes).map(({ code }) => code) },
+  request_id: textOrNull,
+  operation_id: textOrNull,
+  idempotency_key: textOrNull,
+  charged: { enum: [...charges, null] },
+  retryable: { type: 'boolean', description: 'safe to run again' },
+  hint: { ...textOrNull, description: 'what to do' },
+};
+
+const meanings: Readonly<Record<Format, string>> = {
+  table: 'for people: as wide as the terminal; cards when that is narrow',
+  cards: 'for people: a few lines per record, at any width',
+  jsonl: 'for programs: one JSON object per line, as the service sent it',
+  json: 'one JSON array, or one object for a single answer',
+  csv: 'for spreadsheets: the same columns every day; formulas are made harmless',
+  md: 'Markdown: a table, or a text with its sources',
+  xlsx: 'for Excel, into a file only: IDs and phone numbers stay text',
+};
+
+const shared = [
+  ...createRowsOptions('the name of the field'),
+  ...sharedOptions.records,
+  ...sharedOptions.paid,
+  ...sharedOptions.connection,
+];
+
+export const topicTexts: Readonly<Record<TopicName, Topic>> = {
+  environment: [
+    'If a value is given in several places, leadpipe uses the option; else the variable; else the setting of the profile; else the built-in default. `leadpipe config list` shows which value is used, and where it comes from. Nothing is read from the folder that you are in.',
+    {
+      heading: 'Variables of leadpipe',
+      rows: [
+        ['LEADPIPE_API_KEY', 'the API key; it is used instead of a stored one'],
+        ['LEADPIPE_BASE_URL', 'the address of the service (option --base-url)'],
+        ['LEADPIPE_PROFILE', 'the profile to use (option --profile)'],
+        ['LEADPIPE_CREDENTIAL_STORE', 'where `auth login` stores keys: keychain or file'],
+        ['LEADPIPE_CONFIG_DIR', 'the folder of the settings, and of keys stored in a file'],
+        ['LEADPIPE_STATE_DIR', 'the folder of the history: purchases, answers, leads, lists'],
+      ],
+    },
+    {
+      heading: 'Variables that other programs use too',
+      rows: [
+        ['NO_COLOR', 'if set, no colours'],
+        ['FORCE_COLOR', 'if set, tables and messages are coloured in files and pipes too'],
+        ['COLUMNS', 'the width of a table that does not go to a terminal'],
+        ['TZ', 'the time zone of the times that are shown, such as Europe/Berlin'],
+        [
+          'HTTPS_PROXY, ALL_PROXY, HTTP_PROXY',
+          'the proxy: the first of these that is set (lower case works too)',
+        ],
+        ['NO_PROXY', 'hosts that are reached without the proxy'],
+        ['NODE_EXTRA_CA_CERTS', 'a PEM file with certificates of your own authority'],
+        ['JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID', 'the number of this job, for --shard auto'],
+      ],
+    },
+    {
+      heading: 'Files, on Linux (elsewhere: see leadpipe doctor)',
+      rows: [
+        ['~/.config/leadpipe/config.json', 'settings of each profile; no keys'],
+        [
+          '~/.config/leadpipe/credentials.json',
+          'where each key is stored, and the keys if there is no keychain',
+        ],
+        ['~/.local/state/leadpipe/', 'the history; answers and leads are stored there'],
+        ['~/.cache/leadpipe/', 'what Node keeps compiled, from Node 22.8 on; it can be removed'],
+      ],
+    },
+    'Only you can read these files and folders (0600 and 0700).',
+  ],
+  'exit-codes': [
+    'Every command ends with one of these numbers. A script sees it in $?, a program in the member `exit` of --json-errors.',
+    {
+      heading: 'Exit codes',
+      rows: Object.values(exitCodes).map(({ code, meaning }) => [String(code).padStart(3), meaning]),
+    },
+    'In a script: 0 is done. 75: run the command that the message names, or, if it names none, the same command later. After 3, run the command that the message names: it gets the rest. 7 means that nothing was found. After 8, look at `leadpipe history list` and `leadpipe balance` first. The others need a person to look.',
+  ],
+  formats: [
+    'The first of these decides the format: -f, the extension of the file of -o, the setting `format`. Without them, it is a table on a terminal and jsonl everywhere else.',
+    { heading: 'Formats', rows: formats.map((format) => [format, meanings[format]]) },
+    '--columns chooses columns by their path, such as name,links.website. -o writes <file>.part first, and renames it to <file> when everything is there; --append adds rows to a file. Times that leadpipe writes itself are local on a terminal, and ISO 8601 with the offset from UTC in files and pipes.',
+    {
+      heading: 'For programs',
+      rows: [
+        ['stdout', 'data only, in UTF-8. JSONL: each line is one whole JSON object, and ends with \\n.'],
+        [
+          'numbers',
+          'as the service wrote them. IDs can be above 2^53: read them as text or as big integers.',
+        ],
+        ['fields', 'the service can send new ones; ignore what you do not know.'],
+        [
+          'stderr',
+          'for people. With --json-errors (and without -v) it is empty, or one line: the error object below.',
+        ],
+        ['exit code', 'is also in the error; see leadpipe help exit-codes.'],
+        ['stdin', 'no command asks a question when stdin is not a terminal.'],
+      ],
+    },
+    'The JSON Schema of the error object; the first line below stores it in a file:',
+    { lines: ["leadpipe help formats | sed -n '/^  {/,$p' > error.schema.json"] },
+    { lines: errorSchemaLines() },
+  ],
+  money: [
+    'These commands cost credits: search, task run, task create, contact, research, enrich and extract. conformance costs credits too, unless you add --free. All other commands are free. With --local, everything is free.',
+    {
+      heading: 'Before you buy',
+      rows: [
+        ['leadpipe balance', 'the credits that you have; with --require 50, exit code 5 if there are fewer'],
+        ['--dry-run', 'shows the request, what it costs at most and your balance; buys nothing'],
+        ['--max-credits 20', 'refuses (exit code 5) what can cost more than 20, or more than you have'],
+        [
+          'leadpipe config set max_credits 20',
+          'the same for every run; max_credits_per_day: for all runs of a day',
+        ],
+        ['--limit 10', 'at most 10 leads: a plain search costs at most one credit per lead'],
+        ['--only-new', 'leaves out leads that earlier runs on this machine delivered'],
+      ],
+    },
+    'The service does not show its other prices. Tell leadpipe yours, so that it can say what something costs at most: leadpipe config set price.contact.email 5. `leadpipe config --help` lists them (price.*).',
+    `Nothing is bought twice by accident. Each purchase has an idempotency key, and the service charges such a key only once; when leadpipe tries again, it uses the same one. Answers and leads are stored before they are printed, and stay for ${keptDays.answers} days; the record of a purchase stays for ${keptDays.operations} days. (--no-history stores nothing.) After a crash, run \`leadpipe history resume\`. Or run the same command again, if it had -o or --input: without them, a search or a task would be bought again. If a command has finished, running it again is a new purchase.`,
+    {
+      heading: 'After you bought',
+      rows: [
+        ['leadpipe history list', 'what you bought, when, and whether it was charged'],
+        ['leadpipe history show <id>', 'prints an answer again, for free'],
+        ['leadpipe history totals', 'adds it up: --by day, command, list or profile'],
+      ],
+    },
+    {
+      heading: 'What an error says about money',
+      rows: [
+        ['charged: no', 'it cost nothing'],
+        ['charged: yes', 'it was charged; what arrived is stored'],
+        ['charged: maybe', 'the answer was lost: check `leadpipe balance` before you buy it again'],
+      ],
+    },
+  ],
+  options: [
+    'Several commands take these options. The help of a command names those that it takes.',
+    ...Object.values(groups).map((group) => ({
+      heading: group.replace(/:$/, ''),
+      rows: shared
+        .filter(({ helpGroupHeading }) => helpGroupHeading === group)
+        .map(({ flags, description, argChoices }) => {
+          const choices = argChoices === undefined ? '' : `; one of ${argChoices.join(', ')}`;
+          return [flags, `${description}${choices}`] as const;
+        }),
+    })),
+  ],
+};
+
+/** Pure: the JSON Schema of what `--json-errors` prints, in lines of at most 78 characters. */
+function errorSchemaLines(): string[] {
+  const names = Object.keys(members).map((name) => JSON.stringify(name));
+  const rows = Object.entries(members).map(([name, schema]) => `"${name}": ${JSON.stringify(schema)}`);
+  return [
+    '{',
+    ' "$schema": "https://json-schema.org/draft/2020-12/schema",',
+    ' "type": "object", "required": ["error"],',
+    ' "properties": {"error": {',
+    '  "type": "object",',
+    `  "required": [${names.slice(0, 5).join(', ')},`,
+    `   ${names.slice(5).join(', ')}],`,
+    '  "properties": {',
+    ...rows.map((row, at) => `   ${row}${at < rows.length - 1 ? ',' : ''}`),
+    '  }}}',
+    '}',
+  ];
+}

@@ -1,0 +1,105 @@
+import { limits } from '../contract/limits.ts';
+import {
+  type ContactSearchRequest,
+  type ContactType,
+  contactTypes,
+  type DeepSearchRequest,
+  type EnrichRequest,
+  type ExtractionType,
+  type ExtractRequest,
+  extractionTypes,
+} from '../contract/types.ts';
+import { UsageError } from '../errors.ts';
+import { checkOneOf } from './closed-list.ts';
+import { checkSchemaLimits } from './enrich-schema.ts';
+import { checkPublicUrl } from './public-url.ts';
+import { checkNumber, checkText, type InputNames } from './within-limits.ts';
+
+/** What to extract, beside the type. */
+export interface ExtractInput {
+  readonly target: string;
+  readonly instruction?: string | null | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Pure: the request of an extraction, checked against the interface's rules. Throws UsageError. */
+// rule: extract.target, extract.instruction, extract.limit, extract.closed, extract.web2list-instruction
+export function toExtractRequest(
+  extractionType: string,
+  input: ExtractInput,
+  names: InputNames,
+): ExtractRequest {
+  const type = checkExtractionType(extractionType);
+  const target = checkText({ ...limits.extractTarget, trimmed: true }, names.target, input.target);
+  const instruction =
+    input.instruction === undefined || input.instruction === null
+      ? undefined
+      : checkText({ ...limits.extractInstruction, trimmed: true }, names.instruction, input.instruction);
+  const limit = checkNumber(limits.extractLimit, names.limit, input.limit ?? limits.extractLimit.default);
+  const said = instruction === undefined ? {} : { instruction };
+  if (type !== 'web2list') return { type, target, ...said, limit };
+  if (!instruction) {
+    throw new UsageError(
+      `web2list needs ${names.instruction}, which says what to extract from the page`,
+      `For example: ${names.instruction} "people: name, role, link"`,
+    );
+  }
+  // The service ignores a limit here.
+  return { type, target: checkPublicUrl(names.target, target), instruction };
+}
+
+/** Throws UsageError. */
+export function checkExtractionType(value: string): ExtractionType {
+  return checkOneOf('extraction type', value, extractionTypes, extractionWords);
+}
+
+/** What people call the parts of these names. */
+const extractionWords = {
+  twitter: 'x',
+  instagram: 'ins',
+  insta: 'ins',
+  ig: 'ins',
+  star: 'stargazer',
+  gh: 'github',
+  repository: 'repo',
+  page: 'web2list',
+  web: 'web2list',
+  list: 'web2list',
+};
+
+/** Pure: the request of a look-up, checked against the interface's limits. Throws UsageError. */
+// rule: contact.objective
+export function toContactSearchRequest(
+  contactType: string,
+  objective: string,
+  names: InputNames,
+): ContactSearchRequest {
+  return {
+    contact_type: checkContactType(contactType),
+    objective: checkText(limits.contactObjective, names.objective, objective),
+  };
+}
+
+/** Throws UsageError. */
+export function checkContactType(value: string): ContactType {
+  return checkOneOf('contact type', value, contactTypes, contactWords);
+}
+
+/** What people call these. */
+const contactWords = { e: 'email', mail: 'email', telephone: 'phone', tel: 'phone', mobile: 'phone' };
+
+/** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */
+// rule: research.query
+export function toDeepSearchRequest(query: string, names: InputNames): DeepSearchRequest {
+  // The document does not trim it. White space says nothing, and would be paid for.
+  return { query: checkText({ ...limits.deepSearchQuery, trimmed: true }, names.query, query) };
+}
+
+/** Pure: the request of an enrichment, checked against the interface's limits. Throws UsageError. */
+// rule: enrich.context
+export function toEnrichRequest(entityContext: string, schema: unknown, names: InputNames): EnrichRequest {
+  return {
+    entity_context: checkText(limits.enrichContext, names.entity_context, entityContext),
+    enrich_fields: checkSchemaLimits(schema),
+  };
+}

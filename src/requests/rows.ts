@@ -1,0 +1,247 @@
+import { extname } from 'node:path';
+import { UsageError } from '../errors.ts';
+import { type CsvRow, delimiterOf, headerCells, lengthFlaw, longestRow, readCsv } from '../files/csv.ts';
+import { unguarded } from '../files/csv-guard.ts';
+import { decoded } from '../files/decoded.ts';
+import { type JsonText, kindOf, objectOf } from '../json/text.ts';
+import { isJson } from '../json/valid.ts';
+
+export const inputFormats = ['csv', 'jsonl', 'text', 'xlsx'] as const;
+export type InputFormat = (typeof inputFormats)[number];
+
+/** A row of an input: a record, or why there is none. */
+export interface InputRow {
+  /** From 1 on, without the header. */
+  readonly number: number;
+  /** The line that it begins on, from 1 on. */
+  readonly line: number;
+  /** An object of JSON; of CSV, texts by column. Undefined for a row that can't be read. */
+  readonly record: JsonText | undefined;
+  readonly flaw?: string;
+}
+
+export interface Input {
+  /** A workbook has columns and texts as CSV has, and is told of as that. */
+  readonly format: Exclude<InputFormat, 'xlsx'>;
+  /** Of CSV, in their order. */
+  readonly columns: readonly string[] | undefined;
+  readonly rows: AsyncIterable<InputRow>;
+}
+
+interface InputOptions {
+  /** Undefined: by its content. */
+  readonly format: InputFormat | undefined;
+  /** What a plain line is called. */
+  readonly field: string;
+  /** Columns that are looked for: a first line that has one of them is the header of CSV. */
+  readonly wanted: readonly string[];
+  /** What the input is called in messages. */
+  readonly what: string;
+}
+
+/** Pure: the format that the name of a file says. A .txt can hold any of them. */
+export function formatOfName(name: string): InputFormat | undefined {
+  const extension = extname(name).toLowerCase();
+  if (['.csv', '.tsv'].includes(extension)) return 'csv';
+  if (extension === '.xlsx') return 'xlsx';
+  return ['.jsonl', '.ndjson'].includes(extension) ? 'jsonl' : undefined;
+}
+
+/** Reads as much as tells what the input is. Throws UsageError for one that has an unusable header, or is no text. */
+export async function openInput(
+  bytes: AsyncIterable<Uint8Array | string>,
+  options: InputOptions,
+): Promise<Input> {
+  const { what } = options;
+  const source = bytes[Symbol.asyncIterator]();
+  const first = await source.next();
+  const all = (async function* () {
+    if (first.done) return;
+    yield Buffer.from(first.value);
+    for await (const piece of { [Symbol.asyncIterator]: () => source }) yield Buffer.from(piece);
+  })();
+  if (!first.done && isWorkbook(Buffer.from(first.value))) {
+    const [header = [], ...rows] = await readWorkbook(all, what);
+    return toInput(header, workbookRows(rows));
+  }
+  if (options.format === 'xlsx' && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
+  const format = options.format === 'xlsx' ? undefined : options.format;
+  return await openText(decoded(all, what), { ...options, format });
+}
+
+async function* workbookRows(rows: readonly (readonly string[])[]): AsyncGenerator<CsvRow> {
+  for (const [at, cells] of rows.entries()) {
+    if (cells.some((cell) => cell !== '')) yield { line: at + 2, cells, flaw: undefined };
+  }
+}
+
+async function openText(
+  text: AsyncIterable<string>,
+  options: InputOptions & { readonly format: Input['format'] | undefined },
+): Promise<Input> {
+  const pieces = text[Symbol.asyncIterator]();
+  let head = '';
+  for (;;) {
+    const firstLine = /^\s*([^\n\r]*)[\n\r]/.exec(head);
+    if (firstLine?.[1] || head.length > longestRow) break;
+    const { done, value } = await pieces.next();
+    if (done) break;
+    head += value;
+  }
+  if (head.trim() === '') return { format: options.format ?? 'text', columns: undefined, rows: noRows() };
+  const whole = (async function* () {
+    yield head;
+    yield* { [Symbol.asyncIterator]: () => pieces };
+  })();
+  const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
+  const array = options.format === undefined ? /^\s*\[\s*([{"[\]]|$)/.exec(head) : null;
+  if (array !== null) {
+    const [is, jq] = array[1] === '"' ? ['a text', 'jq -r'] : ['a JSON object', 'jq -c'];
+    throw new UsageError(
+      `${options.what} is a JSON array, but ${is} on each line is needed`,
+      `To convert a file: ${jq} ".[]" <file>`,
+    );
+  }
+  const isWanted = (cell: string): boolean => isOneOf(cell, options.wanted);
+  const delimiter = delimiterOf(firstLine, isWanted);
+  const isHeader = headerCells(firstLine, delimiter).some(isWanted);
+  const format = options.format ?? (firstLine.startsWith('{') ? 'jsonl' : isHeader ? 'csv' : 'text');
+  if (format === 'csv') return await openCsv(whole, delimiter, options.what);
+  const toRow = format === 'jsonl' ? toJsonRow : toTextRow(options.field);
+  return { format, columns: undefined, rows: lineRows(whole, toRow) };
+}
+
+async function* noRows(): AsyncGenerator<InputRow> {}
+
+/** Whether a column is what one of these paths is in. */
+function isOneOf(cell: string, paths: readonly string[]): boolean {
+  const name = cell.toLowerCase();
+  return paths.some((path) => path.toLowerCase() === name || path.toLowerCase().startsWith(`${name}.`));
+}
+
+type ToRow = (line: string) => { readonly record: JsonText } | { readonly flaw: string };
+
+const toJsonRow: ToRow = (line) => {
+  if (!isJson(line)) return { flaw: 'is not valid JSON' };
+  return kindOf(line) === 'object' ? { record: line.trim() } : { flaw: 'is not a JSON object' };
+};
+
+const toTextRow =
+  (field: string): ToRow =>
+  (line) => ({ record: objectOf([[field, JSON.stringify(line.trim())]]) });
+
+async function* lineRows(text: AsyncIterable<string>, toRow: ToRow): AsyncGenerator<InputRow> {
+  let number = 0;
+  let line = 0;
+  for await (const { text: found, length } of linesOf(text)) {
+    line++;
+    const flaw = lengthFlaw(length);
+    if (flaw === undefined && found.trim() === '') continue;
+    yield { number: ++number, line, record: undefined, ...(flaw === undefined ? toRow(found) : { flaw }) };
+  }
+}
+
+/** Lines end with \n or \r\n: U+2028 is a character as any other. Of one that is too long only the length is known: it may fill the memory. */
+async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<{ text: string; length: number }> {
+  let pieces: string[] = [];
+  let length = 0;
+  const take = (piece: string): void => {
+    length += piece.length;
+    if (length <= longestRow) pieces.push(piece);
+    else pieces = [];
+  };
+  const end = () => {
+    const line = { text: pieces.join('').replace(/\r$/, ''), length };
+    pieces = [];
+    length = 0;
+    return line;
+  };
+  for await (const piece of text) {
+    const lines = piece.split('\n');
+    const last = lines.pop() as string;
+    for (const line of lines) {
+      take(line);
+      yield end();
+    }
+    take(last);
+  }
+  if (length > 0) yield end();
+}
+
+async function openCsv(text: AsyncIterable<string>, delimiter: string, what: string): Promise<Input> {
+  const parsed = readCsv(text, delimiter);
+  const first = await parsed.next();
+  const { cells: header = [], line = 1, flaw = undefined } = first.done ? {} : first.value;
+  if (flaw !== undefined) throw new UsageError(`the header of ${what} can't be read: line ${line} ${flaw}`);
+  return toInput(header, parsed);
+}
+
+function toInput(header: readonly string[], parsed: AsyncIterable<CsvRow>): Input {
+  const names = header.map((cell) => unguarded(cell.trim()));
+  const columns = names.map((name, at) => distinct(name || `column ${at + 1}`, names.slice(0, at)));
+  async function* rows(): AsyncGenerator<InputRow> {
+    let number = 0;
+    for await (const { cells, ...row } of parsed) {
+      const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
+      const why = row.flaw ?? (cells.length > columns.length ? tooMany : undefined);
+      const members = columns.map((name, at) => [name, JSON.stringify(unguarded(cells[at] ?? ''))] as const);
+      const content = why === undefined ? { record: objectOf(members) } : { record: undefined, flaw: why };
+      yield { number: ++number, line: row.line, ...content };
+    }
+  }
+  return { format: 'csv', columns, rows: rows() };
+}
+
+/** In an object, a second column of the same name would replace the first. */
+function distinct(name: string, before: readonly string[]): string {
+  const times = before.filter((one) => one === name).length;
+  return times === 0 ? name : `${name} (${times + 1})`;
+}
+
+/** Bytes: a workbook is read as a whole, and what it holds is ten times as much. */
+const most = 100 * 1024 * 1024;
+
+const zipMark = [0x50, 0x4b, 0x03, 0x04];
+
+/** Pure: whether bytes begin as a workbook does. */
+function isWorkbook(bytes: Uint8Array): boolean {
+  return zipMark.every((byte, at) => bytes[at] === byte);
+}
+
+/**
+ * The rows of the first sheet of a workbook, as texts, and of those behind it that go on with it, under the same header; its
+ * header is the first row. Throws UsageError.
+ */
+async function readWorkbook(bytes: AsyncIterable<Uint8Array>, what: string): Promise<string[][]> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of bytes) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length > most) {
+      throw new UsageError(
+        `${what} has more than ${most} bytes, which is too much for a workbook`,
+        'Save it as CSV (in Excel: "CSV UTF-8").',
+      );
+    }
+  }
+  // Most inputs are no workbooks.
+  const { default: read } = await import('read-excel-file/node');
+  const sheets = await read(Buffer.concat(pieces)).catch(() => {
+    throw new UsageError(
+      `${what} can't be read as an Excel workbook (.xlsx)`,
+      'Save it as CSV (in Excel: "CSV UTF-8").',
+    );
+  });
+  const [first = [], ...others] = sheets.map(({ data }) => data.map((row) => row.map(toText)));
+  const header = JSON.stringify(first[0]);
+  return first.concat(
+    ...others.filter(([head]) => JSON.stringify(head) === header).map((rows) => rows.slice(1)),
+  );
+}
+
+function toText(cell: unknown): string {
+  if (cell === null || cell === undefined) return '';
+  if (!(cell instanceof Date)) return String(cell);
+  return cell.toISOString().replace(/T00:00:00\.000Z$/, '');
+}
