@@ -24,7 +24,7 @@ import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
 import { createConnections } from './library/connections.ts';
 import { type ClientOptions, checkNames, checkOptions } from './library/options.ts';
 import { type Item, type Lead, type Search, toSearch } from './library/search.ts';
-import { checkPage } from './operations/task/pages.ts';
+import { checkPage } from './operations/task/patience.ts';
 import { toBaseUrl } from './requests/address.ts';
 import { checkKey } from './requests/api-key.ts';
 import { toCreateTaskRequest, toEntitySearchRequest } from './requests/entity-search.ts';

@@ -45,7 +45,7 @@ export function toSearch(
         ...reading.summary(),
         cut,
         cause,
-        leads: reading.leads,
+        leads: reading.counts().leads,
         isDelivered: true,
         excluded: 0,
         requestId,
@@ -67,7 +67,9 @@ export function toSearch(
       }
     } catch (error) {
       if (!(error instanceof RequestError))
-        throw error instanceof LeadpipeError && reading.leads > 0 ? error.with({ charged: 'yes' }) : error;
+        throw error instanceof LeadpipeError && reading.counts().leads > 0
+          ? error.with({ charged: 'yes' })
+          : error;
       cause = error;
     } finally {
       await pieces.return?.();

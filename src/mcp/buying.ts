@@ -2,22 +2,23 @@ import { endpoints } from '../contract/endpoints.ts';
 import { type Charged, LeadpipeError, UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
+import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery } from '../operations/delivery.ts';
 import type { Earlier } from '../operations/earlier.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readChainTo } from '../operations/journal/chain.ts';
 import { isGone } from '../operations/journal/failed.ts';
+import { withOperation } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
 import { folderOf, type StoredOperation } from '../operations/journal/stored.ts';
-import { withOperation } from '../operations/journal/with-journal.ts';
 import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
-import { toListed, withSieve } from '../operations/only-new/sieve.ts';
-import type { Order, Shop } from '../operations/purchase.ts';
+import { toListed, withFilter } from '../operations/only-new/filter.ts';
+import type { Order } from '../operations/purchase.ts';
 import { readRest } from '../operations/rest-of-search.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
-import { buyTask } from '../operations/task/create.ts';
+import { buyTask } from '../operations/task/buy.ts';
 
 /** What the tools buy. */
 export type ToolKind = 'search' | 'task create' | AnswerKind;
@@ -52,7 +53,7 @@ export interface Settled {
 
 /** A purchase that is about to be made. */
 export interface Purchase {
-  readonly shop: Shop;
+  readonly buyer: Buyer;
   readonly wanted: Wanted;
   /** What was left by an earlier call: a request whose answer was lost, or the rest of a search. */
   readonly earlier: Earlier;
@@ -76,13 +77,13 @@ export async function buy(purchase: Purchase): Promise<Settled> {
 
 /** Its leads stay at the service, and count for their list by its ID. */
 async function task(purchase: Purchase): Promise<Settled> {
-  const { shop, listener } = purchase;
-  const { order, list } = await toListed(shop, toOrder<'task create'>(purchase), listener.warn);
-  const bought = await buyTask(shop, order, () => {});
+  const { buyer, listener } = purchase;
+  const { order, list } = await toListed(buyer, toOrder<'task create'>(purchase), listener.warn);
+  const bought = await buyTask(buyer, order, () => {});
   if (bought !== undefined) {
-    await withSieve(shop, list, bought, async (sieve) => {
-      sieve.sift([]).count(bought.leadsSearchId);
-      await sieve.sync();
+    await withFilter(buyer, list, bought, async (filter) => {
+      filter.check([]).count(bought.leadsSearchId);
+      await filter.sync();
     }).catch((error: Error) => listener.warn(`${error.message}: only_new may bring its leads again`));
   }
   return {
@@ -98,8 +99,8 @@ async function task(purchase: Purchase): Promise<Settled> {
 }
 
 async function answer(purchase: Purchase): Promise<Settled> {
-  const { shop, listener } = purchase;
-  const bought = await buyAnswer(shop, toOrder<AnswerKind>(purchase), listener);
+  const { buyer, listener } = purchase;
+  const bought = await buyAnswer(buyer, toOrder<AnswerKind>(purchase), listener);
   return {
     operationId: bought?.ids.operationId,
     complete: true,
@@ -111,7 +112,7 @@ async function answer(purchase: Purchase): Promise<Settled> {
 
 /** Leads are read from where they are kept; those of a search that brought some and was cut are a result, and no error. */
 async function search(purchase: Purchase): Promise<Settled> {
-  const { shop, earlier, listener } = purchase;
+  const { buyer, earlier, listener } = purchase;
   const delivered: JsonText[] = [];
   let end: SearchEnd | undefined;
   const ended = (one: SearchEnd): void => {
@@ -128,7 +129,7 @@ async function search(purchase: Purchase): Promise<Settled> {
   }
   const own = end?.operationId ?? error?.details.operationId;
   const { leads = 0, excluded = 0, leadsSearchId, stopReason } = end ?? {};
-  const [first] = 'operation' in earlier ? await readChainTo(shop.context, earlier.operation) : [];
+  const [first] = 'operation' in earlier ? await readChainTo(buyer.context, earlier.operation) : [];
   return {
     operationId: first?.operationId ?? own,
     complete: error === undefined,
@@ -140,26 +141,26 @@ async function search(purchase: Purchase): Promise<Settled> {
       not_new: excluded || undefined,
     },
     ...(error === undefined ? {} : { error, hasBrought: leads > 0 }),
-    ...((await countKept(shop, own)) < leads - excluded ? { unkept: delivered } : {}),
+    ...((await countKept(buyer, own)) < leads - excluded ? { unkept: delivered } : {}),
   };
 }
 
-async function countKept({ context }: Shop, operationId: string | undefined): Promise<number> {
+async function countKept({ context }: Buyer, operationId: string | undefined): Promise<number> {
   if (operationId === undefined) return 0;
   const folder = folderOf(context.directories.state, operationId);
   return (await countStoredLeads(folder).catch(() => undefined))?.delivered ?? 0;
 }
 
 async function searchBy(purchase: Purchase, delivered: JsonText[]): Promise<SearchEnd | undefined> {
-  const { shop, earlier, listener } = purchase;
+  const { buyer, earlier, listener } = purchase;
   const order = toOrder<'search'>(purchase, delivered);
-  if (earlier.is !== 'rest') return await buySearch(shop, order, listener);
-  return await withOperation(shop.context, earlier.operation.operationId, async (journal, operation) => {
-    const rest = await readRest(shop.context, operation);
+  if (earlier.is !== 'rest') return await buySearch(buyer, order, listener);
+  return await withOperation(buyer.context, earlier.operation.operationId, async (journal, operation) => {
+    const rest = await readRest(buyer.context, operation);
     // It was decided that something is missing: it has come meanwhile.
     if (rest.request === undefined) throw new UsageError('all leads that the search asked for have arrived');
     const watching = { ...listener, goingOn() {} };
-    return await buyRest(shop, rest, journal, { ...order, body: rest.request, into: 'other' }, watching);
+    return await buyRest(buyer, rest, journal, { ...order, body: rest.request, into: 'other' }, watching);
   });
 }
 
@@ -199,7 +200,7 @@ function asSent({ entries: [{ body = '{}', list }] }: StoredOperation) {
 
 /** What was bought before, and is given again for nothing. */
 export async function toStored(
-  { context }: Shop,
+  { context }: Buyer,
   { first, operation }: Extract<Earlier, { is: 'stored' }>,
 ): Promise<Settled> {
   const facts: Record<string, unknown> = { stored: true };

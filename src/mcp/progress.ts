@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
-import { countOf, type Stage, type Watch } from '../operations/delivery.ts';
+import type { Stage, Watch } from '../operations/delivery.ts';
 import type { SearchListener } from '../operations/search/buy.ts';
+import { countOf } from '../operations/wording.ts';
 
 /** Tells how a call goes, and how many leads have come. */
 export type Tell = (message: string, leads?: number) => void;

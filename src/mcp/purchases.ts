@@ -4,9 +4,9 @@ import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
-import { checkCovered, glanceAtBalance } from '../operations/covered.ts';
+import type { Buyer } from '../operations/buyer.ts';
+import { checkCovered, glanceAtBalance } from '../operations/credit-limits.ts';
 import { type Earlier, findEarlier, toWanted } from '../operations/earlier.ts';
-import type { Shop } from '../operations/purchase.ts';
 import { exact, type Spending, toSpending, toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { pause } from '../transport/pause.ts';
 import { buy, type Settled, toLost, toOrder, toStored, type Wanted } from './buying.ts';
@@ -67,7 +67,7 @@ export function createPurchases(
   const { clock, directories, ids, pid } = context;
   /** The limit of settings that could not be read when the session began. */
   let later: Spending | undefined;
-  const shopOf = (connection: Connection, signal: AbortSignal): Shop => {
+  const shopOf = (connection: Connection, signal: AbortSignal): Buyer => {
     later ??= spending ?? toSpending(undefined, connection);
     return {
       connection,
@@ -84,12 +84,12 @@ export function createPurchases(
     tell: Tell,
     begun: () => void,
   ): Promise<Bought | Unbought | undefined> {
-    const shop = shopOf(connection, signal);
+    const buyer = shopOf(connection, signal);
     const earlier: Earlier = again
       ? { is: 'new', isOurs: false, answers: [] }
-      : await findEarlier(shop, toWanted(shop, toOrder({ wanted })));
+      : await findEarlier(buyer, toWanted(buyer, toOrder({ wanted })));
     if (earlier.is === 'running') return undefined;
-    if (earlier.is === 'stored') return { ...(await toStored(shop, earlier)), warnings: [] };
+    if (earlier.is === 'stored') return { ...(await toStored(buyer, earlier)), warnings: [] };
     if (earlier.is === 'lost') throw toLost(earlier);
     const { limit = 0 } = wanted.body as { limit?: number };
     const missing = earlier.is === 'rest' ? (earlier.rest.request?.limit ?? 0) : limit;
@@ -102,7 +102,7 @@ export function createPurchases(
     const warnings: string[] = [];
     const teller = createTeller(clock, tell, limit - missing);
     const listener = createToolListener(teller, (line) => warnings.push(line), limit - missing);
-    return { ...(await buy({ shop, wanted, earlier, listener, begun })), warnings };
+    return { ...(await buy({ buyer, wanted, earlier, listener, begun })), warnings };
   }
 
   async function work(
@@ -162,9 +162,9 @@ export function createPurchases(
       const worst = sumOf(unbought);
       if (spending === undefined) return worst;
       await connect(async (connection) => {
-        const shop = shopOf(connection, signal);
+        const buyer = shopOf(connection, signal);
         const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
-        checkCovered(shop, toCount, await glanceAtBalance(shop));
+        checkCovered(buyer, toCount, await glanceAtBalance(buyer));
       });
       return worst;
     },

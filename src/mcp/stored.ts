@@ -1,8 +1,8 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readChainFrom } from '../operations/journal/chain.ts';
-import { hasRows, readStoredAnswers } from '../operations/journal/known-rows.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
+import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
 import { folderOf, readOperation, type StoredOperation } from '../operations/journal/stored.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
 

@@ -2,7 +2,7 @@ import type { Client } from '../client.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import type { JsonText } from '../json/text.ts';
-import type { Intent } from '../operations/journal/journal.ts';
+import type { Intent } from '../operations/journal/entries.ts';
 import type { Spending } from '../operations/spending.ts';
 import type { ToolKind, Wanted } from './buying.ts';
 

@@ -1,14 +1,16 @@
 import type { Answer, Client } from '../client.ts';
-import { LeadpipeError, type Outcome } from '../errors.ts';
+import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
+import type { Buyer } from './buyer.ts';
 import type { Listener } from './delivery.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
+import { toTerminal } from './journal/entries.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
 import type { Journal } from './journal/journal.ts';
 import { folderOf } from './journal/stored.ts';
 import { type AnswerKind, failureOf, kinds } from './kinds.ts';
-import { type Deal, type Order, purchase, type Shop } from './purchase.ts';
+import { type Order, type PaidRequest, purchase } from './purchase.ts';
 
 /** What was bought, once it is delivered. */
 export interface Bought {
@@ -25,7 +27,7 @@ export interface Bought {
 
 /** An answer that has come, and is paid for. */
 interface Arrived {
-  readonly deal: Deal;
+  readonly paid: PaidRequest;
   readonly answer: Answer<object>;
   readonly ids: Bought['ids'];
   stored: boolean;
@@ -38,15 +40,15 @@ interface Arrived {
  * answer came and could not be delivered, an error that says that it is charged.
  */
 export async function buyAnswer<Kind extends AnswerKind>(
-  shop: Shop,
+  buyer: Buyer,
   order: Order<Kind>,
   listener: Listener,
 ): Promise<Bought | undefined> {
   let arrived: Arrived | undefined;
   try {
-    await purchase(shop, order, listener, async (deal) => {
-      arrived = await ask(shop, order, deal, listener);
-      await deliver(shop, order.kind, arrived, listener);
+    await purchase(buyer, order, listener, async (paid) => {
+      arrived = await ask(buyer, order, paid, listener);
+      await deliver(buyer, order.kind, arrived, listener);
     });
   } catch (error) {
     throw arrived === undefined ? error : toUndelivered(error, arrived);
@@ -55,19 +57,19 @@ export async function buyAnswer<Kind extends AnswerKind>(
 }
 
 async function ask<Kind extends AnswerKind>(
-  { context }: Shop,
+  { context }: Buyer,
   { kind, body }: Order<Kind>,
-  deal: Deal,
+  paid: PaidRequest,
   listener: Listener,
 ): Promise<Arrived> {
-  const { idempotencyKey, journal, delivery } = deal;
-  const client = await deal.begin();
+  const { idempotencyKey, journal, delivery } = paid;
+  const client = await paid.begin();
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
   const sent = listener.during('asking', delivery, () => send(body, idempotencyKey, context.signal));
   const answer = await sent.catch(async (thrown: unknown) => {
-    const error = deal.isAgain ? toDoubtful(thrown) : thrown;
+    const error = paid.isAgain ? toDoubtful(thrown) : thrown;
     // What the service said matters more than a journal that can't be written.
-    await journal.append(...toFailedEntries(error, deal.request.endpoint.repetition)).catch(() => undefined);
+    await journal.append(...toFailedEntries(error, paid.request.endpoint.repetition)).catch(() => undefined);
     throw await keepGarbled(context.directories.state, journal, error);
   });
   const { requestId } = answer;
@@ -77,41 +79,52 @@ async function ask<Kind extends AnswerKind>(
     ...(requestId === undefined ? {} : { requestId }),
     ...(operationId === undefined ? {} : { operationId }),
   };
-  return { deal, answer, ids, stored: false, records: 0 };
+  return { paid, answer, ids, stored: false, records: 0 };
 }
 
 async function deliver(
-  { context }: Shop,
+  { context }: Buyer,
   kind: AnswerKind,
   arrived: Arrived,
   { warn }: Listener,
 ): Promise<void> {
-  const { answer, deal } = arrived;
-  const { journal, delivery } = deal;
-  const warnUnkept = (error: unknown): false => {
-    warn(`${(error as Error).message}; the answer can't be shown again`);
-    return false;
-  };
+  const { answer, paid } = arrived;
+  const { journal, delivery } = paid;
+  const { operationId } = journal;
+  /** Whether it could be kept: what is paid for is delivered all the same. */
+  const keep = (kept: Promise<void>): Promise<boolean> =>
+    kept.then(
+      () => true,
+      (error: unknown) => {
+        warn(`${(error as Error).message}; the answer can't be shown again`);
+        return false;
+      },
+    );
   // On the disk before anything is made of it, which may take a while.
-  arrived.stored = await store(context.directories.state, journal, answer).catch(warnUnkept);
+  if (operationId !== undefined) {
+    arrived.stored = await keep(storeAnswer(folderOf(context.directories.state, operationId), answer.text));
+  }
   const failure = failureOf(kind, answer.text);
   const records = failure === undefined ? await kinds[kind].recordsOf(answer.text) : [];
   arrived.records = records.length;
-  const noResult = failure === undefined ? undefined : toNoResult(failure);
   if (arrived.stored) {
-    const outcome = noResult?.outcome ?? 'complete';
-    const leads = kinds[kind].prints === 'list' ? records.length : undefined;
-    arrived.stored = await close(journal, answer, outcome, leads).catch(warnUnkept);
+    const [outcome, charged] =
+      failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
+    const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
+    const ended = journal.append(
+      { type: 'answered', request_id: answer.requestId ?? null },
+      toTerminal(outcome, { charged, ...leads }),
+    );
+    arrived.stored = await keep(ended);
   }
-  if (noResult !== undefined) throw noResult;
+  if (failure !== undefined) throw toNoResult(failure);
   await delivery.write(records);
   await delivery.finish();
 }
 
-const toldNothing = 'the service finished without a result';
-
 function toNoResult(failure: string): LeadpipeError {
-  return new LeadpipeError('no_result', failure === '' ? toldNothing : `${toldNothing}: "${failure}"`, {
+  const words = `the service finished without a result${failure === '' ? '' : `: "${failure}"`}`;
+  return new LeadpipeError('no_result', words, {
     type: 'no_result',
     charged: 'maybe',
     retryable: false,
@@ -119,48 +132,15 @@ function toNoResult(failure: string): LeadpipeError {
   });
 }
 
-/** Keeps the answer: false where none is kept. Throws LocalIoError. */
-async function store(
-  stateDir: string,
-  { operationId }: Journal,
-  { text }: Answer<unknown>,
-): Promise<boolean> {
-  if (operationId === undefined) return false;
-  await storeAnswer(folderOf(stateDir, operationId), text);
-  return true;
-}
-
-/** The journal knows that it is kept, and what came of it. Throws LocalIoError. */
-async function close(
-  journal: Journal,
-  { requestId }: Answer<unknown>,
-  outcome: Outcome,
-  leads: number | undefined,
-): Promise<true> {
-  const charged = outcome === 'complete' ? 'yes' : 'maybe';
-  await journal.append(
-    { type: 'answered', request_id: requestId ?? null },
-    {
-      type: 'terminal',
-      state: null,
-      ready_count: null,
-      outcome,
-      charged,
-      ...(leads === undefined ? {} : { leads }),
-    },
-  );
-  return true;
-}
-
 /** An error after the answer came: it is paid for, unless the error itself says otherwise. */
-function toUndelivered(error: unknown, { deal, ids, stored }: Arrived): unknown {
+function toUndelivered(error: unknown, { paid, ids, stored }: Arrived): unknown {
   if (!(error instanceof LeadpipeError)) return error;
   return error.with({
     charged: 'yes',
     facts: {
       is: 'answer_undelivered',
       stored,
-      replays: deal.request.endpoint.repetition === 'may-replay',
+      replays: paid.request.endpoint.repetition === 'may-replay',
       ...ids,
     },
     ...ids,

@@ -59,8 +59,3 @@ export interface Listener {
   /** What a list has is left out: how many leads that are. */
   readonly leavesOut?: (list: string, leads: number) => void;
 }
-
-/** Pure: `1 lead`, `2 leads`. */
-export function countOf(leads: number): string {
-  return `${leads} ${leads === 1 ? 'lead' : 'leads'}`;
-}

@@ -1,10 +1,11 @@
 import { UsageError } from '../errors.ts';
 import { readChainFrom } from './journal/chain.ts';
+import { toTerminal } from './journal/entries.ts';
 import { readHistoryRecord } from './journal/history.ts';
-import { countRows } from './journal/known-rows.ts';
+import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
+import { countRows } from './journal/rows.ts';
 import { folderOf, type StoredOperation } from './journal/stored.ts';
-import { withOperation } from './journal/with-journal.ts';
 import { rowsOf } from './kinds.ts';
 import { exact } from './spending.ts';
 import { isUnfinished } from './unfinished.ts';
@@ -33,16 +34,9 @@ export async function dropOperation(context: IndexContext, operationId: string):
     await checkDroppable(context, operation);
     const { state } = context.directories;
     const { charged, leads } = await readHistoryRecord(state, operation);
-    await journal.append({
-      type: 'terminal',
-      outcome: 'interrupted',
-      state: null,
-      ready_count: null,
-      dropped: true,
-      ...(charged === null ? {} : { charged }),
-      ...(leads === null ? {} : { leads }),
-      ...(await toRowsSent(state, operation)),
-    });
+    const known = { ...(charged === null ? {} : { charged }), ...(leads === null ? {} : { leads }) };
+    const sent = await toRowsSent(state, operation);
+    await journal.append(toTerminal('interrupted', { dropped: true, ...known, ...sent }));
   });
 }
 

@@ -1,23 +1,17 @@
-import { requests } from '../client.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
 import { ConfigurationError, type LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
-import { completeAdditionTo } from './addition.ts';
+import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
 import { isBegun, isComplete, isDropped, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
-import type { JournalEntry } from './journal/entries.ts';
+import { type JournalEntry, lastOf } from './journal/entries.ts';
+import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
-import { openIndex } from './journal/open-index.ts';
-import {
-  type IndexContext,
-  type IndexKey,
-  type OperationIndex,
-  operationOf,
-} from './journal/operation-index.ts';
-import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/order-identity.ts';
+import { type IndexKey, type OperationIndex, openIndex } from './journal/operation-index.ts';
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
-import { isTask, kindOf, kinds, type PaidKind, rowsOf } from './kinds.ts';
-import { isSameBuyer, type Order, type Shop } from './purchase.ts';
+import { isTask, kindOf, type PaidKind, rowsOf, toRequest } from './kinds.ts';
+import { completeAdditionTo, lastToOpen } from './output-owner.ts';
+import type { Order } from './purchase.ts';
 import { idsOf, type RestOfSearch, readRestOf } from './rest-of-search.ts';
 import { isUnfinished } from './unfinished.ts';
 
@@ -73,17 +67,18 @@ interface Left {
   readonly why: 'in_doubt' | 'not_kept' | LeadpipeError;
 }
 
+/** Nothing is known of it. */
+const anew = { is: 'new', isOurs: false, answers: [] } as const;
 const dayMs = 24 * 3_600_000;
 /** For how long an agent's call that is made again gives the stored answer. */
 const storedMs = 10 * 60_000;
 
 /** Pure: what an order is looked for by. */
 export function toWanted<Kind extends PaidKind>(
-  { connection }: Shop,
+  { connection }: Buyer,
   { body, idempotencyKey, keep, kind, list, preview, terms }: Order<Kind>,
 ): Wanted {
-  const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => { body?: string };
-  const text = toRequest(body, '').body ?? '{}';
+  const text = toRequest(kind, body, '').body ?? '{}';
   const type =
     kind === 'search' || kind === 'task run' ? (body as EntitySearchRequest).entity_type : undefined;
   return {
@@ -104,15 +99,15 @@ export function toWanted<Kind extends PaidKind>(
  * The output is held by whoever asks, so that nothing changes meanwhile. Throws ConfigurationError for a journal of the same order that
  * can't be read, LocalIoError.
  */
-export async function findEarlier(shop: Shop, wanted: Wanted): Promise<Earlier> {
-  if (!wanted.keep) return { is: 'new', isOurs: false, answers: [] };
+export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier> {
+  if (!wanted.keep) return anew;
   const asking: Asking = {
-    shop,
+    buyer,
     wanted,
     digests: await toDigests(wanted),
-    index: await openIndex(shop.context),
+    index: await openIndex(buyer.context),
   };
-  if (wanted.output !== null) await completeAdditionTo(shop.context, wanted.output);
+  if (wanted.output !== null) await completeAdditionTo(buyer.context, wanted.output);
   if (wanted.options.tool === true) return await findForTool(asking);
   const again = await findByKey(asking);
   if (again !== undefined) return { is: 'repeat', operation: again, first: again };
@@ -130,7 +125,7 @@ export async function findEarlier(shop: Shop, wanted: Wanted): Promise<Earlier> 
 }
 
 interface Asking {
-  readonly shop: Shop;
+  readonly buyer: Buyer;
   readonly wanted: Wanted;
   readonly digests: OrderDigests;
   readonly index: OperationIndex;
@@ -138,7 +133,7 @@ interface Asking {
 
 /** Operations of this buyer, the newest first. Throws ConfigurationError for one that can't be read and was not complete. */
 async function* operationsBy(
-  { index, shop, wanted }: Asking,
+  { index, buyer, wanted }: Asking,
   key: IndexKey,
   value: string | undefined,
 ): AsyncGenerator<StoredOperation> {
@@ -149,13 +144,13 @@ async function* operationsBy(
     if ('ended' in line && line.ended.outcome === 'complete') complete.add(line.ended.op);
     if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
     if (complete.has(line.begun.op) && wanted.command !== 'search') continue;
-    const operation = await readIfNeeded(shop, index, line.begun.op);
-    if (operation !== undefined && isSameBuyer(shop, operation)) yield operation;
+    const operation = await readIfNeeded(buyer, index, line.begun.op);
+    if (operation !== undefined && isSameBuyer(buyer, operation)) yield operation;
   }
 }
 
 async function readIfNeeded(
-  { context }: Shop,
+  { context }: Buyer,
   index: OperationIndex,
   id: string,
 ): Promise<StoredOperation | undefined> {
@@ -182,12 +177,12 @@ async function findByKey(asking: Asking): Promise<StoredOperation | undefined> {
 
 /** Creations whose answer was lost are sent again with their key: the service gives the task that it made then. */
 async function findUnanswered(asking: Asking): Promise<StoredOperation | undefined> {
-  const { digests, index, shop, wanted } = asking;
+  const { digests, index, buyer, wanted } = asking;
   if (!isTask(wanted.command) || wanted.idempotencyKey !== undefined) return undefined;
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
     if (intent.output !== null || !isInDoubt(operation) || isAtWork(asking, operation)) continue;
-    if (!mayReplay(intent.time, shop.context.clock.now()) || isAnswered(index, intent.idempotency_key))
+    if (!mayReplay(intent.time, buyer.context.clock.now()) || isAnswered(index, intent.idempotency_key))
       continue;
     return operation;
   }
@@ -227,8 +222,8 @@ type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } 
 );
 
 async function findRest(asking: Asking, operation: StoredOperation): Promise<InFile | Left | undefined> {
-  const { shop, wanted } = asking;
-  const { context } = shop;
+  const { buyer, wanted } = asking;
+  const { context } = buyer;
   if (isComplete(operation) || isDropped(operation)) return undefined;
   const chain = await readChainTo(context, operation);
   let rest: RestOfSearch;
@@ -243,38 +238,9 @@ async function findRest(asking: Asking, operation: StoredOperation): Promise<InF
   return { is: 'rest', operation, rest, isOurs: await isInPart(asking, idsOf(rest)) };
 }
 
-/**
- * The last operation that opened the output of this one since, where another did: its rows are there now. Undefined where none did.
- */
-export async function replacedBy(
-  { context }: Pick<Shop, 'context'>,
-  { entries: [intent] }: StoredOperation,
-  ids: readonly string[],
-): Promise<string | undefined> {
-  const { output } = await toDigests(intent);
-  const index = await openIndex(context);
-  const last = await lastToOpen(context, index, output);
-  return last === undefined || ids.includes(last) ? undefined : last;
-}
-
 /** Whether what stands in the .part is of one of these operations. */
-async function isInPart({ digests, index, shop }: Asking, ids: readonly string[]): Promise<boolean> {
-  return ids.includes((await lastToOpen(shop.context, index, digests.output)) ?? '');
-}
-
-/** The last operation that opened a file. A journal that can't be read may be of one that did. */
-async function lastToOpen(
-  { directories }: IndexContext,
-  index: OperationIndex,
-  output = '',
-): Promise<string | undefined> {
-  for (const line of index.find('output', output)) {
-    if ('opened' in line) return line.opened.op;
-    const id = operationOf(line);
-    const other = await readOperation(directories.state, id).catch(() => null);
-    if (other === null || other?.entries.some(({ type }) => type === 'opened')) return id;
-  }
-  return undefined;
+async function isInPart({ digests, index, buyer }: Asking, ids: readonly string[]): Promise<boolean> {
+  return ids.includes((await lastToOpen(buyer.context, index, digests.output)) ?? '');
 }
 
 /** The operations that have bought rows of the run of this name, whatever their output, shard or input. */
@@ -287,7 +253,7 @@ async function readAnswers(asking: Asking): Promise<StoredOperation[]> {
 async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
   for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
     if (!isUnfinished(operation) || isReaderGone(operation) || isAtWork(asking, operation)) continue;
-    const chain = await readChainFrom(asking.shop.context.directories.state, operation);
+    const chain = await readChainFrom(asking.buyer.context.directories.state, operation);
     if (chain.length === 1) return operation;
   }
   return undefined;
@@ -295,7 +261,7 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
 
 /** Of the last day: what is older is no surprise. */
 async function findRecent(asking: Asking): Promise<StoredOperation | undefined> {
-  const now = asking.shop.context.clock.now().getTime();
+  const now = asking.buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
     if (now - Date.parse(operation.entries[0].time) > dayMs) return undefined;
     if (isComplete(operation)) return operation;
@@ -305,13 +271,13 @@ async function findRecent(asking: Asking): Promise<StoredOperation | undefined> 
 
 /** The rules for an agent's call: what it bought within ten minutes is given again, what was left is gone on with. */
 async function findForTool(asking: Asking): Promise<Earlier> {
-  const { digests, shop, wanted } = asking;
-  const anew = { is: 'new', isOurs: false, answers: [] } as const;
-  const now = shop.context.clock.now().getTime();
+  const { digests, buyer, wanted } = asking;
+  const now = buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
     if (now - Date.parse(intent.time) > dayMs) return anew;
-    const isSame = intent.options.tool === true && askedIn(intent) === askedIn(wanted);
+    const isSame =
+      intent.options.tool === true && (intent.asked ?? intent.body) === (wanted.asked ?? wanted.body);
     if (!isSame || intent.continues !== undefined || isRefused(operation)) continue;
     return await decideForTool(asking, operation);
   }
@@ -319,14 +285,13 @@ async function findForTool(asking: Asking): Promise<Earlier> {
 }
 
 async function decideForTool(asking: Asking, first: StoredOperation): Promise<Earlier> {
-  const { context } = asking.shop;
+  const { context } = asking.buyer;
   const { state } = context.directories;
   const chain = await readChainFrom(state, first);
   const operation = chain.at(-1) ?? first;
   if (isAtWork(asking, operation)) return { is: 'running' };
   const age = context.clock.now().getTime() - (await lastWritten(state, operation.operationId)).getTime();
   const isFresh = age < storedMs;
-  const anew = { is: 'new', isOurs: false, answers: [] } as const;
   if (!isBegun(first) || isDropped(operation)) return anew;
   const stored = { is: 'stored', operation, first } as const;
   const [{ command }] = first.entries;
@@ -349,7 +314,7 @@ async function decideForTool(asking: Asking, first: StoredOperation): Promise<Ea
 
 /** Nothing came: what may have been charged is never bought again with another key. */
 function toRepeated(operation: StoredOperation, first: StoredOperation): Earlier {
-  const failed = operation.entries.findLast((entry) => entry.type === 'failed');
+  const failed = lastOf(operation.entries, 'failed');
   return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation, first };
 }
 
@@ -370,8 +335,8 @@ function isInDoubt({ entries }: StoredOperation): boolean {
   return entries.some(({ type }) => type === 'sent') && !entries.some(isKnown);
 }
 
-function isAtWork({ shop }: Asking, { operationId }: StoredOperation): boolean {
-  return isLocked(folderOf(shop.context.directories.state, operationId));
+function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean {
+  return isLocked(folderOf(buyer.context.directories.state, operationId));
 }
 
 /** Pure: whether the service can be trusted to know the key still: after a day, sending it again may buy again. */
@@ -379,9 +344,4 @@ export function mayReplay(time: string, now: Date): boolean {
   const age = now.getTime() - Date.parse(time);
   // A clock that was set back says nothing.
   return age >= 0 && age < dayMs;
-}
-
-/** The request before anything was left out of it. */
-function askedIn({ asked, body }: Pick<Ordered, 'asked' | 'body'>): string | undefined {
-  return asked ?? body;
 }

@@ -1,6 +1,7 @@
-import type { Client } from '../client.ts';
+import { type Client, requests } from '../client.ts';
+import { createYielder } from '../event-loop.ts';
 import { eachItem, type JsonText, objectMembers, stringOf } from '../json/text.ts';
-import { createTurns } from '../turns.ts';
+import type { Request } from '../transport/call.ts';
 
 /** What a kind of operation is, once for all who ask. */
 interface Kind {
@@ -143,6 +144,12 @@ export type ListKind = KindsWith<{ keeps: 'rows' }>;
 /** The request of each paid kind. */
 export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
 
+/** Pure: the request as it is sent. */
+export function toRequest<Name extends PaidKind>(name: Name, body: BodyOf<Name>, key: string): Request {
+  const make = requests[kinds[name].endpoint] as (body: object, key: string) => Request;
+  return make(body, key);
+}
+
 /** Pure: what is known of the kind of this name; undefined for one of a later version. */
 export function kindOf(name: string): Kind | undefined {
   return isKind(name) ? kinds[name] : undefined;
@@ -204,10 +211,10 @@ function answerInAnswer(text: JsonText): JsonText {
 /** The items of an extraction, each as the service wrote it. Throws when `signal` aborts. */
 async function itemsOf(answer: JsonText, signal?: AbortSignal): Promise<JsonText[]> {
   const items: JsonText[] = [];
-  const turns = createTurns(signal);
+  const yielder = createYielder(signal);
   for (const item of eachItem(objectMembers(answer).get('data') ?? '[]')) {
     items.push(item);
-    if (turns.isDue()) await turns.take();
+    if (yielder.isDue()) await yielder.yield();
   }
   return items;
 }

@@ -1,26 +1,24 @@
-import { type Client, requests } from '../client.ts';
-import type { Connection } from '../connection/connection.ts';
-import type { Context } from '../context.ts';
-import { ConfigurationError, LocalIoError } from '../errors.ts';
+import type { Client } from '../client.ts';
+import { LocalIoError } from '../errors.ts';
 import { checkIdempotencyKey, wireNames } from '../requests/within-limits.ts';
 import type { Request } from '../transport/call.ts';
 import type { Preview } from '../transport/request.ts';
-import { checkCovered, glanceAtBalance, withCovered, withNumbers } from './covered.ts';
-import { admitUnkept, toAdmit } from './day-limit.ts';
+import type { Buyer } from './buyer.ts';
+import {
+  admitUnkept,
+  checkCovered,
+  glanceAtBalance,
+  toAdmit,
+  withCovered,
+  withNumbers,
+} from './credit-limits.ts';
 import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
-import type { Intent, Journal, JournalEntry } from './journal/journal.ts';
+import type { Intent, JournalEntry } from './journal/entries.ts';
+import type { Journal } from './journal/journal.ts';
+import { withNewJournal, withOperation } from './journal/journal.ts';
 import type { StoredOperation } from './journal/stored.ts';
-import { withNewJournal, withOperation } from './journal/with-journal.ts';
-import { type BodyOf, type KindName, kinds, type PaidKind } from './kinds.ts';
-import { type Spending, toWorstCase, type WorstCase } from './spending.ts';
-
-/** What buying takes, however many purchases share it: nothing of a purchase is kept anywhere else. */
-export interface Shop {
-  readonly connection: Connection;
-  readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal' | 'zone'>;
-  /** What all its purchases together may cost; without it the balance is not asked for, and nothing is refused here. */
-  readonly spending?: Spending | undefined;
-}
+import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds.ts';
+import { toWorstCase, type WorstCase } from './spending.ts';
 
 /** What shapes the output; stored, so that a later run can continue the output in the same form. */
 export interface OutputTerms {
@@ -63,7 +61,7 @@ export interface PreviewedCost {
 }
 
 /** A purchase that is about to be made. */
-export interface Deal {
+export interface PaidRequest {
   readonly idempotencyKey: string;
   readonly request: Request;
   /** Whether the same was sent before, and its answer lost. */
@@ -81,58 +79,56 @@ export interface Deal {
  * anything is sent that costs, and what `way` throws.
  */
 export async function purchase<T>(
-  shop: Shop,
+  buyer: Buyer,
   order: Order,
   { waits }: Pick<Listener, 'waits'>,
-  way: (deal: Deal) => Promise<T>,
+  way: (paid: PaidRequest) => Promise<T>,
 ): Promise<T | undefined> {
-  const { connection, context } = shop;
+  const { connection, context } = buyer;
   const { again, body, kind } = order;
   const key = again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
   const idempotencyKey = checkIdempotencyKey(key, wireNames);
-  const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
-  const request = toRequest(body, idempotencyKey);
+  const request = toRequest(kind, body, idempotencyKey);
   const worst = toWorstCase(kind, body, connection.settings);
   if (order.preview !== undefined) {
-    const available = await glanceAtBalance(shop);
+    const available = await glanceAtBalance(buyer);
     order.preview(connection.preview(request), { worst, available });
-    return void checkCovered(shop, worst, available);
+    return void checkCovered(buyer, worst, available);
   }
-  const admit = toAdmit(shop, worst);
-  return await withCovered(shop, worst, idempotencyKey, async (available) => {
+  const admit = toAdmit(buyer, worst);
+  return await withCovered(buyer, worst, idempotencyKey, async (available) => {
     // What leaves no record counts all the same.
-    if (!order.keep && admit !== undefined) await admitUnkept(shop, worst, admit);
+    if (!order.keep && admit !== undefined) await admitUnkept(buyer, worst, admit);
     const run = async (journal: Journal): Promise<T> => {
-      const isNoted = available !== undefined && journal.operationId !== undefined;
-      const after = isNoted ? createBalanceAfter(shop, journal) : undefined;
       const intent = {
-        ...toIntent(shop, journal, kind, order.terms),
+        ...toIntent(buyer, journal, kind, order.terms),
         ...(order.continues === undefined ? {} : { continues: order.continues }),
         idempotency_key: idempotencyKey,
         body: request.body ?? '',
         worst_case: worst.credits,
         ...(available === undefined ? {} : { credits_before: available }),
       };
-      const door = again === undefined ? withIntent : withIntentOf;
+      const written = again === undefined ? intent : undefined;
+      const begin = (begun: () => Promise<void>) => async (): Promise<Client> => {
+        await begun();
+        order.begun?.();
+        return connection.newClient(waits);
+      };
       try {
-        return await door(shop, journal, intent, order.open, (delivery, begun) =>
+        return await withIntent(buyer, journal, written, order.open, (delivery, begun) =>
           way({
             idempotencyKey,
             request,
             isAgain: again !== undefined,
             journal,
-            delivery: after?.besides(delivery) ?? delivery,
-            async begin() {
-              await begun();
-              order.begun?.();
-              return connection.newClient(waits);
-            },
+            delivery,
+            begin: begin(begun),
           }),
         );
       } catch (error) {
-        throw await withNumbers(shop, kind, worst, error);
+        throw await withNumbers(buyer, kind, worst, error);
       } finally {
-        await after?.note();
+        if (available !== undefined && journal.operationId !== undefined) await noteBalance(buyer, journal);
       }
     };
     if (again !== undefined) return await withOperation(context, again.operationId, run);
@@ -140,64 +136,25 @@ export async function purchase<T>(
   });
 }
 
-/** As `withIntent`, of an operation that has its intent on the disk from the first time. */
-async function withIntentOf<T>(
-  { context }: Shop,
-  journal: Journal,
-  _: Intent,
-  open: OpenDelivery,
-  work: (delivery: Delivery, begun: () => Promise<void>) => Promise<T>,
-): Promise<T> {
-  return await open((delivery) =>
-    work(withPlacing(journal, delivery), () =>
-      journal.append(...toOpened(delivery), { type: 'sent', time: context.clock.now().toISOString() }),
-    ),
-  );
-}
-
-/** What is left after the purchase; never a reason to fail. It is asked for while the output is finished: nobody waits for it at the end. */
-function createBalanceAfter(shop: Shop, journal: Journal) {
-  let asked: Promise<number | undefined> | undefined;
-  const ask = (): Promise<number | undefined> => {
-    asked ??= glanceAtBalance(shop, balanceAfterMs);
-    return asked;
-  };
-  return {
-    /** The same delivery; when it ends, all has arrived. */
-    besides: (delivery: Delivery): Delivery => ({
-      ...delivery,
-      get length() {
-        return delivery.length;
-      },
-      cut() {
-        ask();
-        return delivery.cut();
-      },
-      finish(placing) {
-        ask();
-        return delivery.finish(placing);
-      },
-    }),
-    async note(): Promise<void> {
-      const credits = await ask();
-      if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
-    },
-  };
-}
-
-/** How long the end of a run may be kept waiting for it. */
+/** How long the end of a run may be kept waiting for what is left then. */
 const balanceAfterMs = 1000;
+
+/** What is left after the purchase; never a reason to fail. */
+async function noteBalance(buyer: Buyer, journal: Journal): Promise<void> {
+  const credits = await glanceAtBalance(buyer, balanceAfterMs);
+  if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
+}
 
 /**
  * The door for an operation whose intent is on the disk already, with the key and the body of its purchase: what is sent
  * again is sent with these. `open` opens its output as it was begun.
  */
 export async function goOnWith<T>(
-  { connection }: Shop,
+  { connection }: Buyer,
   journal: Journal,
   open: OpenDelivery,
   { waits }: Pick<Listener, 'waits'>,
-  way: (deal: Pick<Deal, 'delivery' | 'begin'>) => Promise<T>,
+  way: (paid: Pick<PaidRequest, 'delivery' | 'begin'>) => Promise<T>,
 ): Promise<T> {
   return await open((delivery) =>
     way({
@@ -210,45 +167,9 @@ export async function goOnWith<T>(
   );
 }
 
-/** What an operation bought is known only to the key and at the address that bought it. */
-export function isSameBuyer(
-  { connection }: Shop,
-  { operationId, entries: [{ origin, key_fingerprint }] }: StoredOperation,
-): boolean {
-  return origin === connection.origin && key_fingerprint === connection.fingerprint(operationId);
-}
-
-/** Throws ConfigurationError: what an operation bought is known only to the key and at the address that bought it. */
-export function checkSameBuyer(
-  { connection }: Shop,
-  { operationId, entries: [intent] }: StoredOperation,
-): void {
-  const { origin, key_fingerprint, profile } = intent;
-  const made = profile === null ? '' : ` (profile ${profile})`;
-  if (origin !== connection.origin) {
-    throw new ConfigurationError(
-      `this operation was started with ${serviceAt(origin)}${made}, not with ${serviceAt(connection.origin)}`,
-      {
-        is: 'begun_elsewhere',
-        origin,
-      },
-    );
-  }
-  if (key_fingerprint !== connection.fingerprint(operationId)) {
-    throw new ConfigurationError(
-      `this operation was started with another API key${made}, and only that key can resume it`,
-      'Set LEADPIPE_API_KEY to that key.',
-    );
-  }
-}
-
-function serviceAt(origin: string): string {
-  return origin === 'local' ? 'the local service' : origin;
-}
-
 /** Pure: what the journal says of an operation before it acts. */
 export function toIntent(
-  { connection, context }: Shop,
+  { connection, context }: Buyer,
   { operationId = '' }: Journal,
   kind: KindName,
   terms: OutputTerms,
@@ -267,36 +188,34 @@ export function toIntent(
 
 /**
  * Runs `work` with the output open. The intent is on the disk before a file is touched: whoever finds the file knows whose
- * it is. `begun` writes down where its rows begin, and that the request goes out. An output that can't be opened leaves
- * nothing: nothing was sent.
+ * it is; it is undefined where it stands there from the first time. `begun` writes down where its rows begin, and that the request
+ * goes out. An output that can't be opened leaves nothing: nothing was sent.
  */
 export async function withIntent<T>(
-  { context }: Shop,
+  { context }: Buyer,
   journal: Journal,
-  intent: Intent,
+  intent: Intent | undefined,
   open: OpenDelivery,
   work: (delivery: Delivery, begun: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const inFile = intent.output !== null;
   const append = (...entries: JournalEntry[]): Promise<void> =>
     journal.append(...entries).catch((error: unknown) => {
-      const isUnkept = error instanceof LocalIoError;
+      const isUnkept = intent !== undefined && error instanceof LocalIoError;
       throw isUnkept ? error.with({ charged: 'no', facts: { is: 'no_journal' } }) : error;
     });
-  if (inFile) await append(intent);
+  const early = intent === undefined || intent.output === null ? [] : [intent];
+  const late = intent?.output === null ? [intent] : [];
+  if (early.length > 0) await append(...early);
   let isOpen = false;
   try {
     return await open((delivery) => {
       isOpen = true;
       return work(withPlacing(journal, delivery), () =>
-        append(...(inFile ? [] : [intent]), ...toOpened(delivery), {
-          type: 'sent',
-          time: context.clock.now().toISOString(),
-        }),
+        append(...late, ...toOpened(delivery), { type: 'sent', time: context.clock.now().toISOString() }),
       );
     });
   } catch (error) {
-    if (!isOpen) await journal.discard();
+    if (!isOpen && intent !== undefined) await journal.discard();
     throw error;
   }
 }
@@ -304,13 +223,10 @@ export async function withIntent<T>(
 /** The same delivery. That rows are added to a file is written down before and after: whoever finds it half done can complete it. */
 export function withPlacing(journal: Journal, delivery: Delivery): Delivery {
   return {
-    file: delivery.file,
+    ...delivery,
     get length() {
       return delivery.length;
     },
-    write: delivery.write,
-    sync: delivery.sync,
-    cut: delivery.cut,
     async finish(placing = {}) {
       let isAdded = false;
       await delivery.finish({

@@ -5,44 +5,13 @@ import { type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import { checkBody } from '../requests/entity-search.ts';
 import { checkList, wireNames } from '../requests/within-limits.ts';
 import { hasDelivered, isComplete, isSearch, readChainFrom, readChainTo } from './journal/chain.ts';
-import type { Intent } from './journal/entries.ts';
+import { lastOf } from './journal/entries.ts';
 import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { folderOf, type StoredOperation } from './journal/stored.ts';
 
 /** What is left of a search that was cut or killed. */
-export interface RestOfSearch {
-  readonly operation: StoredOperation;
-  /** Itself, and before it the searches that it is the rest of. */
-  readonly chain: readonly EarlierSearch[];
-  readonly intent: Intent;
-  /** What all of them brought and delivered, as it is stored here. */
-  readonly brought: readonly JsonText[];
-  /** How many of these are its own, not those of the searches before it. */
-  readonly own: number;
-  /** Whether that is all of it: stored leads are removed after some days. */
-  readonly isKept: boolean;
-  /** How many the service has sent: those that were dropped, and those that are not here any more, too. */
-  readonly arrived: number;
-  /** How many of those that are here were certainly in the output when it was left. */
-  readonly counted: number;
-  /** A new search for the rest only; undefined where everything that there is has arrived. */
-  readonly request: EntitySearchRequest | undefined;
-  /** Why the search ended, where it did. */
-  readonly stopReason: string | undefined;
-}
-
-/** A search as its journal has it. */
-export interface EarlierSearch {
-  readonly operationId: string;
-  readonly intent: Intent;
-  readonly leadsSearchId: string | undefined;
-  /** Leads that the service has sent, as far as the journal knows: those that were delivered, and those that were dropped. */
-  readonly sent: number;
-  readonly counted: number;
-  /** The searches that were to bring its rest, those that were refused too. */
-  readonly continuedBy: readonly string[];
-}
+export type RestOfSearch = Awaited<ReturnType<typeof readRestOf>>;
 
 /** Pure: a search, those that it is the rest of, and those that were to bring its rest, also where they were refused. */
 export function idsOf({ chain }: RestOfSearch): string[] {
@@ -64,32 +33,31 @@ export async function readRestOf(
   stateDir: string,
   operations: readonly StoredOperation[],
   asked?: EntitySearchRequest,
-): Promise<RestOfSearch> {
-  const chain = operations.map(toEarlierSearch);
-  const parts = await Promise.all(
-    operations.map(({ operationId }) => broughtBy(folderOf(stateDir, operationId))),
-  );
-  const [first, operation, last] = [operations[0], operations.at(-1), chain.at(-1)];
-  if (first === undefined || operation === undefined || last === undefined) {
-    throw new Error('a chain of searches without any');
-  }
-  const before = parts.slice(0, -1).reduce((sum, { brought }) => sum + brought.length, 0);
-  const arrived = parts.map((part, at) => ({
-    ...part,
-    leadsSearchId: chain[at]?.leadsSearchId,
-    sent: Math.max(part.brought.length + part.dropped, chain[at]?.sent ?? 0),
-  }));
-  const written = operation.entries.findLast((entry) => entry.type === 'written');
+) {
+  const [first, operation] = [operations[0], operations.at(-1)];
+  if (first === undefined || operation === undefined) throw new Error('a chain of searches without any');
+  const chain = await Promise.all(operations.map((one) => readArrived(stateDir, one)));
+  const own = chain.at(-1)?.brought.length ?? 0;
+  const brought = chain.flatMap((one) => one.brought);
+  const written = lastOf(operation.entries, 'written');
   return {
     operation,
+    /** Itself, and before it the searches that it is the rest of. */
     chain,
-    intent: last.intent,
-    own: parts.at(-1)?.brought.length ?? 0,
-    brought: parts.flatMap(({ brought }) => brought),
-    isKept: arrived.every(({ brought, dropped, sent }) => brought.length + dropped >= sent),
-    arrived: arrived.reduce((sum, { sent }) => sum + sent, 0),
-    counted: before + last.counted,
-    request: written === undefined ? toContinuedRequest(asked ?? requestOf(first), arrived) : undefined,
+    intent: operation.entries[0],
+    /** How many of these leads are its own, not those of the searches before it. */
+    own,
+    /** What all of them brought and delivered, as it is stored here. */
+    brought,
+    /** Whether that is all of it: stored leads are removed after some days. */
+    isKept: chain.every((one) => one.brought.length + one.dropped >= one.sent),
+    /** How many the service has sent: those that were dropped, and those that are not here any more, too. */
+    arrived: chain.reduce((sum, { sent }) => sum + sent, 0),
+    /** How many of those that are here were certainly in the output when it was left. */
+    counted: brought.length - own + (chain.at(-1)?.counted ?? 0),
+    /** A new search for the rest only; undefined where everything that there is has arrived. */
+    request: written === undefined ? toContinuedRequest(asked ?? requestOf(first), chain) : undefined,
+    /** Why the search ended, where it did. */
     stopReason: written?.stop_reason ?? undefined,
   };
 }
@@ -125,30 +93,38 @@ function requestOf({ entries: [intent] }: StoredOperation): EntitySearchRequest 
   return JSON.parse(intent.asked ?? intent.body ?? '{}');
 }
 
-function toEarlierSearch({ operationId, entries }: StoredOperation): EarlierSearch {
-  const [intent] = entries;
+/** What a search has brought: leads that are here, and those that were dropped. */
+type Arrived = Awaited<ReturnType<typeof readArrived>>;
+
+/** Throws ConfigurationError for damaged leads: to go on without some of them would pass for all. */
+async function readArrived(stateDir: string, { operationId, entries }: StoredOperation) {
+  const folder = folderOf(stateDir, operationId);
+  const brought: JsonText[] = [];
+  let dropped = 0;
+  const damaged = (line: number, path: string): never => {
+    throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
+  };
+  if ((await sizeOfStoredLeads(folder)) !== undefined) {
+    for await (const some of readStoredLeads(folder, damaged, () => dropped++)) brought.push(...some);
+  }
   const batches = entries.filter((entry) => entry.type === 'batch');
   const { delivered = 0, excluded = 0 } = batches.at(-1) ?? {};
-  const created = entries.find((entry) => entry.type === 'created');
   return {
     operationId,
-    intent,
+    intent: entries[0],
+    brought,
+    dropped,
     leadsSearchId:
-      created?.leads_search_id ??
+      entries.find((entry) => entry.type === 'created')?.leads_search_id ??
       batches.findLast((batch) => batch.leads_search_id !== null)?.leads_search_id ??
       undefined,
-    sent: delivered + excluded,
+    /** Leads that the service has sent, as far as is known here. */
+    sent: Math.max(brought.length + dropped, delivered + excluded),
     // Where a length could not be had, an earlier one holds.
     counted: (batches.findLast((batch) => batch.output_length !== null) ?? batches.at(-1))?.delivered ?? 0,
+    /** The searches that were to bring its rest, those that were refused too. */
     continuedBy: entries.flatMap((entry) => (entry.type === 'continued' ? [entry.operation_id] : [])),
   };
-}
-
-/** What a search has brought: leads that are here, and those that were dropped. */
-export interface Arrived {
-  readonly leadsSearchId: string | undefined;
-  readonly brought: readonly JsonText[];
-  readonly sent: number;
 }
 
 /**
@@ -169,36 +145,17 @@ function toContinuedRequest(
     .flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? []);
   const serviceLeads = [...(request.dedup_service_leads ?? []), ...ids];
   const customLeads = [...new Set([...(request.dedup_custom_leads ?? []), ...names])];
+  const { dedup_service_leads: searches, dedup_custom_leads: custom } = wireNames;
   const continued = {
     ...request,
     limit: rest,
     ...(serviceLeads.length === 0
       ? {}
-      : {
-          dedup_service_leads: checkList(
-            limits.dedupServiceLeads,
-            wireNames.dedup_service_leads,
-            serviceLeads,
-          ),
-        }),
+      : { dedup_service_leads: checkList(limits.dedupServiceLeads, searches, serviceLeads) }),
     ...(customLeads.length === 0
       ? {}
-      : {
-          dedup_custom_leads: checkList(limits.dedupCustomLeads, wireNames.dedup_custom_leads, customLeads),
-        }),
+      : { dedup_custom_leads: checkList(limits.dedupCustomLeads, custom, customLeads) }),
   };
   checkBody(continued, wireNames);
   return continued;
-}
-
-/** Throws ConfigurationError for a damaged one: to go on without some of them would pass for all. */
-async function broughtBy(folder: string): Promise<{ brought: readonly JsonText[]; dropped: number }> {
-  const brought: JsonText[] = [];
-  let dropped = 0;
-  if ((await sizeOfStoredLeads(folder)) === undefined) return { brought, dropped };
-  const damaged = (line: number, path: string): never => {
-    throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
-  };
-  for await (const some of readStoredLeads(folder, damaged, () => dropped++)) brought.push(...some);
-  return { brought, dropped };
 }

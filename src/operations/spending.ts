@@ -79,45 +79,37 @@ export function toCostAtMost(
 }
 
 /** A limit that purchases share, also those that are under way at the same time. */
-export interface Spending {
-  readonly limit: number;
-  /** The setting that it comes from, where it was not asked for. */
-  readonly setting?: 'max_credits' | undefined;
-  /** What ended purchases have cost; the worst case of those of which nobody knows. */
-  readonly spent: number;
-  /** The worst cases of those that are under way. */
-  readonly reserved: number;
-  /** The keys of those of which nobody knows: they count already. */
-  readonly inDoubt: Set<string>;
-  /** Sets aside the worst case of one that is about to begin; false, and nothing is set aside, where the limit does not cover it. */
-  reserve(worst: number): boolean;
-  /** One of this worst case is over. `cost` is undefined where it is not known: then it counts as its worst case. */
-  settle(worst: number, cost?: number): void;
-}
+export type Spending = ReturnType<typeof createSpending>;
 
 /**
- * Whatever happens, `spent` and `reserved` together are never above the limit, as long as nothing costs more than its worst
- * case. Where `reserve` says no and something is under way, there may be room once that is settled.
+ * `setting` is the one that the limit comes from, where it was not asked for. Whatever happens, `spent` and `reserved` together are
+ * never above the limit, as long as nothing costs more than its worst case. Where `reserve` says no and something is under way,
+ * there may be room once that is settled.
  */
-export function createSpending(limit: number, setting?: Spending['setting']): Spending {
+export function createSpending(limit: number, setting?: 'max_credits') {
   let spent = 0;
   let reserved = 0;
   return {
     limit,
     setting,
-    inDoubt: new Set(),
+    /** The keys of purchases of which nobody knows what they cost: they count already. */
+    inDoubt: new Set<string>(),
+    /** What ended purchases have cost; the worst case of those of which nobody knows. */
     get spent() {
       return spent;
     },
+    /** The worst cases of those that are under way. */
     get reserved() {
       return reserved;
     },
-    reserve(worst) {
+    /** Sets aside the worst case of one that is about to begin; false, and nothing is set aside, where the limit does not cover it. */
+    reserve(worst: number): boolean {
       if (exact(spent + reserved + worst) > limit) return false;
       reserved = exact(reserved + worst);
       return true;
     },
-    settle(worst, cost = worst) {
+    /** One of this worst case is over. `cost` is undefined where it is not known: then it counts as its worst case. */
+    settle(worst: number, cost = worst): void {
       reserved = exact(reserved - worst);
       spent = exact(spent + cost);
     },

@@ -1,8 +1,12 @@
 import type { LeadpipeError } from '../errors.ts';
+import { isLocked } from '../files/folder-lock.ts';
 import { hasDelivered, isBegun, isComplete, isDropped, isReaderGone, isSearch } from './journal/chain.ts';
-import { damagedKind, openIndex } from './journal/open-index.ts';
-import type { Begun, IndexContext } from './journal/operation-index.ts';
-import { readOperation, type StoredOperation } from './journal/stored.ts';
+import { lastOf } from './journal/entries.ts';
+import type { Begun } from './journal/index-lines.ts';
+import { sizeOfStoredLeads } from './journal/leads.ts';
+import type { IndexContext } from './journal/operation-index.ts';
+import { damagedKind, openIndex } from './journal/operation-index.ts';
+import { folderOf, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, rowsOf } from './kinds.ts';
 
 /**
@@ -59,7 +63,7 @@ export function isUnfinished(operation: StoredOperation): boolean {
   const { entries } = operation;
   const [{ command }] = entries;
   if (isDropped(operation)) return false;
-  const terminal = entries.findLast((entry) => entry.type === 'terminal');
+  const terminal = lastOf(entries, 'terminal');
   // Whoever reads no more has what it wanted, and can ask for more all the same.
   const isOpen = terminal === undefined || terminal.outcome === 'reader_closed';
   if (isSearch(operation)) {
@@ -69,4 +73,27 @@ export function isUnfinished(operation: StoredOperation): boolean {
   if (isTask(command)) return isOpen && kindOf(command)?.goesOn === 'resume';
   if (rowsOf(command) !== undefined) return isOpen || terminal?.outcome !== 'complete';
   return false;
+}
+
+/**
+ * The runs of a list that were killed, and not gone on with: what they brought counts as delivered, and perhaps not all of it
+ * is in their output. A search whose leads are not kept any more is none: there is nothing to go on with. Throws LocalIoError.
+ */
+export async function unfinishedRuns(context: IndexContext, ids: Iterable<string>): Promise<string[]> {
+  const { state } = context.directories;
+  const runs = new Set(ids);
+  const unfinished: string[] = [];
+  for (const line of (await openIndex(context)).newest()) {
+    if ('ended' in line) runs.delete(line.ended.op);
+    if (!('begun' in line) || !runs.has(line.begun.op)) continue;
+    const { op } = line.begun;
+    // One that is damaged is told of by the history.
+    const operation = await readOperation(state, op).catch(() => undefined);
+    if (operation === undefined || isLocked(folderOf(state, op))) continue;
+    const [{ command }, ...rest] = operation.entries;
+    if (rest.some(({ type }) => type === 'terminal' || type === 'continued')) continue;
+    const isKept = (await sizeOfStoredLeads(folderOf(state, op))) !== undefined;
+    if (isKept || kindOf(command)?.keeps !== 'leads') unfinished.unshift(op);
+  }
+  return unfinished;
 }

@@ -1,5 +1,5 @@
+import { createYielder } from '../event-loop.ts';
 import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
-import { createTurns } from '../turns.ts';
 import type { Column, Layout } from './layout.ts';
 import { enrichedContent, enrichedReference, scoreOf } from './record-parts.ts';
 import { entityTable } from './table-columns.ts';
@@ -90,11 +90,11 @@ export function enrichLayout(fields: readonly string[]): Layout {
 export async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Promise<Layout> {
   const names = new Set<string>();
   let allObjects = true;
-  const turns = createTurns(signal);
+  const yielder = createYielder(signal);
   for (const item of items) {
     for (const name of objectMembers(item).keys()) names.add(name);
     allObjects &&= kindOf(item) === 'object';
-    if (turns.isDue()) await turns.take();
+    if (yielder.isDue()) await yielder.yield();
   }
   const layout = memberLayout([...names]);
   if (allObjects) return layout;

@@ -1,5 +1,5 @@
+import type { Yielder } from '../event-loop.ts';
 import { eachItem, type JsonText, kindOf, objectMembers, stringOf } from '../json/text.ts';
-import type { Turns } from '../turns.ts';
 import { type Cell, fitsNumber, header, isPlainNumber, toCell } from './workbook-cell.ts';
 
 /** Rows by which the widths of the columns are chosen. */
@@ -33,7 +33,7 @@ interface Source {
 }
 
 /** Reads all rows once, the header first: whether a column holds numbers, and which links there are, the last row can tell. */
-export async function findColumns(rows: AsyncIterable<JsonText>, turns: Turns): Promise<SheetColumns> {
+export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielder): Promise<SheetColumns> {
   let found: Found[] | undefined;
   const first: JsonText[] = [];
   for await (const row of rows) {
@@ -44,7 +44,7 @@ export async function findColumns(rows: AsyncIterable<JsonText>, turns: Turns): 
     }
     if (first.length < looked) first.push(row);
     for (const [at, column] of found.entries()) look(column, values[at] ?? 'null', values, found);
-    if (turns.isDue()) await turns.take();
+    if (yielder.isDue()) await yielder.yield();
   }
   const sources = (found ?? []).flatMap(toSources);
   const cellsOf = (row: JsonText): Cell[] => {

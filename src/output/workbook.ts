@@ -1,6 +1,6 @@
 import { Zip, ZipDeflate } from 'fflate';
+import { createYielder } from '../event-loop.ts';
 import type { JsonText } from '../json/text.ts';
-import { createTurns } from '../turns.ts';
 import { type Cell, columnName, xmlOf } from './workbook-cell.ts';
 import { findColumns } from './workbook-columns.ts';
 import {
@@ -47,7 +47,7 @@ export async function writeWorkbook(
   { signal, most = ofExcel }: { readonly signal?: AbortSignal; readonly most?: typeof ofExcel } = {},
 ): Promise<Unfit> {
   const unfit: Unfit = { cells: 0, columns: 0 };
-  const turns = createTurns(signal);
+  const yielder = createYielder(signal);
   const made: Uint8Array[] = [];
   const zip = new Zip((error, bytes) => {
     if (error) throw error;
@@ -68,7 +68,7 @@ export async function writeWorkbook(
   add('_rels/.rels', rootRelations);
   add('xl/styles.xml', styles);
 
-  const { head, widths, cellsOf } = await findColumns(rows, turns);
+  const { head, widths, cellsOf } = await findColumns(rows, yielder);
   const columns = Math.min(most.columns, head?.length ?? 0);
   unfit.columns = (head?.length ?? 0) - columns;
   let text = '';
@@ -115,7 +115,7 @@ export async function writeWorkbook(
     sheet.file.push(Buffer.from(text));
     text = '';
     await passOn();
-    if (turns.isDue()) await turns.take();
+    if (yielder.isDue()) await yielder.yield();
   }
   endSheet(sheet);
   const numbers = Array.from({ length: sheet.number }, (_, index) => index + 1);

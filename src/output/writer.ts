@@ -1,5 +1,5 @@
+import { createYielder } from '../event-loop.ts';
 import type { JsonText, Records } from '../json/text.ts';
-import { createTurns } from '../turns.ts';
 import type { Styles } from './color.ts';
 import type { Layout } from './layout.ts';
 import type { Sink } from './sink.ts';
@@ -114,16 +114,16 @@ export async function writePieces(
   pieces: Iterable<string>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const turns = createTurns(signal);
+  const yielder = createYielder(signal);
   let text = '';
   for (const piece of pieces) {
     text += piece;
-    const isDue = turns.isDue();
+    const isDue = yielder.isDue();
     if (text.length >= (isDue ? worthShowing : worthAWrite)) {
       await sink.write(text);
       text = '';
     }
-    if (isDue) await turns.take();
+    if (isDue) await yielder.yield();
   }
   if (text !== '') await sink.write(text);
 }

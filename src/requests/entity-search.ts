@@ -122,5 +122,5 @@ export const entityWords: Readonly<Record<string, string>> = {
   insta: 'instagram',
   channel: 'creator',
   influencer: 'creator',
-  shop: 'store',
+  buyer: 'store',
 };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Closing, toClosingLine } from '../../src/cli/messages/closing-line.ts';
-import { toStopWords } from '../../src/operations/stop-words.ts';
+import { toStopReason } from '../../src/operations/wording.ts';
 
 const ids = {};
 
@@ -39,4 +39,4 @@ it.each([
   // Not known yet: it stands as it came.
   ['moon_phase', 'stopped: moon_phase'],
   ['constructor', 'stopped: constructor'],
-])('%s is %s', (reason, words) => expect(toStopWords(reason)).toBe(words));
+])('%s is %s', (reason, words) => expect(toStopReason(reason)).toBe(words));

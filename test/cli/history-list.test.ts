@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toSince } from '../../src/cli/commands/history/list.ts';
 import { fromWallTime, toMinutes, toZonedTime } from '../../src/clock.ts';
+import type { Intent, JournalEntry } from '../../src/operations/journal/entries.ts';
 import { toLine } from '../../src/operations/journal/entries.ts';
-import type { Intent, JournalEntry } from '../../src/operations/journal/journal.ts';
 import { type FakeOptions, runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, run } from '../helpers/run.ts';
 

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
-import { createJournal, type Intent } from '../../src/operations/journal/journal.ts';
+import { type Intent, toEntries, toLine } from '../../src/operations/journal/entries.ts';
+import { createJournal } from '../../src/operations/journal/journal.ts';
 import { prune, pruneIfDue } from '../../src/operations/journal/retention.ts';
 import { printedFormats } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fromCheckedLine } from '../../src/operations/journal/checked-lines.ts';
+import { fromCheckedLine } from '../../src/files/line-log.ts';
 import { commandsWith } from '../helpers/commands.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JournalEntry } from '../../src/operations/journal/journal.ts';
+import type { JournalEntry } from '../../src/operations/journal/entries.ts';
 import { command, resultOf } from '../helpers/run.ts';
 import { readOperations } from '../helpers/stored.ts';
 

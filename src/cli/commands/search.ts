@@ -5,18 +5,20 @@ import { type EntitySearchRequest, streamEntityTypes } from '../../contract/type
 import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { isSameFile } from '../../files/target.ts';
-import { completeAdditionTo } from '../../operations/addition.ts';
-import { countOf, type OpenDelivery } from '../../operations/delivery.ts';
+import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
+import type { OpenDelivery } from '../../operations/delivery.ts';
 import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
-import type { Intent, Journal } from '../../operations/journal/journal.ts';
+import type { Intent } from '../../operations/journal/entries.ts';
+import type { Journal } from '../../operations/journal/journal.ts';
+import { withOperation } from '../../operations/journal/journal.ts';
 import { readKnown } from '../../operations/journal/stored.ts';
-import { withOperation } from '../../operations/journal/with-journal.ts';
-import { checkSameBuyer, type Shop } from '../../operations/purchase.ts';
+import { completeAdditionTo } from '../../operations/output-owner.ts';
 import { type RestOfSearch, readRest } from '../../operations/rest-of-search.ts';
 import { buySearch, type SearchListener, type SearchOrder } from '../../operations/search/buy.ts';
 import { buyRest, finishSearch, isPartOurs, type RestInto } from '../../operations/search/continue.ts';
 import type { SearchEnd } from '../../operations/search/cut.ts';
 import { creditsOf, type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
+import { countOf } from '../../operations/wording.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
@@ -117,7 +119,7 @@ export const createCommand = defineCommand({
 async function goOnWith(
   context: Context,
   options: SearchOptions,
-  buyer: Shop,
+  buyer: Buyer,
   { isOurs, operation, rest }: Extract<Earlier, { is: 'rest' }>,
   lock: FolderLock | undefined,
 ): Promise<SearchEnd | undefined> {
@@ -226,7 +228,7 @@ interface Going {
 async function goOn(
   context: Context,
   options: SearchOptions,
-  buyer: Shop,
+  buyer: Buyer,
   rest: RestOfSearch,
   journal: Journal,
   { beginning, into, isOurs, lock }: Going,

@@ -1,8 +1,7 @@
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { countOf } from '../../operations/delivery.ts';
 import { creditsOf } from '../../operations/spending.ts';
-import { toStopWords } from '../../operations/stop-words.ts';
+import { countOf, toStopReason } from '../../operations/wording.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes, statusLineOf } from './status-line.ts';
@@ -71,7 +70,7 @@ export function toClosingLine(closing: Closing, file?: string, place = 'in'): st
     also,
     excluded === 0 ? undefined : `${excluded} left out (delivered before)`,
     state === undefined || state === 'done' ? undefined : `task ${state}`,
-    stopReason === undefined ? undefined : toStopWords(stopReason, isFull ? limit : undefined),
+    stopReason === undefined ? undefined : toStopReason(stopReason, isFull ? limit : undefined),
     costAtMost === null ? undefined : toCost(costAtMost),
   ];
   return parts.filter((part) => part !== undefined).join(' · ');

@@ -8,7 +8,7 @@ import {
   withMembers,
 } from '../../json/text.ts';
 import { type AnswerKind, type BodyOf, failureOf } from '../../operations/kinds.ts';
-import type { RowResult } from '../../operations/list/row-end.ts';
+import type { RowResult } from '../../operations/list/row-purchase.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { free, isContactFound, restColumn } from '../../output/columns.ts';
 import type { Column, Layout, LayoutOf } from '../../output/layout.ts';

@@ -5,10 +5,11 @@ import { LocalIoError } from '../../errors.ts';
 import { indented } from '../../json/indent.ts';
 import { objectOf, toLine } from '../../json/text.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
+import type { Buyer } from '../../operations/buyer.ts';
 import type { Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
 import { findEarlier, toWanted } from '../../operations/earlier.ts';
 import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
-import type { Order, OutputTerms, PreviewedCost, Shop } from '../../operations/purchase.ts';
+import type { Order, OutputTerms, PreviewedCost } from '../../operations/purchase.ts';
 import { creditsOf, toSpending, toWorstCase, type WorstCase } from '../../operations/spending.ts';
 import {
   contactLayout,
@@ -37,7 +38,7 @@ import { type Printed, withOutput } from './record-output.ts';
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
 /** Where a command buys, and what all of it may cost. */
-export function toBuyer(context: Context, { maxCredits }: PaidOptions, connection: Connection): Shop {
+export function toBuyer(context: Context, { maxCredits }: PaidOptions, connection: Connection): Buyer {
   return {
     connection,
     context,

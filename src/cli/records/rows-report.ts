@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import { type AnswerKind, failureOf } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
-import type { RowFailure, RowResult } from '../../operations/list/row-end.ts';
+import type { RowFailure, RowResult } from '../../operations/list/row-purchase.ts';
 import type { ListCounts } from '../../operations/list/run.ts';
 import { exact } from '../../operations/spending.ts';
 import { isContactFound } from '../../output/columns.ts';

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { requests } from '../../client.ts';
 import { toMinutes, type Zone } from '../../clock.ts';
 import { defaults } from '../../config/defaults.ts';
 import type { Context } from '../../context.ts';
@@ -8,19 +7,18 @@ import type { FolderLock } from '../../files/folder-lock.ts';
 import { withOutputLock } from '../../files/output-lock.ts';
 import { isSameFile, statOrNothing } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
-import { checkCovered, glanceAtBalance } from '../../operations/covered.ts';
+import type { Buyer } from '../../operations/buyer.ts';
+import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
 import { createDigests } from '../../operations/journal/digests.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
-import { type AnswerKind, type BodyOf, kinds } from '../../operations/kinds.ts';
+import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
 import { type FinishedList, type RowSource, runList } from '../../operations/list/list.ts';
 import { isIn, type ListWork, toSent } from '../../operations/list/run.ts';
-import type { Shop } from '../../operations/purchase.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { creditsOf, exact, toWorstCase } from '../../operations/spending.ts';
-import { createWarnings } from '../../operations/warnings.ts';
+import { createWarnings } from '../../operations/wording.ts';
 import { countLines } from '../../requests/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../requests/template.ts';
-import type { Request } from '../../transport/call.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { tellEarlier } from '../messages/earlier-runs.ts';
@@ -292,7 +290,7 @@ async function withProgress<T>(
 async function previewList(
   context: Context,
   options: PurchaseOptions,
-  buyer: Shop,
+  buyer: Buyer,
   work: Pick<ListWork, 'kind' | 'toBody' | 'shard' | 'worst'>,
   source: RowSource,
 ): Promise<void> {
@@ -316,8 +314,7 @@ async function previewList(
   const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
   const available = await glanceAtBalance(buyer);
   if (first !== undefined) {
-    const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
-    const request = buyer.connection.preview(toRequest(first, 'a different key for each row'));
+    const request = buyer.connection.preview(toRequest(kind, first, 'a different key for each row'));
     printPreview(context, options, request, { worst: all, available });
   }
   notes.say(

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigurationError, LocalIoError } from '../../errors.ts';
+import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { JsonText } from '../../json/text.ts';
-import { fromCheckedLine, toCheckedLine } from './checked-lines.ts';
 
 /** Where an operation's folder holds the whole answer, as the service sent it, with its checksum. */
 export const answerFile = 'answer.json';

@@ -1,6 +1,7 @@
 import { kindOf } from '../kinds.ts';
-import { openIndex } from './open-index.ts';
+import { lastOf } from './entries.ts';
 import type { IndexContext } from './operation-index.ts';
+import { openIndex } from './operation-index.ts';
 import { readOperation, type StoredOperation } from './stored.ts';
 
 /**
@@ -69,8 +70,8 @@ export function isSearch({ entries: [intent] }: StoredOperation): boolean {
 
 /** Pure: whether anything was sent that was not refused for nothing. */
 export function isBegun({ entries }: StoredOperation): boolean {
-  const last = entries.findLast((entry) => entry.type === 'terminal');
-  const isRefused = last?.type === 'terminal' && last.outcome !== 'complete' && last.charged === 'no';
+  const last = lastOf(entries, 'terminal');
+  const isRefused = last !== undefined && last.outcome !== 'complete' && last.charged === 'no';
   return entries.some(({ type }) => type === 'sent') && !isRefused;
 }
 
@@ -81,6 +82,5 @@ export function hasDelivered({ entries }: StoredOperation): boolean {
 
 /** Pure: whether the reader of its output went away: it has what it wanted. */
 export function isReaderGone({ entries }: StoredOperation): boolean {
-  const last = entries.findLast((entry) => entry.type === 'terminal');
-  return last?.type === 'terminal' && last.outcome === 'reader_closed';
+  return lastOf(entries, 'terminal')?.outcome === 'reader_closed';
 }

@@ -14,20 +14,16 @@ export type RowState = 'sent' | 'answered' | 'failed' | 'unknown';
 
 const states: readonly RowState[] = ['sent', 'answered', 'failed', 'unknown'];
 
-/** Short digests of requests. A hundred thousand of them take a few megabytes, where a Map would take tens. */
-export interface Digests {
-  get(digest: bigint): Place | undefined;
-  set(digest: bigint, place: Place): void;
-  values(): Generator<Place>;
-}
-
 /** Pure: of the exact body of a request. */
 export function digestOf(body: string): bigint {
   return BigInt(`0x${hash('sha256', body).slice(0, 16)}`) || 1n;
 }
 
-/** A table with open addressing: a digest, an offset, and length with state and marks, side by side. */
-export function createDigests(): Digests {
+/**
+ * Short digests of requests, in a table with open addressing: a digest, an offset, and length with state and marks, side by side.
+ * A hundred thousand of them take a few megabytes, where a Map would take tens.
+ */
+export function createDigests() {
   let size = 1024;
   let used = 0;
   let keys = new BigUint64Array(size);
@@ -67,11 +63,11 @@ export function createDigests(): Digests {
   }
 
   return {
-    get(digest) {
+    get(digest: bigint): Place | undefined {
       const slot = slotOf(digest);
       return keys[slot] === digest ? placeAt(slot) : undefined;
     },
-    set(digest, { state, offset, length, seen }) {
+    set(digest: bigint, { state, offset, length, seen }: Place): void {
       if (used * 3 > size * 2) grow();
       const slot = slotOf(digest);
       if (keys[slot] !== digest) used++;
@@ -79,7 +75,7 @@ export function createDigests(): Digests {
       offsets[slot] = offset;
       lengths[slot] = length * 8 + states.indexOf(state) + (seen ? 4 : 0);
     },
-    *values() {
+    *values(): Generator<Place> {
       for (let slot = 0; slot < size; slot++) if (keys[slot] !== 0n) yield placeAt(slot);
     },
   };

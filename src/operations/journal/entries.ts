@@ -1,6 +1,6 @@
 import type { TaskState } from '../../contract/types.ts';
 import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts';
-import { fromCheckedLine, isTorn, toCheckedLine } from './checked-lines.ts';
+import { checkedLines, type Said, toCheckedLine } from '../../files/line-log.ts';
 
 /** What is about to be done. Nothing is sent whose intent is not on disk. */
 export interface Intent {
@@ -68,8 +68,6 @@ export type JournalEntry =
   | {
       readonly type: 'opened';
       readonly output_length: number;
-      /** Of a list of the last release that adds to a file: what stood in front of this length among its stored rows is in the file already. */
-      readonly rows_length?: number;
     }
   /** Everything has arrived, and is on the disk, but perhaps not in its place. */
   | {
@@ -166,6 +164,21 @@ export function pendingAddition(
   return last?.type === 'adding' ? last : undefined;
 }
 
+type Terminal = Extract<JournalEntry, { type: 'terminal' }>;
+
+/** Pure: there is nothing left to do, of an operation that has no task. */
+export function toTerminal(outcome: Outcome, more: Partial<Terminal> = {}): Terminal {
+  return { type: 'terminal', outcome, state: null, ready_count: null, ...more };
+}
+
+/** Pure: the last entry of a type. */
+export function lastOf<Type extends JournalEntry['type']>(
+  entries: readonly JournalEntry[],
+  type: Type,
+): Extract<JournalEntry, { type: Type }> | undefined {
+  return entries.findLast((entry): entry is Extract<JournalEntry, { type: Type }> => entry.type === type);
+}
+
 /** Pure: a line with its checksum. */
 export function toLine(entry: JournalEntry): string {
   return toCheckedLine('entry', JSON.stringify(entry));
@@ -176,16 +189,13 @@ export function toLine(entry: JournalEntry): string {
  * Throws ConfigurationError for any other that is bad.
  */
 export function toEntries(text: string, path: string): JournalEntry[] {
-  const lines = text.split('\n');
-  const rest = lines.pop() ?? '';
-  const entries: JournalEntry[] = [];
-  for (const [index, line] of lines.entries()) {
-    const found = fromCheckedLine(line);
-    if (found?.member !== 'entry') throw damaged(index + 1, path);
-    entries.push(JSON.parse(found.text));
-  }
-  if (!isTorn(rest)) throw damaged(lines.length + 1, path);
-  return entries;
+  return checkedLines(text).map((said, index) => toEntry(said, index + 1, path));
+}
+
+/** Pure: what a line says. Throws ConfigurationError for a bad one. */
+export function toEntry(said: Said | undefined, line: number, path: string): JournalEntry {
+  if (said?.member !== 'entry') throw damaged(line, path);
+  return JSON.parse(said.text);
 }
 
 /** Pure: the error of a journal that can't be read. */

@@ -1,7 +1,7 @@
 import type { Repetition } from '../../contract/endpoints.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import type { JournalEntry } from './journal.ts';
+import { type JournalEntry, toTerminal } from './entries.ts';
 
 /**
  * Pure: what the journal says of a request that brought nothing. It is closed only when it surely cost nothing; otherwise it
@@ -21,7 +21,7 @@ export function toFailedEntries(error: unknown, repetition: Repetition = 'refuse
     ...(isGone(error, repetition) ? { gone: true } : {}),
   };
   if (charged !== 'no') return [failed];
-  return [failed, { type: 'terminal', outcome, state: null, ready_count: null, charged }];
+  return [failed, toTerminal(outcome, { charged })];
 }
 
 /**

@@ -1,14 +1,14 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
-import { isTask, kindOf } from '../kinds.ts';
+import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
+import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import { isComplete, readChainFrom } from './chain.ts';
-import { costOf } from './cost.ts';
-import { excludedIn } from './entries.ts';
-import type { Intent, JournalEntry } from './journal.ts';
-import { countRows, hasRows } from './known-rows.ts';
+import { excludedIn, type Intent, type JournalEntry, lastOf } from './entries.ts';
+import type { Begun } from './index-lines.ts';
 import { countStoredLeads, type LeadCounts } from './leads.ts';
-import { damagedKind, openIndex } from './open-index.ts';
-import type { Begun, IndexContext } from './operation-index.ts';
+import type { IndexContext } from './operation-index.ts';
+import { damagedKind, openIndex } from './operation-index.ts';
+import { countRows, hasRows } from './rows.ts';
 import { folderOf, readOperation, type StoredOperation, toDamageLine } from './stored.ts';
 
 /**
@@ -114,7 +114,7 @@ async function readOwnRecord(stateDir: string, operation: StoredOperation): Prom
   const terminal = lastOf(operation.entries, 'terminal');
   // Earlier versions counted the rows of a list as often as they stood in the input.
   const isUncounted =
-    kindOf(command)?.keeps === 'rows' && terminal?.sent_rows === undefined && (await hasRows(folder));
+    kindOf(command)?.keeps === 'rows' && terminal?.sent_rows === undefined && hasRows(folder);
   const stored =
     terminal === undefined || isUncounted ? await countStored(folder, command).catch(() => nothing) : nothing;
   return toHistoryRecord(operation, await isLocked(folder), stored);
@@ -185,6 +185,23 @@ function toHistoryRecord(
     service: intent.origin,
     stop_reason,
   };
+}
+
+/** Pure: the credits that a purchase has cost at most; null where no price was known. */
+export function costOf(
+  { charged, excluded, leads, state }: Pick<HistoryRecord, 'charged' | 'excluded' | 'leads' | 'state'>,
+  { command, body = '{}', worst_case }: Intent,
+  sentRows = 0,
+): number | null {
+  // Each row that was sent may have cost what one costs at most.
+  if (rowsOf(command) !== undefined) return worst_case == null ? null : exact(worst_case * sentRows);
+  if (!isPaid(command)) return null;
+  const request = JSON.parse(body);
+  // Journals of earlier versions have no worst case; that of a plain search needs no price.
+  const worst = worst_case === undefined ? toWorstCase(command, request, {}).credits : worst_case;
+  // What was dropped here arrived, and is paid for.
+  const arrived = leads === null ? null : leads + (excluded ?? 0);
+  return toCostAtMost(command, request, worst, { charged, leads: arrived, complete: state === 'complete' });
 }
 
 function toState(entries: StoredOperation['entries'], brought: number): PurchaseState {
@@ -262,13 +279,6 @@ function saidIn(options: Intent['options'], body: string, name: string | null | 
   if (name === null || name === undefined) return undefined;
   const words: Record<string, unknown> = { ...options, ...JSON.parse(body) };
   return words[name];
-}
-
-function lastOf<Type extends JournalEntry['type']>(
-  entries: readonly JournalEntry[],
-  type: Type,
-): Extract<JournalEntry, { type: Type }> | undefined {
-  return entries.findLast((entry): entry is Extract<JournalEntry, { type: Type }> => entry.type === type);
 }
 
 function toDamagedRecord(operationId: string): HistoryRecord {

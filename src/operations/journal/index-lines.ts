@@ -1,7 +1,103 @@
+import { hash } from 'node:crypto';
+import type { Outcome } from '../../errors.ts';
+import { realPathOf } from '../../files/target.ts';
 import { isTask, rowsOf } from '../kinds.ts';
+import { rowRequestOf, toRowRequestText } from '../row-request.ts';
 import type { Intent, JournalEntry } from './entries.ts';
-import type { Begun, IndexLine } from './operation-index.ts';
-import { digestOf, toDigests } from './order-identity.ts';
+
+/** What is known of an operation without its journal. What stands here only finds it: its journal decides. */
+export interface Begun {
+  readonly op: string;
+  readonly kind: string;
+  readonly time: string;
+  /** Where it is bought. */
+  readonly origin: string;
+  /** Of the request: the same for the same order from the same service. */
+  readonly like: string;
+  /** Of the request, the output file and its form; absent without a file. */
+  readonly same?: string;
+  /** Of the output file. */
+  readonly output?: string;
+  /** Of the name of a run, and what its rows are sent. */
+  readonly run?: string;
+  /** Of the idempotency key. */
+  readonly key?: string;
+  /** The task, where it is known beforehand. */
+  readonly task?: string;
+  /** Begun by an agent's call. */
+  readonly tool?: true;
+  /** The search that it is the rest of. */
+  readonly continues?: string;
+  /** The credits that it can cost at most, as far as that was known. */
+  readonly worst?: number;
+}
+
+/** A line of the index. The order of the lines is the order of the operations, whatever a clock says. */
+export type IndexLine =
+  | { readonly begun: Begun }
+  /** The service has named the task. */
+  | { readonly created: { readonly op: string; readonly task: string } }
+  /** It is gone on with, into this file. */
+  | { readonly opened: { readonly op: string; readonly output: string } }
+  /** It can cost more than was counted: a list that is gone on with. */
+  | { readonly reserved: { readonly op: string; readonly time: string; readonly worst: number } }
+  /** How it ended. What was set aside for it at most counts as this from then on. */
+  | {
+      readonly ended: {
+        readonly op: string;
+        readonly outcome: Outcome;
+        readonly same?: string;
+        readonly worst?: number;
+      };
+    };
+
+/** What an order is known by: everything that decides what is bought, and where it goes. */
+export type Ordered = Pick<Intent, 'asked' | 'body' | 'command' | 'list' | 'options' | 'origin' | 'output'> &
+  Partial<Pick<Intent, 'row_request'>>;
+
+/** Digests of an order, by which the index finds it. */
+export type OrderDigests = Pick<Begun, 'like' | 'same' | 'output' | 'run'>;
+
+/** The options that shape an output: with others, it is another one. */
+const form = ['format', 'append', 'columns', 'csv_raw', 'positions', 'into', 'shard'];
+
+/** An unfinished order is gone on with where all of this is the same. */
+export async function toDigests(order: Ordered): Promise<OrderDigests> {
+  const { command, options, origin, output } = order;
+  const request = [command, origin, requestOf(order)];
+  const path = output === null ? undefined : await realPathOf(output);
+  const shape = form.map((name) => options[name] ?? null);
+  return {
+    like: digestOf(request),
+    ...(path === undefined
+      ? {}
+      : { same: digestOf([...request, path, shape, options.run]), output: digestOf(path) }),
+    ...(typeof options.run === 'string' ? { run: digestOf([...request, options.run]) } : {}),
+  };
+}
+
+/** Pure: short; who finds something by it compares the whole. */
+export function digestOf(value: unknown): string {
+  return hash('sha256', JSON.stringify(value)).slice(0, 16);
+}
+
+/** Pure: what is asked for, as a text; the same for what is bought in the same way. */
+function requestOf(order: Ordered): string {
+  const { asked, body = '{}', command, list } = order;
+  if (rowsOf(command) !== undefined) {
+    const known = rowRequestOf(order);
+    return known === undefined ? '' : toRowRequestText(known);
+  }
+  if (command === 'search') {
+    // How many are wanted, and what is left out, may be another each day: what has arrived is what was searched for.
+    const { entity_type, objective, enrich_fields = [] } = JSON.parse(asked ?? body);
+    const request = [entity_type, objective, enrich_fields, list ?? entity_type, asked !== undefined];
+    return JSON.stringify(request);
+  }
+  // The leads that are left out differ from day to day, and don't make it another order.
+  const counts = command === 'task run' ? (list ?? null) : null;
+  return JSON.stringify([asked ?? body, asked !== undefined, counts]);
+}
 
 /** What the index says of an entry; undefined for what is in the journal alone. */
 export async function toIndexLine(

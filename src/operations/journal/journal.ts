@@ -1,14 +1,15 @@
-import { constants, writeSync } from 'node:fs';
-import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Context } from '../../context.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { type FolderLock, lockFolder, lockLost } from '../../files/folder-lock.ts';
+import { type LineLog, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
-import { type JournalEntry, toEntries, toLine } from './entries.ts';
+import { type JournalEntry, toEntry, toLine } from './entries.ts';
 import { costsOf, toIndexLine } from './index-lines.ts';
-import { readStored } from './open-index.ts';
 import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
+import { pruneIfDue } from './retention.ts';
 import {
   folderOf,
   isOperationId,
@@ -18,9 +19,6 @@ import {
   type StoredOperation,
   toUnknownOperation,
 } from './stored.ts';
-
-export type { Intent, JournalEntry } from './entries.ts';
-export * from './stored.ts';
 
 /** The open journal of one operation. */
 export interface Journal {
@@ -34,9 +32,6 @@ export interface Journal {
   /** Removes all of it, where nothing was sent and nothing is to be said of it; it has no ID any more. */
   discard(): Promise<void>;
 }
-
-/** A link in its place would lead the writing to another file. Windows has no such flag. */
-const noFollow = constants.O_NOFOLLOW ?? 0;
 
 /** Keeps nothing, for --no-history. */
 export const noJournal: Journal = {
@@ -58,30 +53,30 @@ export async function createJournal(
 ): Promise<Journal> {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
-  const { pid } = context;
   try {
     await makePrivateFolder(folder);
-    const lock = await lockFolder(folder, pid, 'this operation');
-    const handle = await open(path, 'ax', 0o600).catch(releasing(lock));
-    await handle.chmod(0o600);
+    const lock = await lockFolder(folder, context.pid, 'this operation');
+    const log = await openLog(path, 'new', () => {}).catch((error: unknown) => {
+      lock.release();
+      throw error;
+    });
     await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
-    return toJournal(context, operationId, path, handle, lock, [], admit);
+    return toJournal(context, operationId, path, log, lock, [], admit);
   } catch (error) {
     throw notKept(path, error);
   }
 }
 
 /**
- * Opens the journal of an operation of this machine to go on with it, locked until it is closed. A torn last line is
- * cut off. Throws `temporary`, naming the process, when another one is at work on it; `not_found` when there is no
- * such operation; ConfigurationError for a damaged one, LocalIoError.
+ * Opens the journal of an operation of this machine to go on with it, locked until it is closed. Throws `temporary`, naming the
+ * process, when another one is at work on it; `not_found` when there is no such operation; ConfigurationError for a damaged one,
+ * LocalIoError.
  */
 export async function openJournal(
   context: IndexContext,
   operationId: string,
   admit?: Admit,
 ): Promise<{ readonly journal: Journal; readonly operation: StoredOperation }> {
-  const { pid } = context;
   const stateDir = context.directories.state;
   const folder = folderOf(stateDir, operationId);
   const path = join(folder, journalFile);
@@ -89,19 +84,18 @@ export async function openJournal(
   if (!known) throw toUnknownOperation(operationId, await listOperations(stateDir));
   let lock: FolderLock | undefined;
   try {
-    lock = await lockFolder(folder, pid, 'this operation');
-    const text = await readFile(path, 'utf8');
-    const [intent, ...rest] = toEntries(text, path);
-    if (intent?.type !== 'intent')
-      throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
-    const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | noFollow);
-    const journal = toJournal(context, operationId, path, handle, lock, [intent, ...rest], admit);
-    await handle.truncate(wholeBytes(text, rest.length + 1)).catch((error: unknown) => {
-      return journal.close().then(() => Promise.reject(error));
+    lock = await lockFolder(folder, context.pid, 'this operation');
+    const entries: JournalEntry[] = [];
+    const log = await openLog(path, 'there', ({ number, said }) => {
+      entries.push(toEntry(said, number, path));
     });
-    return { journal, operation: { operationId, entries: [intent, ...rest] } };
+    const journal = toJournal(context, operationId, path, log, lock, entries, admit);
+    const [intent, ...rest] = entries;
+    if (intent?.type === 'intent') return { journal, operation: { operationId, entries: [intent, ...rest] } };
+    await journal.close();
+    throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
   } catch (error) {
-    await lock?.release();
+    lock?.release();
     throw notKept(path, error);
   }
 }
@@ -110,24 +104,22 @@ function toJournal(
   context: IndexContext,
   operationId: string,
   path: string,
-  handle: FileHandle,
+  log: LineLog,
   lock: FolderLock,
   entries: JournalEntry[],
   admit: Admit | undefined,
 ): Journal {
-  // A line added to an incomplete one would make both unreadable.
+  /** Behind an entry that is missing, no other one may stand. */
   let failure: LeadpipeError | undefined;
   const fail = (error: unknown): never => {
     failure = notKept(path, error);
     throw failure;
   };
-  // A way through the thread pool takes several times as long as the write itself.
-  const write = (entries: readonly JournalEntry[]): void => {
+  const write = (some: readonly JournalEntry[]): void => {
     if (failure !== undefined) throw failure;
     if (!lock.isHeld()) throw lockLost('this operation');
-    const bytes = Buffer.from(entries.map(toLine).join(''));
     try {
-      if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
+      log.append(some.map(toLine).join(''));
     } catch (error) {
       fail(error);
     }
@@ -135,8 +127,8 @@ function toJournal(
   let isThere = true;
   const close = async (): Promise<void> => {
     if (!isThere) return;
-    await handle.close();
-    await lock.release();
+    await log.close();
+    lock.release();
   };
   return {
     get operationId() {
@@ -144,21 +136,18 @@ function toJournal(
     },
     async append(...some) {
       // Whoever looks for it finds it from before it is there; how it ended, from after that.
-      const [before, behind] = [some.filter(isBeginning), some.filter((entry) => !isBeginning(entry))];
-      for (const entry of before) {
+      for (const entry of some.filter(isBeginning)) {
         const line = await toIndexLine(operationId, entry, entries);
-        const worst = costsOf(entry);
-        const check = admit && ((index: OperationIndex) => admit(index, worst));
-        if (line !== undefined) await addToIndex(context, line, readStored, { check }).catch(fail);
+        const check = admit && ((index: OperationIndex) => admit(index, costsOf(entry)));
+        if (line !== undefined) await addToIndex(context, line, { check }).catch(fail);
       }
       write(some);
       entries.push(...some);
-      await handle.datasync().catch(fail);
-      for (const entry of behind) {
+      await log.sync().catch(fail);
+      for (const entry of some.filter((one) => !isBeginning(one))) {
         const line = await toIndexLine(operationId, entry, entries);
         // It is found all the same: its journal decides.
-        if (line !== undefined)
-          await addToIndex(context, line, readStored, { isLate: true }).catch(() => undefined);
+        if (line !== undefined) await addToIndex(context, line, { isLate: true }).catch(() => undefined);
       }
     },
     note: (entry) => write([entry]),
@@ -177,27 +166,72 @@ function isBeginning({ type }: JournalEntry): boolean {
   return type === 'intent' || type === 'reserved';
 }
 
-function releasing(lock: FolderLock): (error: unknown) => Promise<never> {
-  return async (error) => {
-    await lock.release();
-    throw error;
-  };
-}
-
-/** The bytes of the first lines. */
-function wholeBytes(text: string, lines: number): number {
-  return text
-    .split('\n')
-    .slice(0, lines)
-    .reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0);
-}
-
 function notKept(path: string, error: unknown): LeadpipeError {
   if (error instanceof LeadpipeError) return error;
-  const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : messageOf(error);
+  const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : (error as Error).message;
   return new LocalIoError(`can't store this operation in ${path}: ${why}`, { cause: error });
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** What it takes to keep a record of a new operation. */
+export type KeepingContext = IndexContext & Pick<Context, 'ids'>;
+
+/**
+ * Runs `work` with the journal of a new operation, and adds the operation's ID to the error that `work` throws. `needed`, for
+ * purchases: without a journal it throws LocalIoError, before anything is sent. `unkept`, for free reads: they go on without
+ * a journal, and it is told why there is none.
+ */
+export async function withNewJournal<T>(
+  context: KeepingContext,
+  wanted: 'needed' | 'none' | { readonly unkept: (why: string) => void },
+  work: (journal: Journal) => Promise<T>,
+  admit?: Admit,
+): Promise<T> {
+  const journal = wanted === 'none' ? noJournal : await createNew(context, wanted, admit);
+  // Beside the purchase, which does not wait for it.
+  const pruning = wanted === 'needed' ? pruneIfDue(context) : undefined;
+  try {
+    return await work(journal);
+  } catch (error) {
+    const { operationId } = journal;
+    throw error instanceof LeadpipeError && operationId !== undefined ? error.with({ operationId }) : error;
+  } finally {
+    await journal.close();
+    await pruning;
+  }
+}
+
+/** Opens and locks the journal of an operation, and runs `work` with what the journal says then. Throws what `openJournal` throws. */
+export async function withOperation<T>(
+  context: IndexContext,
+  operationId: string,
+  work: (journal: Journal, operation: StoredOperation) => Promise<T>,
+  admit?: Admit,
+): Promise<T> {
+  try {
+    const { journal, operation } = await openJournal(context, operationId, admit);
+    try {
+      return await work(journal, operation);
+    } finally {
+      await journal.close();
+    }
+  } catch (error) {
+    if (!(error instanceof LeadpipeError) || error.details.facts?.is === 'no_operation') throw error;
+    // A purchase that continues it has an operation of its own, whose ID stays in the error.
+    throw error.with({ operationId, ...error.details });
+  }
+}
+
+async function createNew(
+  context: KeepingContext,
+  wanted: 'needed' | { readonly unkept: (why: string) => void },
+  admit: Admit | undefined,
+): Promise<Journal> {
+  try {
+    return await createJournal(context, context.ids.operationId(), admit);
+  } catch (error) {
+    if (!(error instanceof LocalIoError)) throw error;
+    if (wanted === 'needed') throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
+    wanted.unkept(error.message);
+    return noJournal;
+  }
 }

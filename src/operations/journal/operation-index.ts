@@ -3,57 +3,13 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
-import type { Outcome } from '../../errors.ts';
+import type { LeadpipeError } from '../../errors.ts';
 import { awaitLock } from '../../files/folder-lock.ts';
+import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
 import { makePrivateFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { fromCheckedLine, toCheckedLine } from './checked-lines.ts';
-
-/** What is known of an operation without its journal. What stands here only finds it: its journal decides. */
-export interface Begun {
-  readonly op: string;
-  readonly kind: string;
-  readonly time: string;
-  /** Where it is bought. */
-  readonly origin: string;
-  /** Of the request: the same for the same order from the same service. */
-  readonly like: string;
-  /** Of the request, the output file and its form; absent without a file. */
-  readonly same?: string;
-  /** Of the output file. */
-  readonly output?: string;
-  /** Of the name of a run, and what its rows are sent. */
-  readonly run?: string;
-  /** Of the idempotency key. */
-  readonly key?: string;
-  /** The task, where it is known beforehand. */
-  readonly task?: string;
-  /** Begun by an agent's call. */
-  readonly tool?: true;
-  /** The search that it is the rest of. */
-  readonly continues?: string;
-  /** The credits that it can cost at most, as far as that was known. */
-  readonly worst?: number;
-}
-
-/** A line of the index. The order of the lines is the order of the operations, whatever a clock says. */
-export type IndexLine =
-  | { readonly begun: Begun }
-  /** The service has named the task. */
-  | { readonly created: { readonly op: string; readonly task: string } }
-  /** It is gone on with, into this file. */
-  | { readonly opened: { readonly op: string; readonly output: string } }
-  /** It can cost more than was counted: a list that is gone on with. */
-  | { readonly reserved: { readonly op: string; readonly time: string; readonly worst: number } }
-  /** How it ended. What was set aside for it at most counts as this from then on. */
-  | {
-      readonly ended: {
-        readonly op: string;
-        readonly outcome: Outcome;
-        readonly same?: string;
-        readonly worst?: number;
-      };
-    };
+import { type IndexLine, toIndexLine } from './index-lines.ts';
+import { listOperations, readIntent, readOperation, type StoredOperation } from './stored.ts';
 
 /** What an operation can be looked for by. */
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
@@ -69,9 +25,6 @@ export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'rand
 
 /** Throws where something that costs this much must not begin; nothing else begins meanwhile. */
 export type Admit = (index: OperationIndex, worst: number) => void;
-
-/** Makes the lines of all that is stored, in the best order that is known. */
-export type ReadStored = (stateDir: string) => Promise<IndexLine[]>;
 
 const newline = 0x0a;
 /** Bytes in which the last line stands: no line is near as long. */
@@ -89,7 +42,7 @@ function fileOfIndex(stateDir: string): string {
  * The index as it stands. Where it is missing or damaged, it is made anew from what is stored, and kept where that can be.
  * Throws LocalIoError where what is stored can't be read.
  */
-export async function readIndex(context: IndexContext, readStored: ReadStored): Promise<OperationIndex> {
+export async function openIndex(context: IndexContext): Promise<OperationIndex> {
   const { state } = context.directories;
   const bytes = await readWhole(state);
   if (bytes !== undefined) return toIndex(bytes);
@@ -108,7 +61,6 @@ export async function readIndex(context: IndexContext, readStored: ReadStored): 
 export async function addToIndex(
   context: IndexContext,
   line: IndexLine,
-  readStored: ReadStored,
   {
     check,
     isLate = false,
@@ -125,7 +77,7 @@ export async function addToIndex(
     }
     if (known !== undefined) check?.(toIndex(known));
     const bytes = Buffer.from(toText(line, end.crc));
-    const handle = await openIndex(state);
+    const handle = await openFile(state);
     try {
       await handle.truncate(end.size);
       await handle.write(bytes, 0, bytes.length, end.size);
@@ -170,13 +122,13 @@ async function changing(context: IndexContext, change: () => Promise<void>): Pro
   }
 }
 
-async function openIndex(stateDir: string): Promise<FileHandle> {
+async function openFile(stateDir: string): Promise<FileHandle> {
   return await open(fileOfIndex(stateDir), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0));
 }
 
 /** Where the next line goes, and the checksum of all in front of it. Undefined where the index has to be made anew. */
 async function endOf(stateDir: string): Promise<{ size: number; crc: number } | undefined> {
-  const handle = await openIndex(stateDir).catch(() => undefined);
+  const handle = await openFile(stateDir).catch(() => undefined);
   if (handle === undefined) return undefined;
   try {
     const { size } = await handle.stat();
@@ -248,4 +200,55 @@ function toIndex(bytes: Buffer): OperationIndex {
       }
     },
   };
+}
+
+/** The operations of some kinds, the newest first. `damaged` is told of what can't be read. Throws LocalIoError. */
+export async function* readNewest(
+  context: IndexContext,
+  isMeant: (kind: string) => boolean,
+  damaged: (error: LeadpipeError) => void = () => {},
+): AsyncGenerator<StoredOperation> {
+  for (const line of (await openIndex(context)).newest()) {
+    if (!('begun' in line) || !isMeant(line.begun.kind)) continue;
+    const found = await readOperation(context.directories.state, line.begun.op).catch(damaged);
+    if (found !== undefined) yield found;
+  }
+}
+
+/** The operations that have this task, the oldest first. Throws LocalIoError. */
+export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<StoredOperation[]> {
+  const operations: StoredOperation[] = [];
+  for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
+    const op = 'begun' in line ? line.begun.op : 'created' in line ? line.created.op : '';
+    const found = await readOperation(context.directories.state, op).catch(() => undefined);
+    if (found !== undefined) operations.unshift(found);
+  }
+  return operations;
+}
+
+/** What stands for the kind of an operation of which nothing can be read. */
+export const damagedKind = 'damaged';
+
+/** The lines of all journals, by the time that is in their IDs: nothing better is known of the order. */
+async function readStored(stateDir: string): Promise<IndexLine[]> {
+  const lines: IndexLine[] = [];
+  const continues = new Map<string, string>();
+  for (const op of await listOperations(stateDir)) {
+    // Of a damaged one, what was ordered is mostly there: it must not be taken for one that never was.
+    const operation = await readOperation(stateDir, op).catch(() => readIntent(stateDir, op));
+    if (operation === null) {
+      lines.push({ begun: { op, kind: damagedKind, time: '', origin: '', like: '' } });
+      continue;
+    }
+    for (const entry of operation?.entries ?? []) {
+      if (entry.type === 'continued') continues.set(entry.operation_id, op);
+      const line = await toIndexLine(op, entry, operation?.entries ?? []);
+      const first = continues.get(op);
+      if (line === undefined) continue;
+      lines.push(
+        'begun' in line && first !== undefined ? { begun: { ...line.begun, continues: first } } : line,
+      );
+    }
+  }
+  return lines;
 }

@@ -6,10 +6,9 @@ import { writeWhole } from '../../files/whole-file.ts';
 import { readUnfinished } from '../unfinished.ts';
 import { answerFile, garbledFile } from './answers.ts';
 import { readChainTo } from './chain.ts';
-import { rowsFile } from './known-rows.ts';
 import { leadsFile } from './leads.ts';
-import { openIndex } from './open-index.ts';
-import { type IndexContext, thinIndex } from './operation-index.ts';
+import { type IndexContext, openIndex, thinIndex } from './operation-index.ts';
+import { rowsFile } from './rows.ts';
 import { folderOf, readKnown, readOperation, toOwnHint } from './stored.ts';
 
 const dayMs = 86_400_000;

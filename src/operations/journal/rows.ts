@@ -1,22 +1,33 @@
-import { constants, writeSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigurationError } from '../../errors.ts';
-import { objectOf } from '../../json/text.ts';
-import { isTorn, toCheckedLine } from './checked-lines.ts';
-import type { RowState } from './digests.ts';
+import { type Charged, ConfigurationError, LeadpipeError, LocalIoError, type Outcome } from '../../errors.ts';
 import {
-  createKnown,
-  damaged,
-  type KnownRows,
-  linesOf,
-  notStored,
-  type RowEnd,
-  restOf,
-  rowsFile,
-  toEntry,
-  toKnownRows,
-} from './known-rows.ts';
+  fromCheckedLine,
+  type LogLine,
+  openLog,
+  readLog,
+  readLogAt,
+  toCheckedLine,
+} from '../../files/line-log.ts';
+import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
+import { createDigests, type Place, type RowState } from './digests.ts';
+
+/** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
+export const rowsFile = 'rows.jsonl';
+
+/** How the request of a row ended. */
+export type RowEnd =
+  | { readonly state: 'answered'; readonly answer: JsonText; readonly requestId: string | undefined }
+  | {
+      readonly state: 'failed' | 'unknown';
+      readonly outcome: Outcome;
+      readonly message: string;
+      readonly requestId: string | undefined;
+      readonly charged: Charged;
+      /** What came instead of an answer: it may hold what was paid for. */
+      readonly brought?: string | undefined;
+    };
 
 /** What is about to be sent. */
 export interface RowIntent {
@@ -28,128 +39,193 @@ export interface RowIntent {
   readonly body: string;
 }
 
-/** The rows of a list, in one file that only grows. */
-export interface StoredRows extends KnownRows {
-  /** How many requests have an answer. */
-  answered(): number;
-  /** How many requests were sent and may have been charged: not those that were refused for nothing. */
-  sent(): number;
-  /** Answers that no row of this run has asked for. */
-  unseen(): number;
-  /** When it returns, it survives this process, and when it resolves, a power cut. Throws LocalIoError. */
-  intend(intent: RowIntent): Promise<void>;
-  /** The same for the end of a request. */
-  settle(digest: bigint, number: number, end: RowEnd): Promise<void>;
-}
+/** What is known of the rows of a list. */
+export type KnownRows = Omit<ReturnType<typeof createKnown>, 'put' | 'take'> & { close(): Promise<void> };
 
-/**
- * Opens the rows of a list, new or begun. A torn last line is cut off. Throws ConfigurationError, LocalIoError.
- */
-export async function openStoredRows(folder: string): Promise<StoredRows> {
-  const path = join(folder, rowsFile);
-  const fail = (error: unknown): never => notStored(path, error);
-  const noFollow = constants.O_NOFOLLOW ?? 0;
-  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow;
-  const handle = await open(path, flags, 0o600).catch(fail);
-  const { counts, digests, put } = createKnown();
-  let end = 0;
-  try {
-    await handle.chmod(0o600);
-    for await (const { line, offset, length, number } of linesOf(handle)) {
-      const entry = toEntry(line);
-      if (entry === undefined) throw damaged(number, path);
-      put(entry.digest, entry.state, { offset, length }, false);
-      end = offset + length + 1;
-    }
-    if (!isTorn(await restOf(handle, end))) throw damaged(undefined, path);
-    await handle.truncate(end);
-  } catch (error) {
-    await handle.close();
-    throw error instanceof ConfigurationError ? error : fail(error);
+/** The rows of a list, in one log. */
+export type StoredRows = Awaited<ReturnType<typeof openStoredRows>>;
+
+/** What the rows file at `path` says of each request; `file` gives it once it is open. */
+function createKnown(path: string, file: () => FileHandle) {
+  const digests = createDigests();
+  const counts = { answered: 0, sent: 0 };
+
+  function put(
+    digest: bigint,
+    state: RowState,
+    place: { offset: number; length: number },
+    seen = false,
+  ): void {
+    const before = digests.get(digest);
+    counts.answered += Number(state === 'answered') - Number(before?.state === 'answered');
+    // Each key is written down once before it is sent; what failed was refused for nothing.
+    counts.sent += Number(state === 'sent') - Number(state === 'failed');
+    digests.set(digest, { state, ...place, seen: seen || before?.seen === true });
   }
 
-  /** Who waits for the disk, which takes all lines at once: one after the other they would take much longer. */
-  let waiting: { done: () => void; failed: (error: unknown) => void }[] = [];
-  let writing: Promise<void> | undefined;
-  let failure: unknown;
-
-  async function flush(): Promise<void> {
-    while (waiting.length > 0) {
-      // An answer that has come makes room for the intent of another row: both lines go together.
-      await new Promise((resolve) => setImmediate(resolve));
-      const some = waiting;
-      waiting = [];
-      try {
-        if (failure !== undefined) throw failure;
-        await handle.datasync();
-        for (const { done } of some) done();
-      } catch (error) {
-        failure ??= error;
-        for (const { failed } of some) failed(error);
-      }
-    }
-    writing = undefined;
-  }
-
-  /** When it returns, the line survives this process; when it resolves, a power cut. */
-  async function append(digest: bigint, state: RowState, text: string): Promise<void> {
-    const bytes = Buffer.from(text);
-    const place = { offset: end, length: bytes.length - 1 };
-    try {
-      if (failure !== undefined) throw failure;
-      if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
-    } catch (error) {
-      // A line added to an incomplete one would make both unreadable.
-      failure ??= error;
-      fail(error);
-    }
-    end += bytes.length;
-    await new Promise<void>((done, failed) => {
-      waiting.push({ done, failed });
-      writing ??= flush();
-    }).catch(fail);
-    put(digest, state, place, true);
+  async function viewAt({ length, offset }: Place): Promise<JsonView> {
+    const bytes = Buffer.alloc(length);
+    await file()
+      .read(bytes, 0, length, offset)
+      .catch((error) => notStored(path, error));
+    const said = fromCheckedLine(bytes.toString('utf8'));
+    if (said === undefined) throw damaged(undefined, path);
+    return new JsonView(said.text);
   }
 
   return {
-    ...toKnownRows(handle, path, digests),
+    put,
+    /** Takes what a line says; false where it is damaged. */
+    take({ said, ...place }: LogLine): boolean {
+      const [, digest] = /^\{"digest":"(\d+)"/.exec(said?.text ?? '') ?? [];
+      if (digest !== undefined) put(BigInt(digest), said?.member as RowState, place);
+      return digest !== undefined;
+    },
+    /** How many requests have an answer. */
     answered: () => counts.answered,
+    /** How many requests were sent and may have been charged: not those that were refused for nothing. */
     sent: () => counts.sent,
-    unseen() {
+    /** Whether nothing was ever about to be sent. */
+    isEmpty: () => digests.values().next().done === true,
+    /** Answers that no row of this run has asked for. */
+    unseen(): number {
       let count = 0;
       for (const { seen, state } of digests.values()) count += Number(!seen && state === 'answered');
       return count;
     },
-    intend({ number, line, digest, key, body }) {
-      const entry = objectOf([
-        ['digest', `"${digest}"`],
+    /** What is known of a request; undefined when it was never about to be sent. */
+    stateOf: (digest: bigint) => digests.get(digest)?.state,
+    /** Marks a request as asked for by a row of this run; whether another row has asked for it before. */
+    see(digest: bigint): boolean {
+      const place = digests.get(digest);
+      if (place !== undefined && !place.seen) digests.set(digest, { ...place, seen: true });
+      return place?.seen === true;
+    },
+    /** The key that a request without an answer was sent with, or was about to be sent with. Throws LocalIoError. */
+    async keyOf(digest: bigint): Promise<string | undefined> {
+      const place = digests.get(digest);
+      return place?.state === 'sent' ? stringOf((await viewAt(place)).member('key')) : undefined;
+    },
+    /** How a request ended. Throws ConfigurationError for a damaged line, LocalIoError. */
+    async endOf(digest: bigint): Promise<RowEnd> {
+      const place = digests.get(digest);
+      if (place === undefined || place.state === 'sent') throw damaged(undefined, path);
+      const view = await viewAt(place);
+      const requestId = stringOf(view.member('request_id'));
+      if (place.state === 'answered') return { state: 'answered', answer: answerIn(view), requestId };
+      const { outcome, message, charged } = JSON.parse(view.text);
+      return { state: place.state, outcome, message, charged, requestId };
+    },
+  };
+}
+
+/**
+ * Opens the rows of a list, new or begun. Throws ConfigurationError, LocalIoError.
+ */
+export async function openStoredRows(folder: string) {
+  const path = join(folder, rowsFile);
+  const fail = (error: unknown): never => notStored(path, error);
+  const { put, take, ...known } = createKnown(path, () => log.handle);
+  const log = await openLog(path, 'any', (line) => {
+    if (!take(line)) throw damaged(line.number, path);
+  }).catch(fail);
+
+  async function append(
+    digest: bigint,
+    state: RowState,
+    members: readonly (readonly [string, JsonText])[],
+  ): Promise<void> {
+    const line = toCheckedLine(state, objectOf([['digest', `"${digest}"`], ...members]));
+    try {
+      const place = { offset: log.append(line), length: Buffer.byteLength(line) - 1 };
+      await log.sync();
+      put(digest, state, place, true);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  return {
+    ...known,
+    /** When it returns, it survives this process, and when it resolves, a power cut. Throws LocalIoError. */
+    intend({ number, line, digest, key, body }: RowIntent): Promise<void> {
+      return append(digest, 'sent', [
         ['row', String(number)],
         ['line', String(line)],
         ['key', JSON.stringify(key)],
         ['body', body],
       ]);
-      return append(digest, 'sent', toCheckedLine('sent', entry));
     },
-    settle(digest, number, ended) {
-      const about = [
-        ['digest', `"${digest}"`],
-        ['row', String(number)],
-        ['request_id', JSON.stringify(ended.requestId ?? null)],
-      ] as const;
-      if (ended.state === 'answered') {
+    /** The same for the end of a request. */
+    settle(digest: bigint, number: number, { state, requestId, ...ended }: RowEnd): Promise<void> {
+      const members = Object.entries(ended).flatMap(([name, value]): [string, JsonText][] => {
+        if (value === undefined) return [];
         // An answer on several lines is kept as a text of JSON, so that no byte is lost.
-        const { answer } = ended;
-        const kept = /[\n\r]/.test(answer) ? JSON.stringify(answer) : answer;
-        return append(digest, 'answered', toCheckedLine('answered', objectOf([...about, ['answer', kept]])));
-      }
-      const { outcome, message, charged, brought } = ended;
-      const said = Object.entries({ outcome, message, charged, ...(brought ? { brought } : {}) });
-      const more = said.map(([name, value]) => [name, JSON.stringify(value)] as const);
-      return append(digest, ended.state, toCheckedLine(ended.state, objectOf([...about, ...more])));
+        return [[name, name === 'answer' && !/[\n\r]/.test(value) ? value : JSON.stringify(value)]];
+      });
+      return append(digest, state, [
+        ['row', String(number)],
+        ['request_id', JSON.stringify(requestId ?? null)],
+        ...members,
+      ]);
     },
-    async close() {
-      await writing;
-      await handle.close();
-    },
+    close: log.close,
   };
+}
+
+/** What another operation has stored of its rows, which it may add to meanwhile; undefined where nothing is there. Throws as `openStoredRows`. */
+export async function openRowsOfOther(folder: string): Promise<KnownRows | undefined> {
+  if (!hasRows(folder)) return undefined;
+  const path = join(folder, rowsFile);
+  const handle = await open(path, 'r').catch((error) => notStored(path, error));
+  const { put: _, take, ...known } = createKnown(path, () => handle);
+  try {
+    for await (const line of readLog(handle)) if (!take(line)) throw damaged(line.number, path);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  return { ...known, close: () => handle.close() };
+}
+
+/** How many rows of a list have an answer, and how many may have been charged, as far as they can be read. Throws LocalIoError. */
+export async function countRows(folder: string): Promise<{ answered: number; sent: number }> {
+  const { take, answered, sent } = createKnown('', () => {
+    throw new Error('rows that are only counted');
+  });
+  if (hasRows(folder)) for await (const line of readLogAt(join(folder, rowsFile))) take(line);
+  return { answered: answered(), sent: sent() };
+}
+
+/** Whether answers of rows are there (still). */
+export function hasRows(folder: string): boolean {
+  return existsSync(join(folder, rowsFile));
+}
+
+/** The answers as they came, in the order in which they did, with the request ID (JSON) of each. Throws LocalIoError. */
+export async function* readStoredAnswers(
+  folder: string,
+): AsyncGenerator<{ readonly answer: JsonText; readonly requestId: JsonText }> {
+  for await (const { said } of readLogAt(join(folder, rowsFile))) {
+    if (said?.member !== 'answered') continue;
+    const view = new JsonView(said.text);
+    yield { answer: answerIn(view), requestId: view.member('request_id') ?? 'null' };
+  }
+}
+
+function answerIn(view: JsonView): JsonText {
+  const answer = view.member('answer') ?? 'null';
+  return stringOf(answer) ?? answer;
+}
+
+export function notStored(path: string, error: unknown): never {
+  if (error instanceof LeadpipeError) throw error;
+  throw new LocalIoError(`can't store rows in ${path}: ${(error as Error).message}`, { cause: error });
+}
+
+export function damaged(line: number | undefined, path: string): ConfigurationError {
+  return new ConfigurationError(
+    `${line === undefined ? 'a line' : `line ${line}`} of ${path} is damaged`,
+    'To continue without this list, move its folder elsewhere. leadpipe did not change it.',
+  );
 }

@@ -24,16 +24,10 @@ export interface Total {
 }
 
 /** Adds up purchases, one by one: there may be very many. */
-export interface Totals {
-  add(purchase: KnownPurchase): void;
-  /** Days in their order, all else with the dearest first. */
-  sums(): Total[];
-}
-
-export function createTotals(by: TotalsBy, zone: Zone): Totals {
+export function createTotals(by: TotalsBy, zone: Zone) {
   const totals = new Map<string | null, Total>();
   return {
-    add(purchase) {
+    add(purchase: KnownPurchase): void {
       const of = groupOf[by](purchase, zone);
       const sums = totals.get(of) ?? nothing;
       const { charged, leads, state } = purchase.record;
@@ -51,7 +45,8 @@ export function createTotals(by: TotalsBy, zone: Zone): Totals {
         unsettled: exact(sums.unsettled + (isSettled ? 0 : (cost ?? 0))),
       });
     },
-    sums() {
+    /** Days in their order, all else with the dearest first. */
+    sums(): Total[] {
       const inOrder = [...totals.values()];
       return by === 'day'
         ? inOrder.sort((a, b) => (String(a.of) < String(b.of) ? -1 : 1))

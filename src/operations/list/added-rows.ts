@@ -1,35 +1,27 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checkedLines, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { fromCheckedLine, toCheckedLine } from '../journal/checked-lines.ts';
-import { damaged, notStored } from '../journal/known-rows.ts';
+import { damaged, notStored } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import type { OutputTerms } from '../purchase.ts';
 
-/**
- * Which rows of a list stand in the file that rows are added to: by what was sent for each, and whether it has its answer there. Each
- * is known as often as it stands there, since several rows may ask for the same.
- */
-export interface AddedRows {
-  /** Whether such a row stands there, for which no other row of this run was taken yet. What does not is noted: it is written now. */
-  take(id: bigint, isAnswered: boolean): boolean;
-  /** Keeps what was noted, before it is added; returns the name of the file. Throws LocalIoError. */
-  keep(folder: string): Promise<string>;
-}
+export type AddedRows = Awaited<ReturnType<typeof readAddedRows>>;
 
 /** In one line of the file. */
 const together = 1000;
 
 /**
- * What a list, and others of the same run, have added to the output. Rows of another output, or of one that is written anew, stand nowhere. Throws
- * ConfigurationError for a damaged file, LocalIoError.
+ * Which rows of a list, and of others of the same run, stand in the file that rows are added to: by what was sent for each, and
+ * whether it has its answer there. Each is known as often as it stands there, since several rows may ask for the same. Rows of
+ * another output, or of one that is written anew, stand nowhere. Throws ConfigurationError for a damaged file, LocalIoError.
  */
 export async function readAddedRows(
   stateDir: string,
   own: StoredOperation | undefined,
   others: readonly StoredOperation[],
   { output, options }: OutputTerms,
-): Promise<AddedRows> {
+) {
   const all = own === undefined ? others : [own, ...others];
   const there = new Map<string, number>();
   const written: string[] = [];
@@ -48,14 +40,16 @@ export async function readAddedRows(
     }
   }
   return {
-    take(id, isAnswered) {
+    /** Whether such a row stands there, for which no other row of this run was taken yet. What does not is noted: it is written now. */
+    take(id: bigint, isAnswered: boolean): boolean {
       const row = `${isAnswered ? 'a' : 'f'}${id}`;
       const count = there.get(row) ?? 0;
       if (count > 0) there.set(row, count - 1);
       else if (options.append === true) written.push(row);
       return count > 0;
     },
-    async keep(folder) {
+    /** Keeps what was noted, before it is added; returns the name of the file. Throws LocalIoError. */
+    async keep(folder: string): Promise<string> {
       const before = own?.entries.filter(({ type }) => type === 'adding').length ?? 0;
       const name = `added-${before + 1}.jsonl`;
       const lines: string[] = [];
@@ -71,12 +65,8 @@ export async function readAddedRows(
 
 async function readRows(path: string): Promise<string[]> {
   const text = await readFile(path, 'utf8').catch((error) => notStored(path, error));
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .flatMap((line, index) => {
-      const found = fromCheckedLine(line);
-      if (found?.member !== 'added') throw damaged(index + 1, path);
-      return JSON.parse(found.text) as string[];
-    });
+  return checkedLines(text).flatMap((said, index) => {
+    if (said?.member !== 'added') throw damaged(index + 1, path);
+    return JSON.parse(said.text) as string[];
+  });
 }

@@ -1,28 +1,20 @@
 import { type LeadpipeError, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
-import { completeAdditionTo } from '../addition.ts';
-import { toAdmit, withinDay } from '../day-limit.ts';
+import { type Buyer, checkSameBuyer } from '../buyer.ts';
+import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
-import { type Earlier, findEarlier, replacedBy, type Wanted } from '../earlier.ts';
+import { type Earlier, findEarlier, type Wanted } from '../earlier.ts';
 import { createDigests } from '../journal/digests.ts';
-import type { Journal } from '../journal/journal.ts';
-import { type KnownRows, openRowsOfOther } from '../journal/known-rows.ts';
-import { openStoredRows, type StoredRows } from '../journal/rows.ts';
+import { lastOf, toTerminal } from '../journal/entries.ts';
+import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
+import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
-import { withNewJournal, withOperation } from '../journal/with-journal.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
-import {
-  checkSameBuyer,
-  type OutputTerms,
-  type Shop,
-  toIntent,
-  withIntent,
-  withPlacing,
-} from '../purchase.ts';
+import { completeAdditionTo, replacedBy } from '../output-owner.ts';
+import { type OutputTerms, toIntent, withIntent, withPlacing } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
-import { type AddedRows, readAddedRows } from './added-rows.ts';
-import { isSame, mayHavePart, termsOf } from './going-on.ts';
+import { readAddedRows } from './added-rows.ts';
 import { chargedIn, toLeft, toMissing } from './outcome.ts';
 import {
   findKnown,
@@ -77,160 +69,141 @@ export interface FinishedList {
   readonly missing: LeadpipeError | undefined;
 }
 
+/** A list that is worked through, and what is known of it. */
+interface List<Kind extends AnswerKind> {
+  readonly buyer: Buyer;
+  readonly order: ListOrder<Kind>;
+  readonly listener: ListRunListener;
+  /** Its operation, where it is gone on with. */
+  readonly own: StoredOperation | undefined;
+  /** Others of the same run, which have bought rows of it, and what they know. */
+  readonly otherOperations: readonly StoredOperation[];
+  readonly others: readonly KnownRows[];
+  /** What it may cost, as was asked for it: the limit of the settings is theirs to change. */
+  readonly limit: number | undefined;
+}
+
 /**
  * Buys an answer for each row of a list. An unfinished run of the same list, into the same output, is gone on with: what it
  * has bought is not bought again. Throws whatever made it leave the list before its end; LocalIoError, ConfigurationError.
  */
 export async function runList<Kind extends AnswerKind>(
-  given: Shop,
+  given: Buyer,
   order: ListOrder<Kind>,
   listener: ListRunListener,
 ): Promise<FinishedList> {
   const { kind, operation, run, terms, worst } = order;
   // Rows that can be counted are refused before the first is sent; of others, only what is left of the day is bought.
-  const shop = order.rows.isRepeatable ? given : await withinDay(given, worst);
-  const admit = toAdmit(shop, worst);
-  const { context, spending } = shop;
-  if (spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
-  const row_request = toRowRequestText(order.request);
+  const buyer = order.rows.isRepeatable ? given : await withinDay(given, worst);
+  if (buyer.spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
   const wanted: Wanted = {
     command: listKinds[kind],
-    origin: shop.connection.origin,
+    origin: buyer.connection.origin,
     ...terms,
-    row_request,
+    row_request: toRowRequestText(order.request),
     keep: true,
-    hasRow: (one) => hasSentRow(shop, order, one),
+    hasRow: (one) => hasSentRow(buyer, order, one),
   };
-  const found = operation === undefined || run !== undefined ? await findEarlier(shop, wanted) : undefined;
+  const found = operation === undefined || run !== undefined ? await findEarlier(buyer, wanted) : undefined;
   const own = operation ?? (found?.is === 'go_on' ? found.operation : undefined);
   const answers = found !== undefined && 'answers' in found ? found.answers : [];
   const otherOperations = answers.filter(({ operationId }) => operationId !== own?.operationId);
-  const { state } = context.directories;
   const others: KnownRows[] = [];
+  const limit = given.spending?.setting === undefined ? given.spending?.limit : undefined;
+  const list = { buyer, order, listener, own, otherOperations, others, limit };
   try {
     for (const { operationId } of otherOperations) {
-      const rows = await openRowsOfOther(folderOf(state, operationId));
+      const rows = await openRowsOfOther(folderOf(buyer.context.directories.state, operationId));
       if (rows !== undefined) others.push(rows);
     }
-    const readAdded = (one?: StoredOperation) => readAddedRows(state, one, otherOperations, terms);
-    if (own !== undefined) return await goOn(shop, order, own, { others, readAdded }, listener);
+    if (own !== undefined) return await goOn(list, own);
     if (found?.is === 'new' && run === undefined) listener.earlier(found);
-    // A list that is refused was never begun: nothing resumes it.
-    const isCounted = spending !== undefined || admit !== undefined;
-    const rest = isCounted ? await countRest(order, others) : undefined;
-    await checkLimit(shop, order, 0, rest);
-    const write = (journal: Journal): Promise<FinishedList> => {
-      const intent = {
-        ...toIntent(shop, journal, listKinds[kind], terms),
-        row_request,
-        worst_case: worst.credits,
-        ...(admit === undefined ? {} : { reserved: toReserved(order, spending, rest) }),
-        // That of the settings is theirs to change.
-        ...(given.spending === undefined || given.spending.setting
-          ? {}
-          : { max_credits: given.spending.limit }),
-      };
-      return withIntent(shop, journal, intent, order.open('new'), async (delivery, sent) => {
-        await sent();
-        const added = await readAdded();
-        return await withStored(shop, journal, (stored) =>
-          work(shop, order, journal, { stored, others, added, delivery, listener }, false),
-        );
-      });
-    };
-    return await withNewJournal(context, 'needed', write, admit);
+    return await begin(list);
   } finally {
     await Promise.all(others.map((rows) => rows.close()));
   }
 }
 
+async function begin<Kind extends AnswerKind>(list: List<Kind>): Promise<FinishedList> {
+  const { limit, order, others, buyer } = list;
+  const { kind, request, terms, worst } = order;
+  const admit = toAdmit(buyer, worst);
+  // A list that is refused was never begun: nothing resumes it.
+  const isCounted = buyer.spending !== undefined || admit !== undefined;
+  const rest = isCounted ? await countRest(order, others) : undefined;
+  await checkLimit(buyer, order, 0, rest);
+  const write = (journal: Journal): Promise<FinishedList> => {
+    const intent = {
+      ...toIntent(buyer, journal, listKinds[kind], terms),
+      row_request: toRowRequestText(request),
+      worst_case: worst.credits,
+      ...(admit === undefined ? {} : { reserved: toReserved(list, rest) }),
+      ...(limit === undefined ? {} : { max_credits: limit }),
+    };
+    return withIntent(buyer, journal, intent, order.open('new'), async (delivery, sent) => {
+      await sent();
+      return await withStored(buyer, journal, (stored) => work(list, journal, stored, delivery));
+    });
+  };
+  return await withNewJournal(buyer.context, 'needed', write, admit);
+}
+
 async function goOn<Kind extends AnswerKind>(
-  shop: Shop,
-  order: ListOrder<Kind>,
+  list: List<Kind>,
   { operationId }: StoredOperation,
-  { others, readAdded }: OfOthers,
-  listener: ListRunListener,
 ): Promise<FinishedList> {
-  const { terms, worst } = order;
+  const { listener, order, others, buyer } = list;
+  const { context, spending } = buyer;
+  const { open, operation: asked, terms, worst } = order;
   // Where it is asked for by its ID, nobody has looked yet.
-  if (terms.output !== null) await completeAdditionTo(shop.context, terms.output);
-  const admit = toAdmit(shop, worst);
-  const write = async (journal: Journal, operation: StoredOperation): Promise<FinishedList> => {
-    checkSameBuyer(shop, operation);
-    if (order.operation !== undefined && !(await hasSentRow(shop, order, operation))) throw toGone(operation);
-    const added = await readAdded(operation);
-    return await withStored(shop, journal, async (stored) => {
-      const isTold = shop.spending !== undefined || worst.credits !== null;
-      const rest = isTold ? await countRest(order, others, stored) : undefined;
-      listener.goingOn(
-        operation,
-        rest === undefined || worst.credits === null ? undefined : exact(rest * worst.credits),
-      );
-      await checkLimit(shop, order, stored.sent(), rest);
+  if (terms.output !== null) await completeAdditionTo(context, terms.output);
+  const admit = toAdmit(buyer, worst);
+  const write = async (journal: Journal, own: StoredOperation): Promise<FinishedList> => {
+    checkSameBuyer(buyer, own);
+    if (asked !== undefined && !(await hasSentRow(buyer, order, own))) throw toGone(own);
+    return await withStored(buyer, journal, async (stored) => {
+      const isPriced = spending !== undefined || worst.credits !== null;
+      const rest = isPriced ? await countRest(order, others, stored) : undefined;
+      const isKnown = rest !== undefined && worst.credits !== null;
+      listener.goingOn(own, isKnown ? exact(rest * worst.credits) : undefined);
+      await checkLimit(buyer, order, stored.sent(), rest);
       if (admit !== undefined) {
-        const credits = toReserved(order, shop.spending, rest);
-        await journal.append({ type: 'reserved', time: shop.context.clock.now().toISOString(), credits });
+        const time = context.clock.now().toISOString();
+        await journal.append({ type: 'reserved', time, credits: toReserved(list, rest) });
       }
-      const later = terms.output === null ? undefined : await replacedBy(shop, operation, [operationId]);
-      const isOurs = later === undefined && mayHavePart(operation);
-      return await order.open(isOurs ? { anew: true } : 'new')(async (opened) => {
-        const delivery = withPlacing(journal, opened);
+      const later = terms.output === null ? undefined : await replacedBy(context, own, [operationId]);
+      const isOurs = later === undefined && mayHavePart(own);
+      return await open(isOurs ? { anew: true } : 'new')(async (opened) => {
         const { options } = terms;
-        if (!isSame(termsOf(operation).options, options))
-          await journal.append({ type: 'restarted', options });
+        if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
         await journal.append({ type: 'opened', output_length: 0 });
-        return await work(shop, order, journal, { stored, others, added, delivery, listener }, true);
+        return await work({ ...list, own }, journal, stored, withPlacing(journal, opened));
       });
     });
   };
-  return await withOperation(shop.context, operationId, write, admit);
+  return await withOperation(context, operationId, write, admit);
 }
 
 /** Pure: what is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted. */
 function toReserved<Kind extends AnswerKind>(
-  { worst: { credits } }: ListOrder<Kind>,
-  spending: Shop['spending'],
+  { order: { worst }, buyer: { spending } }: List<Kind>,
   rest: number | undefined,
 ): number {
-  return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (credits ?? 0));
-}
-
-/** What other operations of the same run know. */
-interface OfOthers {
-  readonly others: readonly KnownRows[];
-  /** What stands in the file that rows are added to, of them and of an operation. */
-  readAdded(own: StoredOperation): Promise<AddedRows>;
-}
-
-interface Doing {
-  readonly stored: StoredRows;
-  readonly others: readonly KnownRows[];
-  readonly added: AddedRows;
-  readonly delivery: Delivery;
-  readonly listener: ListListener;
+  return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (worst.credits ?? 0));
 }
 
 async function work<Kind extends AnswerKind>(
-  shop: Shop,
-  order: ListOrder<Kind>,
+  { listener, order, otherOperations, others, own, buyer }: List<Kind>,
   journal: Journal,
-  { stored, others, added, delivery, listener }: Doing,
-  isGoingOn: boolean,
+  stored: StoredRows,
+  delivery: Delivery,
 ): Promise<FinishedList> {
-  const operationId = journal.operationId ?? '';
-  const end = await workThrough(
-    shop,
-    order,
-    {
-      rows: order.rows.take(),
-      keyBase: order.run ?? operationId,
-      stored,
-      others,
-      added,
-    },
-    delivery,
-    listener,
-  );
+  const { operationId = '' } = journal;
+  const { state } = buyer.context.directories;
+  const added = await readAddedRows(state, own, otherOperations, order.terms);
+  const keyBase = order.run ?? operationId;
+  const run = { rows: order.rows.take(), keyBase, stored, others, added };
+  const end = await workThrough(buyer, order, run, delivery, listener);
   const { counts, cost, stop } = end;
   const spent = exact(cost.bought * (order.worst.credits ?? 0));
   if (stop !== undefined) {
@@ -245,30 +218,24 @@ async function work<Kind extends AnswerKind>(
   else {
     await delivery.finish({
       async adding(addition) {
-        const rows = await added.keep(folderOf(shop.context.directories.state, operationId));
+        const rows = await added.keep(folderOf(state, operationId));
         await journal.append({ type: 'adding', ...addition, rows });
       },
     });
     if (order.terms.output !== null) await journal.append({ type: 'placed' });
   }
-  await journal.append({
-    type: 'terminal',
-    state: null,
-    ready_count: null,
-    // What the service answered without a result is answered: the next run of the list buys it again.
-    outcome: failed > 0 ? 'partial' : 'complete',
-    leads: done - failed,
-    charged: chargedIn(stored, counts),
-    sent_rows: stored.sent(),
-    spent,
-  });
-  const isIdle = (isGoingOn || others.length > 0) && cost.sent === 0;
+  // What the service answered without a result is answered: the next run of the list buys it again.
+  const outcome = failed > 0 ? 'partial' : 'complete';
+  const charged = chargedIn(stored, counts);
+  const sent_rows = stored.sent();
+  await journal.append(toTerminal(outcome, { leads: done - failed, charged, sent_rows, spent }));
+  const isIdle = (own !== undefined || others.length > 0) && cost.sent === 0;
   const missing = toMissing(end, isIdle, operationId, kept);
   return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
 }
 
 async function withStored<T>(
-  { context }: Shop,
+  { context }: Buyer,
   { operationId = '' }: Journal,
   use: (stored: StoredRows) => Promise<T>,
 ): Promise<T> {
@@ -282,7 +249,7 @@ async function withStored<T>(
 
 /** Whether the rows ask for something that an operation has sent; it has nothing to lose where it has sent nothing. */
 async function hasSentRow<Kind extends AnswerKind>(
-  { context }: Shop,
+  { context }: Buyer,
   order: ListOrder<Kind>,
   { operationId }: StoredOperation,
 ): Promise<boolean> {
@@ -326,7 +293,7 @@ async function countRest<Kind extends AnswerKind>(
 
 /** Throws `credits` where the limit, or the balance, does not cover what the list can cost. What it has cost already counts. */
 async function checkLimit<Kind extends AnswerKind>(
-  { connection, context, spending }: Shop,
+  { connection, context, spending }: Buyer,
   { worst: { credits } }: ListOrder<Kind>,
   sent: number,
   rest: number | undefined,
@@ -344,4 +311,27 @@ function toGone({ operationId }: StoredOperation): UsageError {
   return new UsageError(
     `none of the rows that ${operationId} has sent is in its input any more: there is nothing to go on with, and nothing was bought`,
   );
+}
+
+/** Pure: an operation's output, and its options now: its rows may have come from another input since. */
+export function termsOf({ entries: [intent, ...rest] }: StoredOperation): OutputTerms {
+  const last = lastOf(rest, 'restarted');
+  return { output: intent.output, options: last?.options ?? intent.options };
+}
+
+/** Pure: whether two options say the same. */
+function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boolean {
+  const toText = (options: OutputTerms['options']): string =>
+    JSON.stringify(
+      Object.entries(options)
+        .filter(([, value]) => value != null)
+        .sort(),
+    );
+  return toText(one) === toText(other);
+}
+
+/** Pure: whether a .part can be what the operation was writing: what is in place has left none. */
+function mayHavePart({ entries }: StoredOperation): boolean {
+  const types = entries.map(({ type }) => type);
+  return Math.max(types.lastIndexOf('opened'), types.lastIndexOf('sent')) > types.lastIndexOf('placed');
 }

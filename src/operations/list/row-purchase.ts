@@ -1,13 +1,12 @@
-import { type Client, requests } from '../../client.ts';
+import { hash } from 'node:crypto';
+import type { Client } from '../../client.ts';
 import { wait } from '../../clock.ts';
-import { LeadpipeError } from '../../errors.ts';
-import type { Request } from '../../transport/call.ts';
-import type { RequestError } from '../../transport/errors.ts';
-import type { RowEnd } from '../journal/known-rows.ts';
-import type { RowIntent, StoredRows } from '../journal/rows.ts';
-import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';
-import type { Shop } from '../purchase.ts';
-import { isOfRow, keyOf, toFailed } from './row-end.ts';
+import { type Charged, LeadpipeError } from '../../errors.ts';
+import { RequestError } from '../../transport/errors.ts';
+import type { Fault } from '../../transport/policy.ts';
+import type { Buyer } from '../buyer.ts';
+import type { RowEnd, RowIntent, StoredRows } from '../journal/rows.ts';
+import { type AnswerKind, type BodyOf, failureOf, kinds } from '../kinds.ts';
 import { createSlots, type Slots } from './slots.ts';
 
 /** A row that is about to be bought, and what is sent for it. */
@@ -47,10 +46,10 @@ interface Ended {
 }
 
 /** How often a row that the service had no room for goes back to the others. */
-const mostTurns = 30;
-/** Between two turns, where the service does not say how long: the first, and the longest. */
-const turnMs = 1000;
-const longestTurnMs = 30_000;
+const mostAttempts = 30;
+/** Between two attempts, where the service does not say how long: the first, and the longest. */
+const pauseMs = 1000;
+const longestPauseMs = 30_000;
 /**
  * Rows that have their intents on the disk before there is room for them, so that a free slot waits for the service and not
  * for the disk. As many may look sent after a kill, and were not: whoever goes on with the list sends them with their keys.
@@ -59,14 +58,8 @@ const mostAhead = 8;
 /** Why a row was not sent. */
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
-/** The exact text that is sent. */
-export function bodyOf<Kind extends AnswerKind>(kind: Kind, request: BodyOf<Kind>): string {
-  const toRequest = requests[kinds[kind].endpoint] as (body: object, key: string) => Request;
-  return toRequest(request, '').body ?? '';
-}
-
 export function createRowPurchases<Kind extends AnswerKind>(
-  { connection, context: { clock, ids, random } }: Pick<Shop, 'connection' | 'context'>,
+  { connection, context: { clock, ids, random } }: Pick<Buyer, 'connection' | 'context'>,
   { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases<Kind>,
 ): { readonly slots: Slots; readonly buy: BuyRow<Kind> } {
   const { endpoint } = kinds[kind];
@@ -127,7 +120,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
     };
     const begun = clock.monotonic();
     let waited = 0;
-    for (let turn = 1; ; turn++) {
+    for (let attempt = 1; ; attempt++) {
       await ahead.take();
       let ended: Ended | { readonly busy: RequestError };
       try {
@@ -152,9 +145,9 @@ export function createRowPurchases<Kind extends AnswerKind>(
         return ended.end;
       }
       const { busy } = ended;
-      const ms = busy.retryAfterMs ?? random() * Math.min(longestTurnMs, turnMs * 2 ** (turn - 1));
+      const ms = busy.retryAfterMs ?? random() * Math.min(longestPauseMs, pauseMs * 2 ** (attempt - 1));
       waited += ms;
-      if (turn < mostTurns && waited <= budgetMs) {
+      if (attempt < mostAttempts && waited <= budgetMs) {
         await wait(clock, ms, halt);
         continue;
       }
@@ -178,4 +171,73 @@ function toLongWait(error: RequestError, now: Date): LeadpipeError {
     { facts: { is: 'busy_until', until } },
     `the service has no room for more requests, and asks to wait ${Math.ceil(ms / 1000)} s`,
   );
+}
+
+/** What becomes of a row: how its request ended, or why it was never sent. */
+export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
+
+/** Why a row has no result. */
+export interface RowFailure {
+  readonly message: string;
+  readonly requestId?: string | undefined;
+  readonly charged: Charged;
+}
+
+/** Pure: why a row has no result; undefined for one that has. */
+export function toFailure(kind: AnswerKind, result: RowResult): RowFailure | undefined {
+  if (result.state === 'flawed') return { message: result.message, charged: 'no' };
+  const { requestId } = result;
+  if (result.state !== 'answered') return { message: result.message, requestId, charged: result.charged };
+  const message = failureOf(kind, result.answer);
+  return message === undefined ? undefined : { message, requestId, charged: chargeOf(result) };
+}
+
+/** Whether an answer without a result is charged, the service does not say. */
+function chargeOf(end: RowEnd): Charged {
+  return end.state === 'answered' ? 'maybe' : end.charged;
+}
+
+/** Pure: what the request of a row has cost. */
+export function costOf(kind: AnswerKind, end: RowEnd): Charged {
+  return end.state === 'answered' && failureOf(kind, end.answer) === undefined ? 'yes' : chargeOf(end);
+}
+
+/** What holds for every row, and not for one: nothing more is sent after it. */
+const stoppingFaults: readonly Fault[] = [
+  'unsent',
+  'proxy_credentials',
+  'proxy_refused',
+  'certificate',
+  'not_http',
+  'redirect',
+  'unauthenticated',
+  'forbidden',
+  'no_credits',
+  'not_enabled',
+  'undocumented',
+];
+
+/** The same for the same row of the same list, wherever and however often it is sent. */
+function keyOf(base: string, endpoint: string, { number, body }: { number: number; body: string }): string {
+  const said = JSON.stringify([base, endpoint, number, body]);
+  return `lp-${hash('sha256', said).slice(0, 40)}`;
+}
+
+/** Whether it went wrong for this row, and may go well for the next. */
+function isOfRow(error: unknown): error is RequestError {
+  return error instanceof RequestError && !stoppingFaults.includes(error.fault);
+}
+
+/** Pure: how the request of a row ended that brought no answer. */
+function toFailed(error: LeadpipeError): RowEnd {
+  const { outcome, message, details } = error;
+  const { charged = 'maybe', requestId } = details;
+  if (charged === 'no' && outcome !== 'unknown')
+    return { state: 'failed', outcome, message, requestId, charged };
+  // The service has a request with this key: it is from an earlier run, whose answer is not here.
+  const mayBe = charged === 'no' ? 'maybe' : charged;
+  const brought = error instanceof RequestError ? error.body : undefined;
+  const lost =
+    mayBe === 'yes' ? 'its answer was lost, but is charged' : 'its answer was lost, and may be charged';
+  return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, brought };
 }

@@ -3,16 +3,21 @@ import { type Charged, LeadpipeError, stoppedBy, UsageError } from '../../errors
 import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { StoppedError } from '../../transport/errors.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf } from '../journal/digests.ts';
-import type { KnownRows, RowEnd } from '../journal/known-rows.ts';
-import type { StoredRows } from '../journal/rows.ts';
-import type { AnswerKind, BodyOf } from '../kinds.ts';
-import type { Shop } from '../purchase.ts';
+import type { KnownRows, RowEnd, StoredRows } from '../journal/rows.ts';
+import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
 import { toRowOverLimit, type WorstCase } from '../spending.ts';
 import type { AddedRows } from './added-rows.ts';
-import { costOf, type RowFailure, type RowResult, toFailure } from './row-end.ts';
-import { bodyOf, createRowPurchases, type RowToBuy } from './row-purchase.ts';
+import {
+  costOf,
+  createRowPurchases,
+  type RowFailure,
+  type RowResult,
+  type RowToBuy,
+  toFailure,
+} from './row-purchase.ts';
 
 /** The rows whose number is `index` modulo `of`. */
 export interface Shard {
@@ -114,7 +119,7 @@ export function toSent<Kind extends AnswerKind>(
   if (record === undefined) return { flaw: `line ${line} ${flaw}` };
   try {
     const request = toBody(record);
-    const body = bodyOf(kind, request);
+    const body = toRequest(kind, request, '').body ?? '';
     return { request, body, digest: digestOf(body) };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -145,7 +150,7 @@ export function findKnown(digest: bigint, all: readonly KnownRows[]) {
  * LocalIoError.
  */
 export async function workThrough<Kind extends AnswerKind>(
-  { connection, context, spending }: Shop,
+  { connection, context, spending }: Buyer,
   work: ListWork<Kind>,
   { rows, keyBase, stored, others, added }: ListRun,
   delivery: Pick<Delivery, 'write'>,
@@ -165,10 +170,9 @@ export async function workThrough<Kind extends AnswerKind>(
   /** Rows that the limit does not cover while others are under way. */
   const short: (() => void)[] = [];
   const late = new AbortController();
-  // Each request listens to it, and that is no leak.
-  setMaxListeners(0, late.signal);
   const halt = new AbortController();
-  setMaxListeners(0, halt.signal);
+  // Each request listens to them, and that is no leak.
+  setMaxListeners(0, late.signal, halt.signal);
   let stop: LeadpipeError | undefined;
   let isRead = false;
   let wake = (): void => {};
@@ -311,21 +315,18 @@ export async function workThrough<Kind extends AnswerKind>(
     listener.progress(counts, slots);
   }
 
-  read().then(
-    () => {
-      isRead = true;
-      wake();
-    },
-    (error: unknown) => stopWith(error),
-  );
+  read().then(() => {
+    isRead = true;
+    wake();
+  }, stopWith);
   let canWrite = true;
   try {
     for (;;) {
       const ready = canWrite ? takeReady(items) : [];
       if (ready.length > 0) {
         wakeReader();
+        // What is under way is paid for: its answers are kept, though they can't be written.
         await write(ready).catch((error: unknown) => {
-          // What is under way is paid for: its answers are kept, though they can't be written.
           canWrite = false;
           stopWith(error);
         });

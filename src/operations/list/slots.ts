@@ -1,21 +1,13 @@
 import type { Clock } from '../../clock.ts';
 
 /** How many requests may be under way at once: fewer while the service says that it is too many. */
-export interface Slots {
-  /** Resolves when there is room, which the caller frees, or when nothing more is sent. */
-  take(): Promise<void>;
-  free(): void;
-  /** The service has refused a request of that time (monotonic) because of too many at once. */
-  busy(since: number): void;
-  readonly allowed: number;
-  readonly used: number;
-}
+export type Slots = ReturnType<typeof createSlots>;
 
 /** Without a refusal for this long, one more is allowed. */
 const quietMs = 2000;
 
 /** `most` is what was asked for, and never exceeded. Halved on a refusal, it grows again one by one. */
-export function createSlots(clock: Clock, most: number, halt: AbortSignal): Slots {
+export function createSlots(clock: Clock, most: number, halt: AbortSignal) {
   const waiting: (() => void)[] = [];
   let allowed = most;
   let used = 0;
@@ -35,16 +27,18 @@ export function createSlots(clock: Clock, most: number, halt: AbortSignal): Slot
 
   halt.addEventListener('abort', admit);
   return {
+    /** Resolves when there is room, which the caller frees, or when nothing more is sent. */
     take: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         waiting.push(resolve);
         admit();
       }),
-    free() {
+    free(): void {
       used--;
       admit();
     },
-    busy(since) {
+    /** The service has refused a request of that time (monotonic) because of too many at once. */
+    busy(since: number): void {
       // Those that went out before the last change say nothing about it.
       if (since < changed && allowed < most) return;
       allowed = Math.max(1, Math.floor(allowed / 2));

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { CreateTaskRequest } from '../../contract/types.ts';
 import { nameKey } from './identity.ts';
-import type { Delivered } from './list-lines.ts';
+import type { Delivered } from './lists.ts';
 
 /**
  * Pure: a search that leaves out what these lines of a list have, as far as the service's limits go: what was given by hand

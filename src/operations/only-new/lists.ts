@@ -1,5 +1,209 @@
-import { type Damaged, listFolders, readList } from './list-files.ts';
-import { type Delivered, folded } from './list-lines.ts';
+import { hash } from 'node:crypto';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ErrorDetails, LeadpipeError, LocalIoError } from '../../errors.ts';
+import { awaitLock, isLocked } from '../../files/folder-lock.ts';
+import { checkedLines, type LineLog, openLog, toCheckedLine } from '../../files/line-log.ts';
+import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
+import { writeWhole } from '../../files/whole-file.ts';
+import type { Buyer } from '../buyer.ts';
+import { folderOf, readOrNothing } from '../journal/stored.ts';
+import { type Identity, identityOfMembers, type Named } from './identity.ts';
+
+/*
+ * Each list has a folder, and each run a file of its own in it, which nobody else writes: two runs at once can't lose each
+ * other's leads, and no run waits for another while it streams. When there are many, those of runs that are over become one.
+ * What a list remembers does not go with the history, which forgets leads after some days.
+ */
+
+/** What earlier runs that are over have become. */
+const foldedFile = 'folded.jsonl';
+const ending = '.jsonl';
+/** So many files of runs are left as they are. */
+const mostRuns = 20;
+
+/** Told of each line that can't be read. */
+export type Damaged = (what: string) => void;
+
+/** Where a list is. The fictional leads of the local service are no one's: they have lists apart, so that they exclude no real ones. */
+export function folderOfList(stateDir: string, list: string, origin: string): string {
+  const place = origin === 'local' ? 'local' : 'remote';
+  return join(stateDir, 'lists', hash('sha256', `${place}\n${list}`).slice(0, 16));
+}
+
+/** What every run of a list has delivered, the oldest first. Throws LocalIoError. */
+export async function readList(folder: string, damaged: Damaged): Promise<Delivered[]> {
+  const lines: Delivered[] = [];
+  // The folded file comes last: what is folded meanwhile is then read twice, and not missed.
+  const runs = (await namesIn(folder)).filter((name) => name !== foldedFile);
+  for (const name of [...runs, foldedFile]) lines.push(...(await readLines(join(folder, name), damaged)));
+  // The IDs of operations are in the order of time.
+  return lines.sort((a, b) =>
+    a.operation_id < b.operation_id ? -1 : a.operation_id > b.operation_id ? 1 : 0,
+  );
+}
+
+/** The folders of all lists. Throws LocalIoError. */
+async function listFolders(stateDir: string): Promise<string[]> {
+  const root = join(stateDir, 'lists');
+  return (await entriesOf(root)).map((name) => join(root, name));
+}
+
+/** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `awaitLock`. */
+export async function openRunFile({ context }: Buyer, folder: string, operationId: string) {
+  const path = join(folder, `${operationId}${ending}`);
+  const unkept = (error: unknown, details?: ErrorDetails): LeadpipeError => {
+    if (error instanceof LeadpipeError) return error;
+    const why = (error as Error).message;
+    return new LocalIoError(`can't store the delivered leads in ${path}: ${why}`, {
+      cause: error,
+      ...details,
+    });
+  };
+  const fail = (error: unknown): never => {
+    throw unkept(error);
+  };
+  const log = await openLocked(context, folder, path).catch((error: unknown) => {
+    throw unkept(error, { charged: 'no', facts: { is: 'no_journal' } });
+  });
+  return {
+    /** Returns when the leads survive this process. Throws LocalIoError. */
+    append(delivered: Delivered): void {
+      try {
+        log.append(toDeliveredLine(delivered));
+      } catch (error) {
+        fail(error);
+      }
+    },
+    /** Resolves when they survive a power cut. Throws LocalIoError. */
+    sync: () => log.sync().catch(fail),
+    close: log.close,
+  };
+}
+
+async function openLocked(context: Buyer['context'], folder: string, path: string): Promise<LineLog> {
+  await makePrivateFolder(folder);
+  // Nobody folds the file of a run that begins to write it.
+  const lock = await awaitLock(folder, context, 'the list of these leads');
+  try {
+    await foldOver(context.directories.state, folder);
+    const log = await openLog(path, 'any', () => {});
+    await syncFolder(folder);
+    return log;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Makes one file of those whose runs are over, when they are many; of damaged ones nothing is changed. Under the lock. */
+async function foldOver(stateDir: string, folder: string): Promise<void> {
+  const runs = (await namesIn(folder)).filter((name) => name !== foldedFile);
+  if (runs.length < mostRuns) return;
+  const over = runs.filter((name) => !isLocked(folderOf(stateDir, name.slice(0, -ending.length))));
+  const paths = [foldedFile, ...over.sort()].map((name) => join(folder, name));
+  const lines: Delivered[] = [];
+  let isDamaged = false;
+  for (const path of paths) {
+    lines.push(
+      ...(await readLines(path, () => {
+        isDamaged = true;
+      })),
+    );
+  }
+  if (isDamaged) return;
+  await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''));
+  for (const path of paths.slice(1)) await rm(path, { force: true });
+}
+
+async function readLines(path: string, damaged: Damaged): Promise<Delivered[]> {
+  const text = await readOrNothing(() => readFile(path, 'utf8'), path);
+  return toDelivered(text ?? '', (line) => damaged(`line ${line} of ${path} is damaged`));
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return (await entriesOf(folder)).filter((name) => name.endsWith(ending));
+}
+
+async function entriesOf(folder: string): Promise<string[]> {
+  return (await readOrNothing(() => readdir(folder), folder)) ?? [];
+}
+
+/** A line of a list: leads that a run of it delivered. */
+export interface Delivered {
+  readonly list: string;
+  readonly operation_id: string;
+  /** When the run began. */
+  readonly time: string;
+  /** Whose search it was: its ID means something to this key at this address alone. */
+  readonly origin: string;
+  readonly key_fingerprint: string;
+  readonly leads_search_id: string | null;
+  /** None of them, where the search brought only what was delivered before. */
+  readonly leads: readonly Identity[];
+}
+
+const member = 'delivered';
+
+/** Pure. */
+export function toDeliveredLine(delivered: Delivered): string {
+  return toCheckedLine(member, JSON.stringify(delivered));
+}
+
+/**
+ * Pure: the lines of a file. A last one that was never finished is left out: its leads were not delivered. So is a damaged
+ * one, whose number `damaged` is told.
+ */
+export function toDelivered(text: string, damaged: (line: number) => void): Delivered[] {
+  return checkedLines(text).flatMap((said, index) => {
+    if (said?.member === member) return [toIdentified(JSON.parse(said.text))];
+    damaged(index + 1);
+    return [];
+  });
+}
+
+/** As a line has it: what leads are known again by, or, of earlier versions, what that is made of. */
+type Stored = Omit<Delivered, 'leads'> & { readonly leads: readonly (Identity | Named)[] };
+
+function toIdentified({ leads, ...run }: Stored): Delivered {
+  const identities = leads.map((lead) => (isIdentity(lead) ? lead : identityOfMembers(lead)));
+  return { ...run, leads: identities.filter((identity) => identity !== undefined) };
+}
+
+function isIdentity(lead: Identity | Named): lead is Identity {
+  return Array.isArray(lead);
+}
+
+/** So much of a list is remembered. A year of a thousand new leads a day takes 30 MB. */
+export const kept = { leads: 500_000, searches: 1000 } as const;
+
+/**
+ * Pure: the same list in fewer lines: one per search, each lead once, in the order of runs. Of a list that is too long,
+ * the oldest goes.
+ */
+export function folded(lines: readonly Delivered[], most: typeof kept | Most = kept): Delivered[] {
+  const seen = new Set<string>();
+  const searches = new Map<string, Delivered & { leads: Identity[] }>();
+  for (const line of lines.toReversed()) {
+    const name = `${line.operation_id} ${line.leads_search_id}`;
+    const search = searches.get(name) ?? { ...line, leads: [] };
+    searches.set(name, search);
+    for (const lead of line.leads.toReversed()) {
+      const identity = lead.slice(1).join(' ');
+      if (seen.has(identity) || seen.size >= most.leads) continue;
+      seen.add(identity);
+      search.leads.push(lead);
+    }
+  }
+  return [...searches.values()]
+    .filter(({ leads }, index) => leads.length > 0 || index < most.searches)
+    .map((search) => ({ ...search, leads: search.leads.reverse() }))
+    .reverse();
+}
+
+interface Most {
+  readonly leads: number;
+  readonly searches: number;
+}
 
 /** A line of `history lists`. */
 export interface ListRecord {

@@ -1,10 +1,11 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Listener } from '../delivery.ts';
 import { toDoubtful } from '../journal/failed.ts';
-import { type Sieve, toListed, withSieve } from '../only-new/sieve.ts';
-import { type Deal, type Order, purchase, type Shop } from '../purchase.ts';
+import { type LeadFilter, purchaseForList } from '../only-new/filter.ts';
+import type { Order, PaidRequest } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
 import { createKeeping, type Keeping } from './keeping.ts';
 import { type SearchSummary, searchEntities } from './stream.ts';
@@ -30,31 +31,27 @@ export interface GoingOn {
  * one that was cut.
  */
 export async function buySearch(
-  shop: Shop,
-  given: SearchOrder,
+  buyer: Buyer,
+  order: SearchOrder,
   listener: SearchListener,
   goingOn: GoingOn = { brought: [], before: async () => {} },
 ): Promise<SearchEnd | undefined> {
-  const { order, list } = await toListed(shop, given, listener.warn, goingOn.brought);
-  if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
-  return await purchase(shop, order, listener, (deal) =>
-    withSieve(shop, list, deal.journal, (sieve) =>
-      streamInto(shop, order.body, deal, sieve, listener, goingOn),
-    ),
+  return await purchaseForList(buyer, order, listener, goingOn.brought, (paid, filter, body) =>
+    streamInto(buyer, body, paid, filter, listener, goingOn),
   );
 }
 
 async function streamInto(
-  shop: Shop,
+  buyer: Buyer,
   request: EntitySearchRequest,
-  deal: Deal,
-  sieve: Sieve,
+  paid: PaidRequest,
+  filter: LeadFilter,
   listener: SearchListener,
   { before }: GoingOn,
 ): Promise<SearchEnd> {
-  const { journal, delivery } = deal;
+  const { journal, delivery } = paid;
   const { operationId } = journal;
-  const kept = await createKeeping(shop, journal, delivery, sieve, (why) =>
+  const kept = await createKeeping(buyer, journal, delivery, filter, (why) =>
     listener.warn(
       `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
     ),
@@ -62,15 +59,15 @@ async function streamInto(
   try {
     await before(operationId);
     // Behind it: whoever goes on with that search has to know why its leads stand under this one too.
-    sieve.begin();
-    const summary = await stream(shop, request, deal, kept, listener);
-    const end = { ...summary, excluded: kept.excluded(), operationId, idempotencyKey: deal.idempotencyKey };
+    filter.begin();
+    const summary = await stream(buyer, request, paid, kept, listener);
+    const end = { ...summary, excluded: kept.excluded(), operationId, idempotencyKey: paid.idempotencyKey };
     const length = summary.cut === undefined ? undefined : await delivery.sync().catch(() => undefined);
     const error = summary.cut === undefined ? undefined : toCutError(end, request, await delivery.cut());
     await kept.end(summary, error, length);
     // Whatever is said stands behind the last byte.
     if (error === undefined) {
-      await place(deal, end);
+      await place(paid, end);
       await kept.placed(summary);
     }
     // A reader that went away is told nothing: there may be no one to tell.
@@ -86,7 +83,7 @@ async function streamInto(
 }
 
 /** Throws what the output throws, with what is known of the purchase: all of it has arrived. */
-async function place({ delivery }: Deal, end: SearchEnd): Promise<void> {
+async function place({ delivery }: PaidRequest, end: SearchEnd): Promise<void> {
   const { leads, operationId, idempotencyKey, requestId } = end;
   try {
     await delivery.finish();
@@ -103,14 +100,14 @@ async function place({ delivery }: Deal, end: SearchEnd): Promise<void> {
 }
 
 async function stream(
-  { context }: Shop,
+  { context }: Buyer,
   request: EntitySearchRequest,
-  deal: Deal,
+  paid: PaidRequest,
   kept: Keeping,
   listener: Listener,
 ): Promise<SearchSummary> {
-  const { delivery, idempotencyKey } = deal;
-  const client = await deal.begin();
+  const { delivery, idempotencyKey } = paid;
+  const client = await paid.begin();
   return await listener.during('searching', delivery, ({ write }) =>
     searchEntities(
       client,
@@ -124,7 +121,7 @@ async function stream(
       },
       context,
     ).catch(async (thrown: unknown) => {
-      const error = deal.isAgain ? toDoubtful(thrown) : thrown;
+      const error = paid.isAgain ? toDoubtful(thrown) : thrown;
       await kept.failed(error);
       throw error;
     }),

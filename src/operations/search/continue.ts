@@ -1,11 +1,11 @@
-import { LocalIoError, outputChanged } from '../../errors.ts';
-import { isAdded } from '../addition.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Delivery, OpenDelivery } from '../delivery.ts';
-import { replacedBy } from '../earlier.ts';
+import { toTerminal } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
+import { listOf, newOf, nothingKnown } from '../only-new/filter.ts';
 import type { Known } from '../only-new/identity.ts';
-import { listOf, newOf, nothingKnown } from '../only-new/sieve.ts';
-import { type Shop, withPlacing } from '../purchase.ts';
+import { isAdded, isPartOf } from '../output-owner.ts';
+import { withPlacing } from '../purchase.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 import type { SearchEnd } from './cut.ts';
@@ -13,22 +13,11 @@ import type { SearchEnd } from './cut.ts';
 /** Where the rows go: into the output that was begun, whose .part is written again from what is stored, or into another. */
 export type RestInto = 'same' | 'other';
 
-/**
- * Whether what stands in the .part is of this search. Throws LocalIoError where a later operation has written the output anew: its
- * rows would be lost.
- */
-export async function isPartOurs(shop: Shop, rest: RestOfSearch): Promise<boolean> {
+/** As `isPartOf`. */
+export async function isPartOurs({ context }: Buyer, rest: RestOfSearch): Promise<boolean> {
   const { operation } = rest;
-  const { operationId, entries } = operation;
-  const [{ options, output }] = entries;
-  const later = await replacedBy(shop, operation, idsOf(rest));
-  // Rows that are added leave the others where they are.
-  if (later === undefined || options.append === true) return later === undefined;
-  throw new LocalIoError(`${output} has rows of a later operation, ${later}`, {
-    type: outputChanged,
-    charged: 'no',
-    facts: { is: 'continue_elsewhere', operationId },
-  });
+  const facts = { is: 'continue_elsewhere', operationId: operation.operationId } as const;
+  return await isPartOf(context, operation, idsOf(rest), { facts });
 }
 
 /** What is told of a search that is gone on with. */
@@ -42,14 +31,14 @@ export interface RestListener extends SearchListener {
  * of the new search. Throws as `buySearch`.
  */
 export async function buyRest(
-  shop: Shop,
+  buyer: Buyer,
   rest: RestOfSearch,
   earlierJournal: Journal,
   order: SearchOrder & { readonly into: RestInto },
   listener: RestListener,
 ): Promise<SearchEnd | undefined> {
   const { operation, intent, brought } = rest;
-  const known = await knownOf(shop, rest, listener.warn);
+  const known = await knownOf(buyer, rest, listener.warn);
   const open: OpenDelivery = (work) =>
     order.open(async (delivery) => {
       await writeBrought(rest, order.into, known, delivery);
@@ -57,7 +46,7 @@ export async function buyRest(
     });
   const list = { name: intent.list, onlyNew: intent.asked !== undefined };
   const continued = { ...order, open, list, continues: operation.operationId };
-  return await buySearch(shop, continued, listener, {
+  return await buySearch(buyer, continued, listener, {
     brought,
     async before(by) {
       listener.goingOn();
@@ -68,15 +57,14 @@ export async function buyRest(
 
 /** Everything has arrived: the output is written, and nothing is bought. Throws LocalIoError. */
 export async function finishSearch(
-  shop: Shop,
+  buyer: Buyer,
   rest: RestOfSearch,
   journal: Journal,
   { into, open }: Pick<SearchOrder, 'open'> & { readonly into: RestInto },
   warn: (line: string) => void,
 ): Promise<void> {
   const { operation, own, stopReason = null } = rest;
-  const known = await knownOf(shop, rest, warn);
-  const counts = { state: null, ready_count: null } as const;
+  const known = await knownOf(buyer, rest, warn);
   const write = async (delivery: Delivery): Promise<void> => {
     if (delivery.length !== undefined) await journal.append({ type: 'opened', output_length: 0 });
     await writeBrought(rest, into, known, delivery);
@@ -84,7 +72,8 @@ export async function finishSearch(
       written: (length) =>
         journal.append({
           type: 'written',
-          ...counts,
+          state: null,
+          ready_count: null,
           output_length: length ?? null,
           stop_reason: stopReason,
         }),
@@ -93,14 +82,7 @@ export async function finishSearch(
   if (!(into === 'same' && isAdded(operation))) {
     await open((delivery) => write(withPlacing(journal, delivery)));
   }
-  await journal.append({
-    type: 'terminal',
-    outcome: 'complete',
-    ...counts,
-    charged: 'yes',
-    leads: own,
-    stop_reason: stopReason,
-  });
+  await journal.append(toTerminal('complete', { charged: 'yes', leads: own, stop_reason: stopReason }));
 }
 
 async function writeBrought(
@@ -124,7 +106,7 @@ function isAddedAlready({ options, version = 1 }: RestOfSearch['intent']): boole
 }
 
 /** What other runs of the list have delivered. */
-async function knownOf(shop: Shop, rest: RestOfSearch, warn: (line: string) => void): Promise<Known> {
+async function knownOf(buyer: Buyer, rest: RestOfSearch, warn: (line: string) => void): Promise<Known> {
   // What a search brought counts for those that went on with it too.
-  return (await listOf(shop, idsOf(rest), rest.intent, warn))?.known ?? nothingKnown;
+  return (await listOf(buyer, idsOf(rest), rest.intent, warn))?.known ?? nothingKnown;
 }

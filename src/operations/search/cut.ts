@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { isStop, LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { countOf } from '../delivery.ts';
+import { countOf } from '../wording.ts';
 import type { SearchSummary } from './stream.ts';
 
 /** What a search came to. */

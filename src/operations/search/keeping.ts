@@ -1,62 +1,39 @@
 import type { LeadpipeError, Outcome } from '../../errors.ts';
 import { kindOf, type Records } from '../../json/text.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
+import { toTerminal } from '../journal/entries.ts';
 import { toFailedEntries } from '../journal/failed.ts';
 import type { Journal } from '../journal/journal.ts';
 import { createStoredLeads } from '../journal/leads.ts';
 import { folderOf } from '../journal/stored.ts';
-import type { Sieve } from '../only-new/sieve.ts';
-import type { Shop } from '../purchase.ts';
+import type { LeadFilter } from '../only-new/filter.ts';
 import type { SearchIds, SearchSummary } from './stream.ts';
 
 /** fsyncs are dear, and a stream can bring a hundred batches in a second. */
 const syncMs = 1000;
 
 /** What is kept of a search while it goes on. */
-export interface Keeping {
-  /**
-   * Before leads are printed: resolves with those that are to be, when all of them, and the search's ID, would survive this
-   * process, and count for its list. Throws nothing: what is paid for is printed all the same.
-   */
-  keep(leads: Records, ids: SearchIds): Promise<Records>;
-  /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */
-  delivered(count: number, ids: SearchIds): Promise<void>;
-  /** How many were dropped here: the service has sent them too. */
-  excluded(): number;
-  /** The stream is over: `error` is how the run ends, if not well, and `length` that of the rows in the output file. */
-  end(summary: SearchSummary, error: LeadpipeError | undefined, length?: number): Promise<void>;
-  /** The rows of a whole search are where they belong. */
-  placed(summary: SearchSummary): Promise<void>;
-  /** The stream never began. */
-  failed(error: unknown): Promise<void>;
-  close(): Promise<void>;
-}
+export type Keeping = Awaited<ReturnType<typeof createKeeping>>;
 
 /**
  * Keeps what a search brings, and counts what is in the output for certain. `unkept` is told, once, why nothing more is
  * kept: a full disk must not end a search that is paid for. Throws LocalIoError.
  */
 export async function createKeeping(
-  { context: { clock, directories } }: Shop,
+  { context: { clock, directories } }: Buyer,
   journal: Journal,
   delivery: Delivery,
-  sieve: Sieve,
+  filter: LeadFilter,
   unkept: (why: string) => void,
-): Promise<Keeping> {
-  let excluded = 0;
-  const sift = (leads: Records) => {
-    const sifted = sieve.sift(leads);
-    const fresh = sifted.isNew.includes(false) ? leads.filter((_, index) => sifted.isNew[index]) : leads;
-    excluded += leads.length - fresh.length;
-    return { ...sifted, fresh };
-  };
-  if (journal.operationId === undefined) {
-    return { ...nothingKept, keep: async (leads) => sift(leads).fresh, excluded: () => excluded };
-  }
-  const stored = await createStoredLeads(folderOf(directories.state, journal.operationId));
+) {
+  const { operationId } = journal;
+  const folder = operationId === undefined ? undefined : folderOf(directories.state, operationId);
+  const stored = folder === undefined ? undefined : await createStoredLeads(folder);
   const isInFile = delivery.file !== undefined;
-  let kept = true;
+  let kept = stored !== undefined;
   let named = false;
+  let excluded = 0;
   /** Stored, and so paid for: of the last batch perhaps not all was printed. */
   let arrived = 0;
   let delivered = 0;
@@ -84,80 +61,79 @@ export async function createKeeping(
       output_length: length ?? null,
     }) as const;
 
-  const toTerminal = (summary: SearchSummary, outcome: Outcome) => {
+  const toEnd = (summary: SearchSummary, outcome: Outcome) => {
     const leads = Math.max(summary.leads, arrived);
-    return {
-      type: 'terminal',
-      outcome,
-      state: null,
-      ready_count: null,
-      charged: leads > 0 ? 'yes' : 'no',
-      leads: leads - excluded,
-      stop_reason: summary.stopReason ?? null,
-    } as const;
+    const charged = leads > 0 ? 'yes' : 'no';
+    return toTerminal(outcome, { charged, leads: leads - excluded, stop_reason: summary.stopReason ?? null });
   };
 
+  const sync = async (): Promise<void> => void (await Promise.all([stored?.sync(), filter.sync()]));
+
   return {
-    async keep(leads, { leadsSearchId, requestId }) {
-      const { fresh, isNew, count } = sift(leads);
+    /**
+     * Before leads are printed: resolves with those that are to be, when all of them, and the search's ID, would survive this
+     * process, and count for its list. Throws nothing: what is paid for is printed all the same.
+     */
+    async keep(leads: Records, { leadsSearchId, requestId }: SearchIds): Promise<Records> {
+      const { isNew, count } = filter.check(leads);
+      const fresh = leads.filter((_, index) => isNew[index]);
+      excluded += leads.length - fresh.length;
       await whileKept(async () => {
         if (!named && leadsSearchId !== undefined) {
           journal.note({ type: 'created', leads_search_id: leadsSearchId, request_id: requestId ?? null });
           named = true;
         }
-        stored.append(leads, isNew);
+        stored?.append(leads, isNew);
         arrived += leads.filter((lead) => kindOf(lead) === 'object').length;
         count(leadsSearchId);
       });
       return fresh;
     },
+    /** How many were dropped here: the service has sent them too. */
     excluded: () => excluded,
-    async delivered(count, ids) {
+    /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */
+    async delivered(count: number, ids: SearchIds): Promise<void> {
       delivered += count;
       const now = clock.monotonic();
-      if (now - synced < syncMs) return;
+      if (stored === undefined || now - synced < syncMs) return;
       synced = now;
       // The length belongs to this count; the rest may take its time beside the stream.
       const batch = toBatch(ids, await delivery.sync());
       syncing = syncing.then(() =>
         whileKept(async () => {
-          await Promise.all([stored.sync(), sieve.sync()]);
+          await sync();
           await journal.append(batch);
         }),
       );
     },
-    async end(summary, error, length) {
+    /** The stream is over: `error` is how the run ends, if not well, and `length` that of the rows in the output file. */
+    async end(summary: SearchSummary, error: LeadpipeError | undefined, length?: number): Promise<void> {
       const batch = toBatch(summary, length);
       await syncing;
       await whileKept(async () => {
-        await Promise.all([stored.sync(), sieve.sync()]);
+        await sync();
         if (error === undefined && isInFile) {
-          const written = { state: null, ready_count: null, output_length: length ?? null } as const;
           await journal.append(batch, {
             type: 'written',
-            ...written,
+            state: null,
+            ready_count: null,
+            output_length: length ?? null,
             stop_reason: summary.stopReason ?? null,
           });
         } else if (error !== undefined && Math.max(summary.leads, arrived) === 0) {
           await journal.append(batch, ...toFailedEntries(error));
-        } else await journal.append(batch, toTerminal(summary, error?.outcome ?? 'complete'));
+        } else await journal.append(batch, toEnd(summary, error?.outcome ?? 'complete'));
       });
     },
-    async placed(summary) {
-      if (isInFile) await whileKept(() => journal.append(toTerminal(summary, 'complete')));
+    /** The rows of a whole search are where they belong. */
+    async placed(summary: SearchSummary): Promise<void> {
+      if (isInFile) await whileKept(() => journal.append(toEnd(summary, 'complete')));
     },
-    failed: (error) => whileKept(() => journal.append(...toFailedEntries(error))),
-    async close() {
+    /** The stream never began. */
+    failed: (error: unknown) => whileKept(() => journal.append(...toFailedEntries(error))),
+    async close(): Promise<void> {
       await syncing;
-      await stored.close();
+      await stored?.close();
     },
   };
 }
-
-const nothingKept: Omit<Keeping, 'keep' | 'excluded'> = {
-  delivered: async () => {},
-  end: async () => {},
-  placed: async () => {},
-  failed: async () => {},
-  close: async () => {},
-};

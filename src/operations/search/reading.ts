@@ -1,47 +1,29 @@
+import { crc32 } from 'node:zlib';
 import type { SearchEvent } from '../../client.ts';
 import { type JsonText, kindOf, type Records } from '../../json/text.ts';
-import { countOf as leadsOf } from '../delivery.ts';
-import { createWarnings } from '../warnings.ts';
-import { createBatchLog } from './batch-log.ts';
+import { createWarnings, countOf as leadsOf } from '../wording.ts';
 
 /** Of leads and of batches: far more than any search may bring, and no more than can be remembered. */
 const mostOfOneStream = 1_000_000;
 
-/** What the events of one stream add up to. */
-export interface SearchReading {
-  /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
-  take(events: readonly SearchEvent[]): Records;
-  /** Whether nothing more is to be read. */
-  isOver(): boolean;
-  /** Whether an entity has been taken. */
-  has(entity: JsonText): boolean;
-  /** Entities taken, and those of them that are leads: what else a list brings is none. */
-  readonly taken: number;
-  readonly leads: number;
-  /** The most leads that the service said there are. */
-  counted(): number;
-  /**
-   * Why it is not proven that everything arrived; undefined when it is, once the stream has ended. A done event whose count
-   * is right proves it, however the stream then ends: with its sentinel or not, well or `cut`, for that reason.
-   */
-  verdict(cut?: string): string | undefined;
-  /** Adds a line to the warnings. */
-  remark(line: string): void;
-  summary(): {
-    readonly leadsSearchId: string | undefined;
-    readonly stopReason: string | undefined;
-    readonly warnings: readonly string[];
-  };
-}
-
 type Batch = Extract<SearchEvent, { kind: 'batch' }>;
 type Done = Extract<SearchEvent, { kind: 'done' }>;
 
-export function createSearchReading(): SearchReading {
-  const batches = createBatchLog();
+/** What the events of one stream add up to. */
+export type SearchReading = ReturnType<typeof createSearchReading>;
+
+/**
+ * Of each entity a digest is remembered, so that a repeated batch is dropped, and one that comes again with other content yields
+ * only what is new: a long stream would not fit into memory.
+ */
+export function createSearchReading() {
+  /** By index: the digests of what came under it, and how many the service announced. */
+  const batches = new Map<number, { readonly digests: number[]; announced: number }>();
+  const unnumbered: number[] = [];
   const oddities = createWarnings();
   /** Of the whole stream: a few lines, which no number of odd batches may hide. */
   const remarks: string[] = [];
+  let all: Set<number> | undefined;
   let taken = 0;
   let leads = 0;
   let counted = 0;
@@ -55,29 +37,50 @@ export function createSearchReading(): SearchReading {
   /** What a done event lacks to prove anything. */
   let doubt: string | undefined;
 
+  /** Those entities of a batch that have not come under its index before. */
+  // rule: events.batch-index, events.unique
+  function unseen(index: number | undefined, announced: number, entities: Records): Records {
+    const digests = entities.map(digestOf);
+    if (index === undefined) {
+      for (const digest of digests) unnumbered.push(digest);
+      oddities.add('a group of leads came without its number');
+      return entities;
+    }
+    const before = batches.get(index);
+    if (before === undefined) {
+      batches.set(index, { digests, announced });
+      return entities;
+    }
+    const seen = new Set(before.digests);
+    const fresh = entities.filter((_, at) => {
+      const digest = digests[at] as number;
+      return !seen.has(digest) && seen.add(digest) && before.digests.push(digest);
+    });
+    before.announced = Math.max(before.announced, announced);
+    if (fresh.length > 0) oddities.add(`batch ${index} came again with other leads (${fresh.length})`);
+    return fresh;
+  }
+
   // rule: events.batch, events.ids
   function takeBatch({ batch, entities }: Batch): Records {
     const { batch_index, count, cum_count } = batch;
     const name = batch_index === undefined ? 'a batch' : `batch ${batch_index}`;
-    const all = entities ?? [];
+    const sent = entities ?? [];
     const room = mostOfOneStream - taken;
-    const { fresh, warning } = batches.take(batch_index, count, all.slice(0, room));
+    const fresh = unseen(batch_index, count ?? 0, sent.slice(0, room));
     const ofThem = fresh.filter((entity) => kindOf(entity) === 'object').length;
-    if (warning !== undefined) oddities.add(warning);
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
     if (ofThem < fresh.length) oddities.add(`${name} brought something that is not a lead`);
-    if (count !== all.length) {
-      oddities.add(
-        count === undefined
-          ? `the service did not say how many leads are in ${name}; it sent ${all.length}`
-          : `the service announced ${leadsOf(count)} in ${name}, but sent ${all.length}`,
-      );
+    if (count === undefined) {
+      oddities.add(`the service did not say how many leads are in ${name}; it sent ${sent.length}`);
+    } else if (count !== sent.length) {
+      oddities.add(`the service announced ${leadsOf(count)} in ${name}, but sent ${sent.length}`);
     }
     leadsSearchId ??= batch.leads_search_id;
     counted = Math.max(counted, cum_count ?? 0);
     taken += fresh.length;
     leads += ofThem;
-    if (all.length > room || batches.size() > mostOfOneStream) {
+    if (sent.length > room || batches.size > mostOfOneStream) {
       end = `the service sent more than ${mostOfOneStream} leads or batches; the rest was not read`;
     }
     return fresh;
@@ -94,10 +97,27 @@ export function createSearchReading(): SearchReading {
     counted = Math.max(counted, countedByDone);
   }
 
+  /** Why the batches can't be all there are; undefined when they can. */
+  function flaw(): string | undefined {
+    if (unnumbered.length > 0)
+      return 'a group of leads came without its number: some leads may be missing or come twice';
+    for (const [index, { announced, digests }] of batches) {
+      if (announced > digests.length) {
+        return `the service announced ${leadsOf(announced)} in batch ${index}, but sent ${digests.length}`;
+      }
+    }
+    const highest = [...batches.keys()].reduce((most, index) => Math.max(most, index), 0);
+    for (let index = 1; index < highest; index++) {
+      if (!batches.has(index)) return `batch ${index} never arrived`;
+    }
+    return undefined;
+  }
+
   const isOver = (): boolean => hasSentinel || end !== undefined;
 
   return {
-    take(events) {
+    /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
+    take(events: readonly SearchEvent[]): Records {
       const some: Records[] = [];
       for (const event of events) {
         if (event.kind === 'batch') some.push(takeBatch(event));
@@ -108,31 +128,43 @@ export function createSearchReading(): SearchReading {
       }
       return some.flat();
     },
+    /** Whether nothing more is to be read. */
     isOver,
-    has: batches.has,
-    get taken() {
-      return taken;
+    /** Whether an entity has been taken, under any index. To be asked when the stream is over. */
+    has(entity: JsonText): boolean {
+      all ??= new Set([unnumbered, ...[...batches.values()].map(({ digests }) => digests)].flat());
+      return all.has(digestOf(entity));
     },
-    get leads() {
-      return leads;
-    },
-    counted: () => counted,
+    /** Entities taken, those of them that are leads (what else a list brings is none), and the most that the service said there are. */
+    counts: () => ({ taken, leads, counted }),
+    /**
+     * Why it is not proven that everything arrived; undefined when it is, once the stream has ended. A done event whose count
+     * is right proves it, however the stream then ends: with its sentinel or not, well or `cut`, for that reason.
+     */
     // rule: events.order
-    verdict(cut) {
+    verdict(cut = 'the connection ended too early'): string | undefined {
       if (end !== undefined) return end;
-      const early = cut ?? 'the connection ended too early';
-      if (!isDone) return early;
+      if (!isDone) return cut;
       if (counted > leads) return `the service counted ${leadsOf(counted)}, but ${leads} arrived`;
-      const flaw = doubt ?? batches.flaw();
-      if (flaw !== undefined) return flaw;
+      const why = doubt ?? flaw();
+      if (why !== undefined) return why;
       const counts = `the service counted ${leadsOf(countedByDone)}, but ${leads} arrived`;
-      if (countedByDone < leads && !hasSentinel) return `${early}: ${counts}`;
+      if (countedByDone < leads && !hasSentinel) return `${cut}: ${counts}`;
       if (countedByDone < leads) remarks.push(counts);
       if (!hasSentinel)
         remarks.push('the service did not end its answer as it should, but no lead is missing');
       return undefined;
     },
-    remark: (line) => remarks.push(line),
+    /** Adds a line to the warnings. */
+    remark: (line: string) => void remarks.push(line),
     summary: () => ({ leadsSearchId, stopReason, warnings: [...oddities.all(), ...remarks] }),
   };
+}
+
+/**
+ * 48 bits, which a number holds: a checksum and the length. Those of node:crypto take several times as long. They are kept
+ * nowhere: whoever makes two leads of one digest hides one of his own.
+ */
+function digestOf(entity: JsonText): number {
+  return crc32(entity) * 2 ** 16 + (entity.length & 0xffff);
 }

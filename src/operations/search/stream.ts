@@ -1,11 +1,16 @@
 import type { Client } from '../../client.ts';
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import type { Records } from '../../json/text.ts';
+import type { JsonText, Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/errors.ts';
+import { followTask } from '../task/follow.ts';
 import type { Waiting } from '../task/patience.ts';
-import { createSearchReading } from './reading.ts';
-import { recoverSearch } from './recover.ts';
+import { createSearchReading, type SearchReading } from './reading.ts';
+
+/** How long a cut search is waited for, and how often it is looked at meanwhile. */
+const patienceMs = 120_000;
+const poll = { firstMs: 5000, maxMs: 30_000 };
+const pageSize = 500;
 
 /** What a search is known by, as soon as the service has said it. */
 export interface SearchIds {
@@ -85,11 +90,48 @@ export async function searchEntities(
       cut = wordsOf(error);
     }
   }
-  const leads = reading.leads + recovered;
+  const leads = reading.counts().leads + recovered;
   const limit = request.limit ?? limits.entityLimit.default;
   // rule: search.up-to-limit
   if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; all of them are stored`);
   return { ...reading.summary(), stopReason, cut, cause, leads, isDelivered, requestId: stream.requestId };
+}
+
+/**
+ * Reads a search whose stream was cut as if it were a task: the interface does not promise that this works, and it
+ * costs nothing.
+ *
+ * Returns what the stream did not bring, in the order of positions; undefined unless the search ended well, as many leads are read as the stream counted, and everything it
+ * brought is among them, to the letter: anything else could write a lead twice. Throws StoppedError.
+ */
+async function recoverSearch(
+  client: Client,
+  waiting: Waiting,
+  leadsSearchId: string,
+  reading: SearchReading,
+): Promise<{ readonly entities: readonly JsonText[]; readonly stopReason: string | undefined } | undefined> {
+  const { taken, counted } = reading.counts();
+  const read: JsonText[] = [];
+  const summary = await followTask(
+    client,
+    waiting,
+    { leadsSearchId, from: 0, num: pageSize, poll, patienceMs },
+    {
+      async deliver(entities) {
+        for (const entity of entities) read.push(entity);
+        // What comes from here on is held in memory, and can't belong to one search.
+        if (read.length > taken + limits.entityLimit.max) throw new Error('more leads than a search has');
+      },
+      async delivered() {},
+      progress() {},
+      stumbled() {},
+    },
+  );
+  if (waiting.signal.aborted) throw summary.failure;
+  const { failure, state, stopReason } = summary;
+  if (failure !== undefined || state !== 'done' || read.length < counted) return undefined;
+  const entities = read.filter((entity) => !reading.has(entity));
+  return read.length - entities.length === taken ? { entities, stopReason } : undefined;
 }
 
 function wordsOf(cause: unknown): string {

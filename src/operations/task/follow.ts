@@ -3,9 +3,15 @@ import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import { pause } from '../../transport/pause.ts';
-import { checkPage, PageError } from './pages.ts';
-import { createPatience, type Patience, type Waiting } from './patience.ts';
-import { type PollTimes, pollWaitMs, settledLook } from './polling.ts';
+import {
+  checkPage,
+  createPatience,
+  PageError,
+  type PollTimes,
+  pollWaitMs,
+  settledLook,
+  type Waiting,
+} from './patience.ts';
 
 /** How long the service may be away while a task is followed. */
 const outageMs = 10 * 60_000;
@@ -63,56 +69,115 @@ export interface TaskSummary {
 }
 
 /**
- * Reads a task to its end, page after page as it becomes ready, in the order of positions. Ends without a failure
- * only when the state is terminal *and* the position has reached `ready_count`. Never throws: whatever ends it early
- * is in the summary, with what arrived already delivered.
+ * Reads a task to its `end`, page after page as it becomes ready, in the order of positions; or only what is `ready` now. Ends at its
+ * end without a failure only when the state is terminal *and* the position has reached `ready_count`. Never throws: whatever ends
+ * it early is in the summary, with what arrived already delivered.
  */
 export async function followTask(
   client: Client,
   waiting: Waiting,
   task: TaskToRead,
   reader: TaskReader,
+  to: 'end' | 'ready' = 'end',
 ): Promise<TaskSummary> {
+  const { leadsSearchId, from, num, poll } = task;
+  const warnings: string[] = [];
+  let position = from;
+  let readyCount = 0;
+  let state: TaskState | undefined;
+  let stopReason: string | undefined;
+  let requestId: string | undefined;
+  let contradictions = 0;
   const deadline = new AbortController();
   const signal = AbortSignal.any([waiting.signal, deadline.signal]);
-  const limit = task.patienceMs;
+  const limit = to === 'end' ? task.patienceMs : undefined;
   const cancel =
-    limit === undefined ? () => {} : waiting.clock.after(limit, () => deadline.abort('temporary'));
-  const ask = createPatience({ ...waiting, signal }, { ...task, outageMs, stumbled: reader.stumbled });
-  const reading = createReading(client, task, reader, ask, signal);
-  try {
-    for (let looks = 0; ; looks++) {
-      const { value, requestId } = await ask(() => client.status(task.leadsSearchId, signal));
-      if (reading.see(value.status, requestId)) looks = Math.min(looks, settledLook);
-      // rule: states.running-fetch, fetch.available
-      await reading.readPages(value.status.ready_count);
-      if (reading.isAtEnd(value.status)) return reading.summary(undefined);
-      await pause(waiting.clock, pollWaitMs(looks, task.poll, waiting.random()), signal);
-    }
-  } catch (cause) {
-    const gaveUp = deadline.signal.aborted && !waiting.signal.aborted && limit !== undefined;
-    return reading.summary(gaveUp ? toGivenUp(limit, cause) : cause);
-  } finally {
-    cancel();
-  }
-}
+    limit === undefined ? undefined : waiting.clock.after(limit, () => deadline.abort('temporary'));
+  const patience = { ...task, outageMs: to === 'end' ? outageMs : 0, stumbled: reader.stumbled };
+  const ask = createPatience({ ...waiting, signal }, patience);
 
-/** Reads what is ready now, page after page. As `followTask`; without a failure there may be more later. */
-export async function readReady(
-  client: Client,
-  waiting: Waiting,
-  task: TaskToRead,
-  reader: TaskReader,
-): Promise<TaskSummary> {
-  const ask = createPatience(waiting, { ...task, outageMs: 0, stumbled: reader.stumbled });
-  const reading = createReading(client, task, reader, ask, waiting.signal);
+  function noteReady(ready: number): void {
+    if (ready < readyCount && warnings.length === 0) {
+      warnings.push(
+        `the service first said that ${readyCount} leads were ready, now ${ready}. No lead is written twice`,
+      );
+    }
+    readyCount = ready;
+  }
+
+  /** Takes a status; returns whether it shows progress. */
+  function see(status: Status, id: string | undefined): boolean {
+    const progress = status.status !== state || status.ready_count > readyCount;
+    requestId = id ?? requestId;
+    state = status.status;
+    stopReason = status.stop_reason;
+    noteReady(status.ready_count);
+    reader.progress(state, readyCount);
+    return progress;
+  }
+
+  async function readPage(): Promise<Page> {
+    const page = await client.fetch(leadsSearchId, position, num, signal);
+    checkPage(page, leadsSearchId, position, num);
+    requestId = page.requestId ?? requestId;
+    // rule: page.state
+    state = page.value.status ?? state;
+    noteReady(page.value.ready_count);
+    return page;
+  }
+
+  /** Reads on from the position until it has reached what is ready. */
+  async function readPages(ready: number): Promise<void> {
+    for (let end = ready; position < end; end = readyCount) {
+      const { entities, value } = await ask(readPage);
+      if (value.count > 0) {
+        contradictions = 0;
+        const pts = position;
+        await reader.deliver(entities, pts);
+        // rule: page.next
+        position = pts + value.count;
+        if (state !== undefined) reader.progress(state, readyCount);
+        await reader.delivered({ pts, count: value.count, next: position, readyCount, state });
+      } else if (Number.isFinite(ready) && ++contradictions > mostContradictions) {
+        const words = `status says that ${ready} leads are ready, but fetch says ${readyCount}`;
+        throw new PageError(words, true, requestId);
+      }
+    }
+  }
+
+  async function readToEnd(): Promise<void> {
+    for (let asked = 0; ; asked++) {
+      const { value, requestId: id } = await ask(() => client.status(leadsSearchId, signal));
+      const { status, ready_count } = value.status;
+      if (see(value.status, id)) asked = Math.min(asked, settledLook);
+      // rule: states.running-fetch, fetch.available
+      await readPages(ready_count);
+      // rule: states.consumed
+      if (terminalTaskStates.some((one) => one === status) && position >= ready_count) return;
+      await pause(waiting.clock, pollWaitMs(asked, poll, waiting.random()), signal);
+    }
+  }
+
+  let failure: unknown;
   try {
     // What is ready is known from the first page on.
-    await reading.readPages(Number.POSITIVE_INFINITY);
-    return reading.summary(undefined);
+    await (to === 'end' ? readToEnd() : readPages(Number.POSITIVE_INFINITY));
   } catch (cause) {
-    return reading.summary(cause);
+    const gaveUp = deadline.signal.aborted && !waiting.signal.aborted && limit !== undefined;
+    failure = gaveUp ? toGivenUp(limit, cause) : cause;
+  } finally {
+    cancel?.();
   }
+  return {
+    failure,
+    leads: position - from,
+    position,
+    readyCount,
+    state,
+    stopReason: stopReason === '' ? undefined : stopReason,
+    requestId,
+    warnings,
+  };
 }
 
 /** Reads one page of what is ready now, from a position. Throws RequestError, PageError and StoppedError. */
@@ -125,97 +190,6 @@ export async function readPage(
   return await ask(async () =>
     checkPage(await client.fetch(leadsSearchId, from, num, waiting.signal), leadsSearchId, from, num),
   );
-}
-
-function createReading(
-  client: Client,
-  task: TaskToRead,
-  reader: TaskReader,
-  ask: Patience,
-  signal: AbortSignal,
-) {
-  const { leadsSearchId, from, num } = task;
-  const warnings: string[] = [];
-  let position = from;
-  let readyCount = 0;
-  let state: TaskState | undefined;
-  let stopReason: string | undefined;
-  let requestId: string | undefined;
-  let contradictions = 0;
-
-  function noteReady(ready: number): void {
-    if (ready < readyCount && warnings.length === 0) {
-      warnings.push(
-        `the service first said that ${readyCount} leads were ready, now ${ready}. No lead is written twice`,
-      );
-    }
-    readyCount = ready;
-  }
-
-  async function readPage(): Promise<Page> {
-    const page = checkPage(
-      await client.fetch(leadsSearchId, position, num, signal),
-      leadsSearchId,
-      position,
-      num,
-    );
-    requestId = page.requestId ?? requestId;
-    // rule: page.state
-    state = page.value.status ?? state;
-    noteReady(page.value.ready_count);
-    return page;
-  }
-
-  async function take({ entities, value }: Page): Promise<void> {
-    const pts = position;
-    await reader.deliver(entities, pts);
-    // rule: page.next
-    position = pts + value.count;
-    if (state !== undefined) reader.progress(state, readyCount);
-    await reader.delivered({ pts, count: value.count, next: position, readyCount, state });
-  }
-
-  return {
-    /** Takes a status; returns whether it shows progress. */
-    see(status: Status, id: string | undefined): boolean {
-      const progress = status.status !== state || status.ready_count > readyCount;
-      requestId = id ?? requestId;
-      state = status.status;
-      stopReason = status.stop_reason;
-      noteReady(status.ready_count);
-      reader.progress(state, readyCount);
-      return progress;
-    },
-    /** Reads on from the position until it has reached what is ready. */
-    async readPages(ready: number): Promise<void> {
-      for (let end = ready; position < end; end = readyCount) {
-        const page = await ask(readPage);
-        if (page.value.count > 0) {
-          contradictions = 0;
-          await take(page);
-        } else if (Number.isFinite(ready) && ++contradictions > mostContradictions) {
-          throw new PageError(
-            `status says that ${ready} leads are ready, but fetch says ${readyCount}`,
-            true,
-            requestId,
-          );
-        }
-      }
-    },
-    // rule: states.consumed
-    isAtEnd: (status: Status): boolean =>
-      terminalTaskStates.some((one) => one === status.status) && position >= status.ready_count,
-    summary: (failure: unknown): TaskSummary => ({
-      failure,
-      leads: position - from,
-      position,
-      readyCount,
-      state,
-      stopReason: stopReason === '' ? undefined : stopReason,
-      requestId,
-      warnings,
-    }),
-  };
 }
 
 function toGivenUp(limitMs: number, cause: unknown): LeadpipeError {

@@ -1,8 +1,8 @@
 import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { type Buyer, isSameBuyer } from '../buyer.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { isTask } from '../kinds.ts';
-import { isSameBuyer, type Shop } from '../purchase.ts';
 
 /** A task as this machine knows it; `null` is what it does not know. */
 export interface KnownTask {
@@ -52,11 +52,11 @@ export interface Refreshed {
 
 /** Asks the service about each task that was not seen to end. It costs nothing. Throws what a status throws, but `not_found`. */
 export async function refreshTasks(
-  shop: Shop,
+  buyer: Buyer,
   tasks: readonly KnownTask[],
   operations: readonly StoredOperation[],
 ): Promise<Refreshed> {
-  const ours = new Set(operations.filter((one) => isSameBuyer(shop, one)).map((one) => one.operationId));
+  const ours = new Set(operations.filter((one) => isSameBuyer(buyer, one)).map((one) => one.operationId));
   const refreshed: KnownTask[] = [];
   let [others, missing] = [0, 0];
   for (const task of tasks) {
@@ -65,10 +65,12 @@ export async function refreshTasks(
     let seen: Partial<KnownTask> = {};
     if (id !== null && !isOver && !ours.has(operation_id)) others++;
     else if (id !== null && !isOver) {
-      const answer = await shop.connection.client.status(id, shop.context.signal).catch((error: unknown) => {
-        if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
-        missing++;
-      });
+      const answer = await buyer.connection.client
+        .status(id, buyer.context.signal)
+        .catch((error: unknown) => {
+          if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
+          missing++;
+        });
       if (answer !== undefined) {
         const { ready_count, status } = answer.value.status;
         seen = { state: status, ready_count };

@@ -1,8 +1,29 @@
+import type { Page } from '../../client.ts';
 import type { Clock } from '../../context.ts';
+import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { pause } from '../../transport/pause.ts';
-import { PageError } from './pages.ts';
-import { type PollTimes, pollWaitMs, settledLook } from './polling.ts';
+import { countOf } from '../wording.ts';
+
+/** Milliseconds between two looks at a task, once it is clear that it takes a while: the shortest and the longest. */
+export interface PollTimes {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/** Many tasks are done soon: before the usual times come these, where they are shorter. */
+const soonMs = [500, 1000, 2000];
+/** The look from which the usual times count. */
+export const settledLook = soonMs.length;
+const growth = 1.5;
+const jitter = 0.2;
+
+/** Pure: how long to wait after so many looks at a task; `random` is from 0 to 1. */
+// rule: status.back-off
+export function pollWaitMs(looks: number, { firstMs, maxMs }: PollTimes, random: number): number {
+  const usual = Math.min(Math.max(firstMs, maxMs), firstMs * growth ** Math.max(0, looks - settledLook));
+  return Math.min(soonMs[looks] ?? usual, usual) * (1 + jitter * (2 * random - 1));
+}
 
 /** The failures of a free read after which it is tried again. */
 export type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';
@@ -86,4 +107,48 @@ export function retryWaitMs(fault: ReadFault, tries: number, poll: PollTimes, ra
   if (fault === 'outage') return pollWaitMs(settledLook + tries, poll, random);
   if (fault === 'empty') return poll.firstMs * Math.min(2 ** tries, 12);
   return (poll.firstMs / 5) * (tries + 1);
+}
+
+/** A page that can't be: it is never printed, and asked for again. */
+export class PageError extends LeadpipeError {
+  /** Whether it was without entities where there should be some. */
+  readonly empty: boolean;
+
+  constructor(message: string, empty: boolean, requestId: string | undefined) {
+    super('interface', message, {
+      type: empty ? 'page_empty' : 'page_impossible',
+      charged: 'no',
+      retryable: false,
+      ...(requestId === undefined ? {} : { requestId }),
+    });
+    this.empty = empty;
+  }
+}
+
+/** Returns the page when it is one that the interface allows as the answer to `pts` and `num`. Throws PageError. */
+// rule: page.task, page.echo, page.count, fetch.empty-page
+export function checkPage(page: Page, leadsSearchId: string, pts: number, num: number): Page {
+  const { value, entities, requestId } = page;
+  const refuse = (what: string): never => {
+    throw new PageError(`the service sent a wrong page (from position ${pts}): ${what}`, false, requestId);
+  };
+  if (value.count !== entities.length) {
+    refuse(`it announced ${countOf(value.count)}, but sent ${entities.length}`);
+  }
+  if (value.pts !== pts) refuse(`it is the page from position ${value.pts}`);
+  if (value.num !== num)
+    refuse(`it is a page of ${value.num}, but ${countOf(num)} ${num === 1 ? 'was' : 'were'} asked for`);
+  if (value.count > num)
+    refuse(`it has ${countOf(value.count)}, but ${num} ${num === 1 ? 'was' : 'were'} asked for`);
+  if (value.leads_search_id !== undefined && value.leads_search_id !== leadsSearchId) {
+    refuse(`it belongs to another task, ${value.leads_search_id.slice(0, 100)}`);
+  }
+  if (value.count === 0 && pts < value.ready_count) {
+    throw new PageError(
+      `the service sent a page without leads (from position ${pts}), although it says that ${countOf(value.ready_count)} ${value.ready_count === 1 ? 'is' : 'are'} ready`,
+      true,
+      requestId,
+    );
+  }
+  return page;
 }

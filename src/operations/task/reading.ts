@@ -1,13 +1,16 @@
 import type { Client } from '../../client.ts';
-import { LeadpipeError, type Outcome } from '../../errors.ts';
+import { terminalTaskStates } from '../../contract/types.ts';
+import { isStop, LeadpipeError, LocalIoError, type Outcome, outputChanged } from '../../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../../json/text.ts';
+import { RequestError } from '../../transport/errors.ts';
+import type { Buyer } from '../buyer.ts';
 import type { Delivery, Listener, Stage } from '../delivery.ts';
-import type { Journal, JournalEntry } from '../journal/journal.ts';
-import { noSieve, type Sieve } from '../only-new/sieve.ts';
-import type { Shop } from '../purchase.ts';
-import { isRefused, type TaskReading, toLeftError, toTaskError, toUnbegunError } from './end.ts';
-import { followTask, readReady, type TaskReader, type TaskSummary } from './follow.ts';
-import type { PollTimes } from './polling.ts';
+import type { JournalEntry } from '../journal/entries.ts';
+import type { Journal } from '../journal/journal.ts';
+import { type LeadFilter, noFilter } from '../only-new/filter.ts';
+import { countOf, toStopReason } from '../wording.ts';
+import { followTask, type TaskSummary } from './follow.ts';
+import type { PollTimes } from './patience.ts';
 
 /** How a task is read. */
 export interface ReadTerms {
@@ -20,6 +23,25 @@ export interface ReadTerms {
   readonly positions: boolean;
 }
 
+/** How a task was read. */
+export interface TaskReading {
+  readonly leadsSearchId: string;
+  /** Of this run. */
+  readonly summary: TaskSummary;
+  /** Leads that were delivered, with those that earlier runs put into the same file. */
+  readonly leads: number;
+  /** Leads beside them that were dropped here: an earlier run of the list has delivered them. */
+  readonly excluded: number;
+  /** Where no operation can be resumed: whether to go on is to wait for its end, or to fetch once more. */
+  readonly goOn: 'wait' | 'fetch';
+  /** The operation to resume; undefined without a journal. */
+  readonly operationId: string | undefined;
+  /** The key that this run bought the task with; undefined for a task that was there before. */
+  readonly bought: string | undefined;
+  /** Of the request to quote to support. */
+  readonly requestId: string | undefined;
+}
+
 export interface TaskListener extends Listener {
   /** All of it is read, and its rows are where they belong. */
   ended(reading: TaskReading): void;
@@ -27,13 +49,13 @@ export interface TaskListener extends Listener {
 
 /** What reading a task takes. */
 export interface TaskRun {
-  readonly shop: Shop;
+  readonly buyer: Buyer;
   readonly client: Client;
   readonly terms: ReadTerms;
   readonly delivery: Delivery;
   readonly journal: Journal;
   /** Undefined where the leads count for no list. */
-  readonly sieve?: Sieve;
+  readonly filter?: LeadFilter;
   readonly listener: TaskListener;
   /** Positions that earlier runs of this operation put into the same file; undefined for a first run. */
   readonly earlier?: number;
@@ -58,85 +80,74 @@ export interface Begun {
 }
 
 /**
- * Follows a task to its end and delivers its leads as they become ready. Throws `partial` after a task that ended in error,
- * with every row in place, and whatever made it leave the task earlier, with what is needed to go on.
+ * Delivers the leads of a task as they become ready, up to its end; where it is `fetching`, those that are ready now. Throws
+ * `partial` after a task that ended in error, with every row in place, and whatever made it leave the task earlier, with what is
+ * needed to go on.
  */
-export async function followInto(
+export async function readInto(
   run: TaskRun,
   stage: Stage,
   begin: () => Promise<Begun>,
 ): Promise<TaskReading> {
-  const { shop, client, terms } = run;
-  const read = await readWatched(run, stage, begin, (begun, reader) =>
-    followTask(client, shop.context, { ...begun, ...terms, createdAt: begun.created?.at }, reader),
-  );
-  return await end(run, toReading(run, read, 'wait'));
-}
-
-/** Delivers what is ready now. Throws as `followInto`. */
-export async function readReadyInto(run: TaskRun, task: Begun): Promise<TaskReading> {
-  const { shop, client, terms } = run;
-  const read = await readWatched(
-    run,
-    'fetching',
-    async () => task,
-    (begun, reader) => readReady(client, shop.context, { ...begun, ...terms }, reader),
-  );
-  return await end(run, toReading(run, read, 'fetch'));
-}
-
-async function readWatched(
-  { delivery, journal, listener, sieve = noSieve, terms }: TaskRun,
-  stage: Stage,
-  begin: () => Promise<Begun>,
-  read: (task: Begun, reader: TaskReader) => Promise<TaskSummary>,
-): Promise<ReadTask> {
-  return await listener.during(stage, delivery, async (watch) => {
+  const { client, delivery, journal, listener, buyer, filter = noFilter, terms } = run;
+  const { operationId } = journal;
+  let { earlierExcluded: excluded = 0 } = run;
+  const reading = await listener.during(stage, delivery, async (watch): Promise<TaskReading> => {
     const task = await begin().catch((error: unknown) => {
-      throw toUnbegunError(error, journal.operationId);
+      throw toUnbegunError(error, operationId);
     });
+    const { created, leadsSearchId, start } = task;
     let found: string[] = [];
-    let excluded = 0;
     let excludedOfPage = 0;
-    const summary = await read(task, {
-      async deliver(entities, pts) {
-        if (pts === task.start) found = enrichFieldsOf(entities);
-        const { isNew, count } = sieve.sift(entities);
-        count(task.leadsSearchId);
-        const records = terms.positions ? withPositions(entities, task.leadsSearchId, pts) : entities;
-        const fresh = records.filter((_, index) => isNew[index]);
-        excludedOfPage = records.length - fresh.length;
-        excluded += excludedOfPage;
-        if (fresh.length > 0) await watch.write(fresh);
+    const summary = await followTask(
+      client,
+      buyer.context,
+      { ...task, ...terms, createdAt: created?.at },
+      {
+        async deliver(entities, pts) {
+          if (pts === start) found = enrichFieldsOf(entities);
+          const { isNew, count } = filter.check(entities);
+          count(leadsSearchId);
+          const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
+          const fresh = records.filter((_, index) => isNew[index]);
+          excludedOfPage = records.length - fresh.length;
+          excluded += excludedOfPage;
+          if (fresh.length > 0) await watch.write(fresh);
+        },
+        async delivered({ pts, count, next, readyCount, state }) {
+          if (operationId === undefined) return;
+          // What the journal counts as delivered is on the disk.
+          const length = await delivery.sync();
+          await filter.sync();
+          await journal.append({
+            type: 'page',
+            pts,
+            count,
+            next,
+            ready_count: readyCount,
+            state: state ?? null,
+            output_length: length ?? null,
+            ...(pts === start && found.length > 0 ? { enrich_fields: found } : {}),
+            ...(excludedOfPage === 0 ? {} : { excluded: excludedOfPage }),
+          });
+        },
+        progress: watch.progress,
+        stumbled: watch.stumbled,
       },
-      async delivered({ pts, count, next, readyCount, state }) {
-        if (journal.operationId === undefined) return;
-        // What the journal counts as delivered is on the disk.
-        const length = await delivery.sync();
-        await sieve.sync();
-        await journal.append({
-          type: 'page',
-          pts,
-          count,
-          next,
-          ready_count: readyCount,
-          state: state ?? null,
-          output_length: length ?? null,
-          ...(pts === task.start && found.length > 0 ? { enrich_fields: found } : {}),
-          ...(excludedOfPage === 0 ? {} : { excluded: excludedOfPage }),
-        });
-      },
-      progress: watch.progress,
-      stumbled: watch.stumbled,
-    });
-    return { task, summary, excluded };
+      stage === 'fetching' ? 'ready' : 'end',
+    );
+    return {
+      leadsSearchId,
+      summary,
+      leads: (run.earlier ?? 0) + summary.leads - excluded,
+      excluded,
+      goOn: stage === 'fetching' ? 'fetch' : 'wait',
+      operationId,
+      bought: created?.idempotencyKey,
+      requestId: created?.requestId ?? summary.requestId,
+    };
   });
-}
-
-interface ReadTask {
-  readonly task: Begun;
-  readonly summary: TaskSummary;
-  readonly excluded: number;
+  return await end(run, reading);
 }
 
 /** Pure: the names of the enrich fields that these records have. */
@@ -159,24 +170,6 @@ function withPositions(records: readonly JsonText[], leadsSearchId: string, pts:
       record,
     ),
   );
-}
-
-function toReading(
-  { journal, earlier = 0, earlierExcluded = 0 }: TaskRun,
-  { task, summary, ...read }: ReadTask,
-  goOn: TaskReading['goOn'],
-): TaskReading {
-  const excluded = earlierExcluded + read.excluded;
-  return {
-    leadsSearchId: task.leadsSearchId,
-    summary,
-    leads: earlier + summary.leads - excluded,
-    excluded,
-    goOn,
-    operationId: journal.operationId,
-    bought: task.created?.idempotencyKey,
-    requestId: task.created?.requestId ?? summary.requestId,
-  };
 }
 
 /** Puts the output in place, or leaves it as it is where the task was left, and says what it came to. */
@@ -223,4 +216,78 @@ function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: Task
     charged: bought !== undefined && leads + excluded > 0 ? 'yes' : 'no',
     leads,
   };
+}
+
+/** Pure: the error of a reading that was left before its end; `kept` is the file that holds its rows. */
+function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string | undefined): LeadpipeError {
+  const { summary, leads, excluded, leadsSearchId, bought, goOn, operationId } = reading;
+  const requestId = failure.details.requestId ?? reading.requestId;
+  const ids = {
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(bought === undefined ? {} : { idempotencyKey: bought }),
+  };
+  if (isRefused(failure, reading)) return failure.with(ids);
+  const { position, state } = summary;
+  const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
+  const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
+  const written =
+    leads + excluded === 0
+      ? ''
+      : `. ${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${leads === 0 ? '' : place}${dropped}`;
+  const ended = terminalTaskStates.some((one) => one === state);
+  const why = isStop(failure) ? '' : `: ${failure.words}`;
+  // Nothing is known of a task that was never seen.
+  const isKnown = state !== undefined || bought !== undefined;
+  // rule: states.background
+  const runs = ended ? 'has ended' : 'keeps running at the service';
+  const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
+  const { hint: _, ...details } = failure.details;
+  return new LeadpipeError(
+    failure.outcome,
+    `stopped following task ${leadsSearchId}${why}; ${goes}reading its leads is free${written}`,
+    {
+      ...details,
+      type: failure.details.type ?? failure.outcome,
+      charged: bought === undefined ? 'no' : 'maybe',
+      retryable: bought === undefined && failure.outcome === 'temporary',
+      facts:
+        failure.details.type === outputChanged
+          ? { is: 'read_elsewhere', leadsSearchId, pts: position }
+          : { is: 'task_left', leadsSearchId, pts: position, ended, goOn, operationId },
+      cause: failure,
+      ...ids,
+    },
+  );
+}
+
+/** Pure: whether there is nothing to go on with: no task, no access. */
+function isRefused(failure: LeadpipeError, { bought, leads }: TaskReading): boolean {
+  const refused = failure instanceof RequestError && !['temporary', 'interface'].includes(failure.outcome);
+  return refused && bought === undefined && leads === 0;
+}
+
+/** Pure: the error of a task that ended in `error`, once everything it will ever have is written. */
+function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
+  const { position, stopReason } = summary;
+  const why = stopReason === undefined ? '' : ` (${toStopReason(stopReason)})`;
+  const rest =
+    position === 0
+      ? 'It has no leads'
+      : `Its ${countOf(position)} ${position === 1 ? 'was' : 'were'} read, and there will be no more`;
+  // rule: states.error
+  return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {
+    type: 'task_error',
+    charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',
+    retryable: false,
+    hint: 'You pay for the leads that it found. To search again is a new purchase.',
+    ...(requestId === undefined ? {} : { requestId }),
+  });
+}
+
+/** Pure: the error of a task whose creation was left in doubt: the operation knows its key and its bytes. */
+function toUnbegunError(error: unknown, operationId: string | undefined): unknown {
+  if (!(error instanceof LeadpipeError) || operationId === undefined) return error;
+  const { charged } = error.details;
+  if (error instanceof LocalIoError || charged === undefined || charged === 'no') return error;
+  return error.with({ facts: { is: 'task_unbegun', operationId } });
 }

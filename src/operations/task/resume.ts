@@ -1,16 +1,75 @@
-import { ConfigurationError, LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
+import type { CreateTaskRequest } from '../../contract/types.ts';
+import { ConfigurationError, LeadpipeError, outputChanged } from '../../errors.ts';
 import { hasPart, statOrNothing } from '../../files/target.ts';
-import { isAdded } from '../addition.ts';
+import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import type { OpenDelivery, Opening } from '../delivery.ts';
-import { mayReplay, replacedBy } from '../earlier.ts';
-import type { Intent, Journal } from '../journal/journal.ts';
+import { mayReplay } from '../earlier.ts';
+import { excludedIn, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { listOf, withSieve } from '../only-new/sieve.ts';
-import { checkSameBuyer, goOnWith, type Shop } from '../purchase.ts';
-import { createTask } from './create.ts';
-import type { TaskReading } from './end.ts';
-import { purchaseOf, type TaskProgress, toTaskProgress } from './progress.ts';
-import { type Begun, followInto, type ReadTerms, type TaskListener } from './reading.ts';
+import { kindOf } from '../kinds.ts';
+import { listOf, withFilter } from '../only-new/filter.ts';
+import { isAdded, isPartOf } from '../output-owner.ts';
+import { goOnWith } from '../purchase.ts';
+import { createTask } from './buy.ts';
+import { type Begun, type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
+
+type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
+
+/** How far a `task run` or `task wait` has come. */
+export type TaskProgress = ReturnType<typeof toTaskProgress>;
+
+/** Pure. */
+export function toTaskProgress({ entries }: StoredOperation) {
+  const [begun] = entries;
+  const restarted = lastOf(entries, 'restarted');
+  const intent = restarted === undefined ? begun : { ...begun, options: restarted.options };
+  const counted: readonly JournalEntry[] =
+    restarted === undefined ? entries : entries.slice(entries.indexOf(restarted));
+  const start = Number(intent.options.pts ?? 0);
+  const page = lastOf(counted, 'page');
+  const place = counted.findLast(({ type }) => type === 'page' || type === 'opened');
+  return {
+    intent,
+    /** Undefined while the answer to its creation has not been seen. */
+    leadsSearchId: intent.leads_search_id ?? lastOf(entries, 'created')?.leads_search_id,
+    requestId: lastOf(entries, 'created')?.request_id ?? undefined,
+    /** The first position of the output. */
+    start,
+    /** The next position. */
+    position: page?.next ?? start,
+    /** How many of the leads in front of it were dropped. */
+    excluded: excludedIn(counted),
+    /** The first position of the last page: where to go on for a reader who may not have had all of it. */
+    lastPage: page?.pts ?? start,
+    /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
+    outputLength: (place as Entry<'page' | 'opened'> | undefined)?.output_length ?? undefined,
+    /** Of which columns were made. */
+    enrichFields: counted.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
+    /** Set when only the name of the output may be missing. */
+    written: lastOf(counted, 'written'),
+    // Whoever reads no more has what it wanted, and can ask for more all the same.
+    terminal: lastOf(
+      entries.filter((entry) => !('outcome' in entry) || entry.outcome !== 'reader_closed'),
+      'terminal',
+    ),
+  };
+}
+
+export function isResumable({ command }: Intent): boolean {
+  return kindOf(command)?.goesOn === 'resume';
+}
+
+/** Pure: the creation to send again, with the same key and the same bytes; undefined when nothing was bought. */
+export function purchaseOf({ idempotency_key, body }: Intent):
+  | {
+      readonly idempotencyKey: string;
+      readonly request: CreateTaskRequest;
+    }
+  | undefined {
+  if (idempotency_key === undefined || body === undefined) return undefined;
+  return { idempotencyKey: idempotency_key, request: JSON.parse(body) as CreateTaskRequest };
+}
 
 /** How an operation is continued. */
 export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
@@ -72,47 +131,42 @@ async function isInPlace(
   return placed !== undefined && (options.format === 'xlsx' || placed.size === output_length);
 }
 
-/**
- * Whether what stands in the .part is of this operation. Throws LocalIoError where a later one has written the output anew: its rows
- * would be lost.
- */
+/** As `isPartOf`. */
 export async function isTaskPartOurs(
-  shop: Pick<Shop, 'context'>,
+  { context }: Pick<Buyer, 'context'>,
   operation: StoredOperation,
 ): Promise<boolean> {
-  const { intent, leadsSearchId, start } = toTaskProgress(operation);
-  const later = await replacedBy(shop, operation, [operation.operationId]);
-  // Rows that are added leave the others where they are.
-  if (later === undefined || intent.options.append === true) return later === undefined;
-  throw new LocalIoError(`${intent.output} has rows of a later operation, ${later}`, {
-    type: outputChanged,
-    charged: 'no',
-    ...(leadsSearchId === undefined
+  const { intent, leadsSearchId, start: pts } = toTaskProgress(operation);
+  return await isPartOf(
+    context,
+    operation,
+    [operation.operationId],
+    leadsSearchId === undefined
       ? { hint: `First move ${intent.output} to another place.` }
-      : { facts: { is: 'read_elsewhere', leadsSearchId, pts: start } as const }),
-  });
+      : { facts: { is: 'read_elsewhere', leadsSearchId, pts } },
+  );
 }
 
 /**
  * Goes on from the last position that the journal counts, into the same file; where its rows are not there any more, all of the task
- * is read again, which costs nothing. Throws as `followInto`.
+ * is read again, which costs nothing. Throws as `readInto`.
  */
 export async function resumeTask(
-  shop: Shop,
+  buyer: Buyer,
   journal: Journal,
   operation: StoredOperation,
   terms: ResumeTerms,
   openAgain: OpenAgain,
   listener: ResumeListener,
 ): Promise<TaskReading> {
-  checkSameBuyer(shop, operation);
+  checkSameBuyer(buyer, operation);
   const progress = toTaskProgress(operation);
   const { intent, leadsSearchId, outputLength } = progress;
-  if (leadsSearchId === undefined && !terms.replay && !mayReplay(intent.time, shop.context.clock.now())) {
+  if (leadsSearchId === undefined && !terms.replay && !mayReplay(intent.time, buyer.context.clock.now())) {
     throw tooOld(operation.operationId);
   }
   const read = (some: TaskProgress, opening: Opening) =>
-    readOn(shop, journal, operation, some, terms, openAgain(some, opening), listener);
+    readOn(buyer, journal, operation, some, terms, openAgain(some, opening), listener);
   if (intent.output === null) return await read(progress, 'new');
   // Versions before put the rows of --append straight into the file: they stay there, and the rest is added.
   const isInFile = intent.options.append === true && (intent.version ?? 1) < 2;
@@ -132,7 +186,7 @@ export async function resumeTask(
 }
 
 async function readOn(
-  shop: Shop,
+  buyer: Buyer,
   journal: Journal,
   { operationId }: StoredOperation,
   progress: TaskProgress,
@@ -141,36 +195,36 @@ async function readOn(
   listener: ResumeListener,
 ): Promise<TaskReading> {
   const { intent, leadsSearchId, position, start } = progress;
-  const list = await listOf(shop, [operationId], intent, listener.warn);
-  return await goOnWith(shop, journal, open, listener, async ({ delivery, begin }) => {
+  const list = await listOf(buyer, [operationId], intent, listener.warn);
+  return await goOnWith(buyer, journal, open, listener, async ({ delivery, begin }) => {
     const inFile = delivery.file !== undefined;
     // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
     const from = inFile ? position : progress.lastPage;
     if (!inFile && position > start) listener.goingOn(from);
     const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
-    return await withSieve(shop, list, journal, async (sieve) => {
+    return await withFilter(buyer, list, journal, async (filter) => {
       const client = await begin();
-      return await followInto(
+      return await readInto(
         {
-          shop,
+          buyer,
           client,
           delivery,
           journal,
-          sieve,
+          filter,
           listener,
           terms: { ...terms, num, positions },
           earlier: inFile ? position - start : 0,
           earlierExcluded: inFile ? progress.excluded : 0,
         },
         leadsSearchId === undefined ? 'creating' : 'waiting',
-        () => beginAgain(shop, client, journal, progress, from),
+        () => beginAgain(buyer, client, journal, progress, from),
       );
     });
   });
 }
 
 async function beginAgain(
-  { context }: Shop,
+  { context }: Buyer,
   client: Parameters<typeof createTask>[0],
   journal: Journal,
   { intent, leadsSearchId, requestId, start }: TaskProgress,

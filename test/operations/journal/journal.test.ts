@@ -2,8 +2,13 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toEntries, toLine } from '../../../src/operations/journal/entries.ts';
-import { createJournal, type Intent, type JournalEntry } from '../../../src/operations/journal/journal.ts';
+import {
+  type Intent,
+  type JournalEntry,
+  toEntries,
+  toLine,
+} from '../../../src/operations/journal/entries.ts';
+import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { toKnownTasks } from '../../../src/operations/task/known.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn, readOperations } from '../../helpers/stored.ts';

@@ -2,8 +2,8 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toCheckedLine } from '../../../src/files/line-log.ts';
 import type { Records } from '../../../src/json/text.ts';
-import { toCheckedLine } from '../../../src/operations/journal/checked-lines.ts';
 import { createStoredLeads, leadsFile, readStoredLeads } from '../../../src/operations/journal/leads.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 

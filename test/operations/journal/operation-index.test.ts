@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createJournal, type Intent } from '../../../src/operations/journal/journal.ts';
-import { openIndex } from '../../../src/operations/journal/open-index.ts';
-import { operationOf } from '../../../src/operations/journal/operation-index.ts';
+import type { Intent } from '../../../src/operations/journal/entries.ts';
+import { createJournal } from '../../../src/operations/journal/journal.ts';
+import { openIndex, operationOf } from '../../../src/operations/journal/operation-index.ts';
 import { readUnfinished } from '../../../src/operations/unfinished.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';

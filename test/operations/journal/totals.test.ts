@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { costOf } from '../../../src/operations/journal/cost.ts';
+import type { Intent } from '../../../src/operations/journal/entries.ts';
 import type { HistoryRecord, KnownPurchase } from '../../../src/operations/journal/history.ts';
-import type { Intent } from '../../../src/operations/journal/journal.ts';
+import { costOf } from '../../../src/operations/journal/history.ts';
 import { createTotals, type Total, type TotalsBy } from '../../../src/operations/journal/totals.ts';
 
 function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutesFromUtc = 0): Total[] {

@@ -4,7 +4,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import type { CreateTaskRequest } from '../../../src/contract/types.ts';
 import { withExclusions } from '../../../src/operations/only-new/exclusions.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
-import type { Delivered } from '../../../src/operations/only-new/list-lines.ts';
+import type { Delivered } from '../../../src/operations/only-new/lists.ts';
 
 const asked: CreateTaskRequest = { entity_type: 'company', objective: 'x', limit: 5 };
 function line(id: string | null, ...names: string[]): Delivered {

@@ -10,18 +10,20 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toQuickLine } from '../../../src/files/line-log.ts';
 import { toLine } from '../../../src/json/text.ts';
-import { toQuickLine } from '../../../src/operations/journal/checked-lines.ts';
+import type { Buyer } from '../../../src/operations/buyer.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
-import { folderOfList, openRunFile, readList } from '../../../src/operations/only-new/list-files.ts';
 import {
   type Delivered,
   folded,
+  folderOfList,
+  openRunFile,
+  readList,
   toDelivered,
   toDeliveredLine,
-} from '../../../src/operations/only-new/list-lines.ts';
-import type { Shop } from '../../../src/operations/purchase.ts';
+} from '../../../src/operations/only-new/lists.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';
 
@@ -164,34 +166,34 @@ describe('the files of a list', () => {
     };
     return {
       stateDir,
-      shop: { context } as unknown as Shop,
+      buyer: { context } as unknown as Buyer,
       folder: folderOfList(stateDir, 'l', 'https://a.example'),
     };
   };
-  async function add(shop: Shop, folder: string, ...lines: Delivered[]): Promise<void> {
+  async function add(buyer: Buyer, folder: string, ...lines: Delivered[]): Promise<void> {
     for (const one of lines) {
-      const file = await openRunFile(shop, folder, one.operation_id);
+      const file = await openRunFile(buyer, folder, one.operation_id);
       file.append(one);
       await file.close();
     }
   }
 
   it('are a few, however many runs there were; nothing is lost', async () => {
-    const { shop, folder } = state();
+    const { buyer, folder } = state();
     const lines = Array.from({ length: 70 }, (_, at) =>
       line(`op_${100 + at}`, String.fromCodePoint(0x4e00 + at)),
     );
-    await add(shop, folder, ...lines);
+    await add(buyer, folder, ...lines);
     expect(await readList(folder, damaged)).toEqual(lines);
     expect(readdirSync(folder).length).toBeLessThanOrEqual(21);
   });
 
   it('of runs that are under way are left alone, and so is damage', async () => {
-    const { stateDir, shop, folder } = state();
+    const { stateDir, buyer, folder } = state();
     const journal = await createJournal(keepingIn(stateDir), 'op_1');
-    const running = await openRunFile(shop, folder, 'op_1');
+    const running = await openRunFile(buyer, folder, 'op_1');
     const lines = Array.from({ length: 30 }, (_, at) => line(`op_${100 + at}`, 'A'));
-    await add(shop, folder, ...lines);
+    await add(buyer, folder, ...lines);
     running.append(line('op_1', 'R'));
     expect(namesOf(await readList(folder, damaged))[0]).toBe('op_1 R');
     await running.close();
@@ -199,7 +201,7 @@ describe('the files of a list', () => {
     const path = join(folder, 'op_1.jsonl');
     const text = `x${readFileSync(path, 'utf8')}`;
     writeFileSync(path, text);
-    await add(shop, folder, ...lines.map((one) => ({ ...one, operation_id: `${one.operation_id}_2` })));
+    await add(buyer, folder, ...lines.map((one) => ({ ...one, operation_id: `${one.operation_id}_2` })));
     expect(readFileSync(path, 'utf8')).toBe(text);
     const told: string[] = [];
     const all = await readList(folder, (what) => void told.push(what));
@@ -208,28 +210,28 @@ describe('the files of a list', () => {
   });
 
   it('a torn line is cut off when its run goes on', async () => {
-    const { shop, folder } = state();
-    await add(shop, folder, line('op_1', 'A'));
+    const { buyer, folder } = state();
+    await add(buyer, folder, line('op_1', 'A'));
     appendFileSync(join(folder, 'op_1.jsonl'), toDeliveredLine(line('op_1', 'B')).slice(0, 40));
-    await add(shop, folder, line('op_1', 'C'));
+    await add(buyer, folder, line('op_1', 'C'));
     expect(namesOf(await readList(folder, damaged))).toEqual(['op_1 A', 'op_1 C']);
   });
 
   it('ten at once, while they are folded, lose nothing', async () => {
-    const { shop, folder } = state();
+    const { buyer, folder } = state();
     const lines = Array.from({ length: 50 }, (_, at) =>
       line(`op_${100 + at}`, String.fromCodePoint(0x4e00 + at)),
     );
     const lanes = Array.from({ length: 10 }, (_, lane) => lines.filter((__, at) => at % 10 === lane));
-    await Promise.all(lanes.map((some) => add(shop, folder, ...some)));
+    await Promise.all(lanes.map((some) => add(buyer, folder, ...some)));
     expect(await readList(folder, damaged)).toEqual(lines);
   });
 
   it('a link in place of a file is not followed', async () => {
-    const { shop, folder, stateDir } = state();
+    const { buyer, folder, stateDir } = state();
     mkdirSync(folder, { recursive: true });
     symlinkSync(join(stateDir, 'elsewhere'), join(folder, 'op_1.jsonl'));
-    await expect(openRunFile(shop, folder, 'op_1')).rejects.toMatchObject({ outcome: 'local_io' });
+    await expect(openRunFile(buyer, folder, 'op_1')).rejects.toMatchObject({ outcome: 'local_io' });
     expect(existsSync(join(stateDir, 'elsewhere'))).toBe(false);
   });
 });

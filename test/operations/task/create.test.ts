@@ -3,8 +3,9 @@ import type { Client } from '../../../src/client.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import type { CreateTaskRequest } from '../../../src/contract/types.ts';
 import { LocalIoError } from '../../../src/errors.ts';
-import type { Intent, Journal, JournalEntry } from '../../../src/operations/journal/journal.ts';
-import { createTask } from '../../../src/operations/task/create.ts';
+import type { Intent, JournalEntry } from '../../../src/operations/journal/entries.ts';
+import type { Journal } from '../../../src/operations/journal/journal.ts';
+import { createTask } from '../../../src/operations/task/buy.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 import type { Fault } from '../../../src/transport/policy.ts';
 

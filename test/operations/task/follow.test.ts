@@ -3,12 +3,7 @@ import type { Client, Page } from '../../../src/client.ts';
 import type { Clock } from '../../../src/context.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import type { TaskState } from '../../../src/contract/types.ts';
-import {
-  followTask,
-  readReady,
-  type TaskReader,
-  type TaskToRead,
-} from '../../../src/operations/task/follow.ts';
+import { followTask, type TaskReader, type TaskToRead } from '../../../src/operations/task/follow.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 
 /** A clock on which a wait is over at once; it remembers what was waited for. */
@@ -189,7 +184,7 @@ describe('reading what is ready', () => {
     const client = { ...createClient(inTurn(['done', 5])), fetch: () => Promise.reject(lost()) };
     const clock = createLeapingClock();
     const waiting = { clock, random: () => 0.5, signal: new AbortController().signal };
-    const summary = await readReady(client, waiting, task, createReader());
+    const summary = await followTask(client, waiting, task, createReader(), 'ready');
     expect(summary).toMatchObject({ failure: { outcome: 'temporary' }, leads: 0 });
     expect(clock.waits).toEqual([]);
   });

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { mayTryAgain, type ReadFault, retryWaitMs } from '../../../src/operations/task/patience.ts';
-import { pollWaitMs } from '../../../src/operations/task/polling.ts';
+import {
+  mayTryAgain,
+  pollWaitMs,
+  type ReadFault,
+  retryWaitMs,
+} from '../../../src/operations/task/patience.ts';
 import { pause } from '../../../src/transport/pause.ts';
 
 const poll = { firstMs: 5000, maxMs: 30_000 };

@@ -5,7 +5,7 @@ import type { Route } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { limits, web2listLimit } from '../../../contract/limits.ts';
 import { LeadpipeError, type Outcome } from '../../../errors.ts';
-import { withNewJournal } from '../../../operations/journal/with-journal.ts';
+import { withNewJournal } from '../../../operations/journal/journal.ts';
 import {
   creditsOf,
   exact,

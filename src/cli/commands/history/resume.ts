@@ -4,7 +4,7 @@ import { UsageError } from '../../../errors.ts';
 import { isSearch } from '../../../operations/journal/chain.ts';
 import type { StoredOperation } from '../../../operations/journal/stored.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
-import { termsOf } from '../../../operations/list/going-on.ts';
+import { termsOf } from '../../../operations/list/list.ts';
 import { rowRequestOf } from '../../../operations/row-request.ts';
 import { defineCommand } from '../../command.ts';
 import { paidOutcomes } from '../../exit-codes.ts';

@@ -3,14 +3,13 @@ import { Argument, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
-import { countOf } from '../../../operations/delivery.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { hasDelivered, readChainFrom } from '../../../operations/journal/chain.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/journal/history.ts';
-import { hasRows, readStoredAnswers } from '../../../operations/journal/known-rows.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
+import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
 import {
   folderOf,
   readKnown,
@@ -26,6 +25,7 @@ import {
   recordsOf,
   rowsOf,
 } from '../../../operations/kinds.ts';
+import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';

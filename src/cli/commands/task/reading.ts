@@ -3,9 +3,9 @@ import type { Context } from '../../../context.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
 import { noJournal } from '../../../operations/journal/journal.ts';
-import { readOfTask } from '../../../operations/journal/open-index.ts';
-import { readReadyInto } from '../../../operations/task/reading.ts';
-import { waitForTask } from '../../../operations/task/run.ts';
+import { readOfTask } from '../../../operations/journal/operation-index.ts';
+import { waitForTask } from '../../../operations/task/buy.ts';
+import { readInto } from '../../../operations/task/reading.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
@@ -59,16 +59,17 @@ export const createTaskFetch = defineCommand({
       const printed = { shape: 'list', layout: foundLayout(options), settings } as const;
       const reading = await withOutput(context, options, printed, (delivery) =>
         withMissingExplained(context, connection, id, () =>
-          readReadyInto(
+          readInto(
             {
-              shop: { connection, context },
+              buyer: { connection, context },
               client,
               delivery,
               journal: noJournal,
               terms: toReadTerms(options, settings),
               listener: createTaskListener(context, options),
             },
-            { leadsSearchId: id, start: options.pts, from: options.pts },
+            'fetching',
+            async () => ({ leadsSearchId: id, start: options.pts, from: options.pts }),
           ),
         ),
       );

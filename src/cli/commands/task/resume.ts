@@ -1,19 +1,21 @@
 import type { Context } from '../../../context.ts';
 import { type LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
-import { completeAdditionTo } from '../../../operations/addition.ts';
+import type { Buyer } from '../../../operations/buyer.ts';
 import type { Journal } from '../../../operations/journal/journal.ts';
+import { withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
-import { withOperation } from '../../../operations/journal/with-journal.ts';
 import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
-import type { Shop } from '../../../operations/purchase.ts';
+import { completeAdditionTo } from '../../../operations/output-owner.ts';
 import {
+  finishTask,
   isResumable,
+  isTaskPartOurs,
   purchaseOf,
+  resumeTask,
   type TaskProgress,
   toTaskProgress,
-} from '../../../operations/task/progress.ts';
-import { finishTask, isTaskPartOurs, resumeTask } from '../../../operations/task/resume.ts';
+} from '../../../operations/task/resume.ts';
 import { readUnfinished } from '../../../operations/unfinished.ts';
 import { entityLayout } from '../../../output/columns.ts';
 import type { Layout, LayoutOf } from '../../../output/layout.ts';
@@ -139,7 +141,7 @@ interface Going {
 
 /** Reads on where the operation was left. The output is held. Throws as `resumeTask`. */
 export async function goOnWithTask(
-  buyer: Shop,
+  buyer: Buyer,
   context: Context,
   options: ResumeOptions & RecordOptions,
   journal: Journal,

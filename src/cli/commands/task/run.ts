@@ -2,10 +2,11 @@ import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
+import type { Buyer } from '../../../operations/buyer.ts';
 import { type Earlier, findEarlier, mayReplay, toWanted } from '../../../operations/earlier.ts';
-import { withOperation } from '../../../operations/journal/with-journal.ts';
-import type { Order, Shop } from '../../../operations/purchase.ts';
-import { runTask } from '../../../operations/task/run.ts';
+import { withOperation } from '../../../operations/journal/journal.ts';
+import type { Order } from '../../../operations/purchase.ts';
+import { runTask } from '../../../operations/task/buy.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
@@ -95,7 +96,7 @@ function withEarlierKey(
 async function goOnInstead(
   context: Context,
   options: TaskRunOptions,
-  buyer: Shop,
+  buyer: Buyer,
   { isOurs, operation }: Extract<Earlier, { is: 'go_on' }>,
   lock: FolderLock | undefined,
 ): Promise<boolean> {
@@ -127,7 +128,7 @@ async function goOnInstead(
 async function create(
   context: Context,
   options: TaskRunOptions,
-  buyer: Shop,
+  buyer: Buyer,
   order: Order<'task run'>,
 ): Promise<void> {
   const bought = { request: order.body, prices: buyer.connection.settings };

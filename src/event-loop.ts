@@ -4,18 +4,18 @@ import { LeadpipeError, stoppedBy } from './errors.ts';
 const workMs = 50;
 
 /** For work that may compute for long: Ctrl-C is heard only when the event loop turns. */
-export interface Turns {
+export interface Yielder {
   isDue(): boolean;
   /** Lets the event loop turn. Throws what the signal says when it has aborted. */
-  take(): Promise<void>;
+  yield(): Promise<void>;
 }
 
-export function createTurns(signal: AbortSignal | undefined): Turns {
+export function createYielder(signal: AbortSignal | undefined): Yielder {
   let since = Date.now();
   return {
     // A clock that was set back makes it due, which does no harm.
     isDue: () => Math.abs(Date.now() - since) >= workMs,
-    async take() {
+    async yield() {
       await new Promise((resolve) => setImmediate(resolve));
       if (signal?.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped while writing the output');
       since = Date.now();

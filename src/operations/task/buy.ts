@@ -2,9 +2,14 @@ import { toCreatedRecord } from '../../answers.ts';
 import type { Answer, Client } from '../../client.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import type { Buyer } from '../buyer.ts';
+import type { OpenDelivery } from '../delivery.ts';
+import { toTerminal } from '../journal/entries.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
-import type { Journal } from '../journal/journal.ts';
-import { type Order, purchase, type Shop } from '../purchase.ts';
+import { type Journal, withNewJournal } from '../journal/journal.ts';
+import { purchaseForList } from '../only-new/filter.ts';
+import { type Order, type OutputTerms, purchase, toIntent, withIntent } from '../purchase.ts';
+import { type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
 /** A task that was bought, and runs at the service. */
 export interface BoughtTask {
@@ -19,13 +24,13 @@ export interface BoughtTask {
  * where the output fails: it does not take the ID with it. Throws as `createTask`.
  */
 export async function buyTask(
-  shop: Shop,
+  buyer: Buyer,
   order: Order<'task create'>,
   created: (task: BoughtTask) => void,
 ): Promise<BoughtTask | undefined> {
-  return await purchase(shop, order, {}, async ({ begin, idempotencyKey, isAgain, journal, delivery }) => {
+  return await purchase(buyer, order, {}, async ({ begin, idempotencyKey, isAgain, journal, delivery }) => {
     const client = await begin();
-    const { signal } = shop.context;
+    const { signal } = buyer.context;
     const answer = await createTask(client, order.body, idempotencyKey, journal, signal, isAgain).catch(
       (error: unknown) => {
         const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
@@ -38,7 +43,7 @@ export async function buyTask(
     const leadsSearchId = value.leads_search_id;
     const task = { leadsSearchId, idempotencyKey, requestId, operationId: journal.operationId };
     try {
-      await journal.append({ type: 'terminal', outcome: 'complete', state: null, ready_count: null });
+      await journal.append(toTerminal('complete'));
       await delivery.write([toCreatedRecord(answer, idempotencyKey)]);
       await delivery.finish();
     } finally {
@@ -70,16 +75,7 @@ export async function createTask(
       (again ? provesNothingBought(error) : error.details.charged === 'no')
     ) {
       // What the service said matters more than a journal that can't be written.
-      await journal
-        .append({
-          type: 'terminal',
-          outcome: error.outcome,
-          state: null,
-          ready_count: null,
-          charged: 'no',
-          leads: 0,
-        })
-        .catch(() => undefined);
+      await journal.append(toTerminal(error.outcome, { charged: 'no', leads: 0 })).catch(() => undefined);
     }
     throw again ? toDoubtful(error) : error;
   }
@@ -97,4 +93,55 @@ export async function createTask(
     });
   }
   return answer;
+}
+
+/** Buys a task and follows it to its end; undefined after a preview. Throws as `readInto`. */
+export async function runTask(
+  buyer: Buyer,
+  order: Order<'task run'>,
+  terms: ReadTerms,
+  listener: TaskListener,
+): Promise<TaskReading | undefined> {
+  const { clock, signal } = buyer.context;
+  return await purchaseForList(
+    buyer,
+    order,
+    listener,
+    [],
+    async ({ begin, idempotencyKey, journal, delivery }, filter, body) => {
+      const client = await begin();
+      const run = { buyer, client, terms, delivery, journal, filter, listener };
+      return await readInto(run, 'creating', async () => {
+        const { requestId, value } = await createTask(client, body, idempotencyKey, journal, signal);
+        const created = { requestId, idempotencyKey, at: clock.monotonic() };
+        return { leadsSearchId: value.leads_search_id, start: 0, from: 0, created };
+      });
+    },
+  );
+}
+
+/**
+ * Follows a task that is there, from the position `pts`: it costs nothing, and a record of it is kept where that can be.
+ * Throws as `readInto`.
+ */
+export async function waitForTask(
+  buyer: Buyer,
+  task: { readonly leadsSearchId: string; readonly pts: number },
+  to: { readonly terms: OutputTerms; readonly open: OpenDelivery },
+  terms: ReadTerms,
+  listener: TaskListener,
+): Promise<TaskReading> {
+  const { leadsSearchId, pts } = task;
+  return await withNewJournal(buyer.context, { unkept: listener.warn }, (journal) => {
+    const intent = { ...toIntent(buyer, journal, 'task wait', to.terms), leads_search_id: leadsSearchId };
+    return withIntent(buyer, journal, intent, to.open, async (delivery, begun) => {
+      await begun();
+      const { client } = buyer.connection;
+      return await readInto({ buyer, client, terms, delivery, journal, listener }, 'waiting', async () => ({
+        leadsSearchId,
+        start: pts,
+        from: pts,
+      }));
+    });
+  });
 }

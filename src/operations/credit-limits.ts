@@ -1,11 +1,22 @@
+import { fromWallTime, toMinutes } from '../clock.ts';
 import { LeadpipeError } from '../errors.ts';
 import { RequestError } from '../transport/errors.ts';
+import type { Buyer } from './buyer.ts';
+import {
+  type Admit,
+  addToIndex,
+  type OperationIndex,
+  openIndex,
+  operationOf,
+} from './journal/operation-index.ts';
 import type { PaidKind } from './kinds.ts';
-import type { Shop } from './purchase.ts';
 import {
   areOf,
+  createSpending,
+  exact,
   type Spending,
   toNotCovered,
+  toOverDayLimit,
   toOverLimit,
   toUnknownPrice,
   type WorstCase,
@@ -20,7 +31,7 @@ const patienceMs = 3000;
  * limit or the balance does not cover it; what asking for the balance throws; and what `work` throws.
  */
 export async function withCovered<T>(
-  { connection, context, spending }: Shop,
+  { connection, context, spending }: Buyer,
   worst: WorstCase,
   idempotencyKey: string,
   work: (available: number | undefined) => Promise<T>,
@@ -45,7 +56,7 @@ export async function withCovered<T>(
 
 /** The credits that are available, where they can be had soon; for what goes on without them too. */
 export async function glanceAtBalance(
-  { connection, context }: Shop,
+  { connection, context }: Buyer,
   withinMs = patienceMs,
 ): Promise<number | undefined> {
   const patience = new AbortController();
@@ -62,13 +73,13 @@ export async function glanceAtBalance(
 
 /** The same error; where the service says that there are not enough credits, with both numbers. */
 export async function withNumbers(
-  shop: Shop,
+  buyer: Buyer,
   kind: PaidKind,
   { credits }: WorstCase,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof RequestError) || error.fault !== 'no_credits') return error;
-  const left = await glanceAtBalance(shop);
+  const left = await glanceAtBalance(buyer);
   const what = kind === 'search' ? 'search' : kind.startsWith('task') ? 'task' : 'request';
   const known = [
     ...(credits === null ? [] : [`this ${what} may cost ${credits}`]),
@@ -81,7 +92,7 @@ export async function withNumbers(
 
 /** Throws as `withCovered` would, for these credits. */
 export function checkCovered(
-  { spending }: Pick<Shop, 'spending'>,
+  { spending }: Pick<Buyer, 'spending'>,
   worst: WorstCase,
   available: number | undefined,
   idempotencyKey = '',
@@ -97,4 +108,60 @@ function setAside(spending: Spending, worst: WorstCase): number {
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
   if (!spending.reserve(worst.credits)) throw toOverLimit(worst.credits, spending);
   return worst.credits;
+}
+
+/**
+ * What refuses a purchase that could bring the worst cases of this machine since midnight above `max_credits_per_day`; undefined
+ * where there is no such limit, or nothing costs. Throws `credits` where the worst case is not known.
+ */
+export function toAdmit({ connection, context }: Buyer, worst: WorstCase): Admit | undefined {
+  const { max_credits_per_day: limit } = connection.settings;
+  if (limit === undefined || connection.origin === 'local') return undefined;
+  if (worst.credits === null) throw toUnknownPrice(worst.setting);
+  const midnight = midnightOf(context);
+  return (index, more) => {
+    const spent = spentSince(index, midnight);
+    if (exact(spent + more) > limit) throw toOverDayLimit(more, spent, limit);
+  };
+}
+
+/**
+ * The same way to buy, for many rows, within what is left of the day; unchanged without such a limit. What begins at the same time
+ * is refused by `toAdmit`. Throws `credits` where the price of a row is not known.
+ */
+export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> {
+  const { max_credits_per_day: limit } = buyer.connection.settings;
+  if (limit === undefined || toAdmit(buyer, worst) === undefined) return buyer;
+  const spent = spentSince(await openIndex(buyer.context), midnightOf(buyer.context));
+  const left = exact(Math.max(0, limit - spent));
+  const most = Math.min(left, buyer.spending?.limit ?? left);
+  return { ...buyer, spending: createSpending(most) };
+}
+
+/** Counts a purchase of which nothing is kept. Throws as `admit`, and LocalIoError. */
+export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, admit: Admit): Promise<void> {
+  const worst = credits ?? 0;
+  const line = { reserved: { op: 'unkept', time: context.clock.now().toISOString(), worst } } as const;
+  await addToIndex(context, line, { check: (index) => admit(index, worst) });
+}
+
+function midnightOf({ clock, zone }: Buyer['context']): number {
+  return fromWallTime(`${toMinutes(clock.now(), zone).slice(0, 10)}T00:00`, zone).getTime();
+}
+
+/** Pure: the worst cases of what was begun since then; of what has ended, what it cost at most. */
+function spentSince(index: OperationIndex, since: number): number {
+  const ended = new Map<string, number>();
+  let spent = 0;
+  for (const line of index.newest()) {
+    const op = operationOf(line);
+    if ('ended' in line && line.ended.worst !== undefined && !ended.has(op)) ended.set(op, line.ended.worst);
+    const reserved = 'begun' in line ? line.begun : 'reserved' in line ? line.reserved : undefined;
+    if (reserved === undefined) continue;
+    const worst = ended.get(op) ?? reserved.worst ?? 0;
+    // An earlier part of the same operation counts by itself.
+    ended.delete(op);
+    if (Date.parse(reserved.time) >= since) spent = exact(spent + worst);
+  }
+  return spent;
 }

@@ -1,11 +1,14 @@
 import type { JsonText, Records } from '../../json/text.ts';
-import type { Intent, Journal } from '../journal/journal.ts';
-import type { Order, Shop } from '../purchase.ts';
+import type { Buyer } from '../buyer.ts';
+import type { Listener } from '../delivery.ts';
+import type { Intent } from '../journal/entries.ts';
+import type { Journal } from '../journal/journal.ts';
+import { type Order, type PaidRequest, purchase } from '../purchase.ts';
+import { unfinishedRuns } from '../unfinished.ts';
 import { withExclusions } from './exclusions.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
-import { type Damaged, folderOfList, openRunFile, readList } from './list-files.ts';
-import type { Delivered } from './list-lines.ts';
-import { unfinishedRuns } from './unfinished.ts';
+import type { Delivered } from './lists.ts';
+import { type Damaged, folderOfList, openRunFile, readList } from './lists.ts';
 
 /** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */
 export interface RunOfList {
@@ -25,7 +28,7 @@ export const nothingKnown = createKnown([]);
  * could say so. Throws LocalIoError.
  */
 export async function toListed<Kind extends 'search' | 'task run' | 'task create'>(
-  shop: Shop,
+  buyer: Buyer,
   order: Order<Kind>,
   warn: (line: string) => void,
   before: readonly JsonText[] = [],
@@ -34,9 +37,12 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
   const terms = { ...order.terms, list: name };
   const brought = identitiesOf(before);
   if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
-  const lines = await readLines(shop, name, warn);
-  const { connection, context } = shop;
-  for (const operationId of await unfinishedRuns(context, lines)) {
+  const lines = await readLines(buyer, name, warn);
+  const { connection, context } = buyer;
+  for (const operationId of await unfinishedRuns(
+    context,
+    lines.map(({ operation_id }) => operation_id),
+  )) {
     warn(
       `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. Resume it to get them`,
     );
@@ -58,19 +64,19 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
  * anything out: `operationIds` are theirs. Throws LocalIoError.
  */
 export async function listOf(
-  shop: Shop,
+  buyer: Buyer,
   operationIds: readonly string[],
   { list: name, asked }: Intent,
   damaged: Damaged,
 ): Promise<RunOfList | undefined> {
   if (name === undefined) return undefined;
   if (asked === undefined) return { name, known: nothingKnown };
-  const lines = await readLines(shop, name, damaged);
+  const lines = await readLines(buyer, name, damaged);
   return { name, known: toKnown(lines.filter(({ operation_id }) => !operationIds.includes(operation_id))) };
 }
 
 async function readLines(
-  { connection, context }: Shop,
+  { connection, context }: Buyer,
   name: string,
   damaged: Damaged,
 ): Promise<Delivered[]> {
@@ -99,74 +105,89 @@ export function newOf(leads: readonly JsonText[], known: Known): readonly JsonTe
   });
 }
 
-/** Some leads that arrived. */
-export interface Sifted {
-  /** Whether each is to be delivered: no earlier run of the list has. */
-  readonly isNew: readonly boolean[];
-  /** From now on they count as delivered. Throws LocalIoError. */
-  count(leadsSearchId: string | undefined): void;
-}
-
 /** What stands between the leads that arrive and the output. */
-export interface Sieve {
-  /** What the search before brought counts from now on. Throws LocalIoError. */
-  begin(): void;
-  sift(leads: Records): Sifted;
-  /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
-  sync(): Promise<void>;
+export type LeadFilter = ReturnType<typeof createFilter>;
+
+/** `count` says that leads were delivered, or brought again by a search; without `known` leads, all are new. */
+function createFilter(
+  known: Known,
+  count: (leads: readonly Identity[], leadsSearchId: string | null) => void = () => {},
+  { brought = [], sync = async () => {} }: { brought?: readonly Identity[]; sync?: () => Promise<void> } = {},
+) {
+  return {
+    /** What the search before brought counts from now on. Throws LocalIoError. */
+    begin(): void {
+      if (brought.length > 0) count(brought, null);
+    },
+    check(leads: Records) {
+      const identities = leads.map(identityOf);
+      const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
+      return {
+        /** Whether each is to be delivered: no earlier run of the list has. */
+        isNew,
+        /** From now on they count as delivered. Throws LocalIoError. */
+        count(leadsSearchId = ''): void {
+          const fresh = identities.filter((identity, index) => isNew[index] && identity !== undefined);
+          // Also where none is new: next time, the service leaves out what this search brought again.
+          count(fresh as Identity[], leadsSearchId || null);
+        },
+      };
+    },
+    /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
+    sync,
+  };
 }
 
 /** Of a run that belongs to no list. */
-export const noSieve: Sieve = {
-  begin() {},
-  sift: (leads) => ({ isNew: new Array<boolean>(leads.length).fill(true), count() {} }),
-  sync: async () => {},
-};
+export const noFilter = createFilter(nothingKnown);
 
 /**
- * Runs `work` with the sieve of a list. Nothing is counted for an operation of which no record is kept. Throws what `work`
+ * Runs `work` with the filter of a list. Nothing is counted for an operation of which no record is kept. Throws what `work`
  * throws, and LocalIoError, before that, where the list can't be written.
  */
-export async function withSieve<T>(
-  shop: Shop,
+export async function withFilter<T>(
+  buyer: Buyer,
   list: RunOfList | undefined,
   { operationId }: Pick<Journal, 'operationId'>,
-  work: (sieve: Sieve) => Promise<T>,
+  work: (filter: LeadFilter) => Promise<T>,
 ): Promise<T> {
-  if (list === undefined) return await work(noSieve);
+  if (list === undefined || operationId === undefined)
+    return await work(createFilter(list?.known ?? nothingKnown));
   const { name, known, brought = [] } = list;
-  const { connection, context } = shop;
+  const { connection, context } = buyer;
   const { origin } = connection;
   const folder = folderOfList(context.directories.state, name, origin);
-  const file = operationId === undefined ? undefined : await openRunFile(shop, folder, operationId);
-  if (file === undefined && known === nothingKnown) return await work(noSieve);
+  const file = await openRunFile(buyer, folder, operationId);
   const run = {
     list: name,
-    operation_id: operationId ?? '',
+    operation_id: operationId,
     time: context.clock.now().toISOString(),
     origin,
-    key_fingerprint: connection.fingerprint(operationId ?? ''),
+    key_fingerprint: connection.fingerprint(operationId),
   };
+  const count = (leads: readonly Identity[], leads_search_id: string | null): void =>
+    file.append({ ...run, leads_search_id, leads });
   try {
-    return await work({
-      begin() {
-        if (brought.length > 0) file?.append({ ...run, leads_search_id: null, leads: brought });
-      },
-      sift(leads) {
-        const identities = leads.map(identityOf);
-        const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
-        return {
-          isNew,
-          count(leadsSearchId = '') {
-            const fresh = identities.filter((identity, index) => isNew[index] && identity !== undefined);
-            // Also where none is new: next time, the service leaves out what this search brought again.
-            file?.append({ ...run, leads_search_id: leadsSearchId || null, leads: fresh as Identity[] });
-          },
-        };
-      },
-      sync: async () => await file?.sync(),
-    });
+    return await work(createFilter(known, count, { brought, sync: file.sync }));
   } finally {
-    await file?.close();
+    await file.close();
   }
+}
+
+/**
+ * As `purchase`, of what counts for a list: what the list has is left out, and what arrives passes its filter. `brought` are leads
+ * of the search that this one goes on with.
+ */
+export async function purchaseForList<Kind extends 'search' | 'task run', T>(
+  buyer: Buyer,
+  given: Order<Kind>,
+  listener: Listener,
+  brought: readonly JsonText[],
+  way: (paid: PaidRequest, filter: LeadFilter, body: Order<Kind>['body']) => Promise<T>,
+): Promise<T | undefined> {
+  const { order, list } = await toListed(buyer, given, listener.warn, brought);
+  if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
+  return await purchase(buyer, order, listener, (paid) =>
+    withFilter(buyer, list, paid.journal, (filter) => way(paid, filter, order.body)),
+  );
 }

@@ -1,0 +1,182 @@
+import { hash } from 'node:crypto';
+import { constants, writeSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { LocalIoError } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
+
+/*
+ * A file that only grows, of lines of JSON that each have a checksum: journals, rows, leads, the index and lists. A kill can cut off
+ * its last line, and nothing else; what any other line says is what was written, or it is known to be damaged.
+ */
+
+/** What a line says: a value and its name. */
+export interface Said {
+  readonly member: string;
+  readonly text: JsonText;
+}
+
+/** A line where it stands. */
+export interface LogLine {
+  /** From 1. */
+  readonly number: number;
+  /** Bytes, without the line end. */
+  readonly offset: number;
+  readonly length: number;
+  /** Undefined where it is damaged. */
+  readonly said: Said | undefined;
+}
+
+const linePattern = /^\{"(sha256|crc32)":"([0-9a-f]+)","([a-z]+)":(.*)\}$/s;
+
+/** Pure: a value of JSON with its checksum, as one object: `{"sha256":"…","entry":…}`. It ends its line. */
+export function toCheckedLine(member: string, text: JsonText): string {
+  return `{"sha256":"${checksumOf(text)}","${member}":${text}}\n`;
+}
+
+/**
+ * Pure: the same in a line of which there may be a million. Its checksum takes a third of the time; it finds any damage to a
+ * few bytes, and misses one in four thousand million others.
+ */
+export function toQuickLine(member: string, text: JsonText): string {
+  return `{"crc32":"${quickChecksumOf(text)}","${member}":${text}}\n`;
+}
+
+/** Pure: what such a line, without its end, says; undefined when it is damaged. */
+export function fromCheckedLine(line: string): Said | undefined {
+  const [, kind, checksum, member = '', text = ''] = linePattern.exec(line) ?? [];
+  const expected = kind === 'crc32' ? quickChecksumOf(text) : checksumOf(text);
+  return checksum === expected ? { member, text } : undefined;
+}
+
+function quickChecksumOf(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0');
+}
+
+function checksumOf(text: string): string {
+  return hash('sha256', text).slice(0, 16);
+}
+
+/**
+ * Pure: what the lines of a text say, undefined for a damaged one. A last one that was never finished is left out: nothing that it
+ * tells of was done.
+ */
+export function checkedLines(text: string): (Said | undefined)[] {
+  const lines = text.split('\n');
+  const rest = lines.pop() ?? '';
+  const said = lines.map(fromCheckedLine);
+  return isTorn(rest) ? said : [...said, undefined];
+}
+
+/** Whether the end of a file is a line that was cut off, and not a whole one whose line end is another byte. */
+function isTorn(rest: string): boolean {
+  return fromCheckedLine(rest.slice(0, -1)) === undefined;
+}
+
+/** The same of a file that may be large. Throws LocalIoError. */
+export async function* readLogAt(path: string): AsyncGenerator<LogLine> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(path, 'r');
+    yield* readLog(file);
+  } catch (error) {
+    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, { cause: error });
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Of an open file. Not readline: that takes U+2028 for the end of a line. */
+export async function* readLog(file: FileHandle): AsyncGenerator<LogLine> {
+  const { size } = await file.stat();
+  let rest = Buffer.alloc(0);
+  let offset = 0;
+  let number = 0;
+  for (let at = 0; at < size; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(256 * 1024), 0, 256 * 1024, at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+    rest = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+    for (let length = rest.indexOf(10); length !== -1; length = rest.indexOf(10)) {
+      yield { number: ++number, offset, length, said: fromCheckedLine(rest.toString('utf8', 0, length)) };
+      offset += length + 1;
+      rest = rest.subarray(length + 1);
+    }
+  }
+  if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, said: undefined };
+}
+
+/** A log that is open to add to. */
+export type LineLog = Awaited<ReturnType<typeof openLog>>;
+
+/** A link in its place would lead the writing to another file. Windows has no such flag. */
+const noFollow = constants.O_NOFOLLOW ?? 0;
+const flagsOf = {
+  new: constants.O_CREAT | constants.O_EXCL,
+  there: 0,
+  any: constants.O_CREAT,
+} as const;
+
+/**
+ * Opens a log (0600, under any umask) that is `new`, `there`, or any of both. `take` is given each line that stands in it. A line
+ * that was cut off is removed: behind it, another one would be damage. Throws what the file system and `take` throw.
+ */
+export async function openLog(path: string, which: keyof typeof flagsOf, take: (line: LogLine) => void) {
+  const handle = await open(path, constants.O_RDWR | constants.O_APPEND | noFollow | flagsOf[which], 0o600);
+  let end = 0;
+  try {
+    if (which !== 'there') await handle.chmod(0o600);
+    const { size } = await handle.stat();
+    for await (const line of readLog(handle)) {
+      take(line);
+      if (line.offset + line.length < size) end = line.offset + line.length + 1;
+    }
+    if (end < size) await handle.truncate(end);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  /** A line behind an incomplete one would make both unreadable, and nobody knows what a failed sync has left. */
+  let failure: unknown;
+  let syncing = Promise.resolve();
+  let next: Promise<void> | undefined;
+
+  async function syncNow(): Promise<void> {
+    await syncing.catch(() => undefined);
+    // What others add in this turn of the event loop goes together with it.
+    await new Promise((resolve) => setImmediate(resolve));
+    next = undefined;
+    if (failure !== undefined) throw failure;
+    syncing = handle.datasync();
+    await syncing.catch((error: unknown) => {
+      failure ??= error;
+      throw error;
+    });
+  }
+
+  return {
+    handle,
+    /** When it returns, the lines survive this process; gives where they begin, in bytes. Through the thread pool it takes several times as long. */
+    append(lines: string): number {
+      if (failure !== undefined) throw failure;
+      const bytes = Buffer.from(lines);
+      try {
+        if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
+      } catch (error) {
+        failure = error;
+        throw error;
+      }
+      end += bytes.length;
+      return end - bytes.length;
+    },
+    /** Resolves when all lines survive a power cut; whoever waits shares the writing. */
+    sync(): Promise<void> {
+      next ??= syncNow();
+      return next;
+    },
+    async close(): Promise<void> {
+      await Promise.allSettled([next, syncing]);
+      await handle.close();
+    },
+  };
+}

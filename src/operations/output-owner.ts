@@ -1,0 +1,77 @@
+import { type ErrorDetails, LocalIoError, outputChanged } from '../errors.ts';
+import { completeAddition } from '../files/addition.ts';
+import { pendingAddition } from './journal/entries.ts';
+import { toDigests } from './journal/index-lines.ts';
+import { withOperation } from './journal/journal.ts';
+import { type IndexContext, type OperationIndex, openIndex, operationOf } from './journal/operation-index.ts';
+import { readOperation, type StoredOperation } from './journal/stored.ts';
+
+/**
+ * Completes what the last run of this file was adding to it when it was killed, so that its rows stand there once and whole. Whoever
+ * asks holds the file. Throws LocalIoError.
+ */
+export async function completeAdditionTo(context: IndexContext, output: string): Promise<void> {
+  const { state } = context.directories;
+  const digest = (await toDigests({ command: '', options: {}, origin: '', output })).output ?? '';
+  for (const line of (await openIndex(context)).find('output', digest)) {
+    // One that can't be read is told of by whoever looks for it.
+    const operation = await readOperation(state, operationOf(line)).catch(() => undefined);
+    if (operation === undefined) continue;
+    const adding = pendingAddition(operation.entries);
+    if (adding === undefined || (await completeAddition(output, adding)) !== 'done') return;
+    await withOperation(context, operation.operationId, (journal) => journal.append({ type: 'placed' }));
+    return;
+  }
+}
+
+/** Pure: whether its rows are in the file that they were added to. */
+export function isAdded({ entries }: StoredOperation): boolean {
+  return entries.findLast(({ type }) => ['opened', 'placed'].includes(type))?.type === 'placed';
+}
+
+/**
+ * The last operation that opened the output of this one since, where another did: its rows are there now. Undefined where none did.
+ */
+export async function replacedBy(
+  context: IndexContext,
+  { entries: [intent] }: StoredOperation,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  const { output } = await toDigests(intent);
+  const index = await openIndex(context);
+  const last = await lastToOpen(context, index, output);
+  return last === undefined || ids.includes(last) ? undefined : last;
+}
+
+/** The last operation that opened a file. A journal that can't be read may be of one that did. */
+export async function lastToOpen(
+  { directories }: IndexContext,
+  index: OperationIndex,
+  output = '',
+): Promise<string | undefined> {
+  for (const line of index.find('output', output)) {
+    if ('opened' in line) return line.opened.op;
+    const id = operationOf(line);
+    const other = await readOperation(directories.state, id).catch(() => null);
+    if (other === null || other?.entries.some(({ type }) => type === 'opened')) return id;
+  }
+  return undefined;
+}
+
+/**
+ * Whether what stands in the .part is of one of these operations. Throws LocalIoError, with `elsewhere`, where a later one has
+ * written the output anew: its rows would be lost.
+ */
+export async function isPartOf(
+  context: IndexContext,
+  operation: StoredOperation,
+  ids: readonly string[],
+  elsewhere: ErrorDetails,
+): Promise<boolean> {
+  const [{ options, output }] = operation.entries;
+  const later = await replacedBy(context, operation, ids);
+  // Rows that are added leave the others where they are.
+  if (later === undefined || options.append === true) return later === undefined;
+  const words = `${output} has rows of a later operation, ${later}`;
+  throw new LocalIoError(words, { type: outputChanged, charged: 'no', ...elsewhere });
+}
