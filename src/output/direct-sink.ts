@@ -42,9 +42,11 @@ function withoutLength(sink: Sink, close: () => Promise<void>): FileSink {
     ...sink,
     length: undefined,
     continued: false,
+    replaces: false,
     lineEnd: '\r\n',
     sync: async () => {},
     commit: close,
+    discard: close,
     abandon: () => close().then(() => undefined),
   };
 }

@@ -130,6 +130,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
       return length;
     },
     continued: start > 0,
+    replaces: append === undefined && start === 0 && (existing?.size ?? 0) > 0,
     lineEnd,
     write,
     sync,
@@ -149,6 +150,10 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
       } finally {
         await handle.close();
       }
+    },
+    async discard() {
+      if (await isInPlace()) await rm(part, { force: true });
+      await handle.close().catch((error) => fail(path, error));
     },
     async abandon() {
       const isEmpty = (await handle.stat()).size === 0;

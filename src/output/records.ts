@@ -21,6 +21,8 @@ export interface RecordOptions {
   readonly file: string | undefined;
   /** Whether rows are added to those that the file has. */
   readonly append: boolean;
+  /** Whether a file stays as it is when no record comes. */
+  readonly keepsFile?: boolean | undefined;
   /** As in `FileSinkOptions`. */
   readonly opening?: Opening | undefined;
   readonly lock?: FolderLock | undefined;
@@ -99,6 +101,11 @@ export async function openRecords(
     sync,
     async finish(placing: Placing = {}): Promise<void> {
       if (!isOpen) return;
+      if (options.keepsFile && !written && fileSink?.replaces) {
+        isOpen = false;
+        await fileSink.discard();
+        return options.warn(`${file} was left as it was, because this run brought nothing`);
+      }
       await (await writerFor([])).end();
       length = fileSink?.length;
       await placing.written?.(await sync());

@@ -17,6 +17,8 @@ export interface FileSink extends Sink {
   readonly length: number | undefined;
   /** Whether rows, and so the header, stood in the .part before. */
   readonly continued: boolean;
+  /** Whether it would take the place of a file that has something. */
+  readonly replaces: boolean;
   /** How the lines of CSV end in the file that rows are added to. */
   readonly lineEnd: '\r\n' | '\n';
   /** Resolves when everything written is on the disk. */
@@ -26,6 +28,8 @@ export interface FileSink extends Sink {
    * rows are added.
    */
   commit(adding?: (addition: Addition) => Promise<void>): Promise<void>;
+  /** Closes it, and removes the .part: the file stays as it is. */
+  discard(): Promise<void>;
   /** The run was cut: closes, and returns the path of the file that holds its rows (undefined, and no file, without rows). */
   abandon(): Promise<string | undefined>;
 }

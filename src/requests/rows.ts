@@ -17,6 +17,7 @@ export interface InputRow {
   readonly line: number;
   /** An object of JSON; of CSV, texts by column. Undefined for a row that can't be read. */
   readonly record: JsonText | undefined;
+  /** Why it can't be sent. */
   readonly flaw?: string;
 }
 
@@ -70,9 +71,7 @@ export async function openInput(
 }
 
 async function* workbookRows(rows: readonly (readonly string[])[]): AsyncGenerator<CsvRow> {
-  for (const [at, cells] of rows.entries()) {
-    if (cells.some((cell) => cell !== '')) yield { line: at + 2, cells, flaw: undefined };
-  }
+  for (const [at, cells] of rows.entries()) yield { line: at + 2, cells, flaw: undefined };
 }
 
 async function openText(
@@ -181,12 +180,18 @@ function toInput(header: readonly string[], parsed: AsyncIterable<CsvRow>): Inpu
   const columns = names.map((name, at) => distinct(name || `column ${at + 1}`, names.slice(0, at)));
   async function* rows(): AsyncGenerator<InputRow> {
     let number = 0;
-    for await (const { cells, ...row } of parsed) {
-      const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
-      const why = row.flaw ?? (cells.length > columns.length ? tooMany : undefined);
-      const members = columns.map((name, at) => [name, JSON.stringify(unguarded(cells[at] ?? ''))] as const);
-      const content = why === undefined ? { record: objectOf(members) } : { record: undefined, flaw: why };
-      yield { number: ++number, line: row.line, ...content };
+    for await (const { cells, line, flaw } of parsed) {
+      number++;
+      if (flaw !== undefined) yield { number, line, record: undefined, flaw };
+      // What a spreadsheet saves for an empty line.
+      else if (cells.some((cell) => cell.trim() !== '')) {
+        const members = columns.map(
+          (name, at) => [name, JSON.stringify(unguarded(cells[at] ?? ''))] as const,
+        );
+        const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
+        const more = cells.length > columns.length ? { flaw: tooMany } : {};
+        yield { number, line, record: objectOf(members), ...more };
+      }
     }
   }
   return { format: 'csv', columns, rows: rows() };

@@ -125,7 +125,7 @@ export function openOutput(
   options: RecordOptions & ReportOptions,
   printed: Printed,
 ): OpenDelivery {
-  return (work) => withOutput(context, options, printed, work);
+  return (work) => withOutput(context, options, { ...printed, keepsFile: true }, work);
 }
 
 /** Shows on stderr how it goes; `asking` is what is done while the user waits for one answer, `most` how many leads were asked for. */

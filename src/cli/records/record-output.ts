@@ -24,6 +24,8 @@ export interface Printed {
   readonly opening?: Opening | undefined;
   /** Of the file, where this run has it already. */
   readonly lock?: FolderLock | undefined;
+  /** Whether a file stays as it is when no record comes. */
+  readonly keepsFile?: boolean;
 }
 
 type OutputOptions = RecordOptions & ReportOptions;
@@ -62,7 +64,7 @@ export async function withHeldOutput<T>(
 async function withOpened<T>(
   context: Context,
   options: OutputOptions,
-  { shape, layout, lock, opening, settings }: Printed,
+  { shape, layout, lock, opening, settings, keepsFile }: Printed,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
   const file = fileOf(options);
@@ -84,6 +86,7 @@ async function withOpened<T>(
     layout: chosen?.layout ?? layout,
     file,
     append: options.append === true,
+    keepsFile,
     opening,
     lock,
     csvRaw: options.csvRaw === true,

@@ -116,7 +116,7 @@ export function toSent<Kind extends AnswerKind>(
 ):
   | { readonly request: BodyOf<Kind>; readonly body: string; readonly digest: bigint }
   | { readonly flaw: string } {
-  if (record === undefined) return { flaw: `line ${line} ${flaw}` };
+  if (record === undefined || flaw !== undefined) return { flaw: `line ${line} ${flaw}` };
   try {
     const request = toBody(record);
     const body = toRequest(kind, request, '').body ?? '';
