@@ -86,7 +86,7 @@ export type Facts =
       readonly left: number;
       readonly setting: string | undefined;
     }
-  | { readonly is: 'over_day_limit'; readonly setting: string }
+  | { readonly is: 'over_day_limit' | 'unpriced_day'; readonly setting: string }
   | { readonly is: 'price_unknown'; readonly setting: string }
   /** `stored` answers can be shown again; others perhaps be had again with the same key, where the endpoint `replays`. */
   | {

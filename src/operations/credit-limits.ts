@@ -19,6 +19,7 @@ import {
   toOverDayLimit,
   toOverLimit,
   toUnknownPrice,
+  toUnpricedDay,
   type WorstCase,
 } from './spending.ts';
 
@@ -120,7 +121,7 @@ export function toAdmit({ connection, context }: Buyer, worst: WorstCase): Admit
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
   const midnight = midnightOf(context);
   return (index, more) => {
-    const spent = spentSince(index, midnight);
+    const spent = spentSince(index, midnight, limit);
     if (exact(spent + more) > limit) throw toOverDayLimit(more, spent, limit);
   };
 }
@@ -132,7 +133,7 @@ export function toAdmit({ connection, context }: Buyer, worst: WorstCase): Admit
 export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> {
   const { max_credits_per_day: limit } = buyer.connection.settings;
   if (limit === undefined || toAdmit(buyer, worst) === undefined) return buyer;
-  const spent = spentSince(await openIndex(buyer.context), midnightOf(buyer.context));
+  const spent = spentSince(await openIndex(buyer.context), midnightOf(buyer.context), limit);
   const left = exact(Math.max(0, limit - spent));
   const most = Math.min(left, buyer.spending?.limit ?? left);
   return { ...buyer, spending: createSpending(most) };
@@ -149,19 +150,27 @@ function midnightOf({ clock, zone }: Buyer['context']): number {
   return fromWallTime(`${toMinutes(clock.now(), zone).slice(0, 10)}T00:00`, zone).getTime();
 }
 
-/** Pure: the worst cases of what was begun since then; of what has ended, what it cost at most. */
-function spentSince(index: OperationIndex, since: number): number {
+/**
+ * Pure: the worst cases of what was begun since then; of what has ended, what it cost at most. Throws `credits` where nobody knows
+ * that of one of them.
+ */
+function spentSince(index: OperationIndex, since: number, limit: number): number {
   const ended = new Map<string, number>();
   let spent = 0;
+  let unpriced = 0;
   for (const line of index.newest()) {
     const op = operationOf(line);
     if ('ended' in line && line.ended.worst !== undefined && !ended.has(op)) ended.set(op, line.ended.worst);
     const reserved = 'begun' in line ? line.begun : 'reserved' in line ? line.reserved : undefined;
     if (reserved === undefined) continue;
     const worst = ended.get(op) ?? reserved.worst ?? 0;
+    const isKnown = ended.has(op) || !('unpriced' in reserved);
     // An earlier part of the same operation counts by itself.
     ended.delete(op);
-    if (Date.parse(reserved.time) >= since) spent = exact(spent + worst);
+    if (Date.parse(reserved.time) < since) continue;
+    spent = exact(spent + worst);
+    if (!isKnown) unpriced++;
   }
+  if (unpriced > 0) throw toUnpricedDay(unpriced, limit);
   return spent;
 }

@@ -159,6 +159,15 @@ export function toOverDayLimit(worst: number, spent: number, limit: number): Lea
   );
 }
 
+/** Pure: why nothing is bought on a day of which nobody knows what it has cost. */
+export function toUnpricedDay(purchases: number, limit: number): LeadpipeError {
+  return refused(
+    `${purchases === 1 ? 'one purchase' : `${purchases} purchases`} of today had no known price, so leadpipe can't tell what is left of the ${limit} credits for today; nothing was bought`,
+    'price_unknown',
+    { is: 'unpriced_day', setting: 'max_credits_per_day' },
+  );
+}
+
 function toFacts(worst: number, { limit, reserved, setting, spent }: Spending) {
   return { is: 'over_limit', worst, left: exact(limit - spent - reserved), setting } as const;
 }

@@ -71,3 +71,13 @@ it('refuses what has no price, naming its setting', async () => {
   const { code, stderr } = await run('contact', 'phone', 'a');
   expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('price.contact.phone') });
 });
+
+it('buys nothing more on a day of which nobody knows what it has cost', async () => {
+  for (const setting of ['price.contact.email', 'max_credits_per_day']) await run('config', 'unset', setting);
+  expect(await contact('a')).toMatchObject({ code: 0 });
+  await run('config', 'set', 'price.contact.email', '2');
+  await run('config', 'set', 'max_credits_per_day', '10');
+  const { code, stderr } = await contact('b');
+  expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('had no known price') });
+  expect(service.charged.size).toBe(1);
+});

@@ -68,6 +68,8 @@ const hints: Hints = {
     `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
   over_day_limit: ({ setting }) =>
     `All runs of this machine count since midnight. To allow more: leadpipe config set ${setting} <credits>`,
+  unpriced_day: ({ setting }) =>
+    `Tomorrow the limit holds again. To buy today without it: leadpipe config unset ${setting}`,
   over_limit: (facts, ran) =>
     facts.setting === undefined
       ? `Raise --max-credits${toFewer(facts, ran)}.`

@@ -30,6 +30,8 @@ export interface Begun {
   readonly continues?: string;
   /** The credits that it can cost at most, as far as that was known. */
   readonly worst?: number;
+  /** Nobody knows what it can cost. */
+  readonly unpriced?: true;
 }
 
 /** A line of the index. The order of the lines is the order of the operations, whatever a clock says. */
@@ -155,6 +157,9 @@ async function toBegun(op: string, intent: Intent): Promise<Begun> {
     ...(options.tool === true ? { tool: true } : {}),
     ...(continues === undefined ? {} : { continues }),
     ...(worst === 0 ? {} : { worst }),
+    ...(intent.worst_case === null && intent.reserved === undefined && origin !== 'local'
+      ? { unpriced: true }
+      : {}),
   };
 }
 
