@@ -13,7 +13,7 @@ import { type Ended, toWish, type Wish } from './workload.ts';
  * LEADPIPE_SEED runs the faults of an earlier run again, LEADPIPE_CHAOS_SECONDS runs longer.
  */
 const seed = process.env.LEADPIPE_SEED ?? randomBytes(4).toString('hex');
-const seconds = Number(process.env.LEADPIPE_CHAOS_SECONDS ?? 40);
+const seconds = Number(process.env.LEADPIPE_CHAOS_SECONDS ?? 15);
 /** Each with a service and a proxy of its own. */
 const lanes = [
   { stream_fetch: 'off', dropped_stream: 'bills_sent' },

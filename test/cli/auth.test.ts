@@ -1,23 +1,19 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LocalService, localKeys, startLocalService } from '../../src/local-service/server.ts';
+import { localKeys } from '../../src/local-service/keys.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { type StartedService, startService } from '../helpers/local-service.ts';
 import { inTerminal } from '../helpers/pty.ts';
-import { bareEnvironment, type Result, run, temporaryFolder } from '../helpers/run.ts';
+import { bareEnvironment, type Result, run } from '../helpers/run.ts';
 
 const key: string = localKeys[0].key;
-let service: LocalService;
+let service: StartedService;
 let other: FaultServer;
 
 beforeAll(async () => {
-  service = await startLocalService({
-    port: 0,
-    pid: process.pid,
-    stateDir: temporaryFolder(),
-    clock: { now: () => new Date(), monotonic: () => performance.now(), after: () => () => {} },
-  });
+  service = await startService();
   other = await startFaultServer((socket) => void socket.destroy());
 });
 afterAll(async () => {

@@ -2,8 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
 import { decoded, decodeText } from '../../src/files/decoded.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
+import { startService } from '../helpers/local-service.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
 
 const folder = temporaryFolder();
@@ -79,26 +81,15 @@ describe('a text that is given', () => {
     ['--catalog', 'catalogue.jsonl', catalogue, 0, 'Müller Zähne'],
     ['--scenario', 'scenario.json', scenario, 5, ''],
   ])('to the local service with %s is read and refused alike', async (option, name, text, exit, says) => {
-    const { startLocalService } = await import('../../src/local-service/server.ts');
-    const { UsageError } = await import('../../src/errors.ts');
     const at = file(name);
-    const clock = { now: () => new Date(), monotonic: () => performance.now(), after: () => () => {} };
     const begin = async (bytes: Buffer) => {
       writeFileSync(at, bytes);
-      const files = option === '--catalog' ? { catalogFile: at } : { scenarioFile: at };
-      return await startLocalService({
-        stateDir: temporaryFolder(),
-        port: 0,
-        pid: process.pid,
-        clock,
-        ...files,
-      });
+      return await startService(option === '--catalog' ? { catalogFile: at } : { scenarioFile: at });
     };
     await expect(begin(inLatin1(text))).rejects.toThrow(UsageError);
     const service = await begin(inUtf16(text));
-    const { localKeys } = await import('../../src/local-service/keys.ts');
     const { code, stdout } = await runInProcess(['search', 'company', 'Zahnärzte', '--limit', '1'], {
-      env: { ...env, LEADPIPE_BASE_URL: service.url, LEADPIPE_API_KEY: localKeys[0].key },
+      env: service.env(),
     });
     await service.close();
     expect({ code, has: stdout.includes(says) }).toEqual({ code: exit, has: true });

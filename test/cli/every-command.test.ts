@@ -1,13 +1,14 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorRows } from '../../src/contract/errors.ts';
-import { type LocalService, localKeys, startLocalService } from '../../src/local-service/server.ts';
+import { localKeys } from '../../src/local-service/keys.ts';
 import { type Format, printedFormats } from '../../src/output/writer.ts';
+import { hastened } from '../helpers/clock.ts';
 import { commandsWith } from '../helpers/commands.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
+import { type StartedService, startService } from '../helpers/local-service.ts';
 import { bareEnvironment, pointedAt, start, temporaryFolder } from '../helpers/run.ts';
 
 /** Every command that calls the service, with something it finds in the demonstration. */
@@ -115,6 +116,8 @@ describe.each(['serve', '--local'])('every command against %s', (where) => {
   afterAll(() => served?.kill('SIGKILL'));
 
   let purchases = 0;
+  // A task of the demonstration takes its time.
+  const context = { clock: hastened(20) };
   const rows = [...commands.map(([name, args]) => [name, () => args] as const), ...readers];
   it.each(rows)('%s, in every format', async (_, argsFor) => {
     const args = [...argsFor(taskId), ...more];
@@ -122,7 +125,10 @@ describe.each(['serve', '--local'])('every command against %s', (where) => {
     // In one process all runs would have the same generated key.
     const key = () => (paid ? ['--idempotency-key', `purchase-${++purchases}`] : []);
     for (const format of printedFormats) {
-      const { code, stdout, stderr } = await runInProcess([...args, ...key(), '-f', format], { env });
+      const { code, stdout, stderr } = await runInProcess([...args, ...key(), '-f', format], {
+        env,
+        context,
+      });
       expect({ format, code, stderr: code === 0 ? '' : stderr }).toEqual({ format, code: 0, stderr: '' });
       expectFormat[format](stdout);
     }
@@ -164,7 +170,7 @@ describe('what this machine knows', () => {
 });
 
 describe('every row of the Errors table', () => {
-  let service: LocalService | undefined;
+  let service: StartedService | undefined;
   afterAll(() => service?.close());
 
   const exits: Readonly<Record<number, number>> = {
@@ -182,26 +188,9 @@ describe('every row of the Errors table', () => {
     exits[status] ?? (name.startsWith('task') || !(await isPaid(args)) ? 75 : 8);
 
   it.each(errorRows)('$status $type, of every command', async ({ status, type }) => {
-    const folder = temporaryFolder();
-    const scenarioFile = join(folder, 'scenario.json');
     const body = { error: { type, message: `rehearsed ${type}` } };
     const fault = { operation: '*', count: 1000, fault: 'status', status, body };
-    writeFileSync(scenarioFile, JSON.stringify({ faults: [fault] }));
-    const clock = {
-      now: () => new Date(),
-      monotonic: () => performance.now(),
-      after(ms: number, callback: () => void) {
-        const timer = setTimeout(callback, ms);
-        return () => clearTimeout(timer);
-      },
-    };
-    service = await startLocalService({
-      stateDir: join(folder, 'service'),
-      port: 0,
-      pid: process.pid,
-      clock,
-      scenarioFile,
-    });
+    service = await startService({ faults: [fault] });
     // A task that is being created is waited for: not here.
     const slow = (name: string): boolean => type === 'request_already_exists' && name.startsWith('task');
     const single = readers.slice(0, 2).map(([name, args]) => [name, args('ls_x')] as const);

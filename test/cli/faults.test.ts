@@ -11,7 +11,9 @@ import {
   searchFrames,
   startFaultServer,
   streamHead,
+  streamStart,
   wholeAnswer,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import { pointedAt, run } from '../helpers/run.ts';
 
@@ -244,7 +246,7 @@ describe('a fault on the way', () => {
     let beat: NodeJS.Timeout | undefined;
     const [first = ''] = searchFrames([['{"name":"A"}']]);
     server = await startFaultServer((socket) => {
-      socket.write(Buffer.concat([Buffer.from(streamHead), chunk(first)]));
+      socket.write(streamStart(first));
       beat = setInterval(() => socket.write(chunk(': ping\n\n')), 50);
     });
     const { code, stdout, stderr } = await runInProcess(
@@ -284,11 +286,7 @@ describe('a fault on the way', () => {
 });
 
 describe('a fault that passes', () => {
-  const whole = Buffer.concat([
-    Buffer.from(streamHead),
-    chunk(searchFrames([['{"name":"A"}']]).join('')),
-    Buffer.from(lastChunk),
-  ]);
+  const whole = wholeStream(searchFrames([['{"name":"A"}']]));
   const lost = (socket: Socket): void => void socket.destroy();
   const refused =
     (status: string, type: string, headers: readonly string[] = []) =>
@@ -353,9 +351,7 @@ describe('a fault that passes', () => {
 describe('what is sent', () => {
   it('one POST with the documented headers and body, and a new key each time', async () => {
     server = await startFaultServer((socket) => {
-      socket.write(
-        Buffer.concat([Buffer.from(streamHead), chunk(searchFrames([]).join('')), Buffer.from(lastChunk)]),
-      );
+      socket.write(wholeStream(searchFrames([])));
     });
     const args = [
       'search',

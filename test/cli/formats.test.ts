@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import readWorkbook from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
+import { startService } from '../helpers/local-service.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
 
 const env = bareEnvironment();
@@ -63,24 +64,10 @@ describe('a workbook', () => {
       code: 2,
       stderr: expect.stringContaining("Excel files can't be appended to"),
     });
-    const catalogue = file('long.jsonl');
-    writeFileSync(
-      catalogue,
-      `${JSON.stringify({ name: 'Acme', description: `fintech ${'x'.repeat(40_000)}` })}\n`,
-    );
-    const { startLocalService } = await import('../../src/local-service/server.ts');
-    const { localKeys } = await import('../../src/local-service/keys.ts');
-    const clock = { now: () => new Date(), monotonic: () => performance.now(), after: () => () => {} };
-    const service = await startLocalService({
-      stateDir: temporaryFolder(),
-      port: 0,
-      pid: process.pid,
-      clock,
-      catalogFile: catalogue,
-    });
-    const at = { ...env, LEADPIPE_BASE_URL: service.url, LEADPIPE_API_KEY: localKeys[0].key };
+    const lead = { name: 'Acme', description: `fintech ${'x'.repeat(40_000)}` };
+    const service = await startService({ leads: [JSON.stringify(lead)] });
     const { code, stderr } = await runInProcess(['search', 'company', 'fintech', '-o', file('long.xlsx')], {
-      env: at,
+      env: service.env(),
     });
     await service.close();
     expect({ code, stderr }).toEqual({

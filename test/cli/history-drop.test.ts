@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
-  chunk,
   type FaultServer,
   searchFrames,
   startFaultServer,
-  streamHead,
+  streamStart,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
 import { someEntities, startTaskServer } from '../helpers/task-server.ts';
@@ -23,7 +23,7 @@ async function cutting(): Promise<Env> {
   server = await startFaultServer((socket, { method }) => {
     if (method === 'GET') return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
     const [first = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
-    socket.write(Buffer.concat([Buffer.from(streamHead), chunk(first)]));
+    socket.write(streamStart(first));
     setTimeout(() => socket.destroy(), 50);
   });
   return { ...bareEnvironment(temporaryFolder()), ...pointedAt(server.url) };
@@ -132,14 +132,7 @@ describe('history drop', () => {
 
   it('leaves alone what is complete, or unknown', async () => {
     server = await startFaultServer(
-      (socket) =>
-        void socket.end(
-          Buffer.concat([
-            Buffer.from(streamHead),
-            chunk(searchFrames([['{"name":"A"}']]).join('')),
-            Buffer.from('0\r\n\r\n'),
-          ]),
-        ),
+      (socket) => void socket.end(wholeStream(searchFrames([['{"name":"A"}']]))),
     );
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(server.url) };
     await runInProcess(['search', 'company', 'x'], { env });
@@ -157,7 +150,7 @@ describe('without an operation', () => {
     server = await startFaultServer((socket, { body }) => {
       const { objective } = JSON.parse(body || '{}');
       const frames = searchFrames([[JSON.stringify({ name: objective })]]).join('');
-      socket.end(Buffer.concat([Buffer.from(streamHead), chunk(frames), Buffer.from('0\r\n\r\n')]));
+      socket.end(wholeStream(frames));
     });
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(server.url) };
     const nothing = await runInProcess(['history', 'show'], { env });

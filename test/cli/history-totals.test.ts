@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { chunk, searchFrames, startFaultServer, streamHead } from '../helpers/fault-server.ts';
+import { searchFrames, startFaultServer, streamStart } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 import { startTaskServer } from '../helpers/task-server.ts';
@@ -154,7 +154,7 @@ describe('after a search that was cut', () => {
     const cutting = await startFaultServer((socket, { method }) => {
       if (method === 'GET') return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
       const [first = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
-      socket.write(Buffer.concat([Buffer.from(streamHead), chunk(first)]));
+      socket.write(streamStart(first));
       setTimeout(() => socket.destroy(), 50);
     });
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(cutting.url) };

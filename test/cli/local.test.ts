@@ -88,7 +88,7 @@ describe('--local', () => {
 
   it('keeps what it stores to the user alone', async () => {
     const env = bareEnvironment();
-    await run(['balance', '--local'], { env });
+    await run(['balance', '--local'], { env, isFirst: true });
     const folder = join(env.LEADPIPE_STATE_DIR as string, 'local-service');
     expect(existsSync(folder)).toBe(true);
     expect(statSync(folder).mode & 0o077).toBe(0);

@@ -6,11 +6,11 @@ import {
   chunk,
   errorAnswer,
   type FaultServer,
-  lastChunk,
   searchFrames,
   startFaultServer,
-  streamHead,
+  streamStart,
   wholeAnswer,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import { pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
@@ -102,11 +102,8 @@ describe('a signal ends a run that computes', () => {
     let searches = 0;
     server = await startFaultServer((socket, { method }) => {
       if (method === 'GET') socket.end(errorAnswer('404 Not Found', 'not_found', 'no'));
-      else if (searches++ === 0) socket.write(Buffer.concat([Buffer.from(streamHead), chunk(first)]));
-      else
-        socket.end(
-          Buffer.concat([Buffer.from(streamHead), chunk(searchFrames([]).join('')), Buffer.from(lastChunk)]),
-        );
+      else if (searches++ === 0) socket.write(streamStart(first));
+      else socket.end(wholeStream(searchFrames([])));
       if (searches === 1) goOn = () => socket.write(chunk(second + end.join('')));
     });
     let goOn = (): unknown => undefined;

@@ -12,13 +12,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/output-lock.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
-  chunk,
   errorAnswer,
   type FaultServer,
   lastChunk,
   searchFrames,
   startFaultServer,
-  streamHead,
+  streamStart,
 } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
 import { readOperations } from '../helpers/stored.ts';
@@ -51,7 +50,7 @@ beforeEach(async () => {
       return void socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
     const isCut = cuts-- > 0;
     const frames = isCut ? searchFrames([first]).slice(0, 1) : searchFrames([rest]);
-    socket.write(Buffer.concat([Buffer.from(streamHead), chunk(frames.join(''))]));
+    socket.write(streamStart(frames));
     socket.end(isCut ? '' : lastChunk);
   });
   env = { ...bareEnvironment(), ...pointedAt(server.url) };

@@ -2,13 +2,11 @@ import { spawn } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runWith } from '../durability/faulty-run.ts';
 import {
-  chunk,
   type FaultServer,
-  lastChunk,
   searchFrames,
   startFaultServer,
-  streamHead,
   wholeAnswer,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import {
   bareEnvironment,
@@ -32,9 +30,7 @@ const balance =
 async function serve(): Promise<Record<string, string>> {
   server = await startFaultServer((socket, { method }) => {
     if (method === 'GET') return void socket.write(wholeAnswer('200 OK', 'application/json', balance));
-    socket.write(
-      Buffer.concat([Buffer.from(streamHead), chunk(searchFrames([leads]).join('')), Buffer.from(lastChunk)]),
-    );
+    socket.write(wholeStream(searchFrames([leads])));
   });
   return { ...bareEnvironment(), ...pointedAt(server.url) };
 }

@@ -136,6 +136,8 @@ const operations: Readonly<Record<string, Operation>> = {
   },
 };
 
+/** Every pair of a place and a value in every format. */
+const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
 const formats = ['jsonl', 'json', 'csv', 'table', 'md'] as const;
 type Format = (typeof formats)[number];
 
@@ -159,12 +161,25 @@ function marked(whole: unknown): unknown[] {
   return [marker, ...parts];
 }
 
+interface OddAnswer {
+  readonly cell: string;
+  readonly text: string;
+  /** What it is printed in: every place and every value is printed in all of them, but not every pair of the two. */
+  readonly shownIn: readonly Format[];
+}
+
 /** Every answer with something odd in one place, as text. */
-function oddAnswers({ answers }: Operation): { cell: string; text: string }[] {
-  return answers.flatMap(marked).flatMap((answer) =>
-    oddValues.map(([name, value]) => {
+function oddAnswers({ answers }: Operation): OddAnswer[] {
+  return answers.flatMap(marked).flatMap((answer, nthPlace) =>
+    oddValues.map(([name, value], nthValue) => {
       const place = JSON.stringify(answer);
-      return { cell: `${name} in ${place}`, text: place.replace(`"${marker}"`, () => value) };
+      const text = place.replace(`"${marker}"`, () => value);
+      const nth = (nthPlace + nthValue) % formats.length;
+      return {
+        cell: `${name} in ${place}`,
+        text,
+        shownIn: exhaustive ? formats : formats.slice(nth, nth + 1),
+      };
     }),
   );
 }
@@ -211,7 +226,7 @@ describe('anything in any place of an answer', () => {
     'of %s is kept as it came, and printed in every format',
     async (_, operation) => {
       const { args, exits, isList } = operation;
-      for (const { cell, text } of oddAnswers(operation)) {
+      for (const { cell, text, shownIn } of oddAnswers(operation)) {
         body = text;
         const env = environment();
         const bought = await runInProcess([...args, '-f', 'jsonl'], { env });
@@ -219,7 +234,7 @@ describe('anything in any place of an answer', () => {
         const { code } = bought;
         expect({ cell, code, kept }).toEqual({ cell, code: expect.toBeOneOf(exits), kept: text });
         expectFormat(cell, 'jsonl', bought);
-        for (const format of code === 8 ? [] : formats) {
+        for (const format of code === 8 ? [] : shownIn) {
           const shown = await runInProcess(['history', 'show', operationId, '-f', format], { env });
           expect({ cell, format, code: shown.code }).toEqual({ cell, format, code: 0 });
           expectFormat(cell, format, shown);
@@ -236,9 +251,9 @@ describe('anything in any place of an answer', () => {
     async (_, operation) => {
       const { args, exits } = operation;
       const env = environment();
-      for (const { cell, text } of oddAnswers(operation)) {
+      for (const { cell, text, shownIn } of oddAnswers(operation)) {
         body = text;
-        for (const format of formats) {
+        for (const format of shownIn) {
           const result = await runInProcess([...args, '-f', format], { env });
           const { code } = result;
           expect({ cell, format, code }).toEqual({ cell, format, code: expect.toBeOneOf(exits) });

@@ -12,7 +12,8 @@ import {
   lastChunk,
   searchFrames,
   startFaultServer,
-  streamHead,
+  streamStart,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run, start, temporaryFolder } from '../helpers/run.ts';
@@ -42,7 +43,7 @@ async function serve(...searches: (readonly string[])[]): Promise<Env> {
     if (method === 'GET') return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
     const leads = searches[Math.min(nth++, searches.length - 1)] ?? [];
     const frames = searchFrames([leads]).join('').replaceAll('ls_test', `ls_${nth}`);
-    socket.end(Buffer.concat([Buffer.from(streamHead), chunk(frames), Buffer.from(lastChunk)]));
+    socket.end(wholeStream(frames));
   });
   return { ...bareEnvironment(), ...pointedAt(server.url) };
 }
@@ -387,7 +388,7 @@ describe('search --continue', () => {
     server = await startFaultServer((socket, { method }) => {
       if (method === 'GET') return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
       const frames = searchFrames([leadsOf(0, 2), leadsOf(2, 3)]);
-      socket.write(Buffer.concat([Buffer.from(streamHead), chunk(frames[0] ?? '')]));
+      socket.write(streamStart(frames[0] ?? ''));
       if (!isSlow) socket.end(Buffer.concat([chunk(frames.slice(1).join('')), Buffer.from(lastChunk)]));
     });
     const env = { ...bareEnvironment(), ...pointedAt(server.url) };
@@ -415,7 +416,7 @@ describe('search --continue', () => {
       const leads = n === 101 ? leadsOf(90, 110) : n === 102 ? leadsOf(105, 120) : [leadOf(n)];
       const frames = searchFrames([leads]).map((text) => text.replaceAll('ls_test', `ls_${n}`));
       const sent = n === 101 ? frames.slice(0, 1) : frames;
-      socket.write(Buffer.concat([Buffer.from(streamHead), chunk(sent.join(''))]));
+      socket.write(streamStart(sent));
       if (n === 101) socket.end();
       else socket.end(lastChunk);
     });

@@ -21,6 +21,8 @@ import {
   searchFrames,
   startFaultServer,
   streamHead,
+  streamStart,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import {
   bareEnvironment,
@@ -44,7 +46,7 @@ async function serveInTwo(): Promise<{ url: string; sockets: Socket[]; goOn: () 
   const sockets: Socket[] = [];
   server = await startFaultServer((socket) => {
     sockets.push(socket);
-    socket.write(Buffer.concat([Buffer.from(streamHead), chunk(first)]));
+    socket.write(streamStart(first));
   });
   const goOn = (): void => {
     for (const socket of sockets) socket.write(Buffer.concat([chunk(rest.join('')), Buffer.from(lastChunk)]));
@@ -54,7 +56,7 @@ async function serveInTwo(): Promise<{ url: string; sockets: Socket[]; goOn: () 
 
 async function serveWhole(): Promise<string> {
   server = await startFaultServer((socket) => {
-    socket.write(Buffer.concat([Buffer.from(streamHead), chunk(frames.join('')), Buffer.from(lastChunk)]));
+    socket.write(wholeStream(frames));
   });
   return server.url;
 }
@@ -144,9 +146,7 @@ describe('signals', () => {
     let asked = false;
     server = await startFaultServer((socket) => {
       if (asked) {
-        socket.write(
-          Buffer.concat([Buffer.from(streamHead), chunk(frames.join('')), Buffer.from(lastChunk)]),
-        );
+        socket.write(wholeStream(frames));
       }
       asked = true;
     });
@@ -175,9 +175,7 @@ describe('signals', () => {
 
   it('a reader that does not read does not hold Ctrl-C up', async () => {
     const many = searchFrames(Array.from({ length: 200 }, () => [`{"name":"${'x'.repeat(5000)}"}`]));
-    server = await startFaultServer(
-      (socket) => void socket.write(Buffer.concat([Buffer.from(streamHead), chunk(many.join(''))])),
-    );
+    server = await startFaultServer((socket) => void socket.write(streamStart(many)));
     const child = start(search, { env: pointedAt(server.url) });
     child.stdout.pause();
     await once(child.stdout, 'readable');
@@ -211,7 +209,7 @@ describe('-o to a FIFO', () => {
     const lead = `{"name":"${'x'.repeat(1000)}"}`;
     server = await startFaultServer((socket) => {
       const [batch = ''] = searchFrames([Array.from({ length: 1000 }, () => lead)]);
-      socket.write(Buffer.concat([Buffer.from(streamHead), chunk(batch)]));
+      socket.write(streamStart(batch));
     });
     const folder = temporaryFolder();
     const fifo = join(folder, 'fifo');
@@ -344,13 +342,7 @@ describe('stderr', () => {
 
   it('--exit-status makes nothing found a 7', async () => {
     server = await startFaultServer((socket) => {
-      socket.write(
-        Buffer.concat([
-          Buffer.from(streamHead),
-          chunk(searchFrames([], 'source_finished').join('')),
-          Buffer.from(lastChunk),
-        ]),
-      );
+      socket.write(wholeStream(searchFrames([], 'source_finished')));
     });
     expect(await run(search, { env: pointedAt(server.url) })).toMatchObject({ code: 0, stdout: '' });
     expect(await run([...search, '--exit-status'], { env: pointedAt(server.url) })).toMatchObject({

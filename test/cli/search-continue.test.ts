@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
-  chunk,
   type FaultServer,
-  lastChunk,
   searchFrames,
   startFaultServer,
-  streamHead,
+  streamStart,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
 
@@ -24,15 +23,8 @@ async function serve(cuts: number, last: readonly string[] = rest): Promise<stri
   let searches = 0;
   server = await startFaultServer((socket, { method }) => {
     if (method === 'GET') socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
-    else if (searches++ < cuts) socket.end(Buffer.concat([Buffer.from(streamHead), chunk(batch)]));
-    else
-      socket.write(
-        Buffer.concat([
-          Buffer.from(streamHead),
-          chunk(searchFrames(last.length === 0 ? [] : [last]).join('')),
-          Buffer.from(lastChunk),
-        ]),
-      );
+    else if (searches++ < cuts) socket.end(streamStart(batch));
+    else socket.write(wholeStream(searchFrames(last.length === 0 ? [] : [last])));
   });
   return server.url;
 }

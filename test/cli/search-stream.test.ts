@@ -12,6 +12,7 @@ import {
   searchFrames,
   startFaultServer,
   streamHead,
+  streamStart,
   wholeAnswer,
 } from '../helpers/fault-server.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
@@ -300,7 +301,7 @@ describe('a cut search that can still be read', () => {
   ];
   it.each(cases)('%s', async (_, statusAnswer, pageAnswer, code, stdout) => {
     server = await startFaultServer((socket, { method, path }) => {
-      if (method === 'POST') socket.end(Buffer.concat([Buffer.from(streamHead), chunk(frames[0] ?? '')]));
+      if (method === 'POST') socket.end(streamStart(frames[0] ?? ''));
       else socket.write(path.includes('/status') ? statusAnswer : pageAnswer);
     });
     const result = await runInProcess(search, { env: pointedAt(server.url) });

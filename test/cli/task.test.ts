@@ -3,25 +3,16 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LocalService, startLocalService } from '../../src/local-service/server.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
+import { type StartedService, startService } from '../helpers/local-service.ts';
 import { bareEnvironment, command, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 import { startTaskServer, type TaskServer } from '../helpers/task-server.ts';
-
-const clock = {
-  now: () => new Date(),
-  monotonic: () => performance.now(),
-  after(ms: number, callback: () => void) {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 const leads = Array.from({ length: 45 }, (_, index) =>
   JSON.stringify({ entity_type: 'company', name: `Tea House ${index}`, description: `Tea, number ${index}` }),
 );
 
-let service: LocalService | undefined;
+let service: StartedService | undefined;
 let server: TaskServer | undefined;
 afterEach(async () => {
   await service?.close();
@@ -30,21 +21,12 @@ afterEach(async () => {
 
 /** A service whose tasks take some steps, over 45 leads of its own. */
 async function serve(faults: readonly object[] = [], stepMs = 60): Promise<Record<string, string>> {
-  const folder = temporaryFolder();
-  const catalogFile = join(folder, 'leads.jsonl');
-  writeFileSync(catalogFile, leads.join('\n'));
-  const scenarioFile = join(folder, 'scenario.json');
-  writeFileSync(scenarioFile, JSON.stringify({ faults }));
-  service = await startLocalService({
-    stateDir: join(folder, 'state'),
-    port: 0,
-    pid: process.pid,
-    clock,
-    catalogFile,
-    scenarioFile,
+  service = await startService({
+    leads,
+    faults,
     switches: { task_start_ms: 30, task_step_ms: stepMs, task_step: 10 },
   });
-  return { ...bareEnvironment(), ...pointedAt(service.url, 'lp_local_demo') };
+  return service.env();
 }
 
 const fast = ['--poll-interval', '0.02'];

@@ -91,7 +91,7 @@ describe('rows that are added', () => {
           return;
         }
         // The one who completes it may be killed too.
-        await runWorker(1 + (at % 12), [...args, adding]);
+        await runWorker(1 + (at % 6), [...args, adding]);
         expect({ where, end: await completeAddition(file, JSON.parse(adding)) }).toEqual({
           where,
           end: 'done',
@@ -100,7 +100,7 @@ describe('rows that are added', () => {
         expect({ where, names: readdirSync(folder) }).toEqual({ where, names: ['leads'] });
         completed++;
       });
-      expect(completed).toBeGreaterThan(5);
+      expect(completed).toBeGreaterThan(2);
     },
     60_000,
   );

@@ -1,22 +1,40 @@
 /**
- * Loaded into the built command with `node --import`: counts every boundary at which something outlives the process
- * (a write, fsync, rename, new or removed name, request), and dies or fails at one of them, as FAULT says:
- * {"mode":"count"|"kill"|"EIO"|"ENOSPC","at":n,"report":path}.
+ * Loaded into the built command with `node --import`: counts every boundary at which something else outlives the process
+ * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies or fails at one
+ * of them, as FAULT says: {"mode":"count"|"kill"|"EIO"|"ENOSPC","at":n,"report":path}.
  */
 import fs from 'node:fs';
 import fsp from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { Socket } from 'node:net';
 
 const { mode, at, report } = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
 const { writeSync, writeFileSync } = fs;
 let boundaries = 0;
 let writes = 0;
+/** Whether a death now leaves something else than a death at the boundary before. */
+let isNew = true;
 
-/** Before, perhaps amid, and after: each is a place to die. */
-function boundary() {
+/** Before and after whatever outlives the process: a place to die, unless nothing has happened since the last one. */
+function boundary(hasChanged = false) {
+  isNew ||= hasChanged;
+  if (!isNew) return;
+  isNew = false;
   boundaries++;
   if (mode === 'kill' && boundaries === at) process.kill(process.pid, 'SIGKILL');
-  return boundaries;
+}
+
+/** Amid a write: half of it is there. */
+function tear(writeHalf) {
+  boundaries++;
+  if (mode === 'kill' && boundaries === at) {
+    writeHalf();
+    process.kill(process.pid, 'SIGKILL');
+  }
+  if (failing()) {
+    writeHalf();
+    throw failure();
+  }
 }
 
 function failing() {
@@ -34,6 +52,12 @@ function bytesOf(data) {
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
+function creates(flags = 'r') {
+  return typeof flags === 'string'
+    ? flags !== 'r'
+    : (flags & (fs.constants.O_CREAT | fs.constants.O_TRUNC)) !== 0;
+}
+
 const probe = await fsp.open(process.execPath, 'r');
 const handles = Object.getPrototypeOf(probe);
 await probe.close();
@@ -48,20 +72,12 @@ for (const name of ['write', 'appendFile', 'sync', 'datasync', 'truncate']) {
       const bytes = bytesOf(data).subarray(offset, length === undefined ? undefined : offset + length);
       const half = bytes.subarray(0, bytes.length >> 1);
       const position = name === 'write' ? (args[3] ?? null) : null;
-      boundaries++;
-      if (mode === 'kill' && boundaries === at) {
-        writeSync(this.fd, half, 0, half.length, position);
-        process.kill(process.pid, 'SIGKILL');
-      }
-      if (failing()) {
-        writeSync(this.fd, half, 0, half.length, position);
-        throw failure();
-      }
+      tear(() => writeSync(this.fd, half, 0, half.length, position));
     } else if (mode === 'EIO' && failing()) {
       throw failure();
     }
     const result = await original.apply(this, args);
-    boundary();
+    boundary(isWrite || name === 'truncate');
     return result;
   };
 }
@@ -71,17 +87,9 @@ fs.writeSync = (fd, data, ...rest) => {
   boundary();
   const bytes = bytesOf(data);
   const half = bytes.subarray(0, bytes.length >> 1);
-  boundaries++;
-  if (mode === 'kill' && boundaries === at) {
-    writeSync(fd, half);
-    process.kill(process.pid, 'SIGKILL');
-  }
-  if (failing()) {
-    writeSync(fd, half);
-    throw failure();
-  }
+  tear(() => writeSync(fd, half));
   const written = writeSync(fd, data, ...rest);
-  boundary();
+  boundary(true);
   return written;
 };
 
@@ -91,7 +99,7 @@ for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 
     boundary();
     if ((name === 'rename' || name === 'mkdir') && failing()) throw failure();
     const result = await original(...args);
-    boundary();
+    boundary(name !== 'open' || creates(args[1]));
     return result;
   };
 }
@@ -102,18 +110,19 @@ for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'rmdirSync', 'unlinkSyn
     boundary();
     if ((name === 'renameSync' || name === 'mkdirSync') && failing()) throw failure();
     const result = original(...args);
-    boundary();
+    boundary(true);
     return result;
   };
 }
 syncBuiltinESMExports();
 
-const { fetch } = globalThis;
-globalThis.fetch = async (...args) => {
+// What the service has done because of a request stays done.
+const { write } = Socket.prototype;
+Socket.prototype.write = function (...args) {
+  if (this.remotePort === undefined) return write.apply(this, args);
   boundary();
-  const answer = await fetch(...args);
-  boundary();
-  return answer;
+  isNew = true;
+  return write.apply(this, args);
 };
 
 if (report !== undefined) {

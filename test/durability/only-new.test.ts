@@ -100,72 +100,80 @@ async function atEveryDeath(
   return deaths;
 }
 
-it('a search --only-new --append that is killed anywhere, and continued by hand or by the next day’s, has each lead once', async () => {
-  const deaths = await atEveryDeath(async (at, nth) => {
-    const machine = createMachine();
-    await search(machine, 'old');
-    writeFileSync(join(machine.cwd, 'leads.jsonl'), old.map((lead) => `${lead}\n`).join(''));
-    const { code } = await search(machine, 'killed', at, ...append);
-    return {
-      code,
-      async check() {
-        const operation = (await readOperations(machine.env.LEADPIPE_STATE_DIR ?? '')).operations[1];
-        const isOver = operation?.entries.some(({ type }) => type === 'terminal') ?? true;
-        const goOn = () => {
-          const args = ['--continue', operation?.operationId ?? '', '--idempotency-key', 'rest', '-q'];
-          return runWith(undefined, machine, ['search', ...args]);
-        };
-        const nextDay = () => search(machine, 'later', undefined, ...append);
-        const isContinued = !isOver && nth % 2 === 0;
-        if (isContinued) expect({ at, ...(await goOn()) }).toMatchObject({ at, code: 0 });
-        // Otherwise the next day goes on by itself, in place of buying all of it again.
-        expect({ at, ...(await nextDay()) }).toMatchObject({ at, code: 0 });
-        const rows = rowsOf(machine);
-        expect({ at, twice: rows.length - new Set(rows).size }).toEqual({ at, twice: 0 });
-        // Where everything had arrived, only its place was missing.
-        const isWhole = operation?.entries.some(({ type }) => type === 'written') ?? false;
-        // The next day then puts it into its place, and buys nothing.
-        const isPlacedOnly = isWhole && !isOver && !isContinued;
-        const all = [
-          ...old,
-          ...first,
-          ...(isContinued && !isWhole ? rest : []),
-          ...(isPlacedOnly ? [] : fresh),
-        ];
-        expect({ at, rows: rows.sort() }).toEqual({ at, rows: all.sort() });
-      },
-    };
-  });
-  expect(deaths).toBeGreaterThan(8);
-}, 300_000);
+it(
+  'a search --only-new --append that is killed anywhere, and continued by hand or by the next day’s, has each lead once',
+  async () => {
+    const deaths = await atEveryDeath(async (at, nth) => {
+      const machine = createMachine();
+      await search(machine, 'old');
+      writeFileSync(join(machine.cwd, 'leads.jsonl'), old.map((lead) => `${lead}\n`).join(''));
+      const { code } = await search(machine, 'killed', at, ...append);
+      return {
+        code,
+        async check() {
+          const operation = (await readOperations(machine.env.LEADPIPE_STATE_DIR ?? '')).operations[1];
+          const isOver = operation?.entries.some(({ type }) => type === 'terminal') ?? true;
+          const goOn = () => {
+            const args = ['--continue', operation?.operationId ?? '', '--idempotency-key', 'rest', '-q'];
+            return runWith(undefined, machine, ['search', ...args]);
+          };
+          const nextDay = () => search(machine, 'later', undefined, ...append);
+          const isContinued = !isOver && nth % 2 === 0;
+          if (isContinued) expect({ at, ...(await goOn()) }).toMatchObject({ at, code: 0 });
+          // Otherwise the next day goes on by itself, in place of buying all of it again.
+          expect({ at, ...(await nextDay()) }).toMatchObject({ at, code: 0 });
+          const rows = rowsOf(machine);
+          expect({ at, twice: rows.length - new Set(rows).size }).toEqual({ at, twice: 0 });
+          // Where everything had arrived, only its place was missing.
+          const isWhole = operation?.entries.some(({ type }) => type === 'written') ?? false;
+          // The next day then puts it into its place, and buys nothing.
+          const isPlacedOnly = isWhole && !isOver && !isContinued;
+          const all = [
+            ...old,
+            ...first,
+            ...(isContinued && !isWhole ? rest : []),
+            ...(isPlacedOnly ? [] : fresh),
+          ];
+          expect({ at, rows: rows.sort() }).toEqual({ at, rows: all.sort() });
+        },
+      };
+    });
+    expect(deaths).toBeGreaterThan(8);
+  },
+  exhaustive ? 3_600_000 : 300_000,
+);
 
-it('a task run --only-new that is killed anywhere ends as if it had not been, by the same command', async () => {
-  const args = ['task', 'run', 'company', 'x', '--only-new', '--num', '9', '-q', '-o', 'leads.jsonl'];
-  const whole = someEntities.filter((_, at) => !known.includes(at));
-  const deaths = await atEveryDeath(async (at) => {
-    const machine = createMachine();
-    await search(machine, 'seed');
-    const again = { ...machine, env: { ...machine.env, LEADPIPE_BASE_URL: tasks.url } };
-    const { code } = await runWith({ mode: 'kill', at }, again, args);
-    return {
-      code,
-      async check() {
-        const { operations } = await readOperations(machine.env.LEADPIPE_STATE_DIR ?? '');
-        const isOver = operations[1]?.entries.some(({ type }) => type === 'terminal') ?? false;
-        // Over, it would be bought again, without what it has brought.
-        if (!isOver) {
-          expect({ at, ...(await runWith(undefined, again, args)) }).toMatchObject({
-            at,
-            code: 0,
-            stderr: '',
-          });
-        }
-        expect({ at, rows: rowsOf(machine) }).toEqual({ at, rows: whole });
-      },
-    };
-  });
-  expect(deaths).toBeGreaterThan(8);
-}, 300_000);
+it(
+  'a task run --only-new that is killed anywhere ends as if it had not been, by the same command',
+  async () => {
+    const args = ['task', 'run', 'company', 'x', '--only-new', '--num', '9', '-q', '-o', 'leads.jsonl'];
+    const whole = someEntities.filter((_, at) => !known.includes(at));
+    const deaths = await atEveryDeath(async (at) => {
+      const machine = createMachine();
+      await search(machine, 'seed');
+      const again = { ...machine, env: { ...machine.env, LEADPIPE_BASE_URL: tasks.url } };
+      const { code } = await runWith({ mode: 'kill', at }, again, args);
+      return {
+        code,
+        async check() {
+          const { operations } = await readOperations(machine.env.LEADPIPE_STATE_DIR ?? '');
+          const isOver = operations[1]?.entries.some(({ type }) => type === 'terminal') ?? false;
+          // Over, it would be bought again, without what it has brought.
+          if (!isOver) {
+            expect({ at, ...(await runWith(undefined, again, args)) }).toMatchObject({
+              at,
+              code: 0,
+              stderr: '',
+            });
+          }
+          expect({ at, rows: rowsOf(machine) }).toEqual({ at, rows: whole });
+        },
+      };
+    });
+    expect(deaths).toBeGreaterThan(8);
+  },
+  exhaustive ? 3_600_000 : 300_000,
+);
 
 it('eight runs at once, while those of other days are folded, lose none of each other’s leads', async () => {
   const machine = createMachine();

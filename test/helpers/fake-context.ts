@@ -1,7 +1,8 @@
 import { Readable, Writable } from 'node:stream';
 import { runProgram } from '../../src/cli/program.ts';
 import type { Context, Keychain } from '../../src/context.ts';
-import { bareEnvironment, type Result } from './run.ts';
+import { machineClock } from './clock.ts';
+import { bareEnvironment, lendTo, type Result } from './run.ts';
 
 export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -44,12 +45,8 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
     },
     fetch: globalThis.fetch,
     clock: {
-      now: () => new Date(),
-      monotonic: () => performance.now(),
-      after(ms, callback) {
-        const timer = setTimeout(callback, options.toWait?.(ms) ?? ms);
-        return () => clearTimeout(timer);
-      },
+      ...machineClock,
+      after: (ms, callback) => machineClock.after(options.toWait?.(ms) ?? ms, callback),
     },
     zone: { minutesFromUtc: () => options.minutesFromUtc ?? 0 },
     env,
@@ -64,7 +61,9 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
     pid: process.pid,
     ...options.context,
   };
+  const keep = lendTo(args, env);
   const code = await runProgram(context, args);
+  keep();
   return { stdout: stdout.text(), stderr: stderr.text(), code };
 }
 

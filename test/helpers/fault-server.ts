@@ -79,6 +79,16 @@ export function chunk(bytes: Uint8Array | string): Buffer {
 
 export const lastChunk = '0\r\n\r\n';
 
+/** The head of a stream, and these frames in one piece. */
+export function streamStart(frames: string | readonly string[]): Buffer {
+  return Buffer.concat([Buffer.from(streamHead), chunk([frames].flat().join(''))]);
+}
+
+/** A stream of these frames, to its end. */
+export function wholeStream(frames: string | readonly string[]): Buffer {
+  return Buffer.concat([streamStart(frames), Buffer.from(lastChunk)]);
+}
+
 /** A whole answer with a length. */
 export function wholeAnswer(
   status: string,

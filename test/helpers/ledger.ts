@@ -1,10 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { startLocalService } from '../../src/local-service/server.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
 import { audit } from './audit.ts';
-import { temporaryFolder } from './run.ts';
+import { startService } from './local-service.ts';
 
 /** What a paid request came to; its key is remembered whatever became of it. */
 export interface Purchase {
@@ -37,27 +34,12 @@ export async function startLedgerService(
   switches: Partial<Switches>,
   faults: readonly object[] = [],
 ): Promise<LedgerService> {
-  const stateDir = temporaryFolder();
-  const catalogFile = join(stateDir, 'leads.jsonl');
-  writeFileSync(catalogFile, someLeads().join('\n'));
-  const scenarioFile = join(stateDir, 'scenario.json');
-  writeFileSync(scenarioFile, JSON.stringify({ faults }));
-  const service = await startLocalService({
-    stateDir,
-    catalogFile,
-    scenarioFile,
-    port: 0,
-    pid: process.pid,
+  const service = await startService({
+    leads: someLeads(),
+    faults,
     switches: { opening_credits: 100_000_000, task_start_ms: 1, task_step_ms: 1, ...switches },
-    clock: {
-      now: () => new Date(),
-      monotonic: () => performance.now(),
-      after(ms, callback) {
-        const timer = setTimeout(callback, ms);
-        return () => clearTimeout(timer);
-      },
-    },
   });
+  const { stateDir } = service;
   const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
   const get = <T>(sql: string, ...values: string[]): T | undefined =>
     store.transaction((rows) => rows.get<T>(sql, ...values));

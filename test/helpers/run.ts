@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { keepIndexes, lendIndexes } from './demonstration.ts';
 
 export const command = join(import.meta.dirname, '../../bin/leadpipe.js');
 
@@ -9,6 +10,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly stdin?: string;
+  /** Whether a local service has to make all that it needs, as on a machine where none has run. */
+  readonly isFirst?: boolean;
 }
 
 export interface Result {
@@ -39,13 +42,25 @@ export function bareEnvironment(folder = temporaryFolder()): Record<string, stri
   };
 }
 
+/** Lends the indexes of others to the local service that these words start, if any; returns what keeps its own. */
+export function lendTo(args: readonly string[], env: Readonly<Record<string, string>>): () => void {
+  const { LEADPIPE_STATE_DIR: state = '' } = env;
+  if (state === '' || !(args.includes('--local') || args[0] === 'serve')) return () => {};
+  const folder = join(state, 'local-service');
+  lendIndexes(folder);
+  return () => keepIndexes(folder);
+}
+
 /** Starts the built command; nobody reads its output yet. */
 export function start(args: readonly string[], options: RunOptions = {}): ChildProcessWithoutNullStreams {
+  const env: Record<string, string> = { ...bareEnvironment(), ...options.env };
+  const keep = options.isFirst === true ? undefined : lendTo(args, env);
   const child = spawn(process.execPath, [command, ...args], {
-    env: { ...bareEnvironment(), ...options.env },
+    env,
     cwd: options.cwd ?? temporaryFolder(),
     stdio: 'pipe',
   });
+  if (keep !== undefined) child.on('exit', keep);
   child.stdin.on('error', () => {});
   child.stdin.end(options.stdin ?? '');
   return child;

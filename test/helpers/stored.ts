@@ -1,18 +1,16 @@
 import type { LeadpipeError } from '../../src/errors.ts';
 import type { IndexContext } from '../../src/operations/journal/operation-index.ts';
 import { listOperations, readOperation, type StoredOperation } from '../../src/operations/journal/stored.ts';
+import { machineClock } from './clock.ts';
 
 /** What it takes to keep records in a state directory, at a time of one's own choice. */
 export function keepingIn(state: string, now: () => Date = () => new Date()): IndexContext {
-  const clock: IndexContext['clock'] = {
-    now,
-    monotonic: () => performance.now(),
-    after(ms, callback) {
-      const timer = setTimeout(callback, ms);
-      return () => clearTimeout(timer);
-    },
+  return {
+    clock: { ...machineClock, now },
+    directories: { config: '', state },
+    pid: process.pid,
+    random: () => 0,
   };
-  return { clock, directories: { config: '', state }, pid: process.pid, random: () => 0 };
 }
 
 /** Every operation of a state directory, the oldest first, and why others can't be read. */

@@ -1,21 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type LocalService, localKeys, startLocalService } from '../../src/local-service/server.ts';
+import { localKeys } from '../../src/local-service/keys.ts';
+import { type StartedService, startService } from '../helpers/local-service.ts';
 import { needs } from '../helpers/parts.ts';
-import { bareEnvironment, type Result, run, temporaryFolder } from '../helpers/run.ts';
+import { bareEnvironment, type Result, run } from '../helpers/run.ts';
 import { type SecretService, startSecretService } from '../helpers/secret-service.ts';
 
 const [first, second] = localKeys.map(({ key }) => key) as [string, string];
-let service: LocalService;
+let service: StartedService;
 
 beforeAll(async () => {
-  service = await startLocalService({
-    port: 0,
-    pid: process.pid,
-    stateDir: temporaryFolder(),
-    clock: { now: () => new Date(), monotonic: () => performance.now(), after: () => () => {} },
-  });
+  service = await startService();
 });
 afterAll(() => service.close());
 

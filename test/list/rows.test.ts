@@ -327,7 +327,7 @@ describe('a list that is stopped says of each row', () => {
     const state = (at: number): string => (isStopped && at < 4 ? 'sent' : 'failed');
     expect(statesOf()).toEqual(Object.fromEntries(rows.slice(0, 8).map((row, at) => [row, state(at)])));
     if (!isStopped) return;
-    const again = await run(args, { env, cwd });
+    const again = await run([...args, '--concurrency', '16'], { env, cwd });
     expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('4 of 20 rows have no answer') });
     expect(asked()).toEqual(rows);
   });

@@ -5,7 +5,7 @@ import {
   errorAnswer,
   lastChunk,
   type RawRequest,
-  streamHead,
+  streamStart,
   wholeAnswer,
 } from '../helpers/fault-server.ts';
 
@@ -91,7 +91,7 @@ export function changed(
 ): Way {
   return async ({ socket, deliver }) => {
     const frames = toBody(await deliver()).split(/(?<=\n\n)/);
-    socket.write(Buffer.concat([Buffer.from(streamHead), chunk(change(frames).join(''))]));
+    socket.write(streamStart(change(frames)));
     end(socket);
   };
 }

@@ -1,0 +1,38 @@
+import { linkSync, mkdirSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * The index of the demonstration's leads takes a second to make, stands in the folder of the local service, and is
+ * never changed. What one local service of a test run has made, the others begin with.
+ */
+const shared = (): string => join(tmpdir(), 'catalogues');
+
+/** Gives a local service that is about to start in this folder the indexes there are. */
+export function lendIndexes(folder: string): void {
+  linkIndexes(shared(), folder);
+}
+
+/** Keeps the indexes that a local service has made. */
+export function keepIndexes(folder: string): void {
+  linkIndexes(folder, shared());
+}
+
+function linkIndexes(from: string, to: string): void {
+  for (const name of namesIn(from)) {
+    try {
+      mkdirSync(to, { recursive: true, mode: 0o700 });
+      linkSync(join(from, name), join(to, name));
+    } catch {
+      // It is there already, was removed in the meantime, or has no place: the local service then makes its own.
+    }
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^catalogue-\w+\.db$/.test(name));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type LocalService,
+  type LocalServiceOptions,
+  localKeys,
+  startLocalService,
+} from '../../src/local-service/server.ts';
+import { machineClock } from './clock.ts';
+import { keepIndexes, lendIndexes } from './demonstration.ts';
+import { bareEnvironment, pointedAt, temporaryFolder } from './run.ts';
+
+export interface ServiceOptions extends Partial<LocalServiceOptions> {
+  /** The leads it has, as JSON; those of the demonstration unless they are given. */
+  readonly leads?: readonly string[];
+  /** What goes wrong, as in a scenario file. */
+  readonly faults?: readonly object[];
+}
+
+export interface StartedService extends LocalService {
+  readonly stateDir: string;
+  /** The environment of a user who has nothing but this service. */
+  env(): Record<string, string>;
+}
+
+/** A local service in this process, with a state of its own. */
+export async function startService(options: ServiceOptions = {}): Promise<StartedService> {
+  const { leads, faults, ...rest } = options;
+  const stateDir = rest.stateDir ?? temporaryFolder();
+  const written = (name: string, text: string): string => {
+    const path = join(temporaryFolder(), name);
+    writeFileSync(path, text);
+    return path;
+  };
+  lendIndexes(stateDir);
+  const service = await startLocalService({
+    port: 0,
+    pid: process.pid,
+    clock: machineClock,
+    ...(leads && { catalogFile: written('leads.jsonl', leads.join('\n')) }),
+    ...(faults && { scenarioFile: written('scenario.json', JSON.stringify({ faults })) }),
+    ...rest,
+    stateDir,
+  });
+  if (leads === undefined && rest.catalogFile === undefined) keepIndexes(stateDir);
+  return {
+    ...service,
+    stateDir,
+    env: () => ({ ...bareEnvironment(), ...pointedAt(service.url, localKeys[0].key) }),
+  };
+}
