@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
@@ -76,6 +76,17 @@ describe('a run that finds nothing new', () => {
     await server?.close();
     const empty = { ...env, ...(await serve([])), LEADPIPE_STATE_DIR: env.LEADPIPE_STATE_DIR ?? '' };
     expect((await search(empty, '--limit', '3', '--only-new')).stderr).toContain('Nothing new: 3 leads');
+  });
+
+  it('leaves the file of yesterday as it is', async () => {
+    const env = await serve(leadsOf(0, 3));
+    const file = join(temporaryFolder(), 'leads.csv');
+    await search(env, '--limit', '3', '-o', file);
+    const yesterday = readFileSync(file, 'utf8');
+    const { code, stderr } = await search(env, '--limit', '3', '--only-new', '-o', file);
+    expect({ code, rows: readFileSync(file, 'utf8') }).toEqual({ code: 0, rows: yesterday });
+    expect(stderr).toContain('leads.csv was left as it was, because this run brought nothing');
+    expect(existsSync(`${file}.part`)).toBe(false);
   });
 
   it('says so of a task', async () => {

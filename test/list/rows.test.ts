@@ -170,13 +170,24 @@ describe('the output', () => {
     expect(jsonLines(stdout)).toMatchObject([
       { objective: 'Ada', email: found('Ada') },
       { email: null, email_error: expect.stringContaining('line 3') },
-      { email: null, email_error: 'line 4 has 3 cells, but the header has 2' },
+      { objective: 'Bo', id: '3', email: null, email_error: 'line 4 has 3 cells, but the header has 2' },
       { id: '5', email: null, email_error: expect.stringContaining('line 5') },
       { objective: 'Cy', email: found('Cy') },
     ]);
     const [header, , second] = read('failed.csv').split('\r\n');
     expect(header).toBe('objective,id,line,error,request_id,charged');
-    expect(second).toBe(',,4,"line 4 has 3 cells, but the header has 2",,no');
+    expect(second).toBe('Bo,3,4,"line 4 has 3 cells, but the header has 2",,no');
+  });
+
+  it('has no row for an empty line of a spreadsheet', async () => {
+    write('list.csv', 'objective;id\nAda;1\n;\n ;\t\nBo;2\n');
+    const { code, stdout } = await contacts('--input', 'list.csv');
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toMatchObject([
+      { objective: 'Ada', id: '1' },
+      { objective: 'Bo', id: '2' },
+    ]);
+    expect(jsonLines(stdout)).toHaveLength(2);
   });
 
   it('begins before the input has ended', async () => {
