@@ -164,7 +164,7 @@ export function createPurchases(
       await connect(async (connection) => {
         const buyer = shopOf(connection, signal);
         const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
-        checkCovered(buyer, toCount, await glanceAtBalance(buyer));
+        await checkCovered(buyer, toCount, await glanceAtBalance(buyer));
       });
       return worst;
     },

@@ -91,13 +91,15 @@ export async function withNumbers(
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
 }
 
-/** Throws as `withCovered` would, for these credits. */
-export function checkCovered(
-  { spending }: Pick<Buyer, 'spending'>,
+/** Throws as `withCovered` would, for these credits, and where the limit of the day refuses them. */
+export async function checkCovered(
+  buyer: Buyer,
   worst: WorstCase,
   available: number | undefined,
   idempotencyKey = '',
-): void {
+): Promise<void> {
+  const { spending } = buyer;
+  toAdmit(buyer, worst)?.(await openIndex(buyer.context), worst.credits ?? 0);
   if (spending === undefined || spending.inDoubt.has(idempotencyKey)) return;
   const credits = setAside(spending, worst);
   spending.settle(credits, 0);

@@ -93,7 +93,7 @@ export async function purchase<T>(
   if (order.preview !== undefined) {
     const available = await glanceAtBalance(buyer);
     order.preview(connection.preview(request), { worst, available });
-    return void checkCovered(buyer, worst, available);
+    return void (await checkCovered(buyer, worst, available));
   }
   const admit = toAdmit(buyer, worst);
   return await withCovered(buyer, worst, idempotencyKey, async (available) => {

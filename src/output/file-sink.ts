@@ -145,7 +145,11 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
         }
         if (lock?.isHeld() === false) throw lockLost(path);
         await (append === undefined ? replace() : add(append, adding)).catch((error: unknown) => {
-          throw error instanceof LocalIoError ? error.with({ hint: `The rows are in ${named}.` }) : error;
+          throw error instanceof LocalIoError
+            ? error.with({
+                hint: `The rows are in ${named}. Mend that, and run the same command again: what arrived is not bought again.`,
+              })
+            : error;
         });
       } finally {
         await handle.close();

@@ -67,6 +67,15 @@ it('is not passed by several runs at the same time', async () => {
   expect(service.charged.size).toBe(5);
 });
 
+it('refuses a preview of what it would refuse', async () => {
+  expect(await contact('a')).toMatchObject({ code: 0 });
+  expect(await run('contact', 'email', '--input', rows(4), '--dry-run')).toMatchObject({ code: 0 });
+  expect(await run('contact', 'email', '--input', rows(5), '--dry-run')).toMatchObject(refused);
+  expect(await run('config', 'set', 'max_credits_per_day', '3')).toMatchObject({ code: 0 });
+  expect(await run('contact', 'email', 'b', '--dry-run')).toMatchObject(refused);
+  expect(service.charged.size).toBe(1);
+});
+
 it('refuses what has no price, naming its setting', async () => {
   const { code, stderr } = await run('contact', 'phone', 'a');
   expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('price.contact.phone') });

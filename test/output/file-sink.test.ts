@@ -170,7 +170,9 @@ describe('what can not be written', () => {
     mkdirSync(file);
     await expect(sink.commit()).rejects.toMatchObject({
       outcome: 'local_io',
-      details: { hint: `The rows are in ${file}.part.` },
+      details: {
+        hint: `The rows are in ${file}.part. Mend that, and run the same command again: what arrived is not bought again.`,
+      },
     });
     expect(read(`${file}.part`)).toBe('rows');
   });
@@ -384,7 +386,10 @@ describe('appending', () => {
     await late.write('a,b\r\n7,8\r\n');
     writeFileSync(file, 'c,d\n');
     await expect(late.commit()).rejects.toMatchObject({
-      details: { type: 'output_changed', hint: `The rows are in ${file}.part.` },
+      details: {
+        type: 'output_changed',
+        hint: `The rows are in ${file}.part. Mend that, and run the same command again: what arrived is not bought again.`,
+      },
     });
     expect([read(), read(`${file}.part`)]).toEqual(['c,d\n', 'a,b\r\n7,8\r\n']);
   });

@@ -320,5 +320,5 @@ async function previewList(
   notes.say(
     `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,
   );
-  checkCovered(buyer, all, available);
+  await checkCovered(buyer, all, available);
 }

@@ -44,7 +44,7 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
     lines.map(({ operation_id }) => operation_id),
   )) {
     warn(
-      `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. Resume it to get them`,
+      `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. To get them, resume that operation by its ID`,
     );
   }
   const isOurs = ({ origin, key_fingerprint, operation_id }: Delivered): boolean =>
