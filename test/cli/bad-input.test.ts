@@ -269,6 +269,7 @@ const cases: readonly [
   ['balance --require x', () => ['balance', '--require', 'x'], ['--require must be']],
   ['balance --require -1', () => ['balance', '--require', '-1'], ['--require is -1']],
   ['balance with an argument', () => ['balance', 'now'], ['too many arguments']],
+  ['files of agents without a folder', () => ['mcp', '--files', file('none')], ['there is no folder']],
 ];
 
 /** What is found when the output is opened: a connection is opened meanwhile. */

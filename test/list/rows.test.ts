@@ -357,6 +357,19 @@ it('a service that has no room for more is asked for less at once', async () => 
   expect(service.refusals.get(429)).toBeLessThan(60);
 });
 
+it('a named list whose rows another run has says when their answers are free', async () => {
+  write('list.txt', 'Ada\nBo\n');
+  const named = ['--input', 'list.txt', '--run', 'x', '-o', 'out.csv'];
+  expect(await contacts(...named)).toMatchObject({ code: 0 });
+  env = { ...env, LEADPIPE_STATE_DIR: temporaryFolder() };
+  const { code, stderr } = await contacts(...named.slice(0, -1), 'other.csv');
+  expect(code).toBe(3);
+  expect(stderr).toContain(
+    'If another run named x was at work meanwhile, run the same command again when it',
+  );
+  expect(service.charged.size).toBe(2);
+});
+
 it('a named list whose output can not be written keeps what it has bought, for another output', async () => {
   await service.close();
   service = await startRowService({ latencyMs: 50 });

@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { readProfile } from '../../config/settings.ts';
@@ -56,6 +56,9 @@ export const createCommand = defineCommand({
   ],
   async run(context, given: McpCommandOptions) {
     const { say } = createNotes(context, given);
+    const { files } = given;
+    const isFolder = files === undefined || (await stat(files).catch(() => undefined))?.isDirectory();
+    if (!isFolder) throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
     const connect = createConnect(context, given);
     const options: McpOptions = {
       connect: connect.connect,

@@ -9,6 +9,7 @@ export interface Ran {
     readonly limit?: number;
     readonly continue?: string;
     readonly idempotencyKey?: string;
+    readonly run?: string;
   };
   readonly args: readonly string[];
   /** Whether the command has an option of this name, given or not. */
@@ -158,7 +159,7 @@ const hints: Hints = {
     const when = isOverLimit ? raised : until === undefined ? '' : ' after that';
     return `To resume, run the same command again${when}. Rows that are already bought are not bought again.`;
   },
-  rows_failed({ failed, unknown, flawed, flawedLines, isIdle }) {
+  rows_failed({ failed, unknown, flawed, flawedLines, isIdle }, { options: { run } }) {
     const correct = `correct ${toLines(flawedLines, flawed)} of the input, and run the same command again`;
     const again = 'To try the failed rows again, run the same command again.';
     const unsent = failed + unknown + flawed;
@@ -166,6 +167,11 @@ const hints: Hints = {
       ...(failed > 0 ? [flawed > 0 ? `${again} But first ${correct.split(',')[0]}.` : again] : []),
       ...(failed === 0 && flawed > 0 ? [`To buy the missing rows, ${correct}.`] : []),
       ...(failed + flawed > 0 ? ['The other rows are not bought again.'] : []),
+      ...(unknown > 0 && run !== undefined
+        ? [
+            `If another run named ${shellWord(run)} was at work meanwhile, run the same command again when it has ended: what it bought is then free.`,
+          ]
+        : []),
       ...(unknown > 0
         ? [
             'To also buy again the rows that may have been charged, run the same command with --retry-unknown.',
