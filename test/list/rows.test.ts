@@ -357,6 +357,16 @@ it('a service that has no room for more is asked for less at once', async () => 
   expect(service.refusals.get(429)).toBeLessThan(60);
 });
 
+it('a named list that adds its rows again says which stood there', async () => {
+  write('list.txt', 'Ada\nBo\n');
+  const named = ['--input', 'list.txt', '--run', 'x', '-o', 'days.csv', '--append'];
+  expect((await contacts(...named)).stderr).toContain('2 found added to days.csv');
+  const once = read('days.csv');
+  write('list.txt', 'Ada\nBo\nCy\n');
+  expect((await contacts(...named)).stderr).toContain('3 found in days.csv · 2 rows stood there already');
+  expect(read('days.csv')).toMatch(new RegExp(`^${once}cy,`, 'i'));
+});
+
 it('a named list whose rows another run has says when their answers are free', async () => {
   write('list.txt', 'Ada\nBo\n');
   const named = ['--input', 'list.txt', '--run', 'x', '-o', 'out.csv'];

@@ -9,6 +9,8 @@ import { createNotes, statusLineOf } from './status-line.ts';
 export interface Closing {
   /** As `email found`, where it is not leads. */
   readonly what?: string;
+  /** How it is to the file, where that is not said by the options. */
+  readonly place?: 'in';
   /** What else is to be said of it. */
   readonly also?: string | undefined;
   readonly leads?: number;
@@ -45,7 +47,7 @@ export function close(
   const notes = createNotes(context, options);
   // What is done after that, nobody waits for.
   statusLineOf(context)?.hush();
-  const place = append || closing.before?.delivered ? 'added to' : 'in';
+  const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
   // What --local buys costs nothing, whatever its prices are.
   const paid = options.local && closing.costAtMost !== undefined ? { ...closing, costAtMost: 0 } : closing;
   const line = toClosingLine(paid, output === '-' ? undefined : output, place);

@@ -147,8 +147,9 @@ export function toSummary(
   price: number | null,
   errors: string | undefined,
 ): Closing {
-  const { duplicates, earlier, failed, resultless } = counts;
+  const { duplicates, earlier, failed, resultless, there } = counts;
   const also = [
+    ...(there === 0 ? [] : [`${countOf(there, 'row')} stood there already`]),
     ...(duplicates === 0 ? [] : [`${countOf(duplicates, 'duplicate row')}, bought once`]),
     ...(earlier === 0 ? [] : [`${earlier} already bought, not charged again`]),
     ...(brought.lacking === 0 ? [] : [toLacking(brought)]),
@@ -162,6 +163,7 @@ export function toSummary(
   ];
   return {
     what: toCame(kind, counts, brought),
+    ...(there === 0 ? {} : { place: 'in' as const }),
     also: also.length === 0 ? undefined : also.join(' · '),
     costAtMost: cost.bought === 0 && counts.done > 0 ? 0 : price === null ? null : exact(price * cost.bought),
     // An error says it, too.

@@ -68,6 +68,8 @@ export interface ListCounts {
   readonly earlier: number;
   /** Rows that ask for the same as another one of this run. */
   readonly duplicates: number;
+  /** Rows that stand in the file since an earlier run, and were not added again. */
+  readonly there: number;
 }
 
 /** What this run has sent, whatever earlier ones have. */
@@ -157,7 +159,16 @@ export async function workThrough<Kind extends AnswerKind>(
   listener: ListListener,
 ): Promise<ListEnd> {
   const { clock, signal } = context;
-  const counts = { done: 0, failed: 0, unknown: 0, flawed: 0, resultless: 0, earlier: 0, duplicates: 0 };
+  const counts = {
+    done: 0,
+    failed: 0,
+    unknown: 0,
+    flawed: 0,
+    resultless: 0,
+    earlier: 0,
+    duplicates: 0,
+    there: 0,
+  };
   const flawedLines: number[] = [];
   const all = [stored, ...others];
   let sent = 0;
@@ -299,7 +310,9 @@ export async function workThrough<Kind extends AnswerKind>(
       const made = work.toRecords(row, result as RowResult);
       // One that can't be sent is known by what it is.
       const id = digest ?? digestOf(`flawed ${row.record ?? row.flaw}`);
-      return added.take(id, result?.state === 'answered') ? [] : made;
+      const isThere = added.take(id, result?.state === 'answered');
+      if (isThere) counts.there++;
+      return isThere ? [] : made;
     });
     if (records.length > 0) await delivery.write(records);
     for (const { row, result } of some) {
