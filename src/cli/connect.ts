@@ -8,6 +8,7 @@ import {
   withRoute as route,
 } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
+import { LeadpipeError } from '../errors.ts';
 import type { RequestError } from '../transport/errors.ts';
 import type { Fault } from '../transport/policy.ts';
 import { createNotes, openStatusLine, waitedFor } from './messages/status-line.ts';
@@ -23,7 +24,13 @@ export function withConnection<T>(
 ): Promise<T> {
   const { stop, ...waiting } = showWaiting(context, options);
   const listener = { ...toListener(context, options), say, ...waiting };
-  return connect(context, toRoute(options), listener, work, start).finally(stop);
+  return connect(context, toRoute(options), listener, work, start)
+    .catch((error: unknown) => {
+      // What --local buys is free, whatever the service would charge for it.
+      const isFree = options.local && error instanceof LeadpipeError && error.details.charged !== undefined;
+      throw isFree ? error.with({ charged: 'no' }) : error;
+    })
+    .finally(stop);
 }
 
 /** As in connection/connection.ts, by the options of a command. */

@@ -4,6 +4,7 @@ import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 
 const causes: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
   ENOSPC: 'no space left on the device',
   EDQUOT: 'the disk quota is used up',
   EFBIG: 'the file would be too large',
@@ -45,7 +46,8 @@ export function readFailure(name: string, error: unknown): LocalIoError {
   return new LocalIoError(`can't read ${name}: ${reasonOf(error)}`, { cause: error });
 }
 
-function reasonOf(error: unknown): string {
+/** Pure: why a file could not be read or written, in plain words. */
+export function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return (
     (code === undefined ? undefined : causes[code]) ??

@@ -63,8 +63,8 @@ interface Place {
 
 interface Left {
   readonly operation: StoredOperation;
-  /** Nothing has arrived; what arrived is not here any more; or it can't be read. */
-  readonly why: 'in_doubt' | 'not_kept' | LeadpipeError;
+  /** Nothing has arrived; its one answer was lost; what arrived is not here any more; or it can't be read. */
+  readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
 }
 
 /** Nothing is known of it. */
@@ -120,8 +120,16 @@ export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier
   if (found !== undefined && 'is' in found) return { answers, ...found };
   // The rows of a named run are bought once, wherever they go.
   const alike = found === undefined && answers.length === 0 ? await findAlike(asking) : undefined;
-  const recent = answers.length === 0 ? await findRecent(asking) : undefined;
-  return { is: 'new', alike, recent, left: found, isOurs: false, answers };
+  const left = found ?? (await findLost(asking));
+  const isNew = answers.length === 0 && left?.why !== 'lost';
+  return {
+    is: 'new',
+    alike,
+    recent: isNew ? await findRecent(asking) : undefined,
+    left,
+    isOurs: false,
+    answers,
+  };
 }
 
 interface Asking {
@@ -259,12 +267,27 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
   return undefined;
 }
 
-/** Of the last day: what is older is no surprise. */
+/** The newest run of the same single request, into the same place, where its answer was lost: the service does not give it again. */
+async function findLost(asking: Asking): Promise<Left | undefined> {
+  const { digests, wanted } = asking;
+  if (kindOf(wanted.command)?.keeps !== 'answer' || wanted.origin === 'local') return undefined;
+  for await (const operation of operationsBy(asking, 'like', digests.like)) {
+    if (isRefused(operation) || operation.entries[0].output !== wanted.output) continue;
+    return isInDoubt(operation) && !isAtWork(asking, operation) ? { operation, why: 'lost' } : undefined;
+  }
+  return undefined;
+}
+
+/** Of the last day: what is older is no surprise. Of lists nobody knows here whether their rows are the same. */
 async function findRecent(asking: Asking): Promise<StoredOperation | undefined> {
+  const { wanted } = asking;
+  if (rowsOf(wanted.command) !== undefined) return undefined;
   const now = asking.buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
-    if (now - Date.parse(operation.entries[0].time) > dayMs) return undefined;
-    if (isComplete(operation)) return operation;
+    const [intent] = operation.entries;
+    if (now - Date.parse(intent.time) > dayMs) return undefined;
+    const isSame = (intent.asked ?? intent.body) === (wanted.asked ?? wanted.body);
+    if (isSame && isComplete(operation)) return operation;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
-import { hasDelivered, isBegun, isComplete, isDropped, isReaderGone, isSearch } from './journal/chain.ts';
+import { hasDelivered, isBegun, isComplete, isDropped, isSearch } from './journal/chain.ts';
 import { lastOf } from './journal/entries.ts';
 import type { Begun } from './journal/index-lines.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
@@ -11,7 +11,7 @@ import { isTask, kindOf, rowsOf } from './kinds.ts';
 
 /**
  * What was left before its end and can be gone on with, the newest first: nobody else has brought its rest, or read its task
- * to the end. `damaged` is told of what can't be read. Throws LocalIoError.
+ * to the end. Also those whose reader went away: it has what it wanted, and can ask for more. `damaged` is told of what can't be read. Throws LocalIoError.
  */
 export async function* readUnfinished(
   context: IndexContext,
@@ -39,7 +39,7 @@ export async function* readUnfinished(
     if (begun.continues !== undefined && (isOver || (operation !== undefined && isBegun(operation)))) {
       continued.add(begun.continues);
     }
-    if (operation !== undefined && isUnfinished(operation) && !isReaderGone(operation)) yield operation;
+    if (operation !== undefined && isUnfinished(operation)) yield operation;
   }
 }
 

@@ -3,6 +3,11 @@ export function countOf(leads: number): string {
   return `${leads} ${leads === 1 ? 'lead' : 'leads'}`;
 }
 
+/** Pure: the word for so many of something that was named. */
+export function toThem(count: number, one = 'it', many = 'them'): string {
+  return count === 1 ? one : many;
+}
+
 const stopReasons: Readonly<Record<string, string>> = {
   source_finished: 'no more matches',
   no_data_timeout: 'the search found nothing new for a long time',

@@ -1,5 +1,6 @@
 import { createReadStream, promises } from 'node:fs';
 import { UsageError } from '../errors.ts';
+import { reasonOf } from '../files/write-failure.ts';
 
 /** About how many rows a file has: its lines. Undefined where that can't be told beforehand. */
 export async function countLines(path: string): Promise<number | undefined> {
@@ -28,8 +29,6 @@ export async function* bytesOf(path: string, name: string): AsyncGenerator<Uint8
   try {
     yield* createReadStream(path);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
-    throw new UsageError(`${name}: can't read ${path}: ${why}`);
+    throw new UsageError(`${name}: can't read ${path}: ${reasonOf(error)}`);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -287,6 +287,21 @@ const ofOutputs: typeof cases = [
   ],
   ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a regular file']],
 ];
+
+it('a file that can not be read is told of in plain words', async () => {
+  const loop = join(temporaryFolder(), 'loop.csv');
+  symlinkSync(loop, loop);
+  for (const args of [
+    ['contact', 'email', '--input', loop],
+    ['contact', 'email', `@${loop}`],
+  ]) {
+    const { code, stderr } = await runInProcess([...args, '--local']);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(`can't read ${loop}: its symbolic links form a loop\n`),
+    });
+  }
+});
 
 describe('bad input', () => {
   const expectNothingSent = async ([_, args, says, stdin = '']: (typeof cases)[number]): Promise<void> => {

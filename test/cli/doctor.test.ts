@@ -98,7 +98,7 @@ describe('doctor', () => {
     expect(resultsOf(result.rows)[check]).toBe('failure');
     expect(result.rows.find((row) => row.check === check)?.fix).toContain(fix);
     expect(result.code).toBe(code);
-    expect(result.stderr).toContain(`the next search would not work because of: ${check}`);
+    expect(result.stderr).toContain(`the next search would fail: see ${check}`);
     // Once, with what to do about it.
     expect(result.rows.filter((row) => row.result === 'failure')).toHaveLength(1);
     expect(result.stderr.split(fix)).toHaveLength(2);

@@ -115,7 +115,7 @@ const cases: readonly Case[] = [
   {
     name: 'another format',
     again: ['-f', 'csv', '--columns', 'name,id'],
-    says: /^The same was left unfinished at .* To resume that one: leadpipe history resume op_\w+$[\s\S]*held rows of an earlier run/m,
+    says: /^A run like this is unfinished: search company x of .*\. This is a new purchase\. To resume that one: leadpipe history resume op_\w+$[\s\S]*held rows of an earlier run/m,
     asks: anew,
     file: 'name,id\r\nC,\r\n',
     beside: { 'leads.jsonl.part.1': lines(...first) },

@@ -70,12 +70,23 @@ describe('a run that finds nothing new', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toContain('0 leads · 3 left out (delivered before)');
     expect(stderr).toContain(
-      'Nothing new: 3 leads that are in the list company already were left out. To see which: leadpipe history lists company',
+      'Nothing new: the list company has 3 leads, and they were left out. To see them: leadpipe history lists company',
     );
     // Also where the service has left them out.
     await server?.close();
     const empty = { ...env, ...(await serve([])), LEADPIPE_STATE_DIR: env.LEADPIPE_STATE_DIR ?? '' };
-    expect((await search(empty, '--limit', '3', '--only-new')).stderr).toContain('Nothing new: 3 leads');
+    expect((await search(empty, '--limit', '3', '--only-new')).stderr).toContain('has 3 leads');
+    // Also where another run has delivered some of them again: the number is that of the list.
+    const more = {
+      ...env,
+      ...(await serve(leadsOf(0, 2), [])),
+      LEADPIPE_STATE_DIR: env.LEADPIPE_STATE_DIR ?? '',
+    };
+    await search(more, '--limit', '2');
+    expect((await search(more, '--limit', '2', '--only-new')).stderr).toContain(
+      'the list company has 3 leads',
+    );
+    expect(await history(more, 'lists')).toMatchObject([{ list: 'company', leads: 3 }]);
   });
 
   it('leaves the file of yesterday as it is', async () => {

@@ -308,6 +308,64 @@ it('what is sent again with its key, because its answer was lost, is the same pu
   expect(await history()).toBe('state,charged,idempotency_key\r\ncomplete,yes,mine\r\n');
 });
 
+describe('the same again', () => {
+  const save = (...more: string[]) => ['contact', 'email', 'x', ...more];
+  const lost =
+    /^warning: the same was sent as op_\w+ \(.*\)\. Its answer was lost, and may have been charged; check `leadpipe balance`\. This is a new purchase$/m;
+
+  it('after its answer was lost says so first, into the same place alone', async () => {
+    let isLost = true;
+    server = await startFaultServer((socket) => {
+      if (isLost) socket.destroy();
+      else socket.write(ok(contactAnswer));
+    });
+    const env = { ...bareEnvironment(), ...pointedAt(server.url) };
+    const file = join(temporaryFolder(), 'out.jsonl');
+    for (const place of [[], ['-o', file]]) {
+      isLost = true;
+      expect((await run(save(...place), { env })).code).toBe(8);
+      isLost = false;
+      const other = await run(save('-o', `${file}.other`, '-f', 'jsonl'), { env });
+      expect(other.stderr).not.toContain('lost');
+      const again = await run(save(...place), { env });
+      expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(lost) });
+      expect((await run(save(...place), { env })).stderr).not.toContain('lost');
+    }
+  });
+
+  it('is told on a terminal where the whole request is the same, and never of lists', async () => {
+    const env = { ...bareEnvironment(), ...(await serve(ok(contactAnswer))) };
+    const rows = join(temporaryFolder(), 'rows.txt');
+    const told = async (...args: string[]): Promise<boolean> =>
+      (await runInProcess(args, { env, stderrIsTerminal: true })).stderr
+        .replace(/\s+/g, ' ')
+        .includes('You bought the same at');
+    expect([await told(...save()), await told(...save())]).toEqual([false, true]);
+    for (const name of ['a', 'b']) {
+      writeFileSync(rows, name);
+      expect(await told('contact', 'email', '--input', rows)).toBe(false);
+    }
+    const search = ['search', 'company', 'fintech', '--local', '--limit'];
+    expect([await told(...search, '2'), await told(...search, '4'), await told(...search, '2')]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+});
+
+it('--local is free where there is no result, too', async () => {
+  const env = bareEnvironment();
+  const { code, stderr } = await run(['research', 'qqqq', '--local'], { env });
+  expect(code).toBe(7);
+  expect(stderr).toContain('It cost nothing');
+  expect(stderr).not.toContain('charged');
+  const { error } = JSON.parse(
+    (await run(['research', 'qqqq', '--local', '--json-errors', '-q'], { env })).stderr,
+  );
+  expect(error).toMatchObject({ exit: 7, charged: 'no' });
+});
+
 describe('an answer that can not be understood', () => {
   it.each([
     ['that is not JSON', wholeAnswer('200 OK', 'application/json', '{"result":{"content":"a@b.example"')],

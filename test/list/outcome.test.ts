@@ -134,12 +134,25 @@ describe('rows without a result', () => {
         `${came} in ${file('out.jsonl')} · failed rows in ${file('failed.csv')}`,
       ),
     });
-    expect(stderr).toContain('and may have charged them');
+    expect(stderr).toContain('and may have charged it');
     expect(stderr).toContain('The same command buys all rows again');
     expect(read('failed.csv')).toMatch(/nothing,2,No result[^,]*,,maybe/);
     const before = service.requests.length;
     expect((await withRows(command, rows, ...args)).code).toBe(3);
     expect(service.requests.length).toBe(2 * before);
+  });
+
+  it('are one, or many, in every sentence', async () => {
+    const { stderr } = await withRows('research', ['nothing']);
+    expect(stderr).toContain('the service found no result for 1 of 1 row, and may have charged it');
+  });
+
+  it('have cost nothing with --local', async () => {
+    writeFileSync(file('rows.txt'), 'qqqq\nzzzz');
+    const { code, stderr } = await leadpipe('research', '--local', '--input', file('rows.txt'));
+    expect(code).toBe(3);
+    expect(stderr).toContain('error: the service found no result for 2 of 2 rows\n');
+    expect(stderr).not.toContain('charged');
   });
 
   it('are not asked again while the list goes on', async () => {
@@ -175,7 +188,10 @@ describe('a row that can not be sent', () => {
     expect(first.stderr).toContain('correct line 2 of the input, and run the same command again');
     expect(first.stderr).toContain(`2 found, 1 failed in ${file('out.jsonl')}`);
     // Nothing goes on with it until then.
-    expect(await leadpipe('history', 'resume')).toMatchObject({ stderr: 'There is nothing to resume.\n' });
+    expect(await leadpipe('history', 'resume')).toMatchObject({
+      stderr:
+        'There is nothing to resume.\nWhat ended in part can be resumed by its ID. To see the IDs: leadpipe history\n',
+    });
     const bought = service.requests.length;
     const again = await withRows('contact email', rows, ...args);
     expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('charged: no') });

@@ -115,7 +115,7 @@ function report(notes: Notes, findings: readonly Finding[]): void {
   }
   throw new LeadpipeError(
     first.outcome ?? 'configuration',
-    `the next search would not work because of: ${failures.map(({ check }) => check).join(', ')}`,
+    `the next search would fail: see ${failures.map(({ check }) => check).join(', ')} above`,
     { type: 'unhealthy', ...(first.fix ? { hint: first.fix } : {}) },
   );
 }

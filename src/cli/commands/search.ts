@@ -254,8 +254,9 @@ async function goOn(
   // The rest is another request, which a key that was used already would not buy.
   const isUsed = rest.chain.some(({ intent }) => intent.idempotency_key === order.idempotencyKey);
   const cost = toWorstCase('search', request, connection.settings);
-  const price =
-    cost.credits === null || connection.origin === 'local' ? '' : `, for at most ${creditsOf(cost.credits)}`;
+  const isFree = connection.origin === 'local';
+  const price = cost.credits === null || isFree ? '' : `, for at most ${creditsOf(cost.credits)}`;
+  const doubt = isFree ? '' : ', but the first search may have been charged; check `leadpipe balance`';
   return await buyRest(
     buyer,
     rest,
@@ -266,8 +267,8 @@ async function goOn(
       goingOn: () =>
         say(
           brought.length === 0
-            ? `${beginning}: no leads had arrived, but the first search may have been charged; check \`leadpipe balance\`. Buying up to ${countOf(request.limit ?? 0)}${price}.`
-            : `${beginning}: ${countOf(brought.length)} stored. Buying up to ${request.limit} more${price}. You are not charged again for what arrived.`,
+            ? `${beginning}: no leads had arrived${doubt}. Buying up to ${countOf(request.limit ?? 0)}${price}.`
+            : `${beginning}: ${countOf(brought.length)} stored. Buying up to ${request.limit} more${price}.${isFree ? '' : ' You are not charged again for what arrived.'}`,
         ),
     },
   );

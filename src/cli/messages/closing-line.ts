@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { creditsOf } from '../../operations/spending.ts';
-import { countOf, toStopReason } from '../../operations/wording.ts';
+import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes, statusLineOf } from './status-line.ts';
@@ -100,7 +100,7 @@ export function createNothingNew() {
   return {
     leavesOut(list: string, leads: number) {
       if (leads === 0) return;
-      left = `Nothing new: ${countOf(leads)} that ${leads === 1 ? 'is' : 'are'} in the list ${list} already ${leads === 1 ? 'was' : 'were'} left out. To see which: leadpipe history lists ${shellWord(list)}`;
+      left = `Nothing new: the list ${list} has ${countOf(leads)}, and ${toThem(leads, 'it was', 'they were')} left out. To see ${toThem(leads)}: leadpipe history lists ${shellWord(list)}`;
     },
     /** Undefined where there are leads, or nothing was left out. */
     why: (leads: number): string | undefined => (leads === 0 ? left : undefined),
@@ -117,7 +117,7 @@ export function toSaving(
   if (leads === 0) return 'To find more: use other words, or fewer conditions.';
   if (again.length === 0 || output !== undefined || !stdout.isTerminal) return undefined;
   const [first, ...others] = again.map((one) => `${one} -o leads.csv`);
-  return `To save them, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
+  return `To save ${toThem(leads)}, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
 }
 
 /** The error of `--exit-status`, where everything went well and brought nothing, or nothing new. */

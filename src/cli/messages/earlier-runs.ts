@@ -1,10 +1,12 @@
+import { basename } from 'node:path';
 import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { Earlier } from '../../operations/earlier.ts';
 import { isDropped } from '../../operations/journal/chain.ts';
+import { toCommandWords, toSubject } from '../../operations/journal/history.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
-import { isTask, type PaidKind } from '../../operations/kinds.ts';
+import { isTask, type PaidKind, rowsOf } from '../../operations/kinds.ts';
 import type { Order } from '../../operations/purchase.ts';
 import type { ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
@@ -20,7 +22,7 @@ export function tellEarlier(
   if (left !== undefined) warn(toLeft(left, context));
   if (alike !== undefined) {
     say(
-      `The same was left unfinished at ${timeOf(context, alike)}, and this is a new purchase. To resume that one: leadpipe history resume ${alike.operationId}`,
+      `A run like this is unfinished: ${toName(alike)} of ${timeOf(context, alike)}. This is a new purchase. To resume that one: leadpipe history resume ${alike.operationId}`,
     );
   } else if (recent !== undefined && context.stderr.isTerminal) {
     say(
@@ -51,11 +53,25 @@ function toLeft(
   context: Context,
 ): string {
   const which = `${operation.operationId} (${timeOf(context, operation)})`;
+  if (why === 'lost') {
+    return `the same was sent as ${which}. Its answer was lost, and may have been charged; check \`leadpipe balance\`. This is a new purchase`;
+  }
+  const isFree = operation.entries[0].origin === 'local';
   if (why === 'in_doubt') {
-    return `the search ${which} was stopped before any lead arrived. It may have been charged; check \`leadpipe balance\`. A new search starts now; it is a new purchase`;
+    const cost = isFree ? '' : ' It may have been charged; check `leadpipe balance`.';
+    return `the search ${which} was stopped before any lead arrived.${cost} A new search starts now; it is a new purchase`;
   }
   const reason = why === 'not_kept' ? 'are no longer stored' : `can't be read: ${why.message}`;
-  return `the leads of ${which} ${reason}. A new search starts now, and all its leads are charged again`;
+  return `the leads of ${which} ${reason}. A new search starts now${isFree ? '' : ', and all its leads are charged again'}`;
+}
+
+/** Pure: what was run, and for what: `contact email --input rows.csv`. */
+function toName({ entries: [intent] }: StoredOperation): string {
+  const about = toSubject(intent) ?? '-';
+  const rows = rowsOf(intent.command);
+  if (rows === undefined) return `${toCommandWords(intent)} ${shellWord(about)}`;
+  const words = toCommandWords(intent).replace(rows.list, rows.row);
+  return `${words} --input ${shellWord(basename(about))}`;
 }
 
 /** Pure: when it was begun, as the user's clock showed it. */

@@ -24,6 +24,7 @@ const newKey = 'To buy again, leave out --idempotency-key or give a new one.';
 
 const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
+const freeAgain = 'Run it again: with --local it costs nothing.';
 
 /** What to type, for each kind of facts: a kind without a sentence does not compile. */
 const hints: Hints = {
@@ -61,7 +62,7 @@ const hints: Hints = {
     until === undefined
       ? 'Ask whoever runs the service when it can be used again.'
       : `Run it again after ${until.slice(0, 16).replace('T', ' ')} UTC.`,
-  in_doubt: () => inDoubt,
+  in_doubt: (_, { options: { local } }) => (local ? freeAgain : inDoubt),
   key_used: (_, ran) => (isOwnKey(ran) ? ownKeyUsed : `This idempotency key was used before. ${newKey}`),
   key_of_other_request: (_, ran) =>
     isOwnKey(ran) ? ownKeyUsed : `This idempotency key belongs to another request. ${newKey}`,
@@ -84,7 +85,10 @@ const hints: Hints = {
     'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
   no_local_state: () =>
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
-  no_result: () => 'It may or may not have been charged; check `leadpipe balance`.',
+  no_result: (_, { options: { local } }) =>
+    local
+      ? 'It cost nothing, because of --local.'
+      : 'It may or may not have been charged; check `leadpipe balance`.',
   answer_undelivered({ stored, replays, idempotencyKey, operationId = '' }) {
     if (stored) return `The answer is stored. To print it, for free: leadpipe history show ${operationId}`;
     return replays
@@ -159,7 +163,7 @@ const hints: Hints = {
     const when = isOverLimit ? raised : until === undefined ? '' : ' after that';
     return `To resume, run the same command again${when}. Rows that are already bought are not bought again.`;
   },
-  rows_failed({ failed, unknown, flawed, flawedLines, isIdle }, { options: { run } }) {
+  rows_failed({ failed, unknown, flawed, flawedLines, isIdle }, { options: { local, run } }) {
     const correct = `correct ${toLines(flawedLines, flawed)} of the input, and run the same command again`;
     const again = 'To try the failed rows again, run the same command again.';
     const unsent = failed + unknown + flawed;
@@ -174,7 +178,7 @@ const hints: Hints = {
         : []),
       ...(unknown > 0
         ? [
-            'To also buy again the rows that may have been charged, run the same command with --retry-unknown.',
+            `To also buy again the rows ${local ? 'whose answers were lost' : 'that may have been charged'}, run the same command with --retry-unknown.`,
           ]
         : []),
       ...(unsent > 0 ? [] : ['The list is finished.']),

@@ -30,7 +30,8 @@ export function reportError(context: Context, thrown: unknown, options: ReportOp
   stream.write(
     options.jsonErrors
       ? `${JSON.stringify({ error: toErrorFields(error, options.ran) })}\n`
-      : (statusLineOf(context)?.takeGap() ?? '') + toText(error, hint, columns, styles),
+      : (statusLineOf(context)?.takeGap() ?? '') +
+          toText(error, hint, columns, styles, options.ran?.options.local),
   );
   if (options.verbose) stream.write(`${stackOf(error)}\n`);
   return exit;
@@ -56,11 +57,12 @@ function toText(
   hint: string | undefined,
   columns: number | undefined,
   { red, dim }: Styles,
+  isLocal = false,
 ): string {
   const { details, outcome } = error;
   const { facts } = details;
-  // What is wrong with the command line or the settings is found before anything could have been sent.
-  const isSent = !(error instanceof UsageError || error instanceof ConfigurationError);
+  // With --local nothing is ever charged. What is wrong with the command line or the settings is found before anything could have been sent.
+  const isSent = !(isLocal || error instanceof UsageError || error instanceof ConfigurationError);
   const ids = [
     facts === undefined || !('leadsSearchId' in facts)
       ? undefined

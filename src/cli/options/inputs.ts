@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { decodeText } from '../../files/decoded.ts';
+import { reasonOf } from '../../files/write-failure.ts';
 import { stringOf } from '../../json/text.ts';
 
 /** Names under which a program finds its own standard input. */
@@ -76,11 +77,6 @@ export async function readList(
   return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ''))];
 }
 
-const readFailures: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-};
-
 /** Pure: the name of a file, as the user gave it. Throws UsageError for one that no file has. */
 export function checkFileName(what: string, name: string, hint = 'Name a file.'): string {
   if (name.trim() === '') throw new UsageError(`${what}: the name of the file is empty`, hint);
@@ -103,9 +99,8 @@ export async function readTextFile(
 /** The text of a file that the user has named. Throws UsageError. */
 export async function readNamedFile(path: string, what: string, hint?: string): Promise<string> {
   checkFileName(what, path, hint);
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    const why = readFailures[error.code ?? ''] ?? error.message;
-    throw new UsageError(`${what}: can't read ${path}: ${why}`, hint);
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw new UsageError(`${what}: can't read ${path}: ${reasonOf(error)}`, hint);
   });
   return decodeText(bytes, `${what}: ${path}`);
 }

@@ -158,7 +158,8 @@ export async function buyList(
             earlier: (found) => tellEarlier(context, options, found),
             progress: (counts, slots) =>
               show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),
-            failed: (row, failure) => errors.write(row, failure, warn),
+            failed: (row, failure) =>
+              errors.write(row, options.local ? { ...failure, charged: 'no' } : failure, warn),
             stopping(answers, seconds) {
               if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * seconds;
               notes.say(

@@ -246,7 +246,7 @@ function toPageCount(entries: readonly JournalEntry[]): number | null {
 }
 
 /** What it is about stands beside the name, as the user gave it. */
-function toCommandWords({ command, body = '{}', options }: Intent): string {
+export function toCommandWords({ command, body = '{}', options }: Intent): string {
   const about = saidIn(options, body, kindOf(command)?.subject);
   return about === undefined ? command : `${command} ${about}`;
 }
@@ -260,7 +260,7 @@ export function aboutOf({ command, body = '{}', options }: Intent): string | und
   return said === undefined ? undefined : String(said);
 }
 
-function toSubject(intent: Intent): string | null {
+export function toSubject(intent: Intent): string | null {
   const said = aboutOf(intent);
   if (said === undefined) return null;
   const line = said

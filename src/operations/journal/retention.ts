@@ -5,7 +5,7 @@ import { isLocked } from '../../files/folder-lock.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { readUnfinished } from '../unfinished.ts';
 import { answerFile, garbledFile } from './answers.ts';
-import { readChainTo } from './chain.ts';
+import { isReaderGone, readChainTo } from './chain.ts';
 import { leadsFile } from './leads.ts';
 import { type IndexContext, openIndex, thinIndex } from './operation-index.ts';
 import { rowsFile } from './rows.ts';
@@ -35,7 +35,9 @@ export async function prune(
 ): Promise<Pruned[]> {
   const { state } = context.directories;
   const unfinished = new Set<string>();
-  for await (const { operationId } of readUnfinished(context, () => {})) {
+  for await (const operation of readUnfinished(context, () => {})) {
+    if (isReaderGone(operation)) continue;
+    const { operationId } = operation;
     const last = await readKnown(context, operationId);
     for (const one of await readChainTo(context, last)) unfinished.add(one.operationId);
   }

@@ -226,11 +226,12 @@ async function work<Kind extends AnswerKind>(
   }
   // What the service answered without a result is answered: the next run of the list buys it again.
   const outcome = failed > 0 ? 'partial' : 'complete';
-  const charged = chargedIn(stored, counts);
+  const isFree = buyer.connection.origin === 'local';
+  const charged = isFree ? 'no' : chargedIn(stored, counts);
   const sent_rows = stored.sent();
   await journal.append(toTerminal(outcome, { leads: done - failed, charged, sent_rows, spent }));
   const isIdle = (own !== undefined || others.length > 0) && cost.sent === 0;
-  const missing = toMissing(end, isIdle, operationId, kept);
+  const missing = toMissing(end, isIdle, operationId, kept, isFree);
   return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
 }
 

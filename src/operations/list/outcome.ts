@@ -1,5 +1,6 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
 import type { StoredRows } from '../journal/rows.ts';
+import { toThem } from '../wording.ts';
 import type { ListCounts, ListEnd } from './run.ts';
 
 /** What all runs of the list have come to. */
@@ -14,14 +15,17 @@ export function toMissing(
   isIdle: boolean,
   operationId: string,
   kept: string | undefined,
+  isFree: boolean,
 ): LeadpipeError | undefined {
   const { done, failed, flawed, resultless, unknown } = counts;
   if (failed + resultless === 0) return undefined;
   const words = [
-    ...(failed === 0 ? [] : [toUnanswered(counts)]),
+    ...(failed === 0 ? [] : [toUnanswered(counts, isFree)]),
     ...(resultless === 0
       ? []
-      : [`the service found no result for ${resultless} of ${done} rows, and may have charged them`]),
+      : [
+          `the service found no result for ${resultless} of ${done} ${toThem(done, 'row', 'rows')}${isFree ? '' : `, and may have charged ${toThem(resultless)}`}`,
+        ]),
     ...(kept === undefined
       ? []
       : [`the file of an earlier run was not replaced, and the rows are in ${kept}`]),
@@ -36,9 +40,9 @@ export function toMissing(
 }
 
 /** Pure: how many rows have no answer, and what that may have cost. */
-function toUnanswered({ done, failed, unknown }: ListCounts): string {
+function toUnanswered({ done, failed, unknown }: ListCounts, isFree: boolean): string {
   const rows = `${failed} of ${done} ${done === 1 ? 'row' : 'rows'} ${failed === 1 ? 'has' : 'have'} no answer`;
-  if (unknown === 0) return rows;
+  if (unknown === 0 || isFree) return rows;
   return failed === 1
     ? `${rows}; it may have been charged`
     : `${rows}; ${unknown} of them may have been charged`;
@@ -51,7 +55,7 @@ export function toLeft(
   kept: string | undefined,
   operationId: string,
 ): LeadpipeError {
-  const place = kept === undefined ? '' : `; they are in ${kept}`;
+  const place = kept === undefined ? '' : `; ${toThem(done, 'it is', 'they are')} in ${kept}`;
   const { hint: _, facts, ...details } = stop.details;
   const known: ErrorDetails = {
     ...details,

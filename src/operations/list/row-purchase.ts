@@ -63,6 +63,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
   { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases<Kind>,
 ): { readonly slots: Slots; readonly buy: BuyRow<Kind> } {
   const { endpoint } = kinds[kind];
+  const isFree = connection.origin === 'local';
   const slots = createSlots(clock, concurrency, halt);
   const ahead = createSlots(clock, concurrency + Math.min(concurrency, mostAhead), halt);
   // A row that the service has no room for goes back to the others.
@@ -91,7 +92,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
         stopWith(error);
         throw error;
       }
-      if (error.fault !== 'busy') return settle(toFailed(error));
+      if (error.fault !== 'busy') return settle(toFailed(error, isFree));
       slots.busy(since);
       // Nobody waits an hour without a word: it holds for all rows.
       if ((error.retryAfterMs ?? 0) > budgetMs) stopWith(toLongWait(error, clock.now()));
@@ -131,10 +132,10 @@ export function createRowPurchases<Kind extends AnswerKind>(
         if ('busy' in ended && halt.aborted) throw notSent;
       } catch (error) {
         stopWith(error);
-        const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
-        if (isFree && isIntended && !mayBeSent && !again) {
+        const isUnsent = error instanceof LeadpipeError && error.details.charged === 'no';
+        if (isUnsent && isIntended && !mayBeSent && !again) {
           // So that it does not look as if it may have been charged. Where that can't be written, the reason is known.
-          await stored.settle(row.digest, row.number, toFailed(error)).catch(() => undefined);
+          await stored.settle(row.digest, row.number, toFailed(error, isFree)).catch(() => undefined);
         }
         throw error;
       } finally {
@@ -153,7 +154,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
       }
       // Nothing has come for as long: it will be no better for the others.
       if (answeredAt < begun) stopWith(busy);
-      const end = toFailed(busy);
+      const end = toFailed(busy, isFree);
       // One that may have been sent before stays one.
       if (!mayBeSent) await settle(end).kept;
       return end;
@@ -228,8 +229,8 @@ function isOfRow(error: unknown): error is RequestError {
   return error instanceof RequestError && !stoppingFaults.includes(error.fault);
 }
 
-/** Pure: how the request of a row ended that brought no answer. */
-function toFailed(error: LeadpipeError): RowEnd {
+/** Pure: how the request of a row ended that brought no answer. `isFree`: the service charges nothing, whatever it brings. */
+function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
   const { outcome, message, details } = error;
   const { charged = 'maybe', requestId } = details;
   if (charged === 'no' && outcome !== 'unknown')
@@ -237,7 +238,7 @@ function toFailed(error: LeadpipeError): RowEnd {
   // The service has a request with this key: it is from an earlier run, whose answer is not here.
   const mayBe = charged === 'no' ? 'maybe' : charged;
   const brought = error instanceof RequestError ? error.body : undefined;
-  const lost =
-    mayBe === 'yes' ? 'its answer was lost, but is charged' : 'its answer was lost, and may be charged';
+  const cost = mayBe === 'yes' ? ', but is charged' : ', and may be charged';
+  const lost = `its answer was lost${isFree ? '' : cost}`;
   return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, brought };
 }

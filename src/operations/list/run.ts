@@ -268,7 +268,7 @@ export async function workThrough<Kind extends AnswerKind>(
   function count(cost: Charged): void {
     if (cost === 'no') return;
     bought++;
-    if (charged !== 'yes') charged = cost;
+    if (charged !== 'yes' && connection.origin !== 'local') charged = cost;
   }
 
   /** Waits for what is under way, where the limit covers this row only if that costs less than it may. */

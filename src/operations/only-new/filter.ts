@@ -8,7 +8,7 @@ import { unfinishedRuns } from '../unfinished.ts';
 import { withExclusions } from './exclusions.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
 import type { Delivered } from './lists.ts';
-import { type Damaged, folderOfList, openRunFile, readList } from './lists.ts';
+import { countLeads, type Damaged, folded, folderOfList, openRunFile, readList } from './lists.ts';
 
 /** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */
 export interface RunOfList {
@@ -55,7 +55,7 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
       body: withExclusions(body, lines, isOurs),
       terms: { ...terms, asked: JSON.stringify(body) },
     },
-    list: { name, known: toKnown(lines, brought), size: countLeads(lines), brought },
+    list: { name, known: toKnown(lines, brought), size: countLeads(folded(lines)), brought },
   };
 }
 
@@ -83,10 +83,6 @@ async function readLines(
   return await readList(folderOfList(context.directories.state, name, connection.origin), (what) =>
     damaged(`${what}: some leads may be delivered again`),
   );
-}
-
-function countLeads(lines: readonly Delivered[]): number {
-  return lines.reduce((sum, { leads }) => sum + leads.length, 0);
 }
 
 function toKnown(lines: readonly Delivered[], more: readonly Identity[] = []): Known {

@@ -235,11 +235,15 @@ export async function readLists(stateDir: string, damaged: Damaged): Promise<Lis
   return lists
     .map((lines) => {
       const { list, time, origin } = lines.at(-1) as Delivered;
-      const leads = lines.reduce((sum, line) => sum + line.leads.length, 0);
       const runs = new Set(lines.map(({ operation_id }) => operation_id)).size;
-      return { list, leads, runs, last_run: time, origin };
+      return { list, leads: countLeads(lines), runs, last_run: time, origin };
     })
     .sort((a, b) => (a.list < b.list ? -1 : 1));
+}
+
+/** Pure: how many leads these lines have; of folded ones, each counts once. */
+export function countLeads(lines: readonly Delivered[]): number {
+  return lines.reduce((sum, { leads }) => sum + leads.length, 0);
 }
 
 /** The leads of a list, in the order in which they were delivered; undefined where there is no such list. Throws LocalIoError. */

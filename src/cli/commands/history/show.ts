@@ -223,7 +223,7 @@ function toNextCommand(record: HistoryRecord, kind: string): string | undefined 
   if (canGoOn && (state === 'partial' || state === 'interrupted')) {
     return `To buy the rest: leadpipe search --continue ${operation_id}`;
   }
-  if (state !== 'unknown') return undefined;
+  if (state !== 'unknown' || record.service === 'local') return undefined;
   return 'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
 }
 

@@ -2,6 +2,7 @@ import type { Context } from '../../../context.ts';
 import { type LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
+import { isReaderGone } from '../../../operations/journal/chain.ts';
 import type { Journal } from '../../../operations/journal/journal.ts';
 import { withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
@@ -77,13 +78,18 @@ export async function toOperation(
   }
   const { say, warn } = createNotes(context, options);
   let damage: LeadpipeError | undefined;
+  let isPart = false;
   const damaged = (error: LeadpipeError): void => {
     damage ??= error;
     warn(toDamageLine(error));
   };
   for await (const latest of readUnfinished(context, damaged)) {
     const [intent] = latest.entries;
-    if (!isMeant(intent) || !isReadable(latest)) continue;
+    if (!isMeant(intent)) continue;
+    if (isReaderGone(latest) || !isReadable(latest)) {
+      isPart ||= intent.options.input !== '-';
+      continue;
+    }
     const { command, output } = intent;
     const place = output === null ? '' : `, into ${output}`;
     say(
@@ -98,6 +104,9 @@ export async function toOperation(
   // It may be the one that is meant.
   if (damage !== undefined) throw damage;
   say('There is nothing to resume.');
+  if (isPart) {
+    say('What ended in part can be resumed by its ID. To see the IDs: leadpipe history');
+  }
   return undefined;
 }
 
