@@ -117,7 +117,7 @@ export function toSaving(
   if (leads === 0) return 'To find more: use other words, or fewer conditions.';
   if (again.length === 0 || output !== undefined || !stdout.isTerminal) return undefined;
   const [first, ...others] = again.map((one) => `${one} -o leads.csv`);
-  return `To save ${toThem(leads)}, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
+  return `To save ${toThem(Math.max(leads, again.length))}, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
 }
 
 /** The error of `--exit-status`, where everything went well and brought nothing, or nothing new. */
