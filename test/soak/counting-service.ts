@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -266,7 +265,10 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     onPurchase: () => {},
     async quiet() {
       while (connections.size + underWay.size > 0) {
-        await Promise.all([...underWay, ...[...connections].map((socket) => once(socket, 'close'))]);
+        const closed = [...connections].map(
+          (socket) => new Promise((resolve) => socket.once('close', resolve)),
+        );
+        await Promise.all([...underWay, ...closed]);
       }
     },
     close: () =>
