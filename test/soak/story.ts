@@ -366,7 +366,7 @@ function toPlan({ random, env, told }: World, order: Order, isReal: boolean, isC
 async function inTime(ended: Promise<Result>, words: string): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`hangs: ${words}`)), 10_000);
+    timer = setTimeout(() => reject(new Error(`hangs: ${words}`)), 30_000);
   });
   return await Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }

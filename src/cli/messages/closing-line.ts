@@ -50,7 +50,7 @@ export function close(
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
   // What --local buys costs nothing, whatever its prices are.
   const paid = options.local && closing.costAtMost !== undefined ? { ...closing, costAtMost: 0 } : closing;
-  const line = toClosingLine(paid, output === '-' ? undefined : output, place);
+  const line = toClosingLine(paid, output === '-' ? undefined : output, place, append);
   if (line !== '') notes.say(line);
   if (closing.why !== undefined) notes.say(closing.why);
   else if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
@@ -59,12 +59,16 @@ export function close(
   if (ids !== '') notes.quote(ids);
 }
 
-export function toClosingLine(closing: Closing, file?: string, place = 'in'): string {
+export function toClosingLine(closing: Closing, file?: string, place = 'in', append = false): string {
   const { what, also, leads, excluded = 0, state, stopReason, limit, costAtMost = null } = closing;
   const { arrived, delivered } = closing.before ?? { arrived: 0, delivered: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + arrived >= limit;
-  const found = what ?? (leads === undefined ? undefined : countOf(leads));
-  const inAll = delivered === 0 ? '' : `, ${delivered + (leads ?? 0)} in all`;
+  const all = delivered + (leads ?? 0);
+  // What is added to a file is added in one go, with what was stored before.
+  const isTogether = append && file !== undefined && delivered > 0;
+  const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : leads));
+  const inAll =
+    delivered === 0 ? '' : isTogether ? `, ${delivered} of them stored earlier` : `, ${all} in all`;
   const parts = [
     found !== undefined && file !== undefined && leads !== 0
       ? `${found} ${place} ${shellWord(file)}${inAll}`
