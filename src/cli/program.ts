@@ -68,8 +68,8 @@ const description = 'Find leads: people, companies, creators, stores.';
 
 const help: CommandHelp = {
   examples: [
-    'leadpipe search company "seed-stage fintech in Berlin" --local',
-    'leadpipe search person "healthtech CTOs in London" --local -o leads.csv',
+    'leadpipe search company "fintech in Berlin" --local',
+    'leadpipe search person "founders" --local -o leads.csv',
   ],
   outcomes: Object.keys(exitCodes) as Outcome[],
   lists: [
