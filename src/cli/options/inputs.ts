@@ -142,11 +142,10 @@ async function readListFile(
   }
   const items: string[] = [];
   for await (const { line, record, flaw } of rows) {
-    const item = record === undefined ? undefined : stringOf(memberIn(record, column));
+    const isRead = record !== undefined && flaw === undefined;
+    const item = isRead ? stringOf(memberIn(record, column)) : undefined;
     if (item === undefined) {
-      throw new UsageError(
-        `${option}: line ${line} of ${name} ${record === undefined ? flaw : `has no text "${column}"`}`,
-      );
+      throw new UsageError(`${option}: line ${line} of ${name} ${flaw ?? `has no text "${column}"`}`);
     }
     items.push(item);
   }

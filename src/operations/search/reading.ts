@@ -20,6 +20,8 @@ export function createSearchReading() {
   /** By index: the digests of what came under it, and how many the service announced. */
   const batches = new Map<number, { readonly digests: number[]; announced: number }>();
   const unnumbered: number[] = [];
+  /** Also where it was empty. */
+  let hasUnnumbered = false;
   const oddities = createWarnings();
   /** Of the whole stream: a few lines, which no number of odd batches may hide. */
   const remarks: string[] = [];
@@ -42,6 +44,7 @@ export function createSearchReading() {
   function unseen(index: number | undefined, announced: number, entities: Records): Records {
     const digests = entities.map(digestOf);
     if (index === undefined) {
+      hasUnnumbered = true;
       for (const digest of digests) unnumbered.push(digest);
       oddities.add('a group of leads came without its number');
       return entities;
@@ -99,7 +102,7 @@ export function createSearchReading() {
 
   /** Why the batches can't be all there are; undefined when they can. */
   function flaw(): string | undefined {
-    if (unnumbered.length > 0)
+    if (hasUnnumbered)
       return 'a group of leads came without its number: some leads may be missing or come twice';
     for (const [index, { announced, digests }] of batches) {
       if (announced > digests.length) {
