@@ -1,6 +1,6 @@
-import { linkSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /**
  * The index of the demonstration's leads takes a second to make, stands in the folder of the local service, and is
@@ -21,7 +21,10 @@ export function keepIndexes(folder: string): void {
 function linkIndexes(from: string, to: string): void {
   for (const name of namesIn(from)) {
     try {
-      mkdirSync(to, { recursive: true, mode: 0o700 });
+      // Not `recursive`: Node never comes back from that where the parent takes no folders, as /proc.
+      for (const one of [dirname(dirname(to)), dirname(to), to]) {
+        if (!existsSync(one)) mkdirSync(one, { mode: 0o700 });
+      }
       linkSync(join(from, name), join(to, name));
     } catch {
       // It is there already, was removed in the meantime, or has no place: the local service then makes its own.
