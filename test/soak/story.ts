@@ -303,6 +303,11 @@ async function runTogether(
 
 /** What is ordered for another day begins anew. */
 function end(world: World, order: Order): void {
+  // Also what a run brought that was killed behind its end.
+  if (order.list === undefined && order.output !== undefined) {
+    for (const { name } of toRows(read(order.output), order.format))
+      if (name.startsWith(`${order.name}/`)) order.delivered.add(name);
+  }
   if (order.again-- === 0) world.open = world.open.filter((one) => one !== order);
   order.operation = undefined;
   order.since = world.service.purchases.length;
@@ -473,6 +478,8 @@ function checkWhole({ service }: World, order: Order, { code, stdout, stderr }: 
   const isKept = stderr.includes('was not replaced');
   if (list === undefined) {
     const leads = rows.filter((row) => row.name.startsWith(`${name}/`)).map((row) => row.name);
+    // Nothing came, and the file stays.
+    if (stderr.includes('was left as it was')) return;
     const found = service.purchases.filter(({ subject }) => subject === name);
     const all = found.flatMap((one) => one.leads);
     for (const lead of leads) if (!all.includes(lead)) throw new Error(`${name}: nobody found ${lead}`);
