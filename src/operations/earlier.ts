@@ -21,8 +21,8 @@ export interface Wanted extends Ordered {
   readonly idempotencyKey?: string | undefined;
   /** Whether a record is kept: without one, nothing is gone on with. */
   readonly keep: boolean;
-  /** Of many rows: whether a row that the operation has sent is in the input now. */
-  readonly hasRow?: ((operation: StoredOperation) => Promise<boolean>) | undefined;
+  /** Of many rows: whether a row that the operation has sent is in the input now; undefined where it has sent none. */
+  readonly hasRow?: ((operation: StoredOperation) => Promise<boolean | undefined>) | undefined;
 }
 
 /** Is there an earlier run of this? */
@@ -209,6 +209,12 @@ function isAnswered(index: OperationIndex, key = ''): boolean {
 /** The newest run of the same order into the same file decides. Those that were refused, or never sent, say nothing. */
 async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
   const { digests, wanted } = asking;
+  const toGoOn = async (operation: StoredOperation): Promise<InFile> => ({
+    is: 'go_on',
+    operation,
+    isOurs: await isInPart(asking, [operation.operationId]),
+  });
+  let empty: StoredOperation | undefined;
   for await (const operation of operationsBy(asking, 'same', digests.same)) {
     const { idempotency_key } = operation.entries[0];
     const isOther = wanted.idempotencyKey !== undefined && wanted.idempotencyKey !== idempotency_key;
@@ -218,10 +224,13 @@ async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
       return await findRest(asking, operation);
     }
     if (!isUnfinished(operation)) continue;
-    if (rowsOf(wanted.command) !== undefined && !(await wanted.hasRow?.(operation))) continue;
-    return { is: 'go_on', operation, isOurs: await isInPart(asking, [operation.operationId]) };
+    if (rowsOf(wanted.command) === undefined) return await toGoOn(operation);
+    const hasRow = await wanted.hasRow?.(operation);
+    if (hasRow === true) return await toGoOn(operation);
+    // It may be of any list: one that has sent rows of this one comes first, however old it is.
+    if (hasRow === undefined) empty ??= operation;
   }
-  return undefined;
+  return empty && (await toGoOn(empty));
 }
 
 type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } & (

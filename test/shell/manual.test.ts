@@ -17,7 +17,7 @@ const parts: readonly string[] = [
   'LEADPIPE_BASE_URL',
   '~/.config/leadpipe/config.json',
   'it is unknown whether this was bought',
-  'leadpipe search company "seed-stage fintech in Berlin" --local',
+  'leadpipe search company "fintech in Berlin" --local',
 ];
 
 /** What man shows, without its overstrikes and on long lines. */

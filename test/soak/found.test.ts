@@ -68,3 +68,47 @@ it('a search that is completed from what is stored adds its rows once, wherever 
   }
   await service.close();
 }, 120_000);
+
+it('a list goes on with its own operation, also where a newer one of the same file had sent nothing when it was killed', async () => {
+  const service = await startCountingService(false);
+  for (let killAt = 1; ; killAt++) {
+    const home = temporaryFolder();
+    const env = { ...bareEnvironment(home), ...pointedAt(service.url) };
+    const [ours, theirs] = [join(home, 'ours.jsonl'), join(home, 'theirs.jsonl')];
+    // The second row can't be sent, so that the list is never complete.
+    writeFileSync(ours, '{"objective":"Ada"}\n{"objective":""}\n');
+    writeFileSync(theirs, '{"objective":"Grace"}\n');
+    const contacts = (input: string) => [
+      ...['contact', 'email', '--input', input],
+      ...['-o', join(home, 'days.jsonl'), '--append'],
+    ];
+    const before = service.purchases.length;
+    await runInProcess(contacts(ours), { env });
+    const { code } = await startSimulated({ args: contacts(theirs), env, killAt, clockAheadMs: 0 }).ended;
+    await runInProcess(contacts(ours), { env });
+    const paid = service.purchases.slice(before).map(({ subject }) => subject);
+    expect({ killAt, ours: paid.filter((subject) => subject === 'Ada') }).toEqual({ killAt, ours: ['Ada'] });
+    if (code !== null || paid.includes('Grace')) break;
+  }
+  await service.close();
+}, 120_000);
+
+it('runs that buy a lost answer again at the same time buy it once', async () => {
+  const service = await startCountingService(false);
+  const home = temporaryFolder();
+  const env = { ...bareEnvironment(home), ...pointedAt(service.url) };
+  const list = join(home, 'list.jsonl');
+  writeFileSync(list, '{"objective":"Ada"}\n');
+  const args = ['contact', 'email', '--input', list, '--run', 'october', '--retry-unknown'];
+  const killed = startSimulated({ args, env, clockAheadMs: 0 });
+  service.onPurchase = killed.kill;
+  await killed.ended;
+  service.onPurchase = () => {};
+  // The answer to its key is not given again.
+  expect((await runInProcess(args, { env })).code).toBe(3);
+  const codes = await Promise.all(
+    [1, 2, 3].map(async () => (await startSimulated({ args, env, clockAheadMs: 0 }).ended).code),
+  );
+  await service.close();
+  expect({ paid: service.purchases.length, codes: codes.sort() }).toEqual({ paid: 2, codes: [0, 3, 3] });
+});

@@ -27,6 +27,8 @@ export type RowEnd =
       readonly charged: Charged;
       /** What came instead of an answer: it may hold what was paid for. */
       readonly brought?: string | undefined;
+      /** With which its answer was lost. */
+      readonly key?: string | undefined;
     };
 
 /** What is about to be sent. */
@@ -101,10 +103,14 @@ function createKnown(path: string, file: () => FileHandle) {
       if (place !== undefined && !place.seen) digests.set(digest, { ...place, seen: true });
       return place?.seen === true;
     },
-    /** The key that a request without an answer was sent with, or was about to be sent with. Throws LocalIoError. */
+    /**
+     * The key that a request without an answer was sent with, or was about to be sent with; undefined also where its answer was
+     * lost before keys of those were kept. Throws LocalIoError.
+     */
     async keyOf(digest: bigint): Promise<string | undefined> {
       const place = digests.get(digest);
-      return place?.state === 'sent' ? stringOf((await viewAt(place)).member('key')) : undefined;
+      const isOpen = place?.state === 'sent' || place?.state === 'unknown';
+      return isOpen ? stringOf((await viewAt(place)).member('key')) : undefined;
     },
     /** How a request ended. Throws ConfigurationError for a damaged line, LocalIoError. */
     async endOf(digest: bigint): Promise<RowEnd> {

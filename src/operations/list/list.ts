@@ -160,7 +160,7 @@ async function goOn<Kind extends AnswerKind>(
   const admit = toAdmit(buyer, worst);
   const write = async (journal: Journal, own: StoredOperation): Promise<FinishedList> => {
     checkSameBuyer(buyer, own);
-    if (asked !== undefined && !(await hasSentRow(buyer, order, own))) throw toGone(own);
+    if (asked !== undefined && (await hasSentRow(buyer, order, own)) === false) throw toGone(own);
     return await withStored(buyer, journal, async (stored) => {
       const isPriced = spending !== undefined || worst.credits !== null;
       const rest = isPriced ? await countRest(order, others, stored) : undefined;
@@ -248,16 +248,16 @@ async function withStored<T>(
   }
 }
 
-/** Whether the rows ask for something that an operation has sent; it has nothing to lose where it has sent nothing. */
+/** Whether the rows ask for something that an operation has sent; undefined where it has sent nothing. */
 async function hasSentRow<Kind extends AnswerKind>(
   { context }: Buyer,
   order: ListOrder<Kind>,
   { operationId }: StoredOperation,
-): Promise<boolean> {
+): Promise<boolean | undefined> {
   const known = await openRowsOfOther(folderOf(context.directories.state, operationId));
-  if (known === undefined) return true;
+  if (known === undefined) return undefined;
   try {
-    if (known.isEmpty()) return true;
+    if (known.isEmpty()) return undefined;
     for await (const row of order.rows.look()) {
       if (!isIn(order.shard, row)) continue;
       const sent = toSent(order, row);

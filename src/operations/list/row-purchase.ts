@@ -12,11 +12,16 @@ import { createSlots, type Slots } from './slots.ts';
 /** A row that is about to be bought, and what is sent for it. */
 export type RowToBuy<Kind extends AnswerKind> = Omit<RowIntent, 'key'> & {
   readonly request: BodyOf<Kind>;
-  /** Its answer was lost, and it is bought again with another key. */
-  readonly again: boolean;
-  /** It may have been sent with this key, by this operation or another of the same run. */
-  readonly sentWith: { readonly key: string | undefined; readonly isOwn: boolean } | undefined;
+  /** It was sent before, by this operation or another of the same run. */
+  readonly before: SentBefore | undefined;
 };
+
+interface SentBefore {
+  readonly isOwn: boolean;
+  /** Its answer was lost, and it is bought again with another key; else it may have been sent, and is sent again with the same key. */
+  readonly isLost: boolean;
+  readonly key: string | undefined;
+}
 
 /** What the purchases of a list share. */
 export interface RowPurchases<Kind extends AnswerKind> {
@@ -59,7 +64,7 @@ const mostAhead = 8;
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
 export function createRowPurchases<Kind extends AnswerKind>(
-  { connection, context: { clock, ids, random } }: Pick<Buyer, 'connection' | 'context'>,
+  { connection, context: { clock, random } }: Pick<Buyer, 'connection' | 'context'>,
   { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases<Kind>,
 ): { readonly slots: Slots; readonly buy: BuyRow<Kind> } {
   const { endpoint } = kinds[kind];
@@ -102,10 +107,12 @@ export function createRowPurchases<Kind extends AnswerKind>(
     }
   }
 
-  async function buy({ request, again, sentWith, ...row }: RowToBuy<Kind>): Promise<RowEnd> {
-    const key = sentWith?.key ?? (again ? ids.idempotencyKey() : keyOf(keyBase, endpoint, row));
-    const mayBeSent = sentWith !== undefined;
-    let isIntended = sentWith?.isOwn === true;
+  async function buy({ request, before, ...row }: RowToBuy<Kind>): Promise<RowEnd> {
+    const again = before?.isLost === true;
+    const first = before?.key ?? keyOf(keyBase, endpoint, row);
+    const key = again ? keyAfter(first) : first;
+    const mayBeSent = before?.isLost === false;
+    let isIntended = mayBeSent && before.isOwn;
     const intend = async (): Promise<void> => {
       if (!isIntended) await stored.intend({ ...row, key });
       isIntended = true;
@@ -114,7 +121,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
       // Refused this time, it may have been charged the first time all the same.
       const end: RowEnd =
         again && found.state === 'failed' ? { ...found, state: 'unknown', charged: 'maybe' } : found;
-      const kept = stored.settle(row.digest, row.number, end);
+      const kept = stored.settle(row.digest, row.number, end.state === 'unknown' ? { ...end, key } : end);
       // Whoever waits for it is told; until then it is in nobody's hands.
       kept.catch(() => undefined);
       return { end, kept };
@@ -222,6 +229,11 @@ const stoppingFaults: readonly Fault[] = [
 function keyOf(base: string, endpoint: string, { number, body }: { number: number; body: string }): string {
   const said = JSON.stringify([base, endpoint, number, body]);
   return `lp-${hash('sha256', said).slice(0, 40)}`;
+}
+
+/** Of a request that is bought again since its answer was lost: the same for all that have lost the same one, so that it is bought again once. */
+function keyAfter(lost: string): string {
+  return `lp-${hash('sha256', lost).slice(0, 40)}`;
 }
 
 /** Whether it went wrong for this row, and may go well for the next. */

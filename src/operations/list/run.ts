@@ -228,16 +228,14 @@ export async function workThrough<Kind extends AnswerKind>(
       return await known.rows.endOf(digest);
     }
     const { number, line } = item.row;
-    const isSent = known?.state === 'sent';
     const isOwn = known?.rows === stored;
     // What it may have cost has been counted already.
-    if (isSent && isOwn) spending?.settle(0, -credits);
-    const again = known?.state === 'unknown';
-    const keyOf = async () => (isSent ? { key: await known.rows.keyOf(digest), isOwn } : undefined);
+    if (known?.state === 'sent' && isOwn) spending?.settle(0, -credits);
     // Other rows may ask for the same: until here nothing was waited for.
-    const end = keyOf().then((sentWith) =>
-      buyReserved({ number, line, digest, body, request, again, sentWith }),
-    );
+    const end = (async () => {
+      const before = known && { isOwn, isLost: known.state === 'unknown', key: await known.rows.keyOf(digest) };
+      return await buyReserved({ number, line, digest, body, request, before });
+    })();
     underWay.set(digest, end);
     try {
       return await end;
