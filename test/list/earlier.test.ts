@@ -322,20 +322,38 @@ it('a row that failed once is asked for again, whatever became of the rows befor
   expect({ code, paid: paid() }).toEqual({ code: 0, paid: all });
 }, 60_000);
 
-it('pods of a job that share a state folder buy their own rows', async () => {
-  await serve({ latencyMs: 300 });
-  write('list.txt', lines(people(0, 12)));
-  const pod = (index: number) => ({ env: { ...env, JOB_COMPLETION_INDEX: String(index) }, cwd });
-  const args = ['contact', 'email', '--input', 'list.txt', '--shard', 'auto/2', '-f', 'csv', ...one];
-  const first = resultOf(start(args, pod(0)));
-  await expect.poll(() => service.charged.size, { timeout: 10_000 }).toBeGreaterThan(0);
-  const results = [await run(args, pod(1)), await first];
-  const rows = (odd: number): string => csvOf(people(0, 12).filter((_, at) => at % 2 === odd));
-  expect(results.map(({ code, stdout }) => [code, stdout])).toEqual([
-    [0, rows(0)],
-    [0, rows(1)],
-  ]);
-  expect(paid()).toEqual(people(0, 12));
+describe('pods of a job that share a state folder', () => {
+  const pod = (index: number): string[] => [
+    ...['contact', 'email', '--input', 'list.txt', '--shard', 'auto/2'],
+    ...['-o', `out-${index}.csv`, ...one],
+  ];
+  const at = (index: number) => ({ env: { ...env, JOB_COMPLETION_INDEX: String(index) }, cwd });
+  const rowsOf = (index: number): string =>
+    csvOf(people(0, 12).filter((_, number) => (number + 1) % 2 === index));
+
+  beforeEach(async () => {
+    await serve({ latencyMs: 300 });
+    write('list.txt', lines(people(0, 12)));
+  });
+
+  it.each(['another is at work', 'another was killed'])('buy their own rows: %s', async (what) => {
+    const child = start(pod(0), at(0));
+    const ended = resultOf(child);
+    await expect.poll(() => service.charged.size, { timeout: 10_000 }).toBeGreaterThan(0);
+    if (what === 'another was killed') {
+      child.kill('SIGKILL');
+      await ended;
+    }
+    const second = await run(pod(1), at(1));
+    const { code } = await ended;
+    // Whoever was killed is started again, as Kubernetes does.
+    const first = code === 0 ? code : (await run(pod(0), at(0))).code;
+    expect({ second: second.code, rows: read('out-1.csv') }).toEqual({ second: 0, rows: rowsOf(1) });
+    expect(paid()).toEqual(people(0, 12));
+    // The answer that was under way when it was killed is not given again.
+    expect(first).toBe(what === 'another was killed' ? 3 : 0);
+    expect(read('out-0.csv').split('\r\n').length).toBe(rowsOf(0).split('\r\n').length);
+  });
 });
 
 describe('a service without room', () => {
