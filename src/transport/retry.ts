@@ -62,7 +62,9 @@ export async function withRetries<T>(
       throw doubt === undefined ? toRefusedUntil(error, retrying) : inDoubt(doubt, error, endpoint);
     if (!isCreating) leftMs -= wait;
     if (isDoubtful(error.fault, endpoint)) doubt = error;
-    if (retrying.waits?.(error, wait) === false) throw error;
+    if (retrying.waits?.(error, wait) === false) {
+      throw doubt === undefined ? error : error.with({ charged: 'maybe' });
+    }
     retrying.trace?.(`again in ${Math.round(wait)} ms: ${error.message}`);
     await pause(retrying.clock, wait, signal, doubt === undefined ? 'no' : 'maybe');
   }

@@ -1,4 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -111,4 +113,30 @@ it('runs that buy a lost answer again at the same time buy it once', async () =>
   );
   await service.close();
   expect({ paid: service.purchases.length, codes: codes.sort() }).toEqual({ paid: 2, codes: [0, 3, 3] });
+});
+
+it('a row whose answer was lost before the service had no room is sent again with its key, wherever it stands', async () => {
+  const keys: string[] = [];
+  const server = createServer((request, response) => {
+    keys.push(String(request.headers['idempotency-key']));
+    if (keys.length === 1) response.socket?.destroy();
+    else if (keys.length < 4)
+      response.writeHead(429, { 'retry-after': keys.length === 2 ? '0' : '3600' }).end();
+    else response.writeHead(409).end('{"error":{"type":"request_already_exists","message":"known"}}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const home = temporaryFolder();
+  const env = {
+    ...bareEnvironment(home),
+    ...pointedAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+  };
+  const list = join(home, 'list.jsonl');
+  const args = ['contact', 'email', '--input', list, '--run', 'october'];
+  writeFileSync(list, '{"objective":"Ada"}\n');
+  const first = await runInProcess(args, { env });
+  writeFileSync(list, '{"objective":""}\n{"objective":"Ada"}\n');
+  const second = await runInProcess(args, { env });
+  server.close();
+  expect([first.code, second.code, new Set(keys).size]).toEqual([75, 3, 1]);
+  expect(second.stderr).toContain('may be charged');
 });

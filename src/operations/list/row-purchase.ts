@@ -111,16 +111,17 @@ export function createRowPurchases<Kind extends AnswerKind>(
     const again = before?.isLost === true;
     const first = before?.key ?? keyOf(keyBase, endpoint, row);
     const key = again ? keyAfter(first) : first;
-    const mayBeSent = before?.isLost === false;
-    let isIntended = mayBeSent && before.isOwn;
+    let mayBeSent = before?.isLost === false;
+    let isIntended = mayBeSent && before?.isOwn === true;
+    // Refused this time, it may have been charged an earlier time all the same.
+    const inDoubt = (end: RowEnd): RowEnd =>
+      (again || mayBeSent) && end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
     const intend = async (): Promise<void> => {
       if (!isIntended) await stored.intend({ ...row, key });
       isIntended = true;
     };
     const settle = (found: RowEnd): Ended => {
-      // Refused this time, it may have been charged the first time all the same.
-      const end: RowEnd =
-        again && found.state === 'failed' ? { ...found, state: 'unknown', charged: 'maybe' } : found;
+      const end = inDoubt(found);
       const kept = stored.settle(row.digest, row.number, end.state === 'unknown' ? { ...end, key } : end);
       // Whoever waits for it is told; until then it is in nobody's hands.
       kept.catch(() => undefined);
@@ -136,6 +137,8 @@ export function createRowPurchases<Kind extends AnswerKind>(
         // What is known of a row that is bought again holds until it is sent.
         if (!again) await intend();
         ended = await sendInSlot(request, key, intend, settle);
+        // The service had room for an earlier try, whose answer was lost.
+        if ('busy' in ended && ended.busy.details.charged !== 'no') mayBeSent = true;
         if ('busy' in ended && halt.aborted) throw notSent;
       } catch (error) {
         stopWith(error);
@@ -161,7 +164,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
       }
       // Nothing has come for as long: it will be no better for the others.
       if (answeredAt < begun) stopWith(busy);
-      const end = toFailed(busy, isFree);
+      const end = inDoubt(toFailed(busy, isFree));
       // One that may have been sent before stays one.
       if (!mayBeSent) await settle(end).kept;
       return end;
