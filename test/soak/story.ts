@@ -282,7 +282,10 @@ async function runTogether(
     checkMoney(world, order, before, orders, results);
     if (order.output !== undefined) checkFile(world, order, files.get(order.output) ?? '');
   }
-  for (const [at, order] of orders.entries()) {
+  const over = new Set<Order>();
+  // What a run says of itself comes before what is seen of one that was killed.
+  const byWord = [...orders.entries()].sort(([a], [b]) => codeAt(results, a) - codeAt(results, b));
+  for (const [at, order] of byWord) {
     const result = results[at] as Result;
     if (order.output === undefined && result.code !== null) checkOnce(order, order.format, result.stdout);
     const isWhole = result.code === 0 || (result.code === 3 && order.kind === 'list');
@@ -295,11 +298,19 @@ async function runTogether(
       .filter((other) => other !== result)
       .map(({ stderr }) => stderr)
       .join();
-    const isOver = result.code === 0 || (result.code === null && isComplete(world, order, known, others));
+    const isOver =
+      (result.code === 0 && !isUnstored(result)) ||
+      (result.code === null && !over.has(order) && isComplete(world, order, known, others));
     if (isOver) end(world, order);
+    if (isOver) over.add(order);
   }
   return results;
 }
+
+/** Those that were killed come last. */
+const codeAt = (results: readonly Result[], at: number): number => Number(results[at]?.code === null);
+/** Whether it has said that the next run may bring the same again. */
+const isUnstored = ({ stderr }: Result): boolean => stderr.includes('may deliver and charge them again');
 
 /** What is ordered for another day begins anew. */
 function end(world: World, order: Order): void {
@@ -471,7 +482,8 @@ function checkOnce(order: Order, format: 'jsonl' | 'csv', text: string): readonl
 }
 
 /** A run that says that all is there has all there: every row in its order, every lead of a task. */
-function checkWhole({ service }: World, order: Order, { code, stdout, stderr }: Result): void {
+function checkWhole({ service }: World, order: Order, result: Result): void {
+  const { code, stdout, stderr } = result;
   const { kind, list, name, output } = order;
   const text = output === undefined ? stdout : read(output);
   const rows = checkOnce(order, order.format, text);
@@ -496,7 +508,7 @@ function checkWhole({ service }: World, order: Order, { code, stdout, stderr }: 
       for (const lead of leads)
         if (order.delivered.has(lead)) throw new Error(`${name}: ${lead} was delivered before`);
     }
-    if (code === 0) for (const lead of leads) order.delivered.add(lead);
+    if (code === 0 && !isUnstored(result)) for (const lead of leads) order.delivered.add(lead);
     return;
   }
   if (isKept) return;
