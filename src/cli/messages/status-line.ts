@@ -98,7 +98,10 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
     },
     release() {
       holds--;
-      update();
+      // What was written is often the last: a line that comes back for an instant is a flicker.
+      if (cancel === undefined) return;
+      cancel();
+      cancel = clock.after(100, tick);
     },
     wrote() {
       gap = '\n';
