@@ -237,6 +237,7 @@ async function runTogether(
   const { service, story, told, kept } = world;
   const before = service.purchases.length;
   const known = operationsOf(world);
+  const complete = orders.map((order) => completeOf(world, order));
   const files = new Map(
     orders.flatMap(({ output }) => (output === undefined ? [] : [[output, read(output)]])),
   );
@@ -300,7 +301,9 @@ async function runTogether(
       .join();
     const isOver =
       (result.code === 0 && !isUnstored(result)) ||
-      (result.code === null && !over.has(order) && isComplete(world, order, known, others));
+      (result.code === null &&
+        !over.has(order) &&
+        isComplete(world, order, known, complete[at] ?? [], others));
     if (isOver) end(world, order);
     if (isOver) over.add(order);
   }
@@ -332,13 +335,32 @@ function operationsOf({ env }: World): string[] {
   }
 }
 
-/** Whether a run that was killed had written that it is complete: the same command buys it again. */
-function isComplete(world: World, { operation }: Order, known: readonly string[], others: string): boolean {
+const journalOf = ({ env }: World, id: string): string =>
+  read(join(env.LEADPIPE_STATE_DIR ?? '', 'operations', id, 'journal.jsonl'));
+const saysComplete = (journal: string): boolean => journal.includes('"outcome":"complete"');
+
+/** Operations of a search or a task that have written that they are complete: the same command buys it again. */
+function completeOf(world: World, { kind, name }: Order): string[] {
+  if (kind === 'list') return [];
+  const asks = new RegExp(`objective\\\\?":\\s*\\\\?"${name}\\\\?"`);
+  return operationsOf(world).filter((id) => {
+    const journal = journalOf(world, id);
+    return asks.test(journal) && saysComplete(journal);
+  });
+}
+
+/** Whether a run that was killed had written that it is complete. `known` and `complete` were so before it. */
+function isComplete(
+  world: World,
+  order: Order,
+  known: readonly string[],
+  complete: readonly string[],
+  others: string,
+): boolean {
+  if (order.kind !== 'list') return completeOf(world, order).some((id) => !complete.includes(id));
   const made = operationsOf(world).filter((id) => !known.includes(id) && !others.includes(`operation ${id}`));
-  return [...made, ...(operation === undefined ? [] : [operation])].some((id) =>
-    read(join(world.env.LEADPIPE_STATE_DIR ?? '', 'operations', id, 'journal.jsonl')).includes(
-      '"outcome":"complete"',
-    ),
+  return [...made, ...(order.operation === undefined ? [] : [order.operation])].some((id) =>
+    saysComplete(journalOf(world, id)),
   );
 }
 
@@ -453,8 +475,9 @@ function checkMoney(
       orders[at] === order && /Resuming op_|new purchase|charged again|rest of/i.test(result.stderr),
   ).length;
   if (news.length > runs.length) throw new Error(`${name} was bought ${news.length} times in a run`);
-  // The first one of all need not be announced.
-  const unsaid = news.length - said - (earlier.length === 0 ? 1 : 0);
+  // The first one of all need not be announced, nor what begins when another run of this step is complete.
+  const complete = results.filter(({ code }, at) => code === 0 && orders[at] === order).length;
+  const unsaid = news.length - said - (earlier.length === 0 ? 1 : 0) - Math.max(0, complete - 1);
   if (unsaid > 0 && !isForgotten(order)) throw new Error(`${name} was bought again without a word`);
 }
 
