@@ -9,7 +9,6 @@ import { isSameFile, statOrNothing } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
-import { createDigests } from '../../operations/journal/digests.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
 import { type FinishedList, type RowSource, runList } from '../../operations/list/list.ts';
@@ -297,21 +296,20 @@ async function previewList(
 ): Promise<void> {
   const notes = createNotes(context, options);
   const { kind, shard, worst } = work;
-  const counted = createDigests();
+  const counted = new Set<bigint>();
   let first: BodyOf<AnswerKind> | undefined;
-  let sent = 0;
   let flawed = 0;
   for await (const row of source.take()) {
     if (!isIn(shard, row)) continue;
     const one = toSent(work, row);
     if ('flaw' in one) {
       if (flawed++ < 10) notes.warn(one.flaw);
-    } else if (counted.get(one.digest) === undefined) {
-      counted.set(one.digest, { state: 'sent', offset: 0, length: 0, seen: false });
+    } else {
+      counted.add(one.digest);
       first ??= one.request;
-      sent++;
     }
   }
+  const sent = counted.size;
   const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
   const available = await glanceAtBalance(buyer);
   if (first !== undefined) {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +12,6 @@ import {
   toCheckedLine,
 } from '../../files/line-log.ts';
 import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
-import { createDigests, type Place, type RowState } from './digests.ts';
 
 /** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
 export const rowsFile = 'rows.jsonl';
@@ -41,6 +41,21 @@ export interface RowIntent {
   readonly body: string;
 }
 
+/** What is known of a request: where the last line about it stands, and what that says. */
+interface Place {
+  readonly state: RowEnd['state'] | 'sent';
+  /** Bytes. */
+  readonly offset: number;
+  readonly length: number;
+  /** Whether a row of this run has asked for it. */
+  readonly seen: boolean;
+}
+
+/** Pure: of the exact body of a request; a list of a hundred thousand rows has to fit into memory. */
+export function digestOf(body: string): bigint {
+  return BigInt(`0x${hash('sha256', body).slice(0, 16)}`);
+}
+
 /** What is known of the rows of a list. */
 export type KnownRows = Omit<ReturnType<typeof createKnown>, 'put' | 'take'> & { close(): Promise<void> };
 
@@ -49,12 +64,12 @@ export type StoredRows = Awaited<ReturnType<typeof openStoredRows>>;
 
 /** What the rows file at `path` says of each request; `file` gives it once it is open. */
 function createKnown(path: string, file: () => FileHandle) {
-  const digests = createDigests();
+  const digests = new Map<bigint, Place>();
   const counts = { answered: 0, sent: 0 };
 
   function put(
     digest: bigint,
-    state: RowState,
+    state: Place['state'],
     place: { offset: number; length: number },
     seen = false,
   ): void {
@@ -80,7 +95,7 @@ function createKnown(path: string, file: () => FileHandle) {
     /** Takes what a line says; false where it is damaged. */
     take({ said, ...place }: LogLine): boolean {
       const [, digest] = /^\{"digest":"(\d+)"/.exec(said?.text ?? '') ?? [];
-      if (digest !== undefined) put(BigInt(digest), said?.member as RowState, place);
+      if (digest !== undefined) put(BigInt(digest), said?.member as Place['state'], place);
       return digest !== undefined;
     },
     /** How many requests have an answer. */
@@ -88,7 +103,7 @@ function createKnown(path: string, file: () => FileHandle) {
     /** How many requests were sent and may have been charged: not those that were refused for nothing. */
     sent: () => counts.sent,
     /** Whether nothing was ever about to be sent. */
-    isEmpty: () => digests.values().next().done === true,
+    isEmpty: () => digests.size === 0,
     /** Answers that no row of this run has asked for. */
     unseen(): number {
       let count = 0;
@@ -138,7 +153,7 @@ export async function openStoredRows(folder: string) {
 
   async function append(
     digest: bigint,
-    state: RowState,
+    state: Place['state'],
     members: readonly (readonly [string, JsonText])[],
   ): Promise<void> {
     const line = toCheckedLine(state, objectOf([['digest', `"${digest}"`], ...members]));

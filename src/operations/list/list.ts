@@ -4,7 +4,6 @@ import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, type Wanted } from '../earlier.ts';
-import { createDigests } from '../journal/digests.ts';
 import { lastOf, toTerminal } from '../journal/entries.ts';
 import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
@@ -277,13 +276,13 @@ async function countRest<Kind extends AnswerKind>(
 ): Promise<number | undefined> {
   if (!order.rows.isRepeatable) return undefined;
   const all = stored === undefined ? others : [stored, ...others];
-  const counted = createDigests();
+  const counted = new Set<bigint>();
   let rest = 0;
   for await (const row of order.rows.look()) {
     if (!isIn(order.shard, row)) continue;
     const sent = toSent(order, row);
-    if ('flaw' in sent || counted.get(sent.digest) !== undefined) continue;
-    counted.set(sent.digest, { state: 'sent', offset: 0, length: 0, seen: false });
+    if ('flaw' in sent || counted.has(sent.digest)) continue;
+    counted.add(sent.digest);
     const known = findKnown(sent.digest, all);
     const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !order.retryUnknown);
     // What may have been sent counts already.
