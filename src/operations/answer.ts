@@ -10,7 +10,7 @@ import { toDoubtful, toFailedEntries } from './journal/failed.ts';
 import type { Journal } from './journal/journal.ts';
 import { folderOf } from './journal/stored.ts';
 import { type AnswerKind, failureOf, kinds } from './kinds.ts';
-import { type Order, type PaidRequest, purchase } from './purchase.ts';
+import { type Order, type PaidRequest, purchase, putInPlace } from './purchase.ts';
 
 /** What was bought, once it is delivered. */
 export interface Bought {
@@ -119,7 +119,7 @@ async function deliver(
   }
   if (failure !== undefined) throw toNoResult(failure);
   await delivery.write(records);
-  await delivery.finish();
+  await putInPlace(journal, delivery);
 }
 
 function toNoResult(failure: string): LeadpipeError {

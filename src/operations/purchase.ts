@@ -12,7 +12,7 @@ import {
   withCovered,
   withNumbers,
 } from './credit-limits.ts';
-import type { Delivery, Listener, OpenDelivery } from './delivery.ts';
+import type { Delivery, Listener, OpenDelivery, Placing } from './delivery.ts';
 import type { Intent, JournalEntry } from './journal/entries.ts';
 import type { Journal } from './journal/journal.ts';
 import { withNewJournal, withOperation } from './journal/journal.ts';
@@ -108,23 +108,16 @@ export async function purchase<T>(
         worst_case: worst.credits,
         ...(available === undefined ? {} : { credits_before: available }),
       };
-      const written = again === undefined ? intent : undefined;
-      const begin = (begun: () => Promise<void>) => async (): Promise<Client> => {
-        await begun();
-        order.begun?.();
-        return connection.newClient(waits);
-      };
       try {
-        return await withIntent(buyer, journal, written, order.open, (delivery, begun) =>
-          way({
-            idempotencyKey,
-            request,
-            isAgain: again !== undefined,
-            journal,
-            delivery,
-            begin: begin(begun),
-          }),
-        );
+        const written = again === undefined ? intent : undefined;
+        return await withIntent(buyer, journal, written, order.open, (delivery, begun) => {
+          const begin = async (): Promise<Client> => {
+            await begun();
+            order.begun?.();
+            return connection.newClient(waits);
+          };
+          return way({ idempotencyKey, request, isAgain: again !== undefined, journal, delivery, begin });
+        });
       } catch (error) {
         throw await withNumbers(buyer, kind, worst, error);
       } finally {
@@ -143,28 +136,6 @@ const balanceAfterMs = 1000;
 async function noteBalance(buyer: Buyer, journal: Journal): Promise<void> {
   const credits = await glanceAtBalance(buyer, balanceAfterMs);
   if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
-}
-
-/**
- * The door for an operation whose intent is on the disk already, with the key and the body of its purchase: what is sent
- * again is sent with these. `open` opens its output as it was begun.
- */
-export async function goOnWith<T>(
-  { connection }: Buyer,
-  journal: Journal,
-  open: OpenDelivery,
-  { waits }: Pick<Listener, 'waits'>,
-  way: (paid: Pick<PaidRequest, 'delivery' | 'begin'>) => Promise<T>,
-): Promise<T> {
-  return await open((delivery) =>
-    way({
-      delivery: withPlacing(journal, delivery),
-      async begin() {
-        await journal.append(...toOpened(delivery));
-        return connection.newClient(waits);
-      },
-    }),
-  );
 }
 
 /** Pure: what the journal says of an operation before it acts. */
@@ -210,7 +181,7 @@ export async function withIntent<T>(
   try {
     return await open((delivery) => {
       isOpen = true;
-      return work(withPlacing(journal, delivery), () =>
+      return work(delivery, () =>
         append(...late, ...toOpened(delivery), { type: 'sent', time: context.clock.now().toISOString() }),
       );
     });
@@ -220,28 +191,27 @@ export async function withIntent<T>(
   }
 }
 
-/** The same delivery. That rows are added to a file is written down before and after: whoever finds it half done can complete it. */
-export function withPlacing(journal: Journal, delivery: Delivery): Delivery {
-  return {
-    ...delivery,
-    get length() {
-      return delivery.length;
+/**
+ * Puts the rows where they belong. That they are added to a file is written down before and after: whoever finds it half done can
+ * complete it. `rows` says which they are.
+ */
+export async function putInPlace(
+  journal: Journal,
+  delivery: Delivery,
+  { rows, ...placing }: Pick<Placing, 'written'> & { readonly rows?: () => Promise<string> } = {},
+): Promise<void> {
+  let isAdded = false;
+  await delivery.finish({
+    ...placing,
+    async adding(addition) {
+      await journal.append({ type: 'adding', ...addition, ...(rows && { rows: await rows() }) });
+      isAdded = true;
     },
-    async finish(placing = {}) {
-      let isAdded = false;
-      await delivery.finish({
-        ...placing,
-        async adding(addition) {
-          await (placing.adding?.(addition) ?? journal.append({ type: 'adding', ...addition }));
-          isAdded = true;
-        },
-      });
-      if (isAdded) journal.note({ type: 'placed' });
-    },
-  };
+  });
+  if (isAdded) journal.note({ type: 'placed' });
 }
 
-/** Where the rows begin, in what has a length. */
-function toOpened({ length }: Delivery): JournalEntry[] {
+/** Pure: where the rows begin, in what has a length. */
+export function toOpened({ length }: Delivery): JournalEntry[] {
   return length === undefined ? [] : [{ type: 'opened', output_length: length }];
 }

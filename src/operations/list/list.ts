@@ -10,7 +10,7 @@ import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import { type AnswerKind, listKinds } from '../kinds.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
-import { type OutputTerms, toIntent, withIntent, withPlacing } from '../purchase.ts';
+import { type OutputTerms, putInPlace, toIntent, withIntent } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
@@ -172,11 +172,11 @@ async function goOn<Kind extends AnswerKind>(
       }
       const later = terms.output === null ? undefined : await replacedBy(context, own, [operationId]);
       const isOurs = later === undefined && mayHavePart(own);
-      return await open(isOurs ? { anew: true } : 'new')(async (opened) => {
+      return await open(isOurs ? { anew: true } : 'new')(async (delivery) => {
         const { options } = terms;
         if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
         await journal.append({ type: 'opened', output_length: 0 });
-        return await work({ ...list, own }, journal, stored, withPlacing(journal, opened));
+        return await work({ ...list, own }, journal, stored, delivery);
       });
     });
   };
@@ -215,12 +215,7 @@ async function work<Kind extends AnswerKind>(
   let kept: string | undefined;
   if (order.replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
   else {
-    await delivery.finish({
-      async adding(addition) {
-        const rows = await added.keep(folderOf(state, operationId));
-        await journal.append({ type: 'adding', ...addition, rows });
-      },
-    });
+    await putInPlace(journal, delivery, { rows: () => added.keep(folderOf(state, operationId)) });
     if (order.terms.output !== null) await journal.append({ type: 'placed' });
   }
   // What the service answered without a result is answered: the next run of the list buys it again.

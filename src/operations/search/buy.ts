@@ -5,7 +5,7 @@ import type { Buyer } from '../buyer.ts';
 import type { Listener } from '../delivery.ts';
 import { toDoubtful } from '../journal/failed.ts';
 import { type LeadFilter, purchaseForList } from '../only-new/filter.ts';
-import type { Order, PaidRequest } from '../purchase.ts';
+import { type Order, type PaidRequest, putInPlace } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
 import { createKeeping, type Keeping } from './keeping.ts';
 import { type SearchSummary, searchEntities } from './stream.ts';
@@ -83,10 +83,10 @@ async function streamInto(
 }
 
 /** Throws what the output throws, with what is known of the purchase: all of it has arrived. */
-async function place({ delivery }: PaidRequest, end: SearchEnd): Promise<void> {
+async function place({ delivery, journal }: PaidRequest, end: SearchEnd): Promise<void> {
   const { leads, operationId, idempotencyKey, requestId } = end;
   try {
-    await delivery.finish();
+    await putInPlace(journal, delivery);
   } catch (error) {
     if (!(error instanceof LeadpipeError)) throw error;
     throw error.with({

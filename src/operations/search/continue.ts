@@ -5,7 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/filter.ts';
 import type { Known } from '../only-new/identity.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
-import { withPlacing } from '../purchase.ts';
+import { putInPlace } from '../purchase.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
 import { buySearch, type SearchListener, type SearchOrder } from './buy.ts';
 import type { SearchEnd } from './cut.ts';
@@ -68,7 +68,7 @@ export async function finishSearch(
   const write = async (delivery: Delivery): Promise<void> => {
     if (delivery.length !== undefined) await journal.append({ type: 'opened', output_length: 0 });
     await writeBrought(rest, into, known, delivery);
-    await delivery.finish({
+    await putInPlace(journal, delivery, {
       written: (length) =>
         journal.append({
           type: 'written',
@@ -79,9 +79,7 @@ export async function finishSearch(
         }),
     });
   };
-  if (!(into === 'same' && isAdded(operation))) {
-    await open((delivery) => write(withPlacing(journal, delivery)));
-  }
+  if (!(into === 'same' && isAdded(operation))) await open(write);
   await journal.append(toTerminal('complete', { charged: 'yes', leads: own, stop_reason: stopReason }));
 }
 

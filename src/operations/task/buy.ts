@@ -8,7 +8,7 @@ import { toTerminal } from '../journal/entries.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
 import { type Journal, withNewJournal } from '../journal/journal.ts';
 import { purchaseForList } from '../only-new/filter.ts';
-import { type Order, type OutputTerms, purchase, toIntent, withIntent } from '../purchase.ts';
+import { type Order, type OutputTerms, purchase, putInPlace, toIntent, withIntent } from '../purchase.ts';
 import { type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
 /** A task that was bought, and runs at the service. */
@@ -45,7 +45,7 @@ export async function buyTask(
     try {
       await journal.append(toTerminal('complete'));
       await delivery.write([toCreatedRecord(answer, idempotencyKey)]);
-      await delivery.finish();
+      await putInPlace(journal, delivery);
     } finally {
       created(task);
     }

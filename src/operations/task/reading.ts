@@ -8,6 +8,7 @@ import type { Delivery, Listener, Stage } from '../delivery.ts';
 import type { JournalEntry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LeadFilter, noFilter } from '../only-new/filter.ts';
+import { putInPlace } from '../purchase.ts';
 import { countOf, toStopReason } from '../wording.ts';
 import { followTask, type TaskSummary } from './follow.ts';
 import type { PollTimes } from './patience.ts';
@@ -176,7 +177,7 @@ function withPositions(records: readonly JsonText[], leadsSearchId: string, pts:
 async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
   const { delivery, journal, listener } = run;
   const { failure: early, state, warnings } = reading.summary;
-  const failure = early ?? (await putInPlace(run, reading).catch((error: unknown) => error));
+  const failure = early ?? (await place(run, reading).catch((error: unknown) => error));
   if (failure !== undefined && !(failure instanceof LeadpipeError)) throw failure;
   if (failure !== undefined && run.earlier === undefined && isRefused(failure, reading)) {
     // What the service said matters more than a journal that can't be written.
@@ -196,9 +197,9 @@ async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
 }
 
 /** The journal knows that everything is there before the file appears, and that it appeared after. */
-async function putInPlace({ delivery, journal }: TaskRun, reading: TaskReading): Promise<undefined> {
+async function place({ delivery, journal }: TaskRun, reading: TaskReading): Promise<undefined> {
   const { state = null, readyCount } = reading.summary;
-  await delivery.finish({
+  await putInPlace(journal, delivery, {
     async written(length) {
       if (length === undefined) return;
       await journal.append({ type: 'written', state, ready_count: readyCount, output_length: length });

@@ -10,7 +10,7 @@ import type { StoredOperation } from '../journal/stored.ts';
 import { kindOf } from '../kinds.ts';
 import { listOf, withFilter } from '../only-new/filter.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
-import { goOnWith } from '../purchase.ts';
+import { toOpened } from '../purchase.ts';
 import { createTask } from './buy.ts';
 import { type Begun, type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
@@ -196,14 +196,15 @@ async function readOn(
 ): Promise<TaskReading> {
   const { intent, leadsSearchId, position, start } = progress;
   const list = await listOf(buyer, [operationId], intent, listener.warn);
-  return await goOnWith(buyer, journal, open, listener, async ({ delivery, begin }) => {
+  return await open(async (delivery) => {
     const inFile = delivery.file !== undefined;
     // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
     const from = inFile ? position : progress.lastPage;
     if (!inFile && position > start) listener.goingOn(from);
     const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
     return await withFilter(buyer, list, journal, async (filter) => {
-      const client = await begin();
+      await journal.append(...toOpened(delivery));
+      const client = buyer.connection.newClient(listener.waits);
       return await readInto(
         {
           buyer,
