@@ -110,7 +110,7 @@ export async function* readLog(file: FileHandle): AsyncGenerator<LogLine> {
 export type LineLog = Awaited<ReturnType<typeof openLog>>;
 
 /** A link in its place would lead the writing to another file. Windows has no such flag. */
-const noFollow = constants.O_NOFOLLOW ?? 0;
+export const noFollow = constants.O_NOFOLLOW ?? 0;
 const flagsOf = {
   new: constants.O_CREAT | constants.O_EXCL,
   there: 0,

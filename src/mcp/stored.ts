@@ -64,7 +64,7 @@ async function* recordsIn(
   const list = rowsOf(command);
   if (list !== undefined) {
     if (!(await hasRows(folder))) return;
-    for await (const { answer } of readStoredAnswers(folder)) yield await recordsOf(list.row, answer, signal);
+    for await (const { answer } of readStoredAnswers(folder)) yield await recordsOf(list, answer, signal);
     return;
   }
   if (!isKept(command)) return;

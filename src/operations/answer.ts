@@ -9,7 +9,7 @@ import { toTerminal } from './journal/entries.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
 import type { Journal } from './journal/journal.ts';
 import { folderOf } from './journal/stored.ts';
-import { type AnswerKind, failureOf, kinds } from './kinds.ts';
+import { type AnswerKind, failureOf, kinds, recordsOf } from './kinds.ts';
 import { type Order, type PaidRequest, purchase, putInPlace } from './purchase.ts';
 
 /** What was bought, once it is delivered. */
@@ -105,7 +105,7 @@ async function deliver(
     arrived.stored = await keep(storeAnswer(folderOf(context.directories.state, operationId), answer.text));
   }
   const failure = failureOf(kind, answer.text);
-  const records = failure === undefined ? await kinds[kind].recordsOf(answer.text) : [];
+  const records = failure === undefined ? await recordsOf(kind, answer.text) : [];
   arrived.records = records.length;
   if (arrived.stored) {
     const [outcome, charged] =

@@ -17,43 +17,27 @@ interface Kind {
   readonly about: 'objective' | 'query' | 'entity_context' | 'target' | 'input' | null;
   /** Whether it brings one record or a list of them. */
   readonly prints: 'single' | 'list';
-  /** Cuts the records out of an answer. Throws when `signal` aborts. */
+  /** Cuts the records out of an answer that is not one itself. Throws when `signal` aborts. */
   readonly recordsOf?: (answer: JsonText, signal?: AbortSignal) => Promise<readonly JsonText[]>;
   /** What the service says in place of a result, where it finished without one. */
   readonly reasonIn?: (answer: JsonText) => JsonText;
 }
 
-const wholeAnswer = async (answer: JsonText): Promise<readonly JsonText[]> => [answer];
+/** What finds leads. */
+const leads = { prints: 'list', subject: 'entity_type', about: 'objective' } as const;
+/** What brings one whole answer. */
+const answer = { keeps: 'answer', goesOn: 'never', prints: 'single' } as const;
+/** Many answers, each bought for a row. */
+const rows = { endpoint: null, prints: 'list', keeps: 'rows', goesOn: 'command', about: 'input' } as const;
 
 /**
  * Every kind of operation that this machine keeps a record of, by its name in the journal and the history. Names stay:
  * journals of earlier versions have them.
  */
 export const kinds = {
-  search: {
-    endpoint: 'search',
-    prints: 'list',
-    keeps: 'leads',
-    goesOn: 'continue',
-    subject: 'entity_type',
-    about: 'objective',
-  },
-  'task create': {
-    endpoint: 'createTask',
-    prints: 'single',
-    keeps: 'nothing',
-    goesOn: 'repeat',
-    subject: 'entity_type',
-    about: 'objective',
-  },
-  'task run': {
-    endpoint: 'createTask',
-    prints: 'list',
-    keeps: 'nothing',
-    goesOn: 'resume',
-    subject: 'entity_type',
-    about: 'objective',
-  },
+  search: { ...leads, endpoint: 'search', keeps: 'leads', goesOn: 'continue' },
+  'task create': { ...leads, endpoint: 'createTask', prints: 'single', keeps: 'nothing', goesOn: 'repeat' },
+  'task run': { ...leads, endpoint: 'createTask', keeps: 'nothing', goesOn: 'resume' },
   'task wait': {
     endpoint: null,
     prints: 'list',
@@ -62,70 +46,35 @@ export const kinds = {
     subject: null,
     about: null,
   },
-  contact: {
-    endpoint: 'contactSearch',
-    keeps: 'answer',
-    goesOn: 'never',
-    subject: 'contact_type',
-    about: 'objective',
-    prints: 'single',
-    recordsOf: wholeAnswer,
-  },
+  contact: { ...answer, endpoint: 'contactSearch', subject: 'contact_type', about: 'objective' },
   research: {
+    ...answer,
     endpoint: 'deepSearch',
-    keeps: 'answer',
-    goesOn: 'never',
     subject: null,
     about: 'query',
-    prints: 'single',
-    recordsOf: wholeAnswer,
     reasonIn: answerInAnswer,
   },
   enrich: {
+    ...answer,
     endpoint: 'enrich',
-    keeps: 'answer',
-    goesOn: 'never',
     subject: null,
     about: 'entity_context',
-    prints: 'single',
-    recordsOf: wholeAnswer,
     reasonIn: answerInAnswer,
   },
   extract: {
+    ...answer,
     endpoint: 'extract',
-    keeps: 'answer',
-    goesOn: 'never',
     subject: 'type',
     about: 'target',
     prints: 'list',
     recordsOf: itemsOf,
     reasonIn: (answer) => objectMembers(answer).get('data') ?? 'null',
   },
-  'contact list': listOf('contact_type'),
-  'research list': listOf(null),
-  'enrich list': listOf(null),
-  'extract list': listOf('type'),
+  'contact list': { ...rows, subject: 'contact_type' },
+  'research list': { ...rows, subject: null },
+  'enrich list': { ...rows, subject: null },
+  'extract list': { ...rows, subject: 'type' },
 } as const satisfies Readonly<Record<string, Kind>>;
-
-/** Many answers, each bought for a row. */
-function listOf<Subject extends Kind['subject']>(subject: Subject) {
-  return {
-    endpoint: null,
-    prints: 'list',
-    keeps: 'rows',
-    goesOn: 'command',
-    subject,
-    about: 'input',
-  } as const;
-}
-
-/** The list that rows of a kind make. */
-export const listKinds = {
-  contact: 'contact list',
-  research: 'research list',
-  enrich: 'enrich list',
-  extract: 'extract list',
-} as const satisfies Readonly<Record<AnswerKind, KindName>>;
 
 type Kinds = typeof kinds;
 export type KindName = keyof Kinds;
@@ -138,9 +87,6 @@ export type AnswerKind = KindsWith<{ keeps: 'answer' }>;
 /** Those whose records stay on this machine. */
 export type KeptKind = KindsWith<{ keeps: 'leads' | 'answer' }>;
 
-/** Those of many rows. */
-export type ListKind = KindsWith<{ keeps: 'rows' }>;
-
 /** The request of each paid kind. */
 export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
 
@@ -152,22 +98,17 @@ export function toRequest<Name extends PaidKind>(name: Name, body: BodyOf<Name>,
 
 /** Pure: what is known of the kind of this name; undefined for one of a later version. */
 export function kindOf(name: string): Kind | undefined {
-  return isKind(name) ? kinds[name] : undefined;
-}
-
-function isKind(name: string): name is KindName {
-  return Object.hasOwn(kinds, name);
+  return Object.hasOwn(kinds, name) ? kinds[name as KindName] : undefined;
 }
 
 /** Pure: the kind of the rows of a list; undefined for what is none. */
-export function rowsOf(name: string): { readonly list: ListKind; readonly row: AnswerKind } | undefined {
-  const found = Object.entries(listKinds).find(([, list]) => list === name);
-  return found && { list: found[1], row: found[0] as AnswerKind };
+export function rowsOf(name: string): AnswerKind | undefined {
+  return kindOf(name)?.keeps === 'rows' ? (name.replace(/ list$/, '') as AnswerKind) : undefined;
 }
 
 /** Pure: whether this kind is one that is paid for. */
 export function isPaid(name: string): name is PaidKind {
-  return isKind(name) && kinds[name].endpoint !== null;
+  return (kindOf(name)?.endpoint ?? null) !== null;
 }
 
 /** Pure: whether the records of this kind stay on this machine. */
@@ -180,10 +121,10 @@ export function isKept(name: string): name is KeptKind {
 export async function recordsOf(
   name: KeptKind,
   answer: JsonText,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<readonly JsonText[]> {
-  const { recordsOf: cut = wholeAnswer }: Kind = kinds[name];
-  return await cut(answer, signal);
+  const { recordsOf: cut }: Kind = kinds[name];
+  return cut === undefined ? [answer] : await cut(answer, signal);
 }
 
 /** Pure: whether the leads of this kind are those of a task. */

@@ -135,7 +135,7 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
     const { withOutput } = await import('../records/record-output.ts');
     const { foundLayout } = await import('./task/options.ts');
     const { command = '', body = '{}', options = {} } = intent ?? {};
-    const row = rowsOf(command)?.row;
+    const row = rowsOf(command);
     const printed =
       row !== undefined
         ? { shape: 'list' as const, layout: answersAs(row, options) }

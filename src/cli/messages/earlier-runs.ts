@@ -68,9 +68,9 @@ function toLeft(
 /** Pure: what was run, and for what: `contact email --input rows.csv`. */
 function toName({ entries: [intent] }: StoredOperation): string {
   const about = toSubject(intent) ?? '-';
-  const rows = rowsOf(intent.command);
-  if (rows === undefined) return `${toCommandWords(intent)} ${shellWord(about)}`;
-  const words = toCommandWords(intent).replace(rows.list, rows.row);
+  const row = rowsOf(intent.command);
+  if (row === undefined) return `${toCommandWords(intent)} ${shellWord(about)}`;
+  const words = toCommandWords(intent).replace(intent.command, row);
   return `${words} --input ${shellWord(basename(about))}`;
 }
 

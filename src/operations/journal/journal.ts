@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
@@ -42,62 +42,58 @@ export const noJournal: Journal = {
   discard: async () => {},
 };
 
-/**
- * Makes the folder of a new operation (0700, its files 0600, under any umask), locked until the journal is closed.
- * `admit` is asked before anything is written that costs. Throws LocalIoError, and what `admit` throws.
- */
+/** The journal in the folder of an operation (0700, its files 0600, under any umask), locked until it is closed, and what it says. */
+async function openLocked(
+  context: IndexContext,
+  operationId: string,
+  which: 'new' | 'there',
+  admit: Admit | undefined,
+): Promise<{ readonly journal: Journal; readonly entries: readonly JournalEntry[] }> {
+  const folder = folderOf(context.directories.state, operationId);
+  const path = join(folder, journalFile);
+  let lock: FolderLock | undefined;
+  try {
+    if (which === 'new') await makePrivateFolder(folder);
+    lock = await lockFolder(folder, context.pid, 'this operation');
+    const entries: JournalEntry[] = [];
+    const log = await openLog(path, which, ({ number, said }) => {
+      entries.push(toEntry(said, number, path));
+    });
+    if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
+    return { journal: toJournal(context, operationId, path, log, lock, entries, admit), entries };
+  } catch (error) {
+    lock?.release();
+    throw notKept(path, error);
+  }
+}
+
+/** Makes the journal of a new operation. `admit` is asked before anything is written that costs. Throws LocalIoError, and what `admit` throws. */
 export async function createJournal(
   context: IndexContext,
   operationId: string,
   admit?: Admit,
 ): Promise<Journal> {
-  const folder = folderOf(context.directories.state, operationId);
-  const path = join(folder, journalFile);
-  try {
-    await makePrivateFolder(folder);
-    const lock = await lockFolder(folder, context.pid, 'this operation');
-    const log = await openLog(path, 'new', () => {}).catch((error: unknown) => {
-      lock.release();
-      throw error;
-    });
-    await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
-    return toJournal(context, operationId, path, log, lock, [], admit);
-  } catch (error) {
-    throw notKept(path, error);
-  }
+  return (await openLocked(context, operationId, 'new', admit)).journal;
 }
 
 /**
- * Opens the journal of an operation of this machine to go on with it, locked until it is closed. Throws `temporary`, naming the
- * process, when another one is at work on it; `not_found` when there is no such operation; ConfigurationError for a damaged one,
- * LocalIoError.
+ * Opens the journal of an operation of this machine to go on with it. Throws `temporary`, naming the process, when another one is at
+ * work on it; `not_found` when there is no such operation; ConfigurationError for a damaged one, LocalIoError.
  */
 export async function openJournal(
   context: IndexContext,
   operationId: string,
   admit?: Admit,
 ): Promise<{ readonly journal: Journal; readonly operation: StoredOperation }> {
-  const stateDir = context.directories.state;
-  const folder = folderOf(stateDir, operationId);
-  const path = join(folder, journalFile);
-  const known = isOperationId(operationId) && (await readOrNothing(() => readFile(path), path)) !== undefined;
-  if (!known) throw toUnknownOperation(operationId, await listOperations(stateDir));
-  let lock: FolderLock | undefined;
-  try {
-    lock = await lockFolder(folder, context.pid, 'this operation');
-    const entries: JournalEntry[] = [];
-    const log = await openLog(path, 'there', ({ number, said }) => {
-      entries.push(toEntry(said, number, path));
-    });
-    const journal = toJournal(context, operationId, path, log, lock, entries, admit);
-    const [intent, ...rest] = entries;
-    if (intent?.type === 'intent') return { journal, operation: { operationId, entries: [intent, ...rest] } };
-    await journal.close();
-    throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
-  } catch (error) {
-    lock?.release();
-    throw notKept(path, error);
-  }
+  const { state } = context.directories;
+  const path = join(folderOf(state, operationId), journalFile);
+  const known = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
+  if (!known) throw toUnknownOperation(operationId, await listOperations(state));
+  const { journal, entries } = await openLocked(context, operationId, 'there', admit);
+  const [intent, ...rest] = entries;
+  if (intent?.type === 'intent') return { journal, operation: { operationId, entries: [intent, ...rest] } };
+  await journal.close();
+  throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
 }
 
 function toJournal(
@@ -172,21 +168,27 @@ function notKept(path: string, error: unknown): LeadpipeError {
   return new LocalIoError(`can't store this operation in ${path}: ${why}`, { cause: error });
 }
 
-/** What it takes to keep a record of a new operation. */
-export type KeepingContext = IndexContext & Pick<Context, 'ids'>;
-
 /**
  * Runs `work` with the journal of a new operation, and adds the operation's ID to the error that `work` throws. `needed`, for
  * purchases: without a journal it throws LocalIoError, before anything is sent. `unkept`, for free reads: they go on without
  * a journal, and it is told why there is none.
  */
 export async function withNewJournal<T>(
-  context: KeepingContext,
+  context: IndexContext & Pick<Context, 'ids'>,
   wanted: 'needed' | 'none' | { readonly unkept: (why: string) => void },
   work: (journal: Journal) => Promise<T>,
   admit?: Admit,
 ): Promise<T> {
-  const journal = wanted === 'none' ? noJournal : await createNew(context, wanted, admit);
+  const create = async (): Promise<Journal> => await createJournal(context, context.ids.operationId(), admit);
+  const journal =
+    wanted === 'none'
+      ? noJournal
+      : await create().catch((error: unknown) => {
+          if (!(error instanceof LocalIoError)) throw error;
+          if (wanted === 'needed') throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
+          wanted.unkept(error.message);
+          return noJournal;
+        });
   // Beside the purchase, which does not wait for it.
   const pruning = wanted === 'needed' ? pruneIfDue(context) : undefined;
   try {
@@ -218,20 +220,5 @@ export async function withOperation<T>(
     if (!(error instanceof LeadpipeError) || error.details.facts?.is === 'no_operation') throw error;
     // A purchase that continues it has an operation of its own, whose ID stays in the error.
     throw error.with({ operationId, ...error.details });
-  }
-}
-
-async function createNew(
-  context: KeepingContext,
-  wanted: 'needed' | { readonly unkept: (why: string) => void },
-  admit: Admit | undefined,
-): Promise<Journal> {
-  try {
-    return await createJournal(context, context.ids.operationId(), admit);
-  } catch (error) {
-    if (!(error instanceof LocalIoError)) throw error;
-    if (wanted === 'needed') throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
-    wanted.unkept(error.message);
-    return noJournal;
   }
 }

@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { open, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
 import type { LeadpipeError } from '../../errors.ts';
 import { awaitLock } from '../../files/folder-lock.ts';
-import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
+import { fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
 import { makePrivateFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
@@ -27,15 +27,9 @@ export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'rand
 export type Admit = (index: OperationIndex, worst: number) => void;
 
 const newline = 0x0a;
-/** Bytes in which the last line stands: no line is near as long. */
-const longestTail = 1 << 16;
-
-function folderOfIndex(stateDir: string): string {
-  return join(stateDir, 'index');
-}
 
 function fileOfIndex(stateDir: string): string {
-  return join(folderOfIndex(stateDir), 'operations.jsonl');
+  return join(stateDir, 'index', 'operations.jsonl');
 }
 
 /**
@@ -68,22 +62,21 @@ export async function addToIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
-    let end = await endOf(state);
-    let known = check === undefined ? undefined : await readWhole(state);
-    if (end === undefined || (check !== undefined && known === undefined)) {
+    let known = await readWhole(state);
+    if (known === undefined) {
       known = toBytes(await readStored(state));
       await writeWhole(fileOfIndex(state), known);
-      end = { size: known.length, crc: crc32(known) };
     }
-    if (known !== undefined) check?.(toIndex(known));
-    const bytes = Buffer.from(toText(line, end.crc));
-    const handle = await openFile(state);
+    check?.(toIndex(known));
+    const bytes = Buffer.from(toText(line, crc32(known)));
+    const handle = await open(fileOfIndex(state), constants.O_RDWR | noFollow);
     try {
-      await handle.truncate(end.size);
-      await handle.write(bytes, 0, bytes.length, end.size);
+      // A line that was never finished tells of nothing that was sent.
+      await handle.truncate(known.length);
+      await handle.write(bytes, 0, bytes.length, known.length);
       if (!isLate) await handle.datasync();
     } catch (error) {
-      await handle.truncate(end.size).catch(() => undefined);
+      await handle.truncate(known.length).catch(() => undefined);
       throw error;
     } finally {
       await handle.close();
@@ -112,7 +105,7 @@ export function operationOf(line: IndexLine): string {
 }
 
 async function changing(context: IndexContext, change: () => Promise<void>): Promise<void> {
-  const folder = folderOfIndex(context.directories.state);
+  const folder = dirname(fileOfIndex(context.directories.state));
   await makePrivateFolder(folder);
   const lock = await awaitLock(folder, context, 'the index of operations');
   try {
@@ -122,31 +115,10 @@ async function changing(context: IndexContext, change: () => Promise<void>): Pro
   }
 }
 
-async function openFile(stateDir: string): Promise<FileHandle> {
-  return await open(fileOfIndex(stateDir), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0));
-}
-
-/** Where the next line goes, and the checksum of all in front of it. Undefined where the index has to be made anew. */
-async function endOf(stateDir: string): Promise<{ size: number; crc: number } | undefined> {
-  const handle = await openFile(stateDir).catch(() => undefined);
-  if (handle === undefined) return undefined;
-  try {
-    const { size } = await handle.stat();
-    const tail = Buffer.alloc(Math.min(size, longestTail));
-    await handle.read(tail, 0, tail.length, size - tail.length);
-    // A line that was never finished tells of nothing that was sent.
-    const end = tail.lastIndexOf(newline) + 1;
-    const line = tail.subarray(end < 2 ? end : tail.lastIndexOf(newline, end - 2) + 1, end);
-    const before = toLine(line.toString('utf8', 0, line.length - 1))?.before;
-    return before === undefined ? undefined : { size: size - tail.length + end, crc: crc32(line, before) };
-  } finally {
-    await handle.close();
-  }
-}
-
 /** All whole lines; undefined where there is no index, or a byte of it is not what was written. */
 async function readWhole(stateDir: string): Promise<Buffer | undefined> {
-  const found = await readFile(fileOfIndex(stateDir)).catch(() => undefined);
+  const flag = constants.O_RDONLY | noFollow;
+  const found = await readFile(fileOfIndex(stateDir), { flag }).catch(() => undefined);
   const bytes = found?.subarray(0, found.lastIndexOf(newline) + 1);
   if (bytes === undefined || bytes.length === 0) return undefined;
   const start = bytes.lastIndexOf(newline, bytes.length - 2) + 1;

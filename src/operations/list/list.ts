@@ -8,7 +8,7 @@ import { lastOf, toTerminal } from '../journal/entries.ts';
 import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
-import { type AnswerKind, listKinds } from '../kinds.ts';
+import type { AnswerKind } from '../kinds.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
 import { type OutputTerms, putInPlace, toIntent, withIntent } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
@@ -96,7 +96,7 @@ export async function runList<Kind extends AnswerKind>(
   const buyer = order.rows.isRepeatable ? given : await withinDay(given, worst);
   if (buyer.spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
   const wanted: Wanted = {
-    command: listKinds[kind],
+    command: `${kind} list`,
     origin: buyer.connection.origin,
     ...terms,
     row_request: toRowRequestText(order.request),
@@ -133,7 +133,7 @@ async function begin<Kind extends AnswerKind>(list: List<Kind>): Promise<Finishe
   await checkLimit(buyer, order, 0, rest);
   const write = (journal: Journal): Promise<FinishedList> => {
     const intent = {
-      ...toIntent(buyer, journal, listKinds[kind], terms),
+      ...toIntent(buyer, journal, `${kind} list`, terms),
       row_request: toRowRequestText(request),
       worst_case: worst.credits,
       ...(admit === undefined ? {} : { reserved: toReserved(list, rest) }),

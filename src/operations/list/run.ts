@@ -232,7 +232,11 @@ export async function workThrough<Kind extends AnswerKind>(
     if (known?.state === 'sent' && isOwn) spending?.settle(0, -credits);
     // Other rows may ask for the same: until here nothing was waited for.
     const end = (async () => {
-      const before = known && { isOwn, isLost: known.state === 'unknown', key: await known.rows.keyOf(digest) };
+      const before = known && {
+        isOwn,
+        isLost: known.state === 'unknown',
+        key: await known.rows.keyOf(digest),
+      };
       return await buyReserved({ number, line, digest, body, request, before });
     })();
     underWay.set(digest, end);

@@ -77,7 +77,7 @@ async function runHistoryShow(
   const folder = folderOf(state, operationId);
   const record = await readHistoryRecord(state, operation);
   const [{ command, body = '{}' }] = operation.entries;
-  const row = rowsOf(command)?.row;
+  const row = rowsOf(command);
   if (row !== undefined && (await hasRows(folder))) {
     return await showAnswers(context, options, record, row, operation.entries[0]);
   }
