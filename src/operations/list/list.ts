@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type LeadpipeError, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
@@ -316,13 +317,8 @@ export function termsOf({ entries: [intent, ...rest] }: StoredOperation): Output
 
 /** Pure: whether two options say the same. */
 function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boolean {
-  const toText = (options: OutputTerms['options']): string =>
-    JSON.stringify(
-      Object.entries(options)
-        .filter(([, value]) => value != null)
-        .sort(),
-    );
-  return toText(one) === toText(other);
+  const [a, b] = [one, other].map((options) => Object.entries(options).filter(([, value]) => value != null));
+  return isDeepStrictEqual(a?.sort(), b?.sort());
 }
 
 /** Pure: whether a .part can be what the operation was writing: what is in place has left none. */

@@ -177,24 +177,23 @@ export async function workThrough<Kind extends AnswerKind>(
   const items: Item[] = [];
   const underWay = new Map<bigint, Promise<RowEnd>>();
   const credits = work.worst.credits ?? 0;
-  /** Rows that the limit does not cover while others are under way. */
-  const short: (() => void)[] = [];
   const late = new AbortController();
   const halt = new AbortController();
   // Each request listens to them, and that is no leak.
   setMaxListeners(0, late.signal, halt.signal);
   let stop: LeadpipeError | undefined;
   let isRead = false;
-  let wake = (): void => {};
-  let wakeReader = (): void => {};
-
+  const waiting: (() => void)[] = [];
+  /** Resolves when something has become of a row, or of all. */
+  const change = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve));
+  const changed = (): void => {
+    for (const next of waiting.splice(0)) next();
+  };
   const stopWith = (error: unknown): void => {
     stop ??=
       error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error });
     halt.abort();
-    wake();
-    wakeReader();
-    for (const next of short.splice(0)) next();
+    changed();
   };
   const stopped = (): void => {
     // What is under way is paid for.
@@ -249,27 +248,21 @@ export async function workThrough<Kind extends AnswerKind>(
 
   async function buyReserved(row: RowToBuy<Kind>): Promise<RowEnd> {
     await reserve();
-    let isFree = false;
+    sent++;
+    let cost: Charged = 'no';
     try {
-      sent++;
       const end = await buy(row);
-      isFree = end.state === 'failed';
-      count(costOf(work.kind, end));
+      cost = costOf(work.kind, end);
       return end;
     } catch (error) {
-      isFree = error instanceof LeadpipeError && error.details.charged === 'no';
-      count(isFree ? 'no' : 'maybe');
+      if (!(error instanceof LeadpipeError && error.details.charged === 'no')) cost = 'maybe';
       throw error;
     } finally {
-      spending?.settle(credits, isFree ? 0 : undefined);
-      for (const next of short.splice(0)) next();
+      if (cost !== 'no') bought++;
+      if (cost !== 'no' && charged !== 'yes' && connection.origin !== 'local') charged = cost;
+      spending?.settle(credits, cost === 'no' ? 0 : undefined);
+      changed();
     }
-  }
-
-  function count(cost: Charged): void {
-    if (cost === 'no') return;
-    bought++;
-    if (charged !== 'yes' && connection.origin !== 'local') charged = cost;
   }
 
   /** Waits for what is under way, where the limit covers this row only if that costs less than it may. */
@@ -280,20 +273,14 @@ export async function workThrough<Kind extends AnswerKind>(
         stopWith(toRowOverLimit(credits, spending));
         throw stop;
       }
-      await new Promise<void>((resolve) => {
-        short.push(resolve);
-      });
+      await change();
     }
   }
 
   async function read(): Promise<void> {
     for await (const row of rows) {
       if (!isIn(work.shard, row)) continue;
-      while (items.length >= window && stop === undefined) {
-        await new Promise<void>((resolve) => {
-          wakeReader = resolve;
-        });
-      }
+      while (items.length >= window && stop === undefined) await change();
       // Those that can be sent do not wait until all others are read.
       if (items.length > work.concurrency) await new Promise((resolve) => setImmediate(resolve));
       if (stop !== undefined) return;
@@ -301,7 +288,7 @@ export async function workThrough<Kind extends AnswerKind>(
       items.push(item);
       settle(item).then((result) => {
         item.result = result;
-        wake();
+        changed();
       }, stopWith);
     }
   }
@@ -331,14 +318,14 @@ export async function workThrough<Kind extends AnswerKind>(
 
   read().then(() => {
     isRead = true;
-    wake();
+    changed();
   }, stopWith);
   let canWrite = true;
   try {
     for (;;) {
       const ready = canWrite ? takeReady(items) : [];
       if (ready.length > 0) {
-        wakeReader();
+        changed();
         // What is under way is paid for: its answers are kept, though they can't be written.
         await write(ready).catch((error: unknown) => {
           canWrite = false;
@@ -346,11 +333,7 @@ export async function workThrough<Kind extends AnswerKind>(
         });
       } else if (stop === undefined ? isRead && items.length === 0 : underWay.size === 0) {
         return { counts, cost: { sent, bought, charged }, flawedLines, stop };
-      } else {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
+      } else await change();
     }
   } finally {
     signal.removeEventListener('abort', stopped);

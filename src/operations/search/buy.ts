@@ -1,14 +1,14 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
-import type { JsonText } from '../../json/text.ts';
+import type { JsonText, Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
-import type { Listener } from '../delivery.ts';
+import type { Delivery, Listener } from '../delivery.ts';
 import { toDoubtful } from '../journal/failed.ts';
 import { type LeadFilter, purchaseForList } from '../only-new/filter.ts';
 import { type Order, type PaidRequest, putInPlace } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
-import { createKeeping, type Keeping } from './keeping.ts';
-import { type SearchSummary, searchEntities } from './stream.ts';
+import { createKeeping } from './keeping.ts';
+import { type SearchIds, searchEntities } from './stream.ts';
 
 export type SearchOrder = Order<'search'>;
 
@@ -49,25 +49,38 @@ async function streamInto(
   listener: SearchListener,
   { before }: GoingOn,
 ): Promise<SearchEnd> {
-  const { journal, delivery } = paid;
+  const { journal, delivery, idempotencyKey } = paid;
   const { operationId } = journal;
-  const kept = await createKeeping(buyer, journal, delivery, filter, (why) =>
-    listener.warn(
-      `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
-    ),
-  );
+  const kept = await createKeeping(buyer, journal, delivery, filter, listener.warn);
   try {
     await before(operationId);
     // Behind it: whoever goes on with that search has to know why its leads stand under this one too.
     filter.begin();
-    const summary = await stream(buyer, request, paid, kept, listener);
-    const end = { ...summary, excluded: kept.excluded(), operationId, idempotencyKey: paid.idempotencyKey };
-    const length = summary.cut === undefined ? undefined : await delivery.sync().catch(() => undefined);
-    const error = summary.cut === undefined ? undefined : toCutError(end, request, await delivery.cut());
-    await kept.end(summary, error, length);
+    const client = await paid.begin();
+    const deliver = (write: Delivery['write']) => async (entities: Records, ids: SearchIds) => {
+      // What is dropped has arrived all the same: whether the search is whole is counted in what the service sent.
+      const fresh = await kept.keep(entities, ids);
+      if (fresh.length > 0) await write(fresh);
+      await kept.delivered(fresh.length, ids);
+    };
+    const summary = await listener
+      .during('searching', delivery, ({ write }) =>
+        searchEntities(client, request, idempotencyKey, deliver(write), buyer.context),
+      )
+      .catch(async (thrown: unknown) => {
+        const error = paid.isAgain ? toDoubtful(thrown) : thrown;
+        await kept.failed(error);
+        throw error;
+      });
+    const end = { ...summary, excluded: kept.excluded(), operationId, idempotencyKey };
+    const isWhole = summary.cut === undefined;
+    const error = isWhole ? undefined : toCutError(end, request, await delivery.cut());
+    await kept.end(summary, error, isWhole ? await delivery.sync().catch(() => undefined) : undefined);
     // Whatever is said stands behind the last byte.
-    if (error === undefined) {
-      await place(paid, end);
+    if (isWhole) {
+      await putInPlace(journal, delivery).catch((thrown: unknown) => {
+        throw toUnplaced(thrown, end);
+      });
       await kept.placed(summary);
     }
     // A reader that went away is told nothing: there may be no one to tell.
@@ -82,48 +95,14 @@ async function streamInto(
   }
 }
 
-/** Throws what the output throws, with what is known of the purchase: all of it has arrived. */
-async function place({ delivery, journal }: PaidRequest, end: SearchEnd): Promise<void> {
-  const { leads, operationId, idempotencyKey, requestId } = end;
-  try {
-    await putInPlace(journal, delivery);
-  } catch (error) {
-    if (!(error instanceof LeadpipeError)) throw error;
-    throw error.with({
-      charged: leads > 0 ? 'yes' : 'maybe',
-      idempotencyKey,
-      facts: { is: 'unplaced', operationId },
-      ...error.details,
-      ...(requestId === undefined ? {} : { requestId }),
-    });
-  }
-}
-
-async function stream(
-  { context }: Buyer,
-  request: EntitySearchRequest,
-  paid: PaidRequest,
-  kept: Keeping,
-  listener: Listener,
-): Promise<SearchSummary> {
-  const { delivery, idempotencyKey } = paid;
-  const client = await paid.begin();
-  return await listener.during('searching', delivery, ({ write }) =>
-    searchEntities(
-      client,
-      request,
-      idempotencyKey,
-      async (entities, ids) => {
-        // What is dropped has arrived all the same: whether the search is whole is counted in what the service sent.
-        const fresh = await kept.keep(entities, ids);
-        if (fresh.length > 0) await write(fresh);
-        await kept.delivered(fresh.length, ids);
-      },
-      context,
-    ).catch(async (thrown: unknown) => {
-      const error = paid.isAgain ? toDoubtful(thrown) : thrown;
-      await kept.failed(error);
-      throw error;
-    }),
-  );
+/** What the output has thrown, with what is known of the purchase: all of it has arrived. */
+function toUnplaced(error: unknown, { leads, operationId, idempotencyKey, requestId }: SearchEnd): unknown {
+  if (!(error instanceof LeadpipeError)) return error;
+  return error.with({
+    charged: leads > 0 ? 'yes' : 'maybe',
+    idempotencyKey,
+    facts: { is: 'unplaced', operationId },
+    ...error.details,
+    ...(requestId === undefined ? {} : { requestId }),
+  });
 }

@@ -13,19 +13,16 @@ import type { SearchIds, SearchSummary } from './stream.ts';
 /** fsyncs are dear, and a stream can bring a hundred batches in a second. */
 const syncMs = 1000;
 
-/** What is kept of a search while it goes on. */
-export type Keeping = Awaited<ReturnType<typeof createKeeping>>;
-
 /**
- * Keeps what a search brings, and counts what is in the output for certain. `unkept` is told, once, why nothing more is
- * kept: a full disk must not end a search that is paid for. Throws LocalIoError.
+ * Keeps what a search brings, and counts what is in the output for certain. It says once that nothing more is kept: a full disk
+ * must not end a search that is paid for. Throws LocalIoError.
  */
 export async function createKeeping(
   { context: { clock, directories } }: Buyer,
   journal: Journal,
   delivery: Delivery,
   filter: LeadFilter,
-  unkept: (why: string) => void,
+  warn: (line: string) => void,
 ) {
   const { operationId } = journal;
   const folder = operationId === undefined ? undefined : folderOf(directories.state, operationId);
@@ -47,7 +44,10 @@ export async function createKeeping(
       await work();
     } catch (error) {
       kept = false;
-      unkept(error instanceof Error ? error.message : String(error));
+      const why = error instanceof Error ? error.message : String(error);
+      warn(
+        `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
+      );
     }
   }
 
