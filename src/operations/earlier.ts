@@ -3,11 +3,21 @@ import { ConfigurationError, type LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
-import { isBegun, isComplete, isDropped, isReaderGone, readChainFrom, readChainTo } from './journal/chain.ts';
+import {
+  hasEnded,
+  isBegun,
+  isComplete,
+  isDropped,
+  isInDoubt,
+  isReaderGone,
+  isRefused,
+  readChainFrom,
+  readChainTo,
+} from './journal/chain.ts';
 import { type JournalEntry, lastOf } from './journal/entries.ts';
 import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
-import { type IndexKey, type OperationIndex, openIndex } from './journal/operation-index.ts';
+import { type IndexKey, type OperationIndex, openIndex, operationOf } from './journal/operation-index.ts';
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, type PaidKind, rowsOf, toRequest } from './kinds.ts';
 import { completeAdditionTo, lastToOpen } from './output-owner.ts';
@@ -101,12 +111,8 @@ export function toWanted<Kind extends PaidKind>(
  */
 export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier> {
   if (!wanted.keep) return anew;
-  const asking: Asking = {
-    buyer,
-    wanted,
-    digests: await toDigests(wanted),
-    index: await openIndex(buyer.context),
-  };
+  const [digests, index] = [await toDigests(wanted), await openIndex(buyer.context)];
+  const asking: Asking = { buyer, wanted, digests, index };
   if (wanted.output !== null) await completeAdditionTo(buyer.context, wanted.output);
   if (wanted.options.tool === true) return await findForTool(asking);
   const again = await findByKey(asking);
@@ -121,15 +127,8 @@ export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier
   // The rows of a named run are bought once, wherever they go.
   const alike = found === undefined && answers.length === 0 ? await findAlike(asking) : undefined;
   const left = found ?? (await findLost(asking));
-  const isNew = answers.length === 0 && left?.why !== 'lost';
-  return {
-    is: 'new',
-    alike,
-    recent: isNew ? await findRecent(asking) : undefined,
-    left,
-    isOurs: false,
-    answers,
-  };
+  const recent = answers.length === 0 && left?.why !== 'lost' ? await findRecent(asking) : undefined;
+  return { is: 'new', alike, recent, left, isOurs: false, answers };
 }
 
 interface Asking {
@@ -199,11 +198,9 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
 
 /** Whether an operation with the same key has its task. */
 function isAnswered(index: OperationIndex, key = ''): boolean {
-  for (const line of index.find('key', digestOf(key))) {
-    if (!('begun' in line)) continue;
-    for (const other of index.find('op', line.begun.op)) if ('created' in other) return true;
-  }
-  return false;
+  return [...index.find('key', digestOf(key))].some((line) =>
+    [...index.find('op', operationOf(line))].some((other) => 'created' in other),
+  );
 }
 
 /** The newest run of the same order into the same file decides. Those that were refused, or never sent, say nothing. */
@@ -243,13 +240,13 @@ async function findRest(asking: Asking, operation: StoredOperation): Promise<InF
   const { context } = buyer;
   if (isComplete(operation) || isDropped(operation)) return undefined;
   const chain = await readChainTo(context, operation);
-  let rest: RestOfSearch;
-  try {
-    rest = await readRestOf(context.directories.state, chain, JSON.parse(wanted.body ?? '{}'));
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    return { operation, why: error };
-  }
+  const rest = await readRestOf(context.directories.state, chain, JSON.parse(wanted.body ?? '{}')).catch(
+    (error: unknown) => {
+      if (error instanceof ConfigurationError) return error;
+      throw error;
+    },
+  );
+  if (rest instanceof ConfigurationError) return { operation, why: rest };
   if (!rest.isKept) return { operation, why: 'not_kept' };
   if (rest.arrived === 0) return isInDoubt(operation) ? { operation, why: 'in_doubt' } : undefined;
   return { is: 'rest', operation, rest, isOurs: await isInPart(asking, idsOf(rest)) };
@@ -287,30 +284,29 @@ async function findLost(asking: Asking): Promise<Left | undefined> {
   return undefined;
 }
 
-/** Of the last day: what is older is no surprise. Of lists nobody knows here whether their rows are the same. */
-async function findRecent(asking: Asking): Promise<StoredOperation | undefined> {
-  const { wanted } = asking;
-  if (rowsOf(wanted.command) !== undefined) return undefined;
-  const now = asking.buyer.context.clock.now().getTime();
-  for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
+/** What asked for the same in the last day, the newest first: what is older is no surprise. */
+async function* sameOfDay(asking: Asking): AsyncGenerator<StoredOperation> {
+  const { buyer, digests, wanted } = asking;
+  const now = buyer.context.clock.now().getTime();
+  for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
-    if (now - Date.parse(intent.time) > dayMs) return undefined;
-    const isSame = (intent.asked ?? intent.body) === (wanted.asked ?? wanted.body);
-    if (isSame && isComplete(operation)) return operation;
+    if (now - Date.parse(intent.time) > dayMs) return;
+    if ((intent.asked ?? intent.body) === (wanted.asked ?? wanted.body)) yield operation;
   }
+}
+
+/** Of lists nobody knows here whether their rows are the same. */
+async function findRecent(asking: Asking): Promise<StoredOperation | undefined> {
+  if (rowsOf(asking.wanted.command) !== undefined) return undefined;
+  for await (const operation of sameOfDay(asking)) if (isComplete(operation)) return operation;
   return undefined;
 }
 
 /** The rules for an agent's call: what it bought within ten minutes is given again, what was left is gone on with. */
 async function findForTool(asking: Asking): Promise<Earlier> {
-  const { digests, buyer, wanted } = asking;
-  const now = buyer.context.clock.now().getTime();
-  for await (const operation of operationsBy(asking, 'like', digests.like)) {
-    const [intent] = operation.entries;
-    if (now - Date.parse(intent.time) > dayMs) return anew;
-    const isSame =
-      intent.options.tool === true && (intent.asked ?? intent.body) === (wanted.asked ?? wanted.body);
-    if (!isSame || intent.continues !== undefined || isRefused(operation)) continue;
+  for await (const operation of sameOfDay(asking)) {
+    const [{ continues, options }] = operation.entries;
+    if (options.tool !== true || continues !== undefined || isRefused(operation)) continue;
     return await decideForTool(asking, operation);
   }
   return anew;
@@ -348,23 +344,6 @@ async function decideForTool(asking: Asking, first: StoredOperation): Promise<Ea
 function toRepeated(operation: StoredOperation, first: StoredOperation): Earlier {
   const failed = lastOf(operation.entries, 'failed');
   return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation, first };
-}
-
-function hasEnded({ entries }: StoredOperation): boolean {
-  return entries.some(({ type }) => type === 'terminal');
-}
-
-function isRefused(operation: StoredOperation): boolean {
-  return hasEnded(operation) && !isBegun(operation);
-}
-
-/** Whether it was sent, and nobody knows what came of it. */
-function isInDoubt({ entries }: StoredOperation): boolean {
-  const isKnown = (entry: JournalEntry): boolean =>
-    entry.type === 'terminal' ||
-    entry.type === 'created' ||
-    (entry.type === 'batch' && entry.delivered + (entry.excluded ?? 0) > 0);
-  return entries.some(({ type }) => type === 'sent') && !entries.some(isKnown);
 }
 
 function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean {

@@ -1,5 +1,5 @@
 import { kindOf } from '../kinds.ts';
-import { lastOf } from './entries.ts';
+import { type JournalEntry, lastOf } from './entries.ts';
 import type { IndexContext } from './operation-index.ts';
 import { openIndex } from './operation-index.ts';
 import { readOperation, type StoredOperation } from './stored.ts';
@@ -83,4 +83,23 @@ export function hasDelivered({ entries }: StoredOperation): boolean {
 /** Pure: whether the reader of its output went away: it has what it wanted. */
 export function isReaderGone({ entries }: StoredOperation): boolean {
   return lastOf(entries, 'terminal')?.outcome === 'reader_closed';
+}
+
+/** Pure: whether there is nothing left to do. */
+export function hasEnded({ entries }: StoredOperation): boolean {
+  return lastOf(entries, 'terminal') !== undefined;
+}
+
+/** Pure: whether it ended before it could cost anything. */
+export function isRefused(operation: StoredOperation): boolean {
+  return hasEnded(operation) && !isBegun(operation);
+}
+
+/** Pure: whether it was sent, and nobody knows what came of it. */
+export function isInDoubt({ entries }: StoredOperation): boolean {
+  const isKnown = (entry: JournalEntry): boolean =>
+    entry.type === 'terminal' ||
+    entry.type === 'created' ||
+    (entry.type === 'batch' && entry.delivered + (entry.excluded ?? 0) > 0);
+  return entries.some(({ type }) => type === 'sent') && !entries.some(isKnown);
 }

@@ -91,7 +91,7 @@ export async function* readHistory(
       yield { record: await readHistoryRecord(state, operation), intent: operation.entries[0] };
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
-      yield { record: toDamagedRecord(operationId), damage: toDamageLine(error) };
+      yield { record: { operation_id: operationId, ...damaged }, damage: toDamageLine(error) };
     }
   }
 }
@@ -101,23 +101,16 @@ export async function readHistoryRecord(
   stateDir: string,
   operation: StoredOperation,
 ): Promise<HistoryRecord> {
-  const record = await readOwnRecord(stateDir, operation);
-  const last = (await readChainFrom(stateDir, operation)).at(-1) ?? operation;
-  return last !== operation && isComplete(last) ? { ...record, state: 'complete' } : record;
-}
-
-/** How a purchase stands by itself. */
-async function readOwnRecord(stateDir: string, operation: StoredOperation): Promise<HistoryRecord> {
   const folder = folderOf(stateDir, operation.operationId);
-  // Leads are stored before they are printed, and counted by the journal a little later.
   const [{ command }] = operation.entries;
   const terminal = lastOf(operation.entries, 'terminal');
   // Earlier versions counted the rows of a list as often as they stood in the input.
-  const isUncounted =
-    kindOf(command)?.keeps === 'rows' && terminal?.sent_rows === undefined && hasRows(folder);
-  const stored =
-    terminal === undefined || isUncounted ? await countStored(folder, command).catch(() => nothing) : nothing;
-  return toHistoryRecord(operation, await isLocked(folder), stored);
+  const isUncounted = rowsOf(command) !== undefined && terminal?.sent_rows === undefined && hasRows(folder);
+  // Leads are stored before they are printed, and counted by the journal a little later.
+  const stored = terminal === undefined || isUncounted ? await countStored(folder, command) : nothing;
+  const record = toHistoryRecord(operation, isLocked(folder), stored);
+  const last = (await readChainFrom(stateDir, operation)).at(-1) ?? operation;
+  return last !== operation && isComplete(last) ? { ...record, state: 'complete' } : record;
 }
 
 /** Whether an operation can cost credits: a single purchase, or a list of them. */
@@ -126,9 +119,13 @@ function isPurchase({ key, kind }: Begun): boolean {
 }
 
 async function countStored(folder: string, command: string): Promise<Stored> {
-  if (kindOf(command)?.keeps !== 'rows') return await countStoredLeads(folder);
-  const { answered, sent } = await countRows(folder);
-  return { delivered: answered, excluded: 0, sent };
+  try {
+    if (rowsOf(command) === undefined) return await countStoredLeads(folder);
+    const { answered, sent } = await countRows(folder);
+    return { delivered: answered, excluded: 0, sent };
+  } catch {
+    return nothing;
+  }
 }
 
 /** `sent` rows may have been charged. */
@@ -152,12 +149,18 @@ function toHistoryRecord(
   const arrived = Math.max(delivered, isTask(intent.command) ? 0 : (terminal?.leads ?? 0));
   const brought = arrived + (isTask(intent.command) ? 0 : excluded);
   const state = isRunning ? 'running' : toState(entries, brought);
-  const record = {
+  const leads = terminal?.leads ?? (brought > 0 ? delivered : (batch?.delivered ?? toPageCount(entries)));
+  const charged = terminal?.charged ?? failed?.charged ?? toCharged(entries, brought);
+  const isFree = intent.origin === 'local';
+  const counted = { charged, excluded: intent.asked === undefined ? null : excluded, leads, state };
+  // Of lists that earlier versions have brought to their end, and whose rows are not kept any more, those with an answer.
+  const sentRows = terminal?.sent_rows ?? stored.sent ?? leads ?? 0;
+  return {
     operation_id: operationId,
     time: intent.time,
     command: toCommandWords(intent),
     state,
-    leads: terminal?.leads ?? (brought > 0 ? delivered : (batch?.delivered ?? toPageCount(entries))),
+    leads,
     leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
     request_id:
       created?.request_id ??
@@ -166,24 +169,16 @@ function toHistoryRecord(
       failed?.request_id ??
       null,
     idempotency_key: intent.idempotency_key ?? null,
-    charged: terminal?.charged ?? failed?.charged ?? toCharged(entries, brought),
+    charged: isFree ? 'no' : charged,
     credits_before: intent.credits_before ?? null,
     credits_after: lastOf(entries, 'balance')?.credits ?? null,
     output: intent.output,
     list: intent.list ?? null,
-    excluded: intent.asked === undefined ? null : excluded,
+    excluded: counted.excluded,
     subject: toSubject(intent),
-  };
-  // Of lists that earlier versions have brought to their end, and whose rows are not kept any more, those with an answer.
-  const sentRows = terminal?.sent_rows ?? stored.sent ?? record.leads ?? 0;
-  const stop_reason = terminal?.stop_reason ?? null;
-  const isFree = intent.origin === 'local';
-  return {
-    ...record,
-    ...(isFree ? { charged: 'no' } : {}),
-    credits_at_most: isFree ? 0 : costOf(record, intent, sentRows),
+    credits_at_most: isFree ? 0 : costOf(counted, intent, sentRows),
     service: intent.origin,
-    stop_reason,
+    stop_reason: terminal?.stop_reason ?? null,
   };
 }
 
@@ -246,18 +241,17 @@ function toPageCount(entries: readonly JournalEntry[]): number | null {
 }
 
 /** What it is about stands beside the name, as the user gave it. */
-export function toCommandWords({ command, body = '{}', options }: Intent): string {
-  const about = saidIn(options, body, kindOf(command)?.subject);
-  return about === undefined ? command : `${command} ${about}`;
+export function toCommandWords(intent: Intent): string {
+  const about = saidIn(intent, 'subject');
+  return about === undefined ? intent.command : `${intent.command} ${about}`;
 }
 
 /** UTF-16 code units. */
 const longestSubject = 200;
 
 /** Pure: what a purchase is about, all of it as the user gave it. */
-export function aboutOf({ command, body = '{}', options }: Intent): string | undefined {
-  const said = saidIn(options, body, kindOf(command)?.about);
-  return said === undefined ? undefined : String(said);
+export function aboutOf(intent: Intent): string | undefined {
+  return saidIn(intent, 'about');
 }
 
 export function toSubject(intent: Intent): string | null {
@@ -275,31 +269,29 @@ export function toSubject(intent: Intent): string | null {
     .trimEnd()}…`;
 }
 
-function saidIn(options: Intent['options'], body: string, name: string | null | undefined): unknown {
-  if (name === null || name === undefined) return undefined;
-  const words: Record<string, unknown> = { ...options, ...JSON.parse(body) };
-  return words[name];
+function saidIn({ command, body = '{}', options }: Intent, what: 'subject' | 'about'): string | undefined {
+  const name = kindOf(command)?.[what] ?? '';
+  const said = { ...options, ...JSON.parse(body) }[name];
+  return said === undefined ? undefined : String(said);
 }
 
-function toDamagedRecord(operationId: string): HistoryRecord {
-  return {
-    operation_id: operationId,
-    time: null,
-    command: null,
-    state: 'damaged',
-    leads: null,
-    leads_search_id: null,
-    request_id: null,
-    idempotency_key: null,
-    charged: null,
-    credits_before: null,
-    credits_after: null,
-    output: null,
-    list: null,
-    excluded: null,
-    subject: null,
-    credits_at_most: null,
-    service: null,
-    stop_reason: null,
-  };
-}
+/** What is known of a purchase whose journal can't be read. */
+const damaged = {
+  time: null,
+  command: null,
+  state: 'damaged',
+  leads: null,
+  leads_search_id: null,
+  request_id: null,
+  idempotency_key: null,
+  charged: null,
+  credits_before: null,
+  credits_after: null,
+  output: null,
+  list: null,
+  excluded: null,
+  subject: null,
+  credits_at_most: null,
+  service: null,
+  stop_reason: null,
+} as const;

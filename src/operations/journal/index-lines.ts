@@ -15,23 +15,21 @@ export interface Begun {
   /** Of the request: the same for the same order from the same service. */
   readonly like: string;
   /** Of the request, the output file and its form; absent without a file. */
-  readonly same?: string;
+  readonly same?: string | undefined;
   /** Of the output file. */
-  readonly output?: string;
+  readonly output?: string | undefined;
   /** Of the name of a run, and what its rows are sent. */
-  readonly run?: string;
+  readonly run?: string | undefined;
   /** Of the idempotency key. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** The task, where it is known beforehand. */
-  readonly task?: string;
-  /** Begun by an agent's call. */
-  readonly tool?: true;
+  readonly task?: string | undefined;
   /** The search that it is the rest of. */
-  readonly continues?: string;
+  readonly continues?: string | undefined;
   /** The credits that it can cost at most, as far as that was known. */
-  readonly worst?: number;
+  readonly worst?: number | undefined;
   /** Nobody knows what it can cost. */
-  readonly unpriced?: true;
+  readonly unpriced?: true | undefined;
 }
 
 /** A line of the index. The order of the lines is the order of the operations, whatever a clock says. */
@@ -48,8 +46,8 @@ export type IndexLine =
       readonly ended: {
         readonly op: string;
         readonly outcome: Outcome;
-        readonly same?: string;
-        readonly worst?: number;
+        readonly same?: string | undefined;
+        readonly worst?: number | undefined;
       };
     };
 
@@ -71,10 +69,9 @@ export async function toDigests(order: Ordered): Promise<OrderDigests> {
   const shape = form.map((name) => options[name] ?? null);
   return {
     like: digestOf(request),
-    ...(path === undefined
-      ? {}
-      : { same: digestOf([...request, path, shape, options.run]), output: digestOf(path) }),
-    ...(typeof options.run === 'string' ? { run: digestOf([...request, options.run]) } : {}),
+    same: path && digestOf([...request, path, shape, options.run]),
+    output: path && digestOf(path),
+    run: typeof options.run === 'string' ? digestOf([...request, options.run]) : undefined,
   };
 }
 
@@ -125,26 +122,19 @@ export async function toIndexLine(
       const { output } = await toDigests(begun);
       return output === undefined ? undefined : { opened: { op, output } };
     }
-    case 'terminal':
-      return { ended: { op, outcome: entry.outcome, ...(await toSame(begun)), ...toSpent(entry) } };
+    case 'terminal': {
+      // Who looks for an order finds how it ended, too.
+      const { same } = begun.type === 'intent' ? await toDigests(begun) : {};
+      const worst = entry.charged === 'no' ? 0 : entry.spent;
+      return { ended: { op, outcome: entry.outcome, same, worst } };
+    }
     default:
       return undefined;
   }
 }
 
-/** Who looks for an order finds how it ended, too. */
-async function toSame(begun: JournalEntry): Promise<{ same?: string }> {
-  const { same } = begun.type === 'intent' ? await toDigests(begun) : {};
-  return same === undefined ? {} : { same };
-}
-
-function toSpent({ charged, spent }: Extract<JournalEntry, { type: 'terminal' }>): { worst?: number } {
-  if (charged === 'no') return { worst: 0 };
-  return spent === undefined ? {} : { worst: spent };
-}
-
 async function toBegun(op: string, intent: Intent): Promise<Begun> {
-  const { command, continues, idempotency_key, leads_search_id, options, origin, time } = intent;
+  const { command, continues, idempotency_key, leads_search_id, origin, reserved, time } = intent;
   const worst = costsOf(intent);
   return {
     op,
@@ -152,14 +142,11 @@ async function toBegun(op: string, intent: Intent): Promise<Begun> {
     time,
     origin,
     ...(await toDigests(intent)),
-    ...(idempotency_key === undefined ? {} : { key: digestOf(idempotency_key) }),
-    ...(leads_search_id === undefined ? {} : { task: leads_search_id }),
-    ...(options.tool === true ? { tool: true } : {}),
-    ...(continues === undefined ? {} : { continues }),
-    ...(worst === 0 ? {} : { worst }),
-    ...(intent.worst_case === null && intent.reserved === undefined && origin !== 'local'
-      ? { unpriced: true }
-      : {}),
+    key: idempotency_key === undefined ? undefined : digestOf(idempotency_key),
+    task: leads_search_id,
+    continues,
+    worst: worst || undefined,
+    unpriced: (intent.worst_case === null && reserved === undefined && origin !== 'local') || undefined,
   };
 }
 
