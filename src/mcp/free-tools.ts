@@ -89,12 +89,7 @@ export const freeTools: readonly Tool[] = [
         let next = position as number;
         let last: Page | undefined;
         const readNext = async (num: number): Promise<readonly JsonText[]> => {
-          last = await readPage(client, waiting, {
-            leadsSearchId,
-            from: next,
-            num,
-            poll: pollOf(settings),
-          });
+          last = await readPage(client, waiting, { leadsSearchId, num, poll: pollOf(settings) }, next);
           next += last.entities.length;
           return last.entities;
         };

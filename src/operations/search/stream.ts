@@ -3,7 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { followTask } from '../task/follow.ts';
+import { readTask, toUnread } from '../task/follow.ts';
 import type { Waiting } from '../task/patience.ts';
 import { createSearchReading, type SearchReading } from './reading.ts';
 
@@ -112,26 +112,22 @@ async function recoverSearch(
 ): Promise<{ readonly entities: readonly JsonText[]; readonly stopReason: string | undefined } | undefined> {
   const { taken, counted } = reading.counts();
   const read: JsonText[] = [];
-  const summary = await followTask(
-    client,
-    waiting,
-    { leadsSearchId, from: 0, num: pageSize, poll, patienceMs },
-    {
-      async deliver(entities) {
-        for (const entity of entities) read.push(entity);
-        // What comes from here on is held in memory, and can't belong to one search.
-        if (read.length > taken + limits.entityLimit.max) throw new Error('more leads than a search has');
-      },
-      async delivered() {},
-      progress() {},
-      stumbled() {},
-    },
-  );
-  if (waiting.signal.aborted) throw summary.failure;
-  const { failure, state, stopReason } = summary;
-  if (failure !== undefined || state !== 'done' || read.length < counted) return undefined;
+  const seen = toUnread(0);
+  const task = { leadsSearchId, num: pageSize, poll, patienceMs };
+  try {
+    const silent = { progress() {}, stumbled() {} };
+    for await (const { entities } of readTask(client, waiting, task, seen, silent)) {
+      for (const entity of entities) read.push(entity);
+      // What comes from here on is held in memory, and can't belong to one search.
+      if (read.length > taken + limits.entityLimit.max) return undefined;
+    }
+  } catch (error) {
+    if (waiting.signal.aborted) throw error;
+    return undefined;
+  }
+  if (seen.state !== 'done' || read.length < counted) return undefined;
   const entities = read.filter((entity) => !reading.has(entity));
-  return read.length - entities.length === taken ? { entities, stopReason } : undefined;
+  return read.length - entities.length === taken ? { entities, stopReason: seen.stopReason } : undefined;
 }
 
 function wordsOf(cause: unknown): string {

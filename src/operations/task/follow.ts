@@ -1,8 +1,8 @@
 import type { Client, Page, Status } from '../../client.ts';
 import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
-import type { JsonText } from '../../json/text.ts';
 import { pause } from '../../transport/pause.ts';
+import type { Watch } from '../delivery.ts';
 import {
   checkPage,
   createPatience,
@@ -20,8 +20,6 @@ const mostContradictions = 5;
 
 export interface TaskToRead {
   readonly leadsSearchId: string;
-  /** The position to start from. */
-  readonly from: number;
   /** The most entities of a page. */
   readonly num: number;
   readonly poll: PollTimes;
@@ -31,160 +29,133 @@ export interface TaskToRead {
   readonly createdAt?: number | undefined;
 }
 
-export interface DeliveredPage {
-  readonly pts: number;
-  readonly count: number;
-  /** The next position: `pts + count`. */
-  readonly next: number;
-  readonly readyCount: number;
-  readonly state: TaskState | undefined;
-}
-
-/** What becomes of the task's entities. All are awaited; what they throw ends the reading. */
-export interface TaskReader {
-  /** Takes new entities as the service wrote them; `pts` is the position of the first. */
-  deliver(entities: readonly JsonText[], pts: number): Promise<void>;
-  /** A page has been delivered, and the position moved behind it. */
-  delivered(page: DeliveredPage): Promise<void>;
-  progress(state: TaskState, readyCount: number): void;
-  /** The service has stumbled, and is asked again: the first fault in a row. */
-  stumbled(fault: Error): void;
-}
-
+/** What is known of a task while it is read. */
 export interface TaskSummary {
-  /** Why there may be more than was read; undefined when the task has ended and all of it was delivered. */
-  readonly failure: unknown;
-  /** Entities delivered. */
-  readonly leads: number;
   /** The next position. */
-  readonly position: number;
-  readonly readyCount: number;
+  position: number;
+  readyCount: number;
   /** The last one seen. */
-  readonly state: TaskState | undefined;
-  readonly stopReason: string | undefined;
+  state: TaskState | undefined;
+  stopReason: string | undefined;
   /** Of the last answer. */
-  readonly requestId: string | undefined;
+  requestId: string | undefined;
   /** What was odd and did no harm, a line each. */
-  readonly warnings: readonly string[];
+  readonly warnings: string[];
+}
+
+export function toUnread(position: number): TaskSummary {
+  return {
+    position,
+    readyCount: 0,
+    state: undefined,
+    stopReason: undefined,
+    requestId: undefined,
+    warnings: [],
+  };
 }
 
 /**
- * Reads a task to its `end`, page after page as it becomes ready, in the order of positions; or only what is `ready` now. Ends at its
- * end without a failure only when the state is terminal *and* the position has reached `ready_count`. Never throws: whatever ends
- * it early is in the summary, with what arrived already delivered.
+ * Yields the pages of a task up to its `end`, as they become ready, in the order of positions; or only those that are `ready` now.
+ * Comes to its end only when the state is terminal *and* the position has reached `ready_count`; throws whatever ends it earlier.
+ * `seen` says how far it is: its position is behind a page once the next one is asked for.
  */
-export async function followTask(
+export async function* readTask(
   client: Client,
   waiting: Waiting,
   task: TaskToRead,
-  reader: TaskReader,
+  seen: TaskSummary,
+  watch: Pick<Watch, 'progress' | 'stumbled'>,
   to: 'end' | 'ready' = 'end',
-): Promise<TaskSummary> {
-  const { leadsSearchId, from, num, poll } = task;
-  const warnings: string[] = [];
-  let position = from;
-  let readyCount = 0;
-  let state: TaskState | undefined;
-  let stopReason: string | undefined;
-  let requestId: string | undefined;
+): AsyncGenerator<Page, void> {
+  const { leadsSearchId, num, poll } = task;
   let contradictions = 0;
   const deadline = new AbortController();
   const signal = AbortSignal.any([waiting.signal, deadline.signal]);
   const limit = to === 'end' ? task.patienceMs : undefined;
   const cancel =
     limit === undefined ? undefined : waiting.clock.after(limit, () => deadline.abort('temporary'));
-  const patience = { ...task, outageMs: to === 'end' ? outageMs : 0, stumbled: reader.stumbled };
+  const patience = { ...task, outageMs: to === 'end' ? outageMs : 0, stumbled: watch.stumbled };
   const ask = createPatience({ ...waiting, signal }, patience);
 
   function noteReady(ready: number): void {
-    if (ready < readyCount && warnings.length === 0) {
-      warnings.push(
-        `the service first said that ${readyCount} leads were ready, now ${ready}. No lead is written twice`,
+    if (ready < seen.readyCount && seen.warnings.length === 0) {
+      seen.warnings.push(
+        `the service first said that ${seen.readyCount} leads were ready, now ${ready}. No lead is written twice`,
       );
     }
-    readyCount = ready;
+    seen.readyCount = ready;
   }
 
   /** Takes a status; returns whether it shows progress. */
   function see(status: Status, id: string | undefined): boolean {
-    const progress = status.status !== state || status.ready_count > readyCount;
-    requestId = id ?? requestId;
-    state = status.status;
-    stopReason = status.stop_reason;
+    const progress = status.status !== seen.state || status.ready_count > seen.readyCount;
+    seen.requestId = id ?? seen.requestId;
+    seen.state = status.status;
+    seen.stopReason = status.stop_reason || undefined;
     noteReady(status.ready_count);
-    reader.progress(state, readyCount);
+    watch.progress(seen.state, seen.readyCount);
     return progress;
   }
 
-  async function readPage(): Promise<Page> {
-    const page = await client.fetch(leadsSearchId, position, num, signal);
-    checkPage(page, leadsSearchId, position, num);
-    requestId = page.requestId ?? requestId;
+  async function readNext(): Promise<Page> {
+    const page = await client.fetch(leadsSearchId, seen.position, num, signal);
+    checkPage(page, leadsSearchId, seen.position, num);
+    seen.requestId = page.requestId ?? seen.requestId;
     // rule: page.state
-    state = page.value.status ?? state;
+    seen.state = page.value.status ?? seen.state;
     noteReady(page.value.ready_count);
     return page;
   }
 
   /** Reads on from the position until it has reached what is ready. */
-  async function readPages(ready: number): Promise<void> {
-    for (let end = ready; position < end; end = readyCount) {
-      const { entities, value } = await ask(readPage);
-      if (value.count > 0) {
+  async function* readPages(ready: number): AsyncGenerator<Page, void> {
+    for (let end = ready; seen.position < end; end = seen.readyCount) {
+      const page = await ask(readNext);
+      const { count } = page.value;
+      if (count > 0) {
         contradictions = 0;
-        const pts = position;
-        await reader.deliver(entities, pts);
         // rule: page.next
-        position = pts + value.count;
-        if (state !== undefined) reader.progress(state, readyCount);
-        await reader.delivered({ pts, count: value.count, next: position, readyCount, state });
+        const next = seen.position + count;
+        yield page;
+        seen.position = next;
+        if (seen.state !== undefined) watch.progress(seen.state, seen.readyCount);
       } else if (Number.isFinite(ready) && ++contradictions > mostContradictions) {
-        const words = `status says that ${ready} leads are ready, but fetch says ${readyCount}`;
-        throw new PageError(words, true, requestId);
+        const words = `status says that ${ready} leads are ready, but fetch says ${seen.readyCount}`;
+        throw new PageError(words, true, seen.requestId);
       }
     }
   }
 
-  async function readToEnd(): Promise<void> {
+  async function* readToEnd(): AsyncGenerator<Page, void> {
     for (let asked = 0; ; asked++) {
-      const { value, requestId: id } = await ask(() => client.status(leadsSearchId, signal));
+      const { value, requestId } = await ask(() => client.status(leadsSearchId, signal));
       const { status, ready_count } = value.status;
-      if (see(value.status, id)) asked = Math.min(asked, settledLook);
+      if (see(value.status, requestId)) asked = Math.min(asked, settledLook);
       // rule: states.running-fetch, fetch.available
-      await readPages(ready_count);
+      yield* readPages(ready_count);
       // rule: states.consumed
-      if (terminalTaskStates.some((one) => one === status) && position >= ready_count) return;
+      if (terminalTaskStates.some((one) => one === status) && seen.position >= ready_count) return;
       await pause(waiting.clock, pollWaitMs(asked, poll, waiting.random()), signal);
     }
   }
 
-  let failure: unknown;
   try {
     // What is ready is known from the first page on.
-    await (to === 'end' ? readToEnd() : readPages(Number.POSITIVE_INFINITY));
+    yield* to === 'end' ? readToEnd() : readPages(Number.POSITIVE_INFINITY);
   } catch (cause) {
     const gaveUp = deadline.signal.aborted && !waiting.signal.aborted && limit !== undefined;
-    failure = gaveUp ? toGivenUp(limit, cause) : cause;
+    throw gaveUp ? toGivenUp(limit, cause) : cause;
   } finally {
     cancel?.();
   }
-  return {
-    failure,
-    leads: position - from,
-    position,
-    readyCount,
-    state,
-    stopReason: stopReason === '' ? undefined : stopReason,
-    requestId,
-    warnings,
-  };
 }
 
 /** Reads one page of what is ready now, from a position. Throws RequestError, PageError and StoppedError. */
 export async function readPage(
   client: Client,
   waiting: Waiting,
-  { leadsSearchId, from, num, poll }: TaskToRead,
+  { leadsSearchId, num, poll }: TaskToRead,
+  from: number,
 ): Promise<Page> {
   const ask = createPatience(waiting, { poll, outageMs: 0, stumbled() {} });
   return await ask(async () =>

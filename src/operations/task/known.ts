@@ -1,23 +1,24 @@
 import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type Buyer, isSameBuyer } from '../buyer.ts';
+import { lastOf } from '../journal/entries.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { isTask } from '../kinds.ts';
 
 /** A task as this machine knows it; `null` is what it does not know. */
 export interface KnownTask {
   /** The newest operation on it, whose position and output these are. */
-  operation_id: string;
-  time: string;
+  readonly operation_id: string;
+  readonly time: string;
   /** Null while the answer to its creation has not been seen. */
-  leads_search_id: string | null;
-  entity_type: string | null;
-  objective: string | null;
+  readonly leads_search_id: string | null;
+  readonly entity_type: string | null;
+  readonly objective: string | null;
   /** As last seen: the task may have gone on since. */
-  state: TaskState | null;
-  position: number;
-  ready_count: number | null;
-  output: string | null;
+  readonly state: TaskState | null;
+  readonly position: number;
+  readonly ready_count: number | null;
+  readonly output: string | null;
 }
 
 /** Pure: the tasks of these operations, which come oldest first; newest first, one row per task. */
@@ -86,30 +87,22 @@ function toKnownTask({ operationId, entries }: StoredOperation): KnownTask | und
   const [intent, ...rest] = entries;
   if (!isTask(intent.command)) return undefined;
   const body = intent.body === undefined ? undefined : (JSON.parse(intent.body) as CreateTaskRequest);
-  const task: KnownTask = {
+  const created = lastOf(rest, 'created');
+  const page = lastOf(rest, 'page');
+  const terminal = lastOf(rest, 'terminal');
+  const leads_search_id = created?.leads_search_id ?? intent.leads_search_id ?? null;
+  const state = terminal?.state ?? page?.state ?? (created === undefined ? null : 'created');
+  const isRefused = terminal !== undefined && leads_search_id === null;
+  if (isRefused || (state === null && body === undefined)) return undefined;
+  return {
     operation_id: operationId,
     time: intent.time,
-    leads_search_id: intent.leads_search_id ?? null,
+    leads_search_id,
     entity_type: body?.entity_type ?? null,
     objective: body?.objective ?? null,
-    state: null,
-    position: Number(intent.options.pts ?? 0),
-    ready_count: null,
+    state,
+    position: page?.next ?? Number(intent.options.pts ?? 0),
+    ready_count: terminal?.ready_count ?? page?.ready_count ?? null,
     output: intent.output,
   };
-  for (const entry of rest) {
-    if (entry.type === 'created') {
-      task.leads_search_id = entry.leads_search_id;
-      task.state = 'created';
-    } else if (entry.type === 'page') {
-      task.position = entry.next;
-      task.ready_count = entry.ready_count;
-      task.state = entry.state ?? task.state;
-    } else if (entry.type === 'terminal') {
-      if (task.leads_search_id === null) return undefined;
-      task.state = entry.state ?? task.state;
-      task.ready_count = entry.ready_count ?? task.ready_count;
-    }
-  }
-  return task.state === null && body === undefined ? undefined : task;
 }

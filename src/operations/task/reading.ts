@@ -10,7 +10,7 @@ import type { Journal } from '../journal/journal.ts';
 import { type LeadFilter, noFilter } from '../only-new/filter.ts';
 import { putInPlace } from '../purchase.ts';
 import { countOf, toStopReason } from '../wording.ts';
-import { followTask, type TaskSummary } from './follow.ts';
+import { readTask, type TaskSummary, toUnread } from './follow.ts';
 import type { PollTimes } from './patience.ts';
 
 /** How a task is read. */
@@ -29,6 +29,8 @@ export interface TaskReading {
   readonly leadsSearchId: string;
   /** Of this run. */
   readonly summary: TaskSummary;
+  /** Why there may be more than was read; undefined when the task has ended and all of it was delivered. */
+  readonly failure: unknown;
   /** Leads that were delivered, with those that earlier runs put into the same file. */
   readonly leads: number;
   /** Leads beside them that were dropped here: an earlier run of the list has delivered them. */
@@ -72,12 +74,14 @@ export interface Begun {
   /** The first position of this run. */
   readonly from: number;
   /** Set when this operation created it. */
-  readonly created?: {
-    readonly requestId: string | undefined;
-    readonly idempotencyKey: string;
-    /** When this process did, on the monotonic clock. */
-    readonly at?: number;
-  };
+  readonly created?:
+    | {
+        readonly requestId: string | undefined;
+        readonly idempotencyKey: string;
+        /** When this process did, on the monotonic clock. */
+        readonly at?: number;
+      }
+    | undefined;
 }
 
 /**
@@ -92,55 +96,57 @@ export async function readInto(
 ): Promise<TaskReading> {
   const { client, delivery, journal, listener, buyer, filter = noFilter, terms } = run;
   const { operationId } = journal;
-  let { earlierExcluded: excluded = 0 } = run;
+  let { earlierExcluded: excluded = 0, earlier: leads = 0 } = run;
+  leads -= excluded;
   const reading = await listener.during(stage, delivery, async (watch): Promise<TaskReading> => {
     const task = await begin().catch((error: unknown) => {
       throw toUnbegunError(error, operationId);
     });
     const { created, leadsSearchId, start } = task;
-    let found: string[] = [];
-    let excludedOfPage = 0;
-    const summary = await followTask(
-      client,
-      buyer.context,
-      { ...task, ...terms, createdAt: created?.at },
-      {
-        async deliver(entities, pts) {
-          if (pts === start) found = enrichFieldsOf(entities);
-          const { isNew, count } = filter.check(entities);
-          count(leadsSearchId);
-          const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
-          const fresh = records.filter((_, index) => isNew[index]);
-          excludedOfPage = records.length - fresh.length;
-          excluded += excludedOfPage;
-          if (fresh.length > 0) await watch.write(fresh);
-        },
-        async delivered({ pts, count, next, readyCount, state }) {
-          if (operationId === undefined) return;
+    const summary = toUnread(task.from);
+    const toRead = { ...task, ...terms, createdAt: created?.at };
+    const to = stage === 'fetching' ? 'ready' : 'end';
+    let failure: unknown;
+    try {
+      for await (const page of readTask(client, buyer.context, toRead, summary, watch, to)) {
+        const { entities, value } = page;
+        const { position: pts, readyCount, state = null } = summary;
+        const { isNew, count } = filter.check(entities);
+        count(leadsSearchId);
+        const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
+        const fresh = records.filter((_, index) => isNew[index]);
+        if (fresh.length > 0) await watch.write(fresh);
+        const dropped = records.length - fresh.length;
+        // What was written is counted, also when it can't be written down.
+        summary.position += value.count;
+        leads += fresh.length;
+        excluded += dropped;
+        if (operationId !== undefined) {
           // What the journal counts as delivered is on the disk.
           const length = await delivery.sync();
           await filter.sync();
+          const found = pts === start ? enrichFieldsOf(entities) : [];
           await journal.append({
             type: 'page',
             pts,
-            count,
-            next,
+            count: value.count,
+            next: summary.position,
             ready_count: readyCount,
-            state: state ?? null,
+            state,
             output_length: length ?? null,
-            ...(pts === start && found.length > 0 ? { enrich_fields: found } : {}),
-            ...(excludedOfPage === 0 ? {} : { excluded: excludedOfPage }),
+            ...(found.length === 0 ? {} : { enrich_fields: found }),
+            ...(dropped === 0 ? {} : { excluded: dropped }),
           });
-        },
-        progress: watch.progress,
-        stumbled: watch.stumbled,
-      },
-      stage === 'fetching' ? 'ready' : 'end',
-    );
+        }
+      }
+    } catch (error) {
+      failure = error;
+    }
     return {
       leadsSearchId,
       summary,
-      leads: (run.earlier ?? 0) + summary.leads - excluded,
+      failure,
+      leads,
       excluded,
       goOn: stage === 'fetching' ? 'fetch' : 'wait',
       operationId,
@@ -176,8 +182,8 @@ function withPositions(records: readonly JsonText[], leadsSearchId: string, pts:
 /** Puts the output in place, or leaves it as it is where the task was left, and says what it came to. */
 async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
   const { delivery, journal, listener } = run;
-  const { failure: early, state, warnings } = reading.summary;
-  const failure = early ?? (await place(run, reading).catch((error: unknown) => error));
+  const { state, warnings } = reading.summary;
+  const failure = reading.failure ?? (await place(run, reading).catch((error: unknown) => error));
   if (failure !== undefined && !(failure instanceof LeadpipeError)) throw failure;
   if (failure !== undefined && run.earlier === undefined && isRefused(failure, reading)) {
     // What the service said matters more than a journal that can't be written.

@@ -155,23 +155,68 @@ export async function resumeTask(
   buyer: Buyer,
   journal: Journal,
   operation: StoredOperation,
-  terms: ResumeTerms,
+  { isOurs, replay, ...terms }: ResumeTerms,
   openAgain: OpenAgain,
   listener: ResumeListener,
 ): Promise<TaskReading> {
   checkSameBuyer(buyer, operation);
+  const { connection, context } = buyer;
+  const { operationId, entries } = operation;
   const progress = toTaskProgress(operation);
   const { intent, leadsSearchId, outputLength } = progress;
-  if (leadsSearchId === undefined && !terms.replay && !mayReplay(intent.time, buyer.context.clock.now())) {
-    throw tooOld(operation.operationId);
+  if (leadsSearchId === undefined && !replay && !mayReplay(intent.time, context.clock.now())) {
+    throw tooOld(operationId);
   }
-  const read = (some: TaskProgress, opening: Opening) =>
-    readOn(buyer, journal, operation, some, terms, openAgain(some, opening), listener);
-  if (intent.output === null) return await read(progress, 'new');
+  const list = await listOf(buyer, [operationId], intent, listener.warn);
+  const read = (some: TaskProgress, opening: Opening): Promise<TaskReading> =>
+    openAgain(
+      some,
+      opening,
+    )(async (delivery) => {
+      const { position, start, requestId } = some;
+      const inFile = delivery.file !== undefined;
+      // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
+      const from = inFile ? position : some.lastPage;
+      if (!inFile && position > start) listener.goingOn(from);
+      const { num = terms.num, positions = false } = some.intent.options as Partial<ReadTerms>;
+      return await withFilter(buyer, list, journal, async (filter) => {
+        await journal.append(...toOpened(delivery));
+        const client = connection.newClient(listener.waits);
+        const begin = async (): Promise<Begun> => {
+          const bought = purchaseOf(intent);
+          if (leadsSearchId !== undefined) {
+            const created = bought && { requestId, idempotencyKey: bought.idempotencyKey };
+            return { leadsSearchId, start, from, created };
+          }
+          if (bought === undefined) {
+            throw new ConfigurationError('the record of this operation does not name its task');
+          }
+          const { idempotencyKey, request } = bought;
+          const answer = await createTask(client, request, idempotencyKey, journal, context.signal, true);
+          const created = { requestId: answer.requestId, idempotencyKey, at: context.clock.monotonic() };
+          return { leadsSearchId: answer.value.leads_search_id, start, from, created };
+        };
+        return await readInto(
+          {
+            buyer,
+            client,
+            delivery,
+            journal,
+            filter,
+            listener,
+            terms: { ...terms, num, positions },
+            earlier: inFile ? position - start : 0,
+            earlierExcluded: inFile ? some.excluded : 0,
+          },
+          leadsSearchId === undefined ? 'creating' : 'waiting',
+          begin,
+        );
+      });
+    });
   // Versions before put the rows of --append straight into the file: they stay there, and the rest is added.
   const isInFile = intent.options.append === true && (intent.version ?? 1) < 2;
-  if (isInFile) return await read(progress, 'new');
-  if (outputLength !== undefined && terms.isOurs) {
+  if (intent.output === null || isInFile) return await read(progress, 'new');
+  if (outputLength !== undefined && isOurs) {
     try {
       return await read(progress, { at: outputLength });
     } catch (error) {
@@ -181,71 +226,7 @@ export async function resumeTask(
   }
   const restarted = { type: 'restarted', options: intent.options } as const;
   if (progress.position > progress.start) await journal.append(restarted);
-  const { operationId, entries } = operation;
   return await read(toTaskProgress({ operationId, entries: [...entries, restarted] }), 'new');
-}
-
-async function readOn(
-  buyer: Buyer,
-  journal: Journal,
-  { operationId }: StoredOperation,
-  progress: TaskProgress,
-  { isOurs: _, replay: __, ...terms }: ResumeTerms,
-  open: OpenDelivery,
-  listener: ResumeListener,
-): Promise<TaskReading> {
-  const { intent, leadsSearchId, position, start } = progress;
-  const list = await listOf(buyer, [operationId], intent, listener.warn);
-  return await open(async (delivery) => {
-    const inFile = delivery.file !== undefined;
-    // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
-    const from = inFile ? position : progress.lastPage;
-    if (!inFile && position > start) listener.goingOn(from);
-    const { num = terms.num, positions = false } = intent.options as { num?: number; positions?: boolean };
-    return await withFilter(buyer, list, journal, async (filter) => {
-      await journal.append(...toOpened(delivery));
-      const client = buyer.connection.newClient(listener.waits);
-      return await readInto(
-        {
-          buyer,
-          client,
-          delivery,
-          journal,
-          filter,
-          listener,
-          terms: { ...terms, num, positions },
-          earlier: inFile ? position - start : 0,
-          earlierExcluded: inFile ? progress.excluded : 0,
-        },
-        leadsSearchId === undefined ? 'creating' : 'waiting',
-        () => beginAgain(buyer, client, journal, progress, from),
-      );
-    });
-  });
-}
-
-async function beginAgain(
-  { context }: Buyer,
-  client: Parameters<typeof createTask>[0],
-  journal: Journal,
-  { intent, leadsSearchId, requestId, start }: TaskProgress,
-  from: number,
-): Promise<Begun> {
-  const bought = purchaseOf(intent);
-  if (leadsSearchId !== undefined) {
-    const created = bought && { requestId, idempotencyKey: bought.idempotencyKey };
-    return { leadsSearchId, start, from, ...(created === undefined ? {} : { created }) };
-  }
-  if (bought === undefined)
-    throw new ConfigurationError('the record of this operation does not name its task');
-  const { request, idempotencyKey } = bought;
-  const created = await createTask(client, request, idempotencyKey, journal, context.signal, true);
-  return {
-    leadsSearchId: created.value.leads_search_id,
-    start,
-    from,
-    created: { requestId: created.requestId, idempotencyKey, at: context.clock.monotonic() },
-  };
 }
 
 function tooOld(operationId: string): LeadpipeError {

@@ -3,7 +3,7 @@ import type { Client, Page } from '../../../src/client.ts';
 import type { Clock } from '../../../src/context.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import type { TaskState } from '../../../src/contract/types.ts';
-import { followTask, type TaskReader, type TaskToRead } from '../../../src/operations/task/follow.ts';
+import { readTask, type TaskToRead, toUnread } from '../../../src/operations/task/follow.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 
 /** A clock on which a wait is over at once; it remembers what was waited for. */
@@ -61,39 +61,35 @@ function createClient(status: () => Status, entities = 100): Client {
   return client as Client;
 }
 
-const task: TaskToRead = { leadsSearchId: 'ls', from: 0, num: 500, poll: { firstMs: 5000, maxMs: 30_000 } };
-
-function createReader(): TaskReader & {
-  readonly taken: string[];
-  readonly pages: number[];
-  readonly faults: string[];
-} {
-  const taken: string[] = [];
-  const pages: number[] = [];
-  const faults: string[] = [];
-  return {
-    taken,
-    pages,
-    async deliver(entities) {
-      taken.push(...entities);
-    },
-    async delivered({ next }) {
-      pages.push(next);
-    },
-    progress() {},
-    stumbled: ({ message }) => void faults.push(message),
-    faults,
-  };
-}
+const task: TaskToRead = { leadsSearchId: 'ls', num: 500, poll: { firstMs: 5000, maxMs: 30_000 } };
 
 const lost = (): RequestError => new RequestError('lost', endpoints.status, 'no answer');
 
-function follow(status: () => Status, options: Partial<TaskToRead> = {}) {
+function follow(
+  client: Client,
+  { from = 0, to = 'end', take = () => {} }: { from?: number; to?: 'end' | 'ready'; take?: () => void } = {},
+) {
   const clock = createLeapingClock();
-  const reader = createReader();
   const waiting = { clock, random: () => 0.5, signal: new AbortController().signal };
-  const summary = followTask(createClient(status), waiting, { ...task, ...options }, reader);
-  return { clock, reader, summary };
+  const taken: string[] = [];
+  const pages: number[] = [];
+  const faults: string[] = [];
+  const watch = { progress() {}, stumbled: ({ message }: Error) => void faults.push(message) };
+  const read = async () => {
+    const seen = toUnread(from);
+    let failure: unknown;
+    try {
+      for await (const { entities, value } of readTask(client, waiting, task, seen, watch, to)) {
+        take();
+        taken.push(...entities);
+        pages.push(seen.position + value.count);
+      }
+    } catch (error) {
+      failure = error;
+    }
+    return { ...seen, failure };
+  };
+  return { clock, taken, pages, faults, summary: read() };
 }
 
 function inTurn(...steps: (Status | Error)[]): () => Status {
@@ -107,85 +103,92 @@ function inTurn(...steps: (Status | Error)[]): () => Status {
 describe('following a task', () => {
   it('looks at once, backs off while nothing happens, and is quick again after progress', async () => {
     const idle: Status = ['running', 10];
-    const { clock, reader, summary } = follow(
-      inTurn(
-        ['created', 0],
-        ['created', 0],
-        idle,
-        idle,
-        idle,
-        idle,
-        idle,
-        idle,
-        idle,
-        ['running', 20],
-        ['done', 20],
+    const { clock, taken, pages, summary } = follow(
+      createClient(
+        inTurn(
+          ['created', 0],
+          ['created', 0],
+          idle,
+          idle,
+          idle,
+          idle,
+          idle,
+          idle,
+          idle,
+          ['running', 20],
+          ['done', 20],
+        ),
       ),
     );
-    expect(await summary).toMatchObject({ failure: undefined, leads: 20, position: 20, state: 'done' });
+    expect(await summary).toMatchObject({ failure: undefined, position: 20, state: 'done' });
     expect(clock.waits).toEqual([500, 1000, 2000, 5000, 7500, 11_250, 16_875, 25_312.5, 30_000, 5000]);
-    expect(reader.taken).toEqual(Array.from({ length: 20 }, (_, i) => String(i)));
-    expect(reader.pages).toEqual([10, 20]);
+    expect(taken).toEqual(Array.from({ length: 20 }, (_, i) => String(i)));
+    expect(pages).toEqual([10, 20]);
   });
 
   it('survives an outage of nearly ten minutes', async () => {
     let failing = 0;
-    const { clock, summary } = follow(() => {
-      // 5 + 7.5 + 11.25 + 16.875 + 25.3125 s, then half a minute each: the last try is after 9 min 36 s.
-      if (failing++ < 22) throw lost();
-      return ['done', 3];
-    });
-    expect(await summary).toMatchObject({ failure: undefined, leads: 3 });
+    const { clock, summary } = follow(
+      createClient(() => {
+        // 5 + 7.5 + 11.25 + 16.875 + 25.3125 s, then half a minute each: the last try is after 9 min 36 s.
+        if (failing++ < 22) throw lost();
+        return ['done', 3];
+      }),
+    );
+    expect(await summary).toMatchObject({ failure: undefined, position: 3 });
     expect(clock.monotonic()).toBeGreaterThan(9 * 60_000);
     expect(clock.monotonic()).toBeLessThan(10 * 60_000);
   });
 
   it('gives up after more than that, with the position', async () => {
     let looks = 0;
-    const { clock, summary } = follow(() => {
-      if (looks++ > 0) throw lost();
-      return ['running', 3];
-    });
+    const { clock, summary } = follow(
+      createClient(() => {
+        if (looks++ > 0) throw lost();
+        return ['running', 3];
+      }),
+    );
     expect(await summary).toMatchObject({ failure: { outcome: 'temporary', fault: 'lost' }, position: 3 });
     expect(clock.monotonic()).toBeGreaterThanOrEqual(10 * 60_000);
   });
 
   it('an outage that ends gives the next one its full ten minutes', async () => {
     let looks = 0;
-    const { reader, summary } = follow(() => {
-      looks++;
-      if (looks === 61) return ['done', 1];
-      if (looks % 20 === 0) return ['running', 1];
-      throw lost();
-    });
-    expect(await summary).toMatchObject({ failure: undefined, leads: 1 });
+    const { faults, summary } = follow(
+      createClient(() => {
+        looks++;
+        if (looks === 61) return ['done', 1];
+        if (looks % 20 === 0) return ['running', 1];
+        throw lost();
+      }),
+    );
+    expect(await summary).toMatchObject({ failure: undefined, position: 1 });
     // Three outages, and each is told once.
-    expect(reader.faults).toEqual(Array(3).fill('no answer'));
+    expect(faults).toEqual(Array(3).fill('no answer'));
   });
 
   it('starts from the position it is told', async () => {
-    const { reader, summary } = follow(inTurn(['done', 5]), { from: 3 });
-    expect(await summary).toMatchObject({ leads: 2, position: 5 });
-    expect(reader.taken).toEqual(['3', '4']);
+    const { taken, summary } = follow(createClient(inTurn(['done', 5])), { from: 3 });
+    expect(await summary).toMatchObject({ position: 5 });
+    expect(taken).toEqual(['3', '4']);
   });
 
-  it.each(['deliver', 'delivered'] as const)('stops where %s fails', async (part) => {
+  it('stops where what takes its pages fails', async () => {
     const failure = new Error('disk full');
-    const reader = { ...createReader(), [part]: () => Promise.reject(failure) };
-    const waiting = { clock: createLeapingClock(), random: () => 0.5, signal: new AbortController().signal };
-    const summary = await followTask(createClient(inTurn(['done', 5])), waiting, task, reader);
-    // What was written is counted, also when it could not be written down.
-    expect(summary).toMatchObject({ failure, position: part === 'deliver' ? 0 : 5 });
+    const { summary } = follow(createClient(inTurn(['done', 5])), {
+      take() {
+        throw failure;
+      },
+    });
+    expect(await summary).toMatchObject({ failure, position: 0 });
   });
 });
 
 describe('reading what is ready', () => {
   it('does not wait for a service that is away', async () => {
     const client = { ...createClient(inTurn(['done', 5])), fetch: () => Promise.reject(lost()) };
-    const clock = createLeapingClock();
-    const waiting = { clock, random: () => 0.5, signal: new AbortController().signal };
-    const summary = await followTask(client, waiting, task, createReader(), 'ready');
-    expect(summary).toMatchObject({ failure: { outcome: 'temporary' }, leads: 0 });
+    const { clock, summary } = follow(client, { to: 'ready' });
+    expect(await summary).toMatchObject({ failure: { outcome: 'temporary' }, position: 0 });
     expect(clock.waits).toEqual([]);
   });
 });
