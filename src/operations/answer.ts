@@ -1,4 +1,4 @@
-import type { Answer, Client } from '../client.ts';
+import type { Client } from '../client.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
@@ -7,7 +7,6 @@ import type { Listener } from './delivery.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
 import { toTerminal } from './journal/entries.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
-import type { Journal } from './journal/journal.ts';
 import { folderOf } from './journal/stored.ts';
 import { type AnswerKind, failureOf, kinds, recordsOf } from './kinds.ts';
 import { type Order, type PaidRequest, purchase, putInPlace } from './purchase.ts';
@@ -27,9 +26,10 @@ export interface Bought {
 
 /** An answer that has come, and is paid for. */
 interface Arrived {
-  readonly paid: PaidRequest;
-  readonly answer: Answer<object>;
+  readonly text: JsonText;
   readonly ids: Bought['ids'];
+  /** Whether the service would give it again. */
+  readonly replays: boolean;
   stored: boolean;
   records: number;
 }
@@ -48,74 +48,71 @@ export async function buyAnswer<Kind extends AnswerKind>(
   try {
     await purchase(buyer, order, listener, async (paid) => {
       arrived = await ask(buyer, order, paid, listener);
-      await deliver(buyer, order.kind, arrived, listener);
+      await deliver(buyer, order.kind, paid, arrived, listener);
     });
   } catch (error) {
     throw arrived === undefined ? error : toUndelivered(error, arrived);
   }
-  return arrived && { text: arrived.answer.text, records: arrived.records, ids: arrived.ids };
+  return arrived;
 }
 
 async function ask<Kind extends AnswerKind>(
   { context }: Buyer,
   { kind, body }: Order<Kind>,
-  paid: PaidRequest,
+  { begin, delivery, idempotencyKey, isAgain, journal, request }: PaidRequest,
   listener: Listener,
 ): Promise<Arrived> {
-  const { idempotencyKey, journal, delivery } = paid;
-  const client = await paid.begin();
+  const client = await begin();
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
   const sent = listener.during('asking', delivery, () => send(body, idempotencyKey, context.signal));
-  const answer = await sent.catch(async (thrown: unknown) => {
-    const error = paid.isAgain ? toDoubtful(thrown) : thrown;
-    // What the service said matters more than a journal that can't be written.
-    await journal.append(...toFailedEntries(error, paid.request.endpoint.repetition)).catch(() => undefined);
-    throw await keepGarbled(context.directories.state, journal, error);
-  });
-  const { requestId } = answer;
   const { operationId } = journal;
+  const { repetition } = request.endpoint;
+  const { text, requestId } = await sent.catch(async (thrown: unknown) => {
+    const error = isAgain ? toDoubtful(thrown) : thrown;
+    // What the service said matters more than a journal that can't be written.
+    await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
+    throw await keepGarbled(context.directories.state, operationId, error);
+  });
   const ids = {
     idempotencyKey,
     ...(requestId === undefined ? {} : { requestId }),
     ...(operationId === undefined ? {} : { operationId }),
   };
-  return { paid, answer, ids, stored: false, records: 0 };
+  return { text, ids, replays: repetition === 'may-replay', stored: false, records: 0 };
 }
 
 async function deliver(
   { context }: Buyer,
   kind: AnswerKind,
+  { journal, delivery }: PaidRequest,
   arrived: Arrived,
   { warn }: Listener,
 ): Promise<void> {
-  const { answer, paid } = arrived;
-  const { journal, delivery } = paid;
-  const { operationId } = journal;
-  /** Whether it could be kept: what is paid for is delivered all the same. */
-  const keep = (kept: Promise<void>): Promise<boolean> =>
-    kept.then(
+  const { ids, text } = arrived;
+  /** What is paid for is delivered also where it can't be kept. */
+  const keep = async (kept: () => Promise<void>): Promise<void> => {
+    arrived.stored = await kept().then(
       () => true,
-      (error: unknown) => {
-        warn(`${(error as Error).message}; the answer can't be shown again`);
+      (error: Error) => {
+        warn(`${error.message}; the answer can't be shown again`);
         return false;
       },
     );
+  };
   // On the disk before anything is made of it, which may take a while.
+  const { operationId } = ids;
   if (operationId !== undefined) {
-    arrived.stored = await keep(storeAnswer(folderOf(context.directories.state, operationId), answer.text));
+    await keep(() => storeAnswer(folderOf(context.directories.state, operationId), text));
   }
-  const failure = failureOf(kind, answer.text);
-  const records = failure === undefined ? await recordsOf(kind, answer.text) : [];
+  const failure = failureOf(kind, text);
+  const records = failure === undefined ? await recordsOf(kind, text) : [];
   arrived.records = records.length;
   if (arrived.stored) {
     const [outcome, charged] =
       failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
     const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
-    const ended = journal.append(
-      { type: 'answered', request_id: answer.requestId ?? null },
-      toTerminal(outcome, { charged, ...leads }),
-    );
-    arrived.stored = await keep(ended);
+    const answered = { type: 'answered', request_id: ids.requestId ?? null } as const;
+    await keep(() => journal.append(answered, toTerminal(outcome, { charged, ...leads })));
   }
   if (failure !== undefined) throw toNoResult(failure);
   await delivery.write(records);
@@ -133,23 +130,22 @@ function toNoResult(failure: string): LeadpipeError {
 }
 
 /** An error after the answer came: it is paid for, unless the error itself says otherwise. */
-function toUndelivered(error: unknown, { paid, ids, stored }: Arrived): unknown {
+function toUndelivered(error: unknown, { ids, replays, stored }: Arrived): unknown {
   if (!(error instanceof LeadpipeError)) return error;
   return error.with({
     charged: 'yes',
-    facts: {
-      is: 'answer_undelivered',
-      stored,
-      replays: paid.request.endpoint.repetition === 'may-replay',
-      ...ids,
-    },
+    facts: { is: 'answer_undelivered', stored, replays, ...ids },
     ...ids,
     ...error.details,
   });
 }
 
 /** An answer that can't be understood is paid for, and can not be had again: what came is kept, and the error says where. */
-async function keepGarbled(stateDir: string, { operationId }: Journal, error: unknown): Promise<unknown> {
+async function keepGarbled(
+  stateDir: string,
+  operationId: string | undefined,
+  error: unknown,
+): Promise<unknown> {
   if (!(error instanceof RequestError) || !error.body || operationId === undefined) return error;
   const path = await storeGarbled(folderOf(stateDir, operationId), error.body).catch(() => undefined);
   return path === undefined
