@@ -11,11 +11,9 @@ import { folderOf } from './journal/stored.ts';
 import { type AnswerKind, failureOf, kinds, recordsOf } from './kinds.ts';
 import { type Order, type PaidRequest, purchase, putInPlace } from './purchase.ts';
 
-/** What was bought, once it is delivered. */
 export interface Bought {
   /** As the service sent it. */
   readonly text: JsonText;
-  /** How many records were delivered. */
   readonly records: number;
   readonly ids: {
     readonly requestId?: string;

@@ -12,7 +12,6 @@ export interface Buyer {
   readonly spending?: Spending | undefined;
 }
 
-/** What an operation bought is known only to the key and at the address that bought it. */
 export function isSameBuyer(
   { connection }: Buyer,
   { operationId, entries: [{ origin, key_fingerprint }] }: StoredOperation,

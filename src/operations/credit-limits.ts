@@ -106,7 +106,6 @@ export async function checkCovered(
   if (available !== undefined && credits > available) throw toNotCovered(credits, available);
 }
 
-/** Throws `credits`. */
 function setAside(spending: Spending, worst: WorstCase): number {
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
   if (!spending.reserve(worst.credits)) throw toOverLimit(worst.credits, spending);

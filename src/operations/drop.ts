@@ -10,7 +10,6 @@ import { rowsOf } from './kinds.ts';
 import { exact } from './spending.ts';
 import { isUnfinished } from './unfinished.ts';
 
-/** Throws UsageError for what is over, or is gone on with by another operation. */
 export async function checkDroppable(
   { directories: { state } }: IndexContext,
   operation: StoredOperation,

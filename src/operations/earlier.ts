@@ -27,7 +27,6 @@ import { isUnfinished } from './unfinished.ts';
 
 /** What is ordered, as far as it decides whether an earlier run is the same. */
 export interface Wanted extends Ordered {
-  /** The key that the user gave. */
   readonly idempotencyKey?: string | undefined;
   /** Whether a record is kept: without one, nothing is gone on with. */
   readonly keep: boolean;
@@ -35,7 +34,6 @@ export interface Wanted extends Ordered {
   readonly hasRow?: ((operation: StoredOperation) => Promise<boolean | undefined>) | undefined;
 }
 
-/** Is there an earlier run of this? */
 export type Earlier =
   /** No: it is bought. */
   | ({
@@ -77,13 +75,11 @@ interface Left {
   readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
 }
 
-/** Nothing is known of it. */
 const anew = { is: 'new', isOurs: false, answers: [] } as const;
 const dayMs = 24 * 3_600_000;
 /** For how long an agent's call that is made again gives the stored answer. */
 const storedMs = 10 * 60_000;
 
-/** Pure: what an order is looked for by. */
 export function toWanted<Kind extends PaidKind>(
   { connection }: Buyer,
   { body, idempotencyKey, keep, kind, list, preview, terms }: Order<Kind>,
@@ -196,7 +192,6 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
   return undefined;
 }
 
-/** Whether an operation with the same key has its task. */
 function isAnswered(index: OperationIndex, key = ''): boolean {
   return [...index.find('key', digestOf(key))].some((line) =>
     [...index.find('op', operationOf(line))].some((other) => 'created' in other),

@@ -15,7 +15,6 @@ interface Kind {
   readonly subject: 'entity_type' | 'contact_type' | 'type' | null;
   /** What it was about: the member of the request, or of a list's options, in which the user said so. */
   readonly about: 'objective' | 'query' | 'entity_context' | 'target' | 'input' | null;
-  /** Whether it brings one record or a list of them. */
   readonly prints: 'single' | 'list';
   /** Cuts the records out of an answer that is not one itself. Throws when `signal` aborts. */
   readonly recordsOf?: (answer: JsonText, signal?: AbortSignal) => Promise<readonly JsonText[]>;
@@ -23,9 +22,7 @@ interface Kind {
   readonly reasonIn?: (answer: JsonText) => JsonText;
 }
 
-/** What finds leads. */
 const leads = { prints: 'list', subject: 'entity_type', about: 'objective' } as const;
-/** What brings one whole answer. */
 const answer = { keeps: 'answer', goesOn: 'never', prints: 'single' } as const;
 /** Many answers, each bought for a row. */
 const rows = { endpoint: null, prints: 'list', keeps: 'rows', goesOn: 'command', about: 'input' } as const;
@@ -80,17 +77,13 @@ type Kinds = typeof kinds;
 export type KindName = keyof Kinds;
 type KindsWith<Trait> = { [Name in KindName]: Kinds[Name] extends Trait ? Name : never }[KindName];
 
-/** Those that are paid for. */
 export type PaidKind = Exclude<KindName, KindsWith<{ endpoint: null }>>;
-/** Those that bring one whole answer. */
 export type AnswerKind = KindsWith<{ keeps: 'answer' }>;
 /** Those whose records stay on this machine. */
 export type KeptKind = KindsWith<{ keeps: 'leads' | 'answer' }>;
 
-/** The request of each paid kind. */
 export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
 
-/** Pure: the request as it is sent. */
 export function toRequest<Name extends PaidKind>(name: Name, body: BodyOf<Name>, key: string): Request {
   const make = requests[kinds[name].endpoint] as (body: object, key: string) => Request;
   return make(body, key);
@@ -106,7 +99,6 @@ export function rowsOf(name: string): AnswerKind | undefined {
   return kindOf(name)?.keeps === 'rows' ? (name.replace(/ list$/, '') as AnswerKind) : undefined;
 }
 
-/** Pure: whether this kind is one that is paid for. */
 export function isPaid(name: string): name is PaidKind {
   return (kindOf(name)?.endpoint ?? null) !== null;
 }

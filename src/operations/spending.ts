@@ -12,7 +12,6 @@ export type WorstCase =
   | { readonly credits: number }
   | { readonly credits: null; readonly setting: PriceName };
 
-/** What a price is multiplied with. */
 interface Tariff {
   readonly setting: PriceName;
   readonly units: number;
@@ -98,7 +97,6 @@ export function createSpending(limit: number, setting?: 'max_credits') {
     get spent() {
       return spent;
     },
-    /** The worst cases of those that are under way. */
     get reserved() {
       return reserved;
     },
@@ -128,7 +126,6 @@ export function toSpending(
   return limit === undefined || origin === 'local' ? undefined : createSpending(limit, 'max_credits');
 }
 
-/** Pure: why a purchase of unknown cost is refused under a limit. */
 export function toUnknownPrice(setting: PriceName): LeadpipeError {
   return refused(
     `nothing was bought: leadpipe can't tell what this costs, because the setting ${setting} is not set`,
@@ -137,19 +134,16 @@ export function toUnknownPrice(setting: PriceName): LeadpipeError {
   );
 }
 
-/** Pure: why a purchase is refused that the limit does not cover. */
 export function toOverLimit(worst: number, spending: Spending): LeadpipeError {
   const words = `this can cost ${creditsOf(worst)}, but ${leftOf(spending)}; nothing was bought`;
   return refused(words, 'over_limit', toFacts(worst, spending));
 }
 
-/** Pure: why a list stops before a row: what it has bought stays. */
 export function toRowOverLimit(worst: number, spending: Spending): LeadpipeError {
   const words = `the next row can cost ${creditsOf(worst)}, but ${leftOf(spending)}`;
   return refused(words, 'over_limit', toFacts(worst, spending));
 }
 
-/** Pure: why a purchase is refused that the limit of the day does not cover. */
 export function toOverDayLimit(worst: number, spent: number, limit: number): LeadpipeError {
   const left = exact(Math.max(0, limit - spent));
   return refused(
@@ -159,7 +153,6 @@ export function toOverDayLimit(worst: number, spent: number, limit: number): Lea
   );
 }
 
-/** Pure: why nothing is bought on a day of which nobody knows what it has cost. */
 export function toUnpricedDay(purchases: number, limit: number): LeadpipeError {
   return refused(
     `${purchases === 1 ? 'one purchase' : `${purchases} purchases`} of today had no known price, so leadpipe can't tell what is left of the ${limit} credits for today; nothing was bought`,
@@ -181,7 +174,6 @@ function leftOf({ limit, reserved, setting, spent }: Spending): string {
     : `only ${areOf(left)} left of the limit of ${limit}${by}`;
 }
 
-/** Pure: why a purchase is refused that the balance does not cover. */
 export function toNotCovered(worst: number, available: number): LeadpipeError {
   return refused(
     `this can cost ${creditsOf(worst)}, but ${areOf(available)} available; nothing was bought`,

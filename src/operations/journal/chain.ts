@@ -53,17 +53,14 @@ async function firstOf(
   return undefined;
 }
 
-/** Pure: whether it came to its end. */
 export function isComplete({ entries }: StoredOperation): boolean {
   return entries.some((entry) => entry.type === 'terminal' && entry.outcome === 'complete');
 }
 
-/** Pure: whether it was ended before its end, for good. */
 export function isDropped({ entries }: StoredOperation): boolean {
   return entries.some((entry) => entry.type === 'terminal' && entry.dropped === true);
 }
 
-/** Pure: whether it is a search, whose rest another can bring. */
 export function isSearch({ entries: [intent] }: StoredOperation): boolean {
   return kindOf(intent.command)?.goesOn === 'continue' && intent.body !== undefined;
 }
@@ -85,7 +82,6 @@ export function isReaderGone({ entries }: StoredOperation): boolean {
   return lastOf(entries, 'terminal')?.outcome === 'reader_closed';
 }
 
-/** Pure: whether there is nothing left to do. */
 export function hasEnded({ entries }: StoredOperation): boolean {
   return lastOf(entries, 'terminal') !== undefined;
 }

@@ -7,7 +7,6 @@ export interface Intent {
   readonly type: 'intent';
   /** Of the journal: since 2, rows of --append stand in a .part until they are all there. */
   readonly version?: number;
-  /** RFC 3339, UTC. */
   readonly time: string;
   readonly command: string;
   /** The key and the exact body of the POST; absent when nothing is bought. */
@@ -17,17 +16,13 @@ export interface Intent {
   readonly worst_case?: number | null;
   /** Of a list: what it may cost, as was said when it was begun. */
   readonly max_credits?: number;
-  /** What was available before, where the balance was asked for. */
   readonly credits_before?: number;
-  /** The task, where it is known beforehand. */
   readonly leads_search_id?: string;
   readonly profile: string | null;
   readonly origin: string;
   /** Short and salted with the operation ID: tells keys apart, and nothing more. The key itself is never kept. */
   readonly key_fingerprint: string;
-  /** Absolute path of the output file. */
   readonly output: string | null;
-  /** What else shapes the output. */
   readonly options: Readonly<Record<string, unknown>>;
   /** The list that the leads count for; absent where there is none. */
   readonly list?: string;
@@ -75,16 +70,13 @@ export type JournalEntry =
       readonly state: TaskState | null;
       readonly ready_count: number | null;
       readonly output_length: number | null;
-      /** Of a search. */
       readonly stop_reason?: string | null;
     }
-  /** The whole answer is on the disk. */
   | {
       readonly type: 'answered';
       readonly request_id: string | null;
       readonly idempotency_key?: string | null;
     }
-  /** What a stream has brought so far. */
   | {
       readonly type: 'batch';
       /** Leads delivered so far. */
@@ -116,14 +108,12 @@ export type JournalEntry =
       readonly type: 'failed';
       readonly outcome: Outcome;
       readonly message: string;
-      /** The `type` of the error. */
       readonly error_type?: string;
       readonly request_id: string | null;
       readonly charged: Charged | null;
       /** The service does not give the answer again. */
       readonly gone?: true;
     }
-  /** What was available after it, where the balance was asked for. */
   | { readonly type: 'balance'; readonly credits: number }
   /** The rest of a cut search is another operation's. */
   | { readonly type: 'continued'; readonly operation_id: string }
@@ -171,7 +161,6 @@ export function toTerminal(outcome: Outcome, more: Partial<Terminal> = {}): Term
   return { type: 'terminal', outcome, state: null, ready_count: null, ...more };
 }
 
-/** Pure: the last entry of a type. */
 export function lastOf<Type extends JournalEntry['type']>(
   entries: readonly JournalEntry[],
   type: Type,
@@ -179,7 +168,6 @@ export function lastOf<Type extends JournalEntry['type']>(
   return entries.findLast((entry): entry is Extract<JournalEntry, { type: Type }> => entry.type === type);
 }
 
-/** Pure: a line with its checksum. */
 export function toLine(entry: JournalEntry): string {
   return toCheckedLine('entry', JSON.stringify(entry));
 }
@@ -198,7 +186,6 @@ export function toEntry(said: Said | undefined, line: number, path: string): Jou
   return JSON.parse(said.text);
 }
 
-/** Pure: the error of a journal that can't be read. */
 export function damaged(line: number, path: string): ConfigurationError {
   return new ConfigurationError(
     `line ${line} of ${path} is damaged`,

@@ -40,7 +40,6 @@ export interface HistoryRecord {
   readonly credits_before: number | null;
   readonly credits_after: number | null;
   readonly output: string | null;
-  /** The list that its leads count for. */
   readonly list: string | null;
   /** How many leads were dropped here, where only new ones were wanted: they arrived, and are charged, once more. */
   readonly excluded: number | null;
@@ -50,7 +49,6 @@ export interface HistoryRecord {
   readonly credits_at_most: number | null;
   /** Where it was bought: the address, or `local`, which costs nothing. */
   readonly service: string | null;
-  /** Why the service had no more, as it said it. */
   readonly stop_reason: string | null;
 }
 
@@ -60,13 +58,11 @@ export interface KnownPurchase {
   readonly intent: Intent;
 }
 
-/** One line of the history: a purchase, or a journal that can't be read. */
 export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; readonly damage: string };
 
 export interface HistoryRange {
   /** Unless it is given, the oldest comes first. */
   readonly newestFirst?: boolean | undefined;
-  /** Only what was begun at this time or later. */
   readonly since?: Date | undefined;
 }
 

@@ -77,7 +77,6 @@ async function hasBought(folder: string): Promise<boolean> {
   return false;
 }
 
-/** When the journal of an operation was last written to. Throws LocalIoError. */
 export async function lastWritten(stateDir: string, operationId: string): Promise<Date> {
   const path = join(folderOf(stateDir, operationId), journalFile);
   return (await readOrNothing(() => stat(path), path))?.mtime ?? new Date(0);
@@ -103,7 +102,6 @@ export function isOperationId(text: string): boolean {
   return /^[\w-]+$/.test(text);
 }
 
-/** Where an operation keeps what belongs to it. */
 export function folderOf(stateDir: string, operationId: string): string {
   return join(stateDir, 'operations', operationId);
 }

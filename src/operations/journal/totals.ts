@@ -2,11 +2,9 @@ import { toMinutes, type Zone } from '../../clock.ts';
 import { exact } from '../spending.ts';
 import type { KnownPurchase } from './history.ts';
 
-/** What purchases can be added up by. */
 export const totalsBy = ['day', 'command', 'list', 'profile'] as const;
 export type TotalsBy = (typeof totalsBy)[number];
 
-/** Purchases that have something in common. */
 export interface Total {
   /** What they have in common; null where this machine does not know. */
   readonly of: string | null;
@@ -23,7 +21,6 @@ export interface Total {
   readonly unsettled: number;
 }
 
-/** Adds up purchases, one by one: there may be very many. */
 export function createTotals(by: TotalsBy, zone: Zone) {
   const totals = new Map<string | null, Total>();
   return {
@@ -45,7 +42,6 @@ export function createTotals(by: TotalsBy, zone: Zone) {
         unsettled: exact(sums.unsettled + (isSettled ? 0 : (cost ?? 0))),
       });
     },
-    /** Days in their order, all else with the dearest first. */
     sums(): Total[] {
       const inOrder = [...totals.values()];
       return by === 'day'

@@ -27,13 +27,11 @@ import {
   workThrough,
 } from './run.ts';
 
-/** Where rows come from. */
 export interface RowSource {
   /** Whether they can be read as often as one likes, so that they can be counted before anything is sent. */
   readonly isRepeatable: boolean;
   /** From the first row on, without taking it away. */
   look(): AsyncIterable<InputRow>;
-  /** All of them, once. */
   take(): AsyncIterable<InputRow>;
 }
 
@@ -74,7 +72,6 @@ interface List<Kind extends AnswerKind> {
   readonly buyer: Buyer;
   readonly order: ListOrder<Kind>;
   readonly listener: ListRunListener;
-  /** Its operation, where it is gone on with. */
   readonly own: StoredOperation | undefined;
   /** Others of the same run, which have bought rows of it, and what they know. */
   readonly otherOperations: readonly StoredOperation[];
@@ -315,7 +312,6 @@ export function termsOf({ entries: [intent, ...rest] }: StoredOperation): Output
   return { output: intent.output, options: last?.options ?? intent.options };
 }
 
-/** Pure: whether two options say the same. */
 function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boolean {
   const [a, b] = [one, other].map((options) => Object.entries(options).filter(([, value]) => value != null));
   return isDeepStrictEqual(a?.sort(), b?.sort());

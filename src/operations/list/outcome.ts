@@ -3,7 +3,6 @@ import type { StoredRows } from '../journal/rows.ts';
 import { toThem } from '../wording.ts';
 import type { ListCounts, ListEnd } from './run.ts';
 
-/** What all runs of the list have come to. */
 export function chargedIn(stored: StoredRows, { resultless }: ListCounts): Charged {
   if (stored.sent() === 0) return 'no';
   return stored.answered() > resultless ? 'yes' : 'maybe';
@@ -39,7 +38,6 @@ export function toMissing(
   });
 }
 
-/** Pure: how many rows have no answer, and what that may have cost. */
 function toUnanswered({ done, failed, unknown }: ListCounts, isFree: boolean): string {
   const rows = `${failed} of ${done} ${done === 1 ? 'row' : 'rows'} ${failed === 1 ? 'has' : 'have'} no answer`;
   if (unknown === 0 || isFree) return rows;

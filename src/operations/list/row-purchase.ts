@@ -9,7 +9,6 @@ import type { RowEnd, RowIntent, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, failureOf, kinds } from '../kinds.ts';
 import { createSlots, type Slots } from './slots.ts';
 
-/** A row that is about to be bought, and what is sent for it. */
 export type RowToBuy<Kind extends AnswerKind> = Omit<RowIntent, 'key'> & {
   readonly request: BodyOf<Kind>;
   /** It was sent before, by this operation or another of the same run. */
@@ -23,15 +22,11 @@ interface SentBefore {
   readonly key: string | undefined;
 }
 
-/** What the purchases of a list share. */
 export interface RowPurchases<Kind extends AnswerKind> {
   readonly kind: Kind;
-  /** The most requests at once. */
   readonly concurrency: number;
-  /** What the keys of the rows are derived from, beside the row and its request. */
   readonly keyBase: string;
   readonly stored: StoredRows;
-  /** Milliseconds that a row may wait for the service to have room for it, all in all. */
   readonly budgetMs: number;
   /** Ends what is under way. */
   readonly late: AbortSignal;
@@ -60,7 +55,6 @@ const longestPauseMs = 30_000;
  * for the disk. As many may look sent after a kill, and were not: whoever goes on with the list sends them with their keys.
  */
 const mostAhead = 8;
-/** Why a row was not sent. */
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
 export function createRowPurchases<Kind extends AnswerKind>(
@@ -187,7 +181,6 @@ function toLongWait(error: RequestError, now: Date): LeadpipeError {
 /** What becomes of a row: how its request ended, or why it was never sent. */
 export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
 
-/** Why a row has no result. */
 export interface RowFailure {
   readonly message: string;
   readonly requestId?: string | undefined;
@@ -208,7 +201,6 @@ function chargeOf(end: RowEnd): Charged {
   return end.state === 'answered' ? 'maybe' : end.charged;
 }
 
-/** Pure: what the request of a row has cost. */
 export function costOf(kind: AnswerKind, end: RowEnd): Charged {
   return end.state === 'answered' && failureOf(kind, end.answer) === undefined ? 'yes' : chargeOf(end);
 }

@@ -18,7 +18,6 @@ import {
   toFailure,
 } from './row-purchase.ts';
 
-/** The rows whose number is `index` modulo `of`. */
 export interface Shard {
   readonly index: number;
   readonly of: number;
@@ -28,9 +27,7 @@ export interface ListWork<Kind extends AnswerKind = AnswerKind> {
   readonly kind: Kind;
   /** The request of a row. Throws UsageError for a row that can't be sent. */
   toBody(record: JsonText): BodyOf<Kind>;
-  /** What is printed of a row. */
   toRecords(row: InputRow, result: RowResult): readonly JsonText[];
-  /** Rows of this one part alone. */
   readonly shard: Shard | undefined;
   /** The most requests at once. */
   readonly concurrency: number;
@@ -47,13 +44,11 @@ export interface ListRun {
   /** What the keys of the rows are derived from, beside the row and its request. */
   readonly keyBase: string;
   readonly stored: StoredRows;
-  /** What other operations of the same run have bought. */
   readonly others: readonly KnownRows[];
   readonly added: AddedRows;
 }
 
 export interface ListCounts {
-  /** Rows that are written. */
   readonly done: number;
   /** Among them: without an answer. */
   readonly failed: number;
@@ -93,9 +88,7 @@ export interface ListListener {
 export interface ListEnd {
   readonly counts: ListCounts;
   readonly cost: ListCost;
-  /** The lines of the first rows that can't be sent. */
   readonly flawedLines: readonly number[];
-  /** Why it was left before its end. */
   readonly stop: LeadpipeError | undefined;
 }
 
@@ -128,7 +121,6 @@ export function toSent<Kind extends AnswerKind>(
   }
 }
 
-/** Pure: whether a row belongs to this part of the list. */
 export function isIn(shard: Shard | undefined, { number }: InputRow): boolean {
   return shard === undefined || number % shard.of === shard.index;
 }

@@ -19,13 +19,11 @@ export function identityOf(lead: JsonText): Identity | undefined {
   return identityOfMembers(membersOf(JSON.parse(lead)));
 }
 
-/** What of a lead its identity is made of. */
 export interface Named {
   readonly name?: unknown;
   readonly links?: unknown;
 }
 
-/** Pure. */
 export function identityOfMembers({ name: named, links: linked }: Named): Identity | undefined {
   const name = typeof named === 'string' ? named.trim() : '';
   const links = new Set<string>();
@@ -45,7 +43,6 @@ function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {};
 }
 
-/** The leads that are known. */
 export interface Known {
   /**
    * Whether a lead is one of them: one of the same name that has a link in common, or, where one of the two has no links, just

@@ -22,7 +22,6 @@ const ending = '.jsonl';
 /** So many files of runs are left as they are. */
 const mostRuns = 20;
 
-/** Told of each line that can't be read. */
 export type Damaged = (what: string) => void;
 
 /** Where a list is. The fictional leads of the local service are no one's: they have lists apart, so that they exclude no real ones. */
@@ -43,7 +42,6 @@ export async function readList(folder: string, damaged: Damaged): Promise<Delive
   );
 }
 
-/** The folders of all lists. Throws LocalIoError. */
 async function listFolders(stateDir: string): Promise<string[]> {
   const root = join(stateDir, 'lists');
   return (await entriesOf(root)).map((name) => join(root, name));
@@ -128,11 +126,9 @@ async function entriesOf(folder: string): Promise<string[]> {
   return (await readOrNothing(() => readdir(folder), folder)) ?? [];
 }
 
-/** A line of a list: leads that a run of it delivered. */
 export interface Delivered {
   readonly list: string;
   readonly operation_id: string;
-  /** When the run began. */
   readonly time: string;
   /** Whose search it was: its ID means something to this key at this address alone. */
   readonly origin: string;
@@ -144,7 +140,6 @@ export interface Delivered {
 
 const member = 'delivered';
 
-/** Pure. */
 export function toDeliveredLine(delivered: Delivered): string {
   return toCheckedLine(member, JSON.stringify(delivered));
 }
@@ -205,14 +200,11 @@ interface Most {
   readonly searches: number;
 }
 
-/** A line of `history lists`. */
 export interface ListRecord {
   readonly list: string;
   /** Different ones that count as delivered. */
   readonly leads: number;
-  /** Runs that delivered something. */
   readonly runs: number;
-  /** When the last of them began. */
   readonly last_run: string;
   /** Where that one was sent; the fictional leads of the local service have lists apart. */
   readonly origin: string;
@@ -222,7 +214,6 @@ export interface ListRecord {
 export interface ListedLead {
   readonly list: string;
   readonly name: string;
-  /** When the run began that delivered it. */
   readonly time: string;
   readonly operation_id: string;
   readonly leads_search_id: string | null;

@@ -125,11 +125,9 @@ export async function createKeeping(
         } else await journal.append(batch, toEnd(summary, error?.outcome ?? 'complete'));
       });
     },
-    /** The rows of a whole search are where they belong. */
     async placed(summary: SearchSummary): Promise<void> {
       if (isInFile) await whileKept(() => journal.append(toEnd(summary, 'complete')));
     },
-    /** The stream never began. */
     failed: (error: unknown) => whileKept(() => journal.append(...toFailedEntries(error))),
     async close(): Promise<void> {
       await syncing;

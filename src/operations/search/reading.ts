@@ -9,7 +9,6 @@ const mostOfOneStream = 1_000_000;
 type Batch = Extract<SearchEvent, { kind: 'batch' }>;
 type Done = Extract<SearchEvent, { kind: 'done' }>;
 
-/** What the events of one stream add up to. */
 export type SearchReading = ReturnType<typeof createSearchReading>;
 
 /**
@@ -131,7 +130,6 @@ export function createSearchReading() {
       }
       return some.flat();
     },
-    /** Whether nothing more is to be read. */
     isOver,
     /** Whether an entity has been taken, under any index. To be asked when the stream is over. */
     has(entity: JsonText): boolean {
@@ -158,7 +156,6 @@ export function createSearchReading() {
         remarks.push('the service did not end its answer as it should, but no lead is missing');
       return undefined;
     },
-    /** Adds a line to the warnings. */
     remark: (line: string) => void remarks.push(line),
     summary: () => ({ leadsSearchId, stopReason, warnings: [...oddities.all(), ...remarks] }),
   };

@@ -25,10 +25,8 @@ export interface SearchSummary extends SearchIds {
   readonly cause: unknown;
   /** Leads that arrived; what else came is delivered, and counts for none. */
   readonly leads: number;
-  /** Whether all of them could be delivered. */
   readonly isDelivered: boolean;
   readonly stopReason: string | undefined;
-  /** What was odd and did no harm, a line each. */
   readonly warnings: readonly string[];
 }
 

@@ -11,7 +11,6 @@ import { purchaseForList } from '../only-new/filter.ts';
 import { type Order, type OutputTerms, purchase, putInPlace, toIntent, withIntent } from '../purchase.ts';
 import { type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
-/** A task that was bought, and runs at the service. */
 export interface BoughtTask {
   readonly leadsSearchId: string;
   readonly idempotencyKey: string;

@@ -20,7 +20,6 @@ const mostContradictions = 5;
 
 export interface TaskToRead {
   readonly leadsSearchId: string;
-  /** The most entities of a page. */
   readonly num: number;
   readonly poll: PollTimes;
   /** Milliseconds after which to give up waiting. */
@@ -29,17 +28,13 @@ export interface TaskToRead {
   readonly createdAt?: number | undefined;
 }
 
-/** What is known of a task while it is read. */
 export interface TaskSummary {
-  /** The next position. */
   position: number;
   readyCount: number;
   /** The last one seen. */
   state: TaskState | undefined;
   stopReason: string | undefined;
-  /** Of the last answer. */
   requestId: string | undefined;
-  /** What was odd and did no harm, a line each. */
   readonly warnings: string[];
 }
 

@@ -47,7 +47,6 @@ export interface Refreshed {
   readonly tasks: KnownTask[];
   /** How many belong to another address or key, and were not asked about. */
   readonly others: number;
-  /** How many the service does not know any more. */
   readonly missing: number;
 }
 

@@ -13,7 +13,6 @@ export interface PollTimes {
 
 /** Many tasks are done soon: before the usual times come these, where they are shorter. */
 const soonMs = [500, 1000, 2000];
-/** The look from which the usual times count. */
 export const settledLook = soonMs.length;
 const growth = 1.5;
 const jitter = 0.2;
@@ -86,7 +85,6 @@ function readFaultOf(error: unknown): ReadFault | undefined {
   return error.outcome === 'temporary' ? 'outage' : undefined;
 }
 
-/** Pure: whether a fault that was tried again `tries` times deserves another try. */
 export function mayTryAgain(
   fault: ReadFault,
   tries: number,

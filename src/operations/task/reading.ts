@@ -13,9 +13,7 @@ import { countOf, toStopReason } from '../wording.ts';
 import { readTask, type TaskSummary, toUnread } from './follow.ts';
 import type { PollTimes } from './patience.ts';
 
-/** How a task is read. */
 export interface ReadTerms {
-  /** The most leads of a page. */
   readonly num: number;
   readonly poll: PollTimes;
   /** Milliseconds after which to give up waiting. */
@@ -24,10 +22,8 @@ export interface ReadTerms {
   readonly positions: boolean;
 }
 
-/** How a task was read. */
 export interface TaskReading {
   readonly leadsSearchId: string;
-  /** Of this run. */
   readonly summary: TaskSummary;
   /** Why there may be more than was read; undefined when the task has ended and all of it was delivered. */
   readonly failure: unknown;
@@ -50,7 +46,6 @@ export interface TaskListener extends Listener {
   ended(reading: TaskReading): void;
 }
 
-/** What reading a task takes. */
 export interface TaskRun {
   readonly buyer: Buyer;
   readonly client: Client;
@@ -66,12 +61,10 @@ export interface TaskRun {
   readonly earlierExcluded?: number;
 }
 
-/** The task to read, once it is known. */
 export interface Begun {
   readonly leadsSearchId: string;
   /** The first position of the whole output. */
   readonly start: number;
-  /** The first position of this run. */
   readonly from: number;
   /** Set when this operation created it. */
   readonly created?:
@@ -157,7 +150,6 @@ export async function readInto(
   return await end(run, reading);
 }
 
-/** Pure: the names of the enrich fields that these records have. */
 export function enrichFieldsOf(records: readonly JsonText[]): string[] {
   const names = records.flatMap((record) => [
     ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),

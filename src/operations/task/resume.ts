@@ -16,10 +16,8 @@ import { type Begun, type ReadTerms, readInto, type TaskListener, type TaskReadi
 
 type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
 
-/** How far a `task run` or `task wait` has come. */
 export type TaskProgress = ReturnType<typeof toTaskProgress>;
 
-/** Pure. */
 export function toTaskProgress({ entries }: StoredOperation) {
   const [begun] = entries;
   const restarted = lastOf(entries, 'restarted');
@@ -36,7 +34,6 @@ export function toTaskProgress({ entries }: StoredOperation) {
     requestId: lastOf(entries, 'created')?.request_id ?? undefined,
     /** The first position of the output. */
     start,
-    /** The next position. */
     position: page?.next ?? start,
     /** How many of the leads in front of it were dropped. */
     excluded: excludedIn(counted),
@@ -71,7 +68,6 @@ export function purchaseOf({ idempotency_key, body }: Intent):
   return { idempotencyKey: idempotency_key, request: JSON.parse(body) as CreateTaskRequest };
 }
 
-/** How an operation is continued. */
 export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
   /** Whether a creation is sent again although the service may have forgotten its key. */
   readonly replay: boolean;
@@ -79,7 +75,6 @@ export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
   readonly isOurs: boolean;
 }
 
-/** Opens the output as it was begun. */
 export type OpenAgain = (progress: TaskProgress, opening: Opening) => OpenDelivery;
 
 export interface ResumeListener extends TaskListener {
@@ -131,7 +126,6 @@ async function isInPlace(
   return placed !== undefined && (options.format === 'xlsx' || placed.size === output_length);
 }
 
-/** As `isPartOf`. */
 export async function isTaskPartOurs(
   { context }: Pick<Buyer, 'context'>,
   operation: StoredOperation,
