@@ -28,18 +28,6 @@ export interface FolderLock {
   release(): void;
 }
 
-/** What a process asks for the lock with, as often as it needs it. */
-export interface LockClaim {
-  /** Names this process to others; see `isAlive`. */
-  readonly owner: string;
-  /** Takes the lock and returns undefined, or returns the owner's name that has it. */
-  take(isDead?: (owner: string) => boolean): string | undefined;
-  /** To be called by whoever has taken it. It can be taken again. */
-  giveBack(): void;
-  /** Ends the claim; the lock too, if it has it. */
-  close(): void;
-}
-
 /** How long a short change may be kept waiting by others, in milliseconds. */
 const patienceMs = 30_000;
 /** Between two signs of life of an owner, in milliseconds. */
@@ -61,34 +49,32 @@ export async function awaitLock(
   what: string,
 ): Promise<FolderLock> {
   const deadline = clock.monotonic() + patienceMs;
-  return await withClaim(folder, pid, async (claim) => {
-    for (;;) {
-      const other = await takeFrom(claim, folder);
-      if (other === undefined) return;
-      if (clock.monotonic() > deadline) throw isTaken(folder, other, what);
-      await wait(clock, 5 + 20 * random());
-    }
+  return await lockFolder(folder, pid, what, async () => {
+    if (clock.monotonic() > deadline) return false;
+    await wait(clock, 5 + 20 * random());
+    return true;
   });
 }
 
-/** Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on. */
-export async function lockFolder(folder: string, pid: number, what: string): Promise<FolderLock> {
-  return await withClaim(folder, pid, async (claim) => {
-    const other = await takeFrom(claim, folder);
-    if (other !== undefined) throw isTaken(folder, other, what);
-  });
-}
-
-/** The lock that `take` has taken with a claim; without it, nothing of the claim stays. */
-async function withClaim(
+/**
+ * Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on, and
+ * `waited` whether to ask again.
+ */
+export async function lockFolder(
   folder: string,
   pid: number,
-  take: (claim: LockClaim) => Promise<void>,
+  what: string,
+  waited: () => Promise<boolean> = async () => false,
 ): Promise<FolderLock> {
   const claim = claimLock(folder, pid);
   try {
-    await take(claim);
+    for (;;) {
+      const other = await takeFrom(claim, folder);
+      if (other === undefined) break;
+      if (!(await waited())) throw isTaken(folder, other, what);
+    }
   } catch (error) {
+    // Nothing of the claim stays.
     claim.close();
     throw error;
   }
@@ -97,7 +83,7 @@ async function withClaim(
 }
 
 /** Takes the lock, also of an owner that is dead or stays silent; returns a living owner that has it. */
-async function takeFrom(claim: LockClaim, folder: string): Promise<string | undefined> {
+async function takeFrom(claim: ReturnType<typeof claimLock>, folder: string): Promise<string | undefined> {
   const other = claim.take(isGone);
   if (other === undefined || !isSilent(folder, other)) return other;
   const silent = (await staysSilent(folder, other)) ? other : undefined;
@@ -139,7 +125,7 @@ export async function lockPlace(
  * onto it, which the system refuses unless it is absent or empty; so of any number of processes one wins. A dead
  * owner's file is removed by its own, never repeated name: nobody who saw the dead one can remove a living one's.
  */
-export function claimLock(folder: string, pid: number): LockClaim {
+export function claimLock(folder: string, pid: number) {
   const owner = ownerOf(pid);
   const held = join(folder, 'lock');
   const ready = join(folder, `lock-${owner}`);
@@ -150,8 +136,10 @@ export function claimLock(folder: string, pid: number): LockClaim {
     for (const at of [held, ready]) touch(join(at, owner));
   });
   return {
+    /** Names this process to others; see `isAlive`. */
     owner,
-    take(isDead = (other) => !isAlive(other, folder)) {
+    /** Takes the lock and returns undefined, or returns the owner's name that has it. */
+    take(isDead = (other: string) => !isAlive(other, folder)): string | undefined {
       while (!moved(ready, held)) {
         for (const other of entriesOf(held)) {
           if (!isDead(other)) return other;
@@ -162,7 +150,9 @@ export function claimLock(folder: string, pid: number): LockClaim {
       }
       return undefined;
     },
+    /** To be called by whoever has taken it. It can be taken again. */
     giveBack: () => renameSync(held, ready),
+    /** Ends the claim; the lock too, if it has it. */
     close() {
       stop();
       rmSync(ready, { recursive: true, force: true });

@@ -34,17 +34,11 @@ export async function dropOperation(context: IndexContext, operationId: string):
     const { state } = context.directories;
     const { charged, leads } = await readHistoryRecord(state, operation);
     const known = { ...(charged === null ? {} : { charged }), ...(leads === null ? {} : { leads }) };
-    const sent = await toRowsSent(state, operation);
+    // Of a list: how many rows may have been charged, and what counts for the day in place of all its rows.
+    const [{ command, worst_case }] = operation.entries;
+    const rows = rowsOf(command) && (await countRows(folderOf(state, operationId)));
+    const spent = rows && worst_case != null ? { spent: exact(rows.sent * worst_case) } : {};
+    const sent = rows && { sent_rows: rows.sent, ...spent };
     await journal.append(toTerminal('interrupted', { dropped: true, ...known, ...sent }));
   });
-}
-
-/** Of a list: how many rows may have been charged, and what counts for the day in place of all its rows. */
-async function toRowsSent(
-  stateDir: string,
-  { operationId, entries: [{ command, worst_case }] }: StoredOperation,
-): Promise<{ readonly sent_rows?: number; readonly spent?: number }> {
-  if (rowsOf(command) === undefined) return {};
-  const { sent } = await countRows(folderOf(stateDir, operationId));
-  return { sent_rows: sent, ...(worst_case == null ? {} : { spent: exact(sent * worst_case) }) };
 }

@@ -134,14 +134,18 @@ export function toUnknownPrice(setting: PriceName): LeadpipeError {
   );
 }
 
-export function toOverLimit(worst: number, spending: Spending): LeadpipeError {
-  const words = `this can cost ${creditsOf(worst)}, but ${leftOf(spending)}; nothing was bought`;
-  return refused(words, 'over_limit', toFacts(worst, spending));
-}
-
-export function toRowOverLimit(worst: number, spending: Spending): LeadpipeError {
-  const words = `the next row can cost ${creditsOf(worst)}, but ${leftOf(spending)}`;
-  return refused(words, 'over_limit', toFacts(worst, spending));
+export function toOverLimit(
+  worst: number,
+  { limit, reserved, setting, spent }: Spending,
+  what: 'this' | 'the next row' = 'this',
+): LeadpipeError {
+  const left = exact(limit - spent - reserved);
+  const by = setting === undefined ? '' : ` (setting ${setting})`;
+  const some = left === 0 ? 'nothing is' : `only ${areOf(left)}`;
+  const room = left === limit ? `the limit is ${limit}${by}` : `${some} left of the limit of ${limit}${by}`;
+  const end = what === 'this' ? '; nothing was bought' : '';
+  const facts = { is: 'over_limit', worst, left, setting } as const;
+  return refused(`${what} can cost ${creditsOf(worst)}, but ${room}${end}`, 'over_limit', facts);
 }
 
 export function toOverDayLimit(worst: number, spent: number, limit: number): LeadpipeError {
@@ -159,19 +163,6 @@ export function toUnpricedDay(purchases: number, limit: number): LeadpipeError {
     'price_unknown',
     { is: 'unpriced_day', setting: 'max_credits_per_day' },
   );
-}
-
-function toFacts(worst: number, { limit, reserved, setting, spent }: Spending) {
-  return { is: 'over_limit', worst, left: exact(limit - spent - reserved), setting } as const;
-}
-
-function leftOf({ limit, reserved, setting, spent }: Spending): string {
-  const left = exact(limit - spent - reserved);
-  const by = setting === undefined ? '' : ` (setting ${setting})`;
-  if (left === limit) return `the limit is ${limit}${by}`;
-  return left === 0
-    ? `nothing is left of the limit of ${limit}${by}`
-    : `only ${areOf(left)} left of the limit of ${limit}${by}`;
 }
 
 export function toNotCovered(worst: number, available: number): LeadpipeError {

@@ -35,23 +35,17 @@ export async function* readUnfinished(
       readTasks.has(task ?? '') ||
       (task === undefined && answered.has(begun.key ?? ''));
     if (ended.has(begun.op) && task !== undefined && begun.kind !== 'task create') readTasks.add(task);
-    const operation = isOver || !canGoOn(begun) ? undefined : await readOrTell(context, begun.op, damaged);
-    if (begun.continues !== undefined && (isOver || (operation !== undefined && isBegun(operation)))) {
+    const operation =
+      isOver || !canGoOn(begun)
+        ? undefined
+        : await readOperation(context.directories.state, begun.op).catch((error: LeadpipeError) => {
+            damaged(error);
+          });
+    if (begun.continues !== undefined && (isOver || (operation && isBegun(operation)))) {
       continued.add(begun.continues);
     }
-    if (operation !== undefined && isUnfinished(operation)) yield operation;
+    if (operation && isUnfinished(operation)) yield operation;
   }
-}
-
-async function readOrTell(
-  { directories }: IndexContext,
-  operationId: string,
-  damaged: (error: LeadpipeError) => void,
-): Promise<StoredOperation | undefined> {
-  return await readOperation(directories.state, operationId).catch((error: LeadpipeError) => {
-    damaged(error);
-    return undefined;
-  });
 }
 
 function canGoOn({ kind }: Begun): boolean {

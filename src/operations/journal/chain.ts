@@ -10,9 +10,12 @@ import { readOperation, type StoredOperation } from './stored.ts';
  */
 export async function readChainFrom(stateDir: string, first: StoredOperation): Promise<StoredOperation[]> {
   const chain = [first];
-  for (let last: StoredOperation | undefined = first; last !== undefined; ) {
-    last = await readNext(stateDir, last);
-    if (last !== undefined) chain.push(last);
+  for (
+    let last = await readNext(stateDir, first);
+    last !== undefined;
+    last = await readNext(stateDir, last)
+  ) {
+    chain.push(last);
   }
   return chain;
 }
@@ -32,10 +35,10 @@ async function readNext(
 /** What a search is the rest of, the oldest first, with itself at the end. Throws as `readOperation`. */
 export async function readChainTo(context: IndexContext, last: StoredOperation): Promise<StoredOperation[]> {
   const chain = [last];
-  for (let at: StoredOperation | undefined = last; at !== undefined; ) {
-    const id = await firstOf(context, at);
-    at = id === undefined ? undefined : await readOperation(context.directories.state, id);
-    if (at !== undefined) chain.unshift(at);
+  for (let id = await firstOf(context, last); id !== undefined; ) {
+    const before = await readOperation(context.directories.state, id);
+    if (before !== undefined) chain.unshift(before);
+    id = before && (await firstOf(context, before));
   }
   return chain;
 }

@@ -15,6 +15,12 @@ const dayMs = 86_400_000;
 /** Days. The service forgets a key after one; for as long as the journal is there, nothing is bought twice unseen. */
 export const keptDays = { answers: 7, operations: 30 } as const;
 
+const answerFiles = [
+  leadsFile,
+  rowsFile,
+  ...[answerFile, garbledFile].flatMap((name) => [name, `${name}.part`]),
+];
+
 export interface Pruned {
   readonly operation_id: string;
   /** Null where the journal can't be read. */
@@ -47,7 +53,9 @@ export async function prune(
   );
   for (const { op: operationId, run, time: known } of begun.reverse()) {
     // Of one that can't be read, only the time of its folder is known.
-    const time = known === '' ? await changedAt(folderOf(state, operationId)) : known;
+    const changed =
+      known === '' ? await stat(folderOf(state, operationId)).catch(() => undefined) : undefined;
+    const time = changed?.mtime.toISOString() ?? known;
     const isNeeded = unfinished.has(operationId) || isLocked(folderOf(state, operationId));
     if (isNeeded || !isOld(operationId, time, keptDays.answers)) continue;
     try {
@@ -102,14 +110,14 @@ async function pruneOne(
 ): Promise<Pruned | undefined> {
   const folder = folderOf(stateDir, operationId);
   const operation = await readOperation(stateDir, operationId).catch(() => undefined);
-  const intent = operation?.entries[0];
-  const what = { operation_id: operationId, time: intent?.time ?? null, command: intent?.command ?? null };
-  if (isGone) {
-    await rm(folder, { recursive: true, force: true });
-    return { ...what, removed: 'operation' };
-  }
   // The answers of a named run are what keeps its rows from being bought again.
-  return !isNamed && (await removeAnswers(folder)) ? { ...what, removed: 'answer' } : undefined;
+  const names = isGone || isNamed ? [] : await readdir(folder);
+  const old = names.filter((name) => answerFiles.includes(name));
+  for (const name of old) await rm(join(folder, name), { force: true });
+  if (isGone) await rm(folder, { recursive: true, force: true });
+  else if (old.length === 0) return undefined;
+  const { time = null, command = null } = operation?.entries[0] ?? {};
+  return { operation_id: operationId, time, command, removed: isGone ? 'operation' : 'answer' };
 }
 
 /** The same as `prune`, but at most once a day; a failure is ignored. */
@@ -125,25 +133,4 @@ export async function pruneIfDue(context: IndexContext): Promise<void> {
   } catch {
     // What could not be removed today is removed tomorrow, or named by `history prune`.
   }
-}
-
-async function removeAnswers(folder: string): Promise<boolean> {
-  const old = (await entriesOf(folder)).filter((name) =>
-    [leadsFile, rowsFile, answerFile, garbledFile, `${answerFile}.part`, `${garbledFile}.part`].includes(
-      name,
-    ),
-  );
-  for (const name of old) await rm(join(folder, name), { force: true });
-  return old.length > 0;
-}
-
-async function changedAt(folder: string): Promise<string> {
-  return (await stat(folder).catch(() => undefined))?.mtime.toISOString() ?? '';
-}
-
-async function entriesOf(folder: string): Promise<string[]> {
-  return await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
-    throw error;
-  });
 }

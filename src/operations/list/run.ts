@@ -7,7 +7,7 @@ import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
-import { toRowOverLimit, type WorstCase } from '../spending.ts';
+import { toOverLimit, type WorstCase } from '../spending.ts';
 import type { AddedRows } from './added-rows.ts';
 import {
   costOf,
@@ -262,7 +262,7 @@ export async function workThrough<Kind extends AnswerKind>(
     while (spending !== undefined && !spending.reserve(credits)) {
       if (stop !== undefined) throw stop;
       if (spending.reserved === 0) {
-        stopWith(toRowOverLimit(credits, spending));
+        stopWith(toOverLimit(credits, spending, 'the next row'));
         throw stop;
       }
       await change();

@@ -37,33 +37,25 @@ export async function readList(folder: string, damaged: Damaged): Promise<Delive
   const runs = (await namesIn(folder)).filter((name) => name !== foldedFile);
   for (const name of [...runs, foldedFile]) lines.push(...(await readLines(join(folder, name), damaged)));
   // The IDs of operations are in the order of time.
-  return lines.sort((a, b) =>
-    a.operation_id < b.operation_id ? -1 : a.operation_id > b.operation_id ? 1 : 0,
+  return lines.sort(
+    (a, b) => Number(a.operation_id > b.operation_id) - Number(a.operation_id < b.operation_id),
   );
-}
-
-async function listFolders(stateDir: string): Promise<string[]> {
-  const root = join(stateDir, 'lists');
-  return (await entriesOf(root)).map((name) => join(root, name));
 }
 
 /** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `awaitLock`. */
 export async function openRunFile({ context }: Buyer, folder: string, operationId: string) {
   const path = join(folder, `${operationId}${ending}`);
-  const unkept = (error: unknown, details?: ErrorDetails): LeadpipeError => {
-    if (error instanceof LeadpipeError) return error;
+  const fail = (error: unknown, details?: ErrorDetails): never => {
+    if (error instanceof LeadpipeError) throw error;
     const why = (error as Error).message;
-    return new LocalIoError(`can't store the delivered leads in ${path}: ${why}`, {
+    throw new LocalIoError(`can't store the delivered leads in ${path}: ${why}`, {
       cause: error,
       ...details,
     });
   };
-  const fail = (error: unknown): never => {
-    throw unkept(error);
-  };
-  const log = await openLocked(context, folder, path).catch((error: unknown) => {
-    throw unkept(error, { charged: 'no', facts: { is: 'no_journal' } });
-  });
+  const log = await openLocked(context, folder, path).catch((error: unknown) =>
+    fail(error, { charged: 'no', facts: { is: 'no_journal' } }),
+  );
   return {
     /** Returns when the leads survive this process. Throws LocalIoError. */
     append(delivered: Delivered): void {
@@ -102,11 +94,10 @@ async function foldOver(stateDir: string, folder: string): Promise<void> {
   const lines: Delivered[] = [];
   let isDamaged = false;
   for (const path of paths) {
-    lines.push(
-      ...(await readLines(path, () => {
-        isDamaged = true;
-      })),
-    );
+    const some = await readLines(path, () => {
+      isDamaged = true;
+    });
+    lines.push(...some);
   }
   if (isDamaged) return;
   await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''));
@@ -169,13 +160,13 @@ function isIdentity(lead: Identity | Named): lead is Identity {
 }
 
 /** So much of a list is remembered. A year of a thousand new leads a day takes 30 MB. */
-export const kept = { leads: 500_000, searches: 1000 } as const;
+export const kept = { leads: 500_000, searches: 1000 };
 
 /**
  * Pure: the same list in fewer lines: one per search, each lead once, in the order of runs. Of a list that is too long,
  * the oldest goes.
  */
-export function folded(lines: readonly Delivered[], most: typeof kept | Most = kept): Delivered[] {
+export function folded(lines: readonly Delivered[], most = kept): Delivered[] {
   const seen = new Set<string>();
   const searches = new Map<string, Delivered & { leads: Identity[] }>();
   for (const line of lines.toReversed()) {
@@ -193,11 +184,6 @@ export function folded(lines: readonly Delivered[], most: typeof kept | Most = k
     .filter(({ leads }, index) => leads.length > 0 || index < most.searches)
     .map((search) => ({ ...search, leads: search.leads.reverse() }))
     .reverse();
-}
-
-interface Most {
-  readonly leads: number;
-  readonly searches: number;
 }
 
 export interface ListRecord {
@@ -253,6 +239,7 @@ export async function readListedLeads(
 /** The lines of each list that has any, each lead once. */
 async function readAll(stateDir: string, damaged: Damaged): Promise<(readonly Delivered[])[]> {
   const lists: (readonly Delivered[])[] = [];
-  for (const folder of await listFolders(stateDir)) lists.push(folded(await readList(folder, damaged)));
+  const root = join(stateDir, 'lists');
+  for (const name of await entriesOf(root)) lists.push(folded(await readList(join(root, name), damaged)));
   return lists.filter((lines) => lines.length > 0);
 }
