@@ -108,13 +108,9 @@ export type LeadFilter = ReturnType<typeof createFilter>;
 function createFilter(
   known: Known,
   count: (leads: readonly Identity[], leadsSearchId: string | null) => void = () => {},
-  { brought = [], sync = async () => {} }: { brought?: readonly Identity[]; sync?: () => Promise<void> } = {},
+  sync: () => Promise<void> = async () => {},
 ) {
   return {
-    /** What the search before brought counts from now on. Throws LocalIoError. */
-    begin(): void {
-      if (brought.length > 0) count(brought, null);
-    },
     check(leads: Records) {
       const identities = leads.map(identityOf);
       const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
@@ -164,26 +160,39 @@ export async function withFilter<T>(
   const count = (leads: readonly Identity[], leads_search_id: string | null): void =>
     file.append({ ...run, leads_search_id, leads });
   try {
-    return await work(createFilter(known, count, { brought, sync: file.sync }));
+    if (brought.length > 0) count(brought, null);
+    return await work(createFilter(known, count, file.sync));
   } finally {
     await file.close();
   }
 }
 
 /**
- * As `purchase`, of what counts for a list: what the list has is left out, and what arrives passes its filter. `brought` are leads
- * of the search that this one goes on with.
+ * As `purchase`, of what counts for a list: what the list has is left out, and what arrives passes its filter.
  */
 export async function purchaseForList<Kind extends 'search' | 'task run', T>(
   buyer: Buyer,
   given: Order<Kind>,
   listener: Listener,
-  brought: readonly JsonText[],
+  { brought, before }: GoingOn,
   way: (paid: PaidRequest, filter: LeadFilter, body: Order<Kind>['body']) => Promise<T>,
 ): Promise<T | undefined> {
   const { order, list } = await toListed(buyer, given, listener.warn, brought);
   if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
-  return await purchase(buyer, order, listener, (paid) =>
-    withFilter(buyer, list, paid.journal, (filter) => way(paid, filter, order.body)),
-  );
+  return await purchase(buyer, order, listener, async (paid) => {
+    // Whoever goes on with that search has to know why its leads stand under this one too.
+    await before(paid.journal.operationId);
+    return await withFilter(buyer, list, paid.journal, (filter) => way(paid, filter, order.body));
+  });
 }
+
+/** What a purchase is the rest of. */
+export interface GoingOn {
+  /** Leads that are here already. */
+  readonly brought: readonly JsonText[];
+  /** Awaited before anything is sent, with the ID of the new operation. */
+  before(operationId: string | undefined): Promise<void>;
+}
+
+/** It is the rest of nothing. */
+export const begunAnew: GoingOn = { brought: [], before: async () => {} };

@@ -1,10 +1,10 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
-import type { JsonText, Records } from '../../json/text.ts';
+import type { Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery, Listener } from '../delivery.ts';
 import { toDoubtful } from '../journal/failed.ts';
-import { type LeadFilter, purchaseForList } from '../only-new/filter.ts';
+import { begunAnew, type GoingOn, type LeadFilter, purchaseForList } from '../only-new/filter.ts';
 import { type Order, type PaidRequest, putInPlace } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
 import { createKeeping } from './keeping.ts';
@@ -17,14 +17,6 @@ export interface SearchListener extends Listener {
   ended(end: SearchEnd): void;
 }
 
-/** What a search is the rest of. */
-export interface GoingOn {
-  /** Leads that are here already. */
-  readonly brought: readonly JsonText[];
-  /** Awaited before anything is sent, with the ID of the new operation. */
-  before(operationId: string | undefined): Promise<void>;
-}
-
 /**
  * Buys one search, and delivers what it brings as it comes: each lead is stored, and counts for its list, before it is
  * delivered. Returns undefined after a preview. Throws what ends the search before it begins, and `partial` or `unknown` for
@@ -34,10 +26,10 @@ export async function buySearch(
   buyer: Buyer,
   order: SearchOrder,
   listener: SearchListener,
-  goingOn: GoingOn = { brought: [], before: async () => {} },
+  goingOn: GoingOn = begunAnew,
 ): Promise<SearchEnd | undefined> {
-  return await purchaseForList(buyer, order, listener, goingOn.brought, (paid, filter, body) =>
-    streamInto(buyer, body, paid, filter, listener, goingOn),
+  return await purchaseForList(buyer, order, listener, goingOn, (paid, filter, body) =>
+    streamInto(buyer, body, paid, filter, listener),
   );
 }
 
@@ -47,15 +39,11 @@ async function streamInto(
   paid: PaidRequest,
   filter: LeadFilter,
   listener: SearchListener,
-  { before }: GoingOn,
 ): Promise<SearchEnd> {
   const { journal, delivery, idempotencyKey } = paid;
   const { operationId } = journal;
   const kept = await createKeeping(buyer, journal, delivery, filter, listener.warn);
   try {
-    await before(operationId);
-    // Behind it: whoever goes on with that search has to know why its leads stand under this one too.
-    filter.begin();
     const client = await paid.begin();
     const deliver = (write: Delivery['write']) => async (entities: Records, ids: SearchIds) => {
       // What is dropped has arrived all the same: whether the search is whole is counted in what the service sent.

@@ -7,7 +7,7 @@ import type { OpenDelivery } from '../delivery.ts';
 import { toTerminal } from '../journal/entries.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
 import { type Journal, withNewJournal } from '../journal/journal.ts';
-import { purchaseForList } from '../only-new/filter.ts';
+import { begunAnew, purchaseForList } from '../only-new/filter.ts';
 import { type Order, type OutputTerms, purchase, putInPlace, toIntent, withIntent } from '../purchase.ts';
 import { type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
 
@@ -106,7 +106,7 @@ export async function runTask(
     buyer,
     order,
     listener,
-    [],
+    begunAnew,
     async ({ begin, idempotencyKey, journal, delivery }, filter, body) => {
       const client = await begin();
       const run = { buyer, client, terms, delivery, journal, filter, listener };
