@@ -1,8 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
-import { codeOf } from './error-code.ts';
 import { type FolderLock, lockPlace } from './folder-lock.ts';
+import { makeOne } from './private-folder.ts';
 import { realPathOf, statOrNothing } from './target.ts';
 import { writeFailure } from './write-failure.ts';
 
@@ -19,6 +18,7 @@ export async function withOutputLock<T>(
   const found = await statOrNothing(file);
   if (found !== undefined && !found.isFile()) return await work(undefined);
   const folder = `${await realPathOf(file)}.lock`;
+  // Others of the group may see who has it.
   const lock = await lockPlace(folder, pid, file, makeOne).catch((error: unknown) => {
     throw error instanceof LeadpipeError ? error : writeFailure(file, error);
   });
@@ -27,11 +27,4 @@ export async function withOutputLock<T>(
   } finally {
     lock.release();
   }
-}
-
-/** Others of the group may see who has it. */
-async function makeOne(folder: string): Promise<void> {
-  await mkdir(folder).catch((error: unknown) => {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  });
 }

@@ -4,21 +4,18 @@ import { codeOf } from './error-code.ts';
 
 /** Makes a folder and those above it, 0700: a umask can take rights from what `mkdir` makes, and from nothing else. */
 export function makePrivateFolder(folder: string): Promise<void> {
-  return makeFolder(folder, makeOne);
+  return makeFolder(folder, 0o700);
 }
 
 /** Makes a folder and those above it. Where none can be made, as in /proc, the `recursive` of Node never ends. */
-export async function makeFolder(
-  folder: string,
-  make: (folder: string) => Promise<void> = makeShared,
-): Promise<void> {
+export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
-    await make(folder);
+    await makeOne(folder, mode);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
-    await makeFolder(dirname(folder), make);
+    await makeFolder(dirname(folder), mode);
     // Once: some file systems say the same of a folder whose parent is there.
-    await make(folder);
+    await makeOne(folder, mode);
   }
 }
 
@@ -29,19 +26,11 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle?.close();
 }
 
-async function makeOne(folder: string): Promise<void> {
+/** Makes a folder, unless it is there: another may make it at the same time. */
+export async function makeOne(folder: string, mode?: number): Promise<void> {
   try {
-    await mkdir(folder, 0o700);
-    await chmod(folder, 0o700);
-  } catch (error) {
-    // Another may make it at the same time.
-    if (codeOf(error) !== 'EEXIST') throw error;
-  }
-}
-
-async function makeShared(folder: string): Promise<void> {
-  try {
-    await mkdir(folder);
+    await mkdir(folder, mode);
+    if (mode !== undefined) await chmod(folder, mode);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }

@@ -60,10 +60,7 @@ export type JournalEntry =
   /** All is written again: of a task into a new file, so that what was read before does not count; of a list in another form, or elsewhere. */
   | { readonly type: 'restarted'; readonly options: Intent['options'] }
   /** The output is open, and no row has been written: what is in front of this length is not ours. */
-  | {
-      readonly type: 'opened';
-      readonly output_length: number;
-    }
+  | { readonly type: 'opened'; readonly output_length: number }
   /** Everything has arrived, and is on the disk, but perhaps not in its place. */
   | {
       readonly type: 'written';

@@ -1,4 +1,4 @@
-import { type Charged, LeadpipeError } from '../../errors.ts';
+import { type Charged, LeadpipeError, type Outcome } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
 import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
@@ -199,22 +199,18 @@ function toState(entries: StoredOperation['entries'], brought: number): Purchase
   const [{ command }] = entries;
   const terminal = lastOf(entries, 'terminal');
   if (terminal?.dropped) return 'dropped';
-  switch (terminal?.outcome) {
-    case 'complete':
-      return 'complete';
-    case 'partial':
-      return 'partial';
-    case 'interrupted':
-    case 'terminated':
-    case 'reader_closed':
-      return 'interrupted';
-    case undefined:
-      if (lastOf(entries, 'created') !== undefined || brought > 0) return 'interrupted';
-      return lastOf(entries, 'sent') === undefined && !isTask(command) ? 'interrupted' : 'unknown';
-    default:
-      return brought > 0 ? 'partial' : 'failed';
-  }
+  if (terminal !== undefined) return states[terminal.outcome] ?? (brought > 0 ? 'partial' : 'failed');
+  if (lastOf(entries, 'created') !== undefined || brought > 0) return 'interrupted';
+  return lastOf(entries, 'sent') === undefined && !isTask(command) ? 'interrupted' : 'unknown';
 }
+
+const states: { readonly [End in Outcome]?: PurchaseState } = {
+  complete: 'complete',
+  partial: 'partial',
+  interrupted: 'interrupted',
+  terminated: 'interrupted',
+  reader_closed: 'interrupted',
+};
 
 /** What is known of the money where nothing was said of it. */
 function toCharged(entries: StoredOperation['entries'], brought: number): Charged | null {

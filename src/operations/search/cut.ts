@@ -18,20 +18,12 @@ export interface SearchEnd extends SearchSummary {
  * failed, else it is partial, or unknown when nothing came. `kept` is the file that holds what arrived.
  */
 export function toCutError(
-  {
-    cause,
-    leads,
-    excluded,
-    cut,
-    isDelivered,
-    leadsSearchId,
-    operationId,
-    requestId,
-    idempotencyKey,
-  }: SearchEnd,
+  end: SearchEnd,
   request: EntitySearchRequest,
   kept: string | undefined,
 ): LeadpipeError {
+  const { cause, cut, excluded, idempotencyKey, isDelivered, leads, leadsSearchId, operationId, requestId } =
+    end;
   const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
   // What is not an error of leadpipe's own making is its fault, and not the service's.
   const isBug = cause !== undefined && !(cause instanceof LeadpipeError);
