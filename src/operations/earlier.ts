@@ -20,7 +20,7 @@ import { countStoredLeads } from './journal/leads.ts';
 import { type IndexKey, type OperationIndex, openIndex, operationOf } from './journal/operation-index.ts';
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, type PaidKind, rowsOf, toRequest } from './kinds.ts';
-import { completeAdditionTo, lastToOpen } from './output-owner.ts';
+import { completeAdditionTo, replacedBy } from './output-owner.ts';
 import type { Order } from './purchase.ts';
 import { idsOf, type RestOfSearch, readRestOf } from './rest-of-search.ts';
 import { isUnfinished } from './unfinished.ts';
@@ -200,12 +200,11 @@ function isAnswered(index: OperationIndex, key = ''): boolean {
 
 /** The newest run of the same order into the same file decides. Those that were refused, or never sent, say nothing. */
 async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
-  const { digests, wanted } = asking;
-  const toGoOn = async (operation: StoredOperation): Promise<InFile> => ({
-    is: 'go_on',
-    operation,
-    isOurs: await isInPart(asking, [operation.operationId]),
-  });
+  const { buyer, digests, wanted } = asking;
+  const toGoOn = async (operation: StoredOperation): Promise<InFile> => {
+    const later = await replacedBy(buyer.context, operation, [operation.operationId]);
+    return { is: 'go_on', operation, isOurs: later === undefined };
+  };
   let empty: StoredOperation | undefined;
   for await (const operation of operationsBy(asking, 'same', digests.same)) {
     const { idempotency_key } = operation.entries[0];
@@ -244,12 +243,8 @@ async function findRest(asking: Asking, operation: StoredOperation): Promise<InF
   if (rest instanceof ConfigurationError) return { operation, why: rest };
   if (!rest.isKept) return { operation, why: 'not_kept' };
   if (rest.arrived === 0) return isInDoubt(operation) ? { operation, why: 'in_doubt' } : undefined;
-  return { is: 'rest', operation, rest, isOurs: await isInPart(asking, idsOf(rest)) };
-}
-
-/** Whether what stands in the .part is of one of these operations. */
-async function isInPart({ digests, index, buyer }: Asking, ids: readonly string[]): Promise<boolean> {
-  return ids.includes((await lastToOpen(buyer.context, index, digests.output)) ?? '');
+  const later = await replacedBy(context, operation, idsOf(rest));
+  return { is: 'rest', operation, rest, isOurs: later === undefined };
 }
 
 /** The operations that have bought rows of the run of this name, whatever their output, shard or input. */

@@ -3,7 +3,7 @@ import { completeAddition } from '../files/addition.ts';
 import { pendingAddition } from './journal/entries.ts';
 import { toDigests } from './journal/index-lines.ts';
 import { withOperation } from './journal/journal.ts';
-import { type IndexContext, type OperationIndex, openIndex, operationOf } from './journal/operation-index.ts';
+import { type IndexContext, openIndex, operationOf } from './journal/operation-index.ts';
 import { readOperation, type StoredOperation } from './journal/stored.ts';
 
 /**
@@ -37,22 +37,17 @@ export async function replacedBy(
   { entries: [intent] }: StoredOperation,
   ids: readonly string[],
 ): Promise<string | undefined> {
-  const { output } = await toDigests(intent);
-  const index = await openIndex(context);
-  const last = await lastToOpen(context, index, output);
+  const { output = '' } = await toDigests(intent);
+  const last = await lastToOpen(context, output);
   return last === undefined || ids.includes(last) ? undefined : last;
 }
 
 /** The last operation that opened a file. A journal that can't be read may be of one that did. */
-export async function lastToOpen(
-  { directories }: IndexContext,
-  index: OperationIndex,
-  output = '',
-): Promise<string | undefined> {
-  for (const line of index.find('output', output)) {
-    if ('opened' in line) return line.opened.op;
+async function lastToOpen(context: IndexContext, output: string): Promise<string | undefined> {
+  for (const line of (await openIndex(context)).find('output', output)) {
     const id = operationOf(line);
-    const other = await readOperation(directories.state, id).catch(() => null);
+    if ('opened' in line) return id;
+    const other = await readOperation(context.directories.state, id).catch(() => null);
     if (other === null || other?.entries.some(({ type }) => type === 'opened')) return id;
   }
   return undefined;

@@ -7,7 +7,6 @@ import { mayReplay } from '../earlier.ts';
 import { excludedIn, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { kindOf } from '../kinds.ts';
 import { listOf, withFilter } from '../only-new/filter.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
 import { toOpened } from '../purchase.ts';
@@ -51,10 +50,6 @@ export function toTaskProgress({ entries }: StoredOperation) {
       'terminal',
     ),
   };
-}
-
-export function isResumable({ command }: Intent): boolean {
-  return kindOf(command)?.goesOn === 'resume';
 }
 
 /** Pure: the creation to send again, with the same key and the same bytes; undefined when nothing was bought. */

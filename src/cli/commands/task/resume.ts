@@ -10,7 +10,6 @@ import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
 import { completeAdditionTo } from '../../../operations/output-owner.ts';
 import {
   finishTask,
-  isResumable,
   isTaskPartOurs,
   purchaseOf,
   resumeTask,
@@ -211,9 +210,9 @@ export function withRouteOf<Options extends ConnectionOptions>(
 
 /** Throws UsageError. */
 function checkResumable({ operationId, entries: [intent] }: StoredOperation): void {
-  if (isResumable(intent)) return;
   const { command, idempotency_key: key } = intent;
   const goesOn = kindOf(command)?.goesOn;
+  if (goesOn === 'resume') return;
   if (goesOn === 'continue' || goesOn === 'command') {
     throw new UsageError(
       `${operationId} (\`${command}\`) is no task`,
