@@ -9,7 +9,6 @@ import { lastOf, toTerminal } from '../journal/entries.ts';
 import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
-import type { AnswerKind } from '../kinds.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
 import { type OutputTerms, putInPlace, toIntent, withIntent } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
@@ -35,7 +34,7 @@ export interface RowSource {
   take(): AsyncIterable<InputRow>;
 }
 
-export interface ListOrder<Kind extends AnswerKind> extends ListWork<Kind> {
+export interface ListOrder extends ListWork {
   readonly request: RowRequest;
   /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
   readonly run: string | undefined;
@@ -68,9 +67,9 @@ export interface FinishedList {
 }
 
 /** A list that is worked through, and what is known of it. */
-interface List<Kind extends AnswerKind> {
+interface List {
   readonly buyer: Buyer;
-  readonly order: ListOrder<Kind>;
+  readonly order: ListOrder;
   readonly listener: ListRunListener;
   readonly own: StoredOperation | undefined;
   /** Others of the same run, which have bought rows of it, and what they know. */
@@ -84,9 +83,9 @@ interface List<Kind extends AnswerKind> {
  * Buys an answer for each row of a list. An unfinished run of the same list, into the same output, is gone on with: what it
  * has bought is not bought again. Throws whatever made it leave the list before its end; LocalIoError, ConfigurationError.
  */
-export async function runList<Kind extends AnswerKind>(
+export async function runList(
   given: Buyer,
-  order: ListOrder<Kind>,
+  order: ListOrder,
   listener: ListRunListener,
 ): Promise<FinishedList> {
   const { kind, operation, run, terms, worst } = order;
@@ -121,7 +120,7 @@ export async function runList<Kind extends AnswerKind>(
   }
 }
 
-async function begin<Kind extends AnswerKind>(list: List<Kind>): Promise<FinishedList> {
+async function begin(list: List): Promise<FinishedList> {
   const { limit, order, others, buyer } = list;
   const { kind, request, terms, worst } = order;
   const admit = toAdmit(buyer, worst);
@@ -145,10 +144,7 @@ async function begin<Kind extends AnswerKind>(list: List<Kind>): Promise<Finishe
   return await withNewJournal(buyer.context, 'needed', write, admit);
 }
 
-async function goOn<Kind extends AnswerKind>(
-  list: List<Kind>,
-  { operationId }: StoredOperation,
-): Promise<FinishedList> {
+async function goOn(list: List, { operationId }: StoredOperation): Promise<FinishedList> {
   const { listener, order, others, buyer } = list;
   const { context, spending } = buyer;
   const { open, operation: asked, terms, worst } = order;
@@ -182,15 +178,12 @@ async function goOn<Kind extends AnswerKind>(
 }
 
 /** Pure: what is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted. */
-function toReserved<Kind extends AnswerKind>(
-  { order: { worst }, buyer: { spending } }: List<Kind>,
-  rest: number | undefined,
-): number {
+function toReserved({ order: { worst }, buyer: { spending } }: List, rest: number | undefined): number {
   return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (worst.credits ?? 0));
 }
 
-async function work<Kind extends AnswerKind>(
-  { listener, order, otherOperations, others, own, buyer }: List<Kind>,
+async function work(
+  { listener, order, otherOperations, others, own, buyer }: List,
   journal: Journal,
   stored: StoredRows,
   delivery: Delivery,
@@ -241,9 +234,9 @@ async function withStored<T>(
 }
 
 /** Whether the rows ask for something that an operation has sent; undefined where it has sent nothing. */
-async function hasSentRow<Kind extends AnswerKind>(
+async function hasSentRow(
   { context }: Buyer,
-  order: ListOrder<Kind>,
+  order: ListOrder,
   { operationId }: StoredOperation,
 ): Promise<boolean | undefined> {
   const known = await openRowsOfOther(folderOf(context.directories.state, operationId));
@@ -262,8 +255,8 @@ async function hasSentRow<Kind extends AnswerKind>(
 }
 
 /** How many requests are still to be paid for; undefined where the rows can't be counted beforehand. */
-async function countRest<Kind extends AnswerKind>(
-  order: ListOrder<Kind>,
+async function countRest(
+  order: ListOrder,
   others: readonly KnownRows[],
   stored?: StoredRows,
 ): Promise<number | undefined> {
@@ -285,9 +278,9 @@ async function countRest<Kind extends AnswerKind>(
 }
 
 /** Throws `credits` where the limit, or the balance, does not cover what the list can cost. What it has cost already counts. */
-async function checkLimit<Kind extends AnswerKind>(
+async function checkLimit(
   { connection, context, spending }: Buyer,
-  { worst: { credits } }: ListOrder<Kind>,
+  { worst: { credits } }: ListOrder,
   sent: number,
   rest: number | undefined,
 ): Promise<void> {

@@ -9,8 +9,8 @@ import type { RowEnd, RowIntent, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, failureOf, kinds } from '../kinds.ts';
 import { createSlots, type Slots } from './slots.ts';
 
-export type RowToBuy<Kind extends AnswerKind> = Omit<RowIntent, 'key'> & {
-  readonly request: BodyOf<Kind>;
+export type RowToBuy = Omit<RowIntent, 'key'> & {
+  readonly request: BodyOf<AnswerKind>;
   /** It was sent before, by this operation or another of the same run. */
   readonly before: SentBefore | undefined;
 };
@@ -22,8 +22,8 @@ interface SentBefore {
   readonly key: string | undefined;
 }
 
-export interface RowPurchases<Kind extends AnswerKind> {
-  readonly kind: Kind;
+export interface RowPurchases {
+  readonly kind: AnswerKind;
   readonly concurrency: number;
   readonly keyBase: string;
   readonly stored: StoredRows;
@@ -37,7 +37,7 @@ export interface RowPurchases<Kind extends AnswerKind> {
 }
 
 /** Buys a row. Throws what it has stopped the list with, and why it was not sent. */
-export type BuyRow<Kind extends AnswerKind> = (row: RowToBuy<Kind>) => Promise<RowEnd>;
+export type BuyRow = (row: RowToBuy) => Promise<RowEnd>;
 
 /** How a request ended, and when that survives a power cut. */
 interface Ended {
@@ -57,10 +57,10 @@ const longestPauseMs = 30_000;
 const mostAhead = 8;
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
-export function createRowPurchases<Kind extends AnswerKind>(
+export function createRowPurchases(
   { connection, context: { clock, random } }: Pick<Buyer, 'connection' | 'context'>,
-  { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases<Kind>,
-): { readonly slots: Slots; readonly buy: BuyRow<Kind> } {
+  { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases,
+): { readonly slots: Slots; readonly buy: BuyRow } {
   const { endpoint } = kinds[kind];
   const isFree = connection.origin === 'local';
   const slots = createSlots(clock, concurrency, halt);
@@ -72,7 +72,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
 
   /** Gives how a request ended, once that survives this process, or that the service has no room for it. */
   async function sendInSlot(
-    request: BodyOf<Kind>,
+    request: BodyOf<AnswerKind>,
     key: string,
     intend: () => Promise<void>,
     settle: (end: RowEnd) => Ended,
@@ -101,7 +101,7 @@ export function createRowPurchases<Kind extends AnswerKind>(
     }
   }
 
-  async function buy({ request, before, ...row }: RowToBuy<Kind>): Promise<RowEnd> {
+  async function buy({ request, before, ...row }: RowToBuy): Promise<RowEnd> {
     const again = before?.isLost === true;
     const first = before?.key ?? keyOf(keyBase, endpoint, row);
     const key = again ? keyAfter(first) : first;

@@ -23,10 +23,10 @@ export interface Shard {
   readonly of: number;
 }
 
-export interface ListWork<Kind extends AnswerKind = AnswerKind> {
-  readonly kind: Kind;
+export interface ListWork {
+  readonly kind: AnswerKind;
   /** The request of a row. Throws UsageError for a row that can't be sent. */
-  toBody(record: JsonText): BodyOf<Kind>;
+  toBody(record: JsonText): BodyOf<AnswerKind>;
   toRecords(row: InputRow, result: RowResult): readonly JsonText[];
   readonly shard: Shard | undefined;
   /** The most requests at once. */
@@ -104,11 +104,11 @@ const mostLines = 5;
 const graceSeconds = 10;
 
 /** Pure: what is sent for a row, and how it is known; or why it can't be sent. */
-export function toSent<Kind extends AnswerKind>(
-  { kind, toBody }: Pick<ListWork<Kind>, 'kind' | 'toBody'>,
+export function toSent(
+  { kind, toBody }: Pick<ListWork, 'kind' | 'toBody'>,
   { record, line, flaw }: InputRow,
 ):
-  | { readonly request: BodyOf<Kind>; readonly body: string; readonly digest: bigint }
+  | { readonly request: BodyOf<AnswerKind>; readonly body: string; readonly digest: bigint }
   | { readonly flaw: string } {
   if (record === undefined || flaw !== undefined) return { flaw: `line ${line} ${flaw}` };
   try {
@@ -142,9 +142,9 @@ export function findKnown(digest: bigint, all: readonly KnownRows[]) {
  * is. Rows whose request has an answer already are not sent. Never throws for a row; what stops the whole is in the end. Throws
  * LocalIoError.
  */
-export async function workThrough<Kind extends AnswerKind>(
+export async function workThrough(
   { connection, context, spending }: Buyer,
-  work: ListWork<Kind>,
+  work: ListWork,
   { rows, keyBase, stored, others, added }: ListRun,
   delivery: Pick<Delivery, 'write'>,
   listener: ListListener,
@@ -238,7 +238,7 @@ export async function workThrough<Kind extends AnswerKind>(
     }
   }
 
-  async function buyReserved(row: RowToBuy<Kind>): Promise<RowEnd> {
+  async function buyReserved(row: RowToBuy): Promise<RowEnd> {
     await reserve();
     sent++;
     let cost: Charged = 'no';
