@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import { constants, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { LocalIoError } from '../errors.ts';
+import { LeadpipeError, LocalIoError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
+import { codeOf } from './error-code.ts';
 
 /*
  * A file that only grows, of lines of JSON that each have a checksum: journals, rows, leads, the index and lists. A kill can cut off
@@ -106,6 +107,13 @@ export async function* readLog(file: FileHandle): AsyncGenerator<LogLine> {
   if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, said: undefined };
 }
 
+/** Pure: the error of what can't be stored; one that says so already stays. */
+export function notStored(what: string, path: string, error: unknown): LeadpipeError {
+  if (error instanceof LeadpipeError) return error;
+  const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : (error as Error).message;
+  return new LocalIoError(`can't store ${what} in ${path}: ${why}`, { cause: error });
+}
+
 /** A log that is open to add to. */
 export type LineLog = Awaited<ReturnType<typeof openLog>>;
 
@@ -118,11 +126,21 @@ const flagsOf = {
 } as const;
 
 /**
- * Opens a log (0600, under any umask) that is `new`, `there`, or any of both. `take` is given each line that stands in it. A line
- * that was cut off is removed: behind it, another one would be damage. Throws what the file system and `take` throw.
+ * Opens a log of `what` (0600, under any umask) that is `new`, `there`, or any of both. `take` is given each line that stands in it.
+ * A line that was cut off is removed: behind it, another one would be damage. Throws LocalIoError, as `append` and `sync` do, and
+ * what `take` throws.
  */
-export async function openLog(path: string, which: keyof typeof flagsOf, take: (line: LogLine) => void) {
-  const handle = await open(path, constants.O_RDWR | constants.O_APPEND | noFollow | flagsOf[which], 0o600);
+export async function openLog(
+  path: string,
+  which: keyof typeof flagsOf,
+  what: string,
+  take: (line: LogLine) => void = () => {},
+) {
+  const fail = (error: unknown): never => {
+    throw notStored(what, path, error);
+  };
+  const flags = constants.O_RDWR | constants.O_APPEND | noFollow | flagsOf[which];
+  const handle = await open(path, flags, 0o600).catch(fail);
   let end = 0;
   try {
     if (which !== 'there') await handle.chmod(0o600);
@@ -134,7 +152,7 @@ export async function openLog(path: string, which: keyof typeof flagsOf, take: (
     if (end < size) await handle.truncate(end);
   } catch (error) {
     await handle.close();
-    throw error;
+    fail(error);
   }
   /** A line behind an incomplete one would make both unreadable, and nobody knows what a failed sync has left. */
   let failure: unknown;
@@ -158,13 +176,13 @@ export async function openLog(path: string, which: keyof typeof flagsOf, take: (
     handle,
     /** When it returns, the lines survive this process; gives where they begin, in bytes. Through the thread pool it takes several times as long. */
     append(lines: string): number {
-      if (failure !== undefined) throw failure;
+      if (failure !== undefined) fail(failure);
       const bytes = Buffer.from(lines);
       try {
         if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
       } catch (error) {
         failure = error;
-        throw error;
+        fail(error);
       }
       end += bytes.length;
       return end - bytes.length;
@@ -172,7 +190,7 @@ export async function openLog(path: string, which: keyof typeof flagsOf, take: (
     /** Resolves when all lines survive a power cut; whoever waits shares the writing. */
     sync(): Promise<void> {
       next ??= syncNow();
-      return next;
+      return next.catch(fail);
     },
     async close(): Promise<void> {
       await Promise.allSettled([next, syncing]);

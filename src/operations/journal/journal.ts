@@ -2,9 +2,8 @@ import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
-import { codeOf } from '../../files/error-code.ts';
 import { type FolderLock, lockFolder, lockLost } from '../../files/folder-lock.ts';
-import { type LineLog, openLog } from '../../files/line-log.ts';
+import { type LineLog, notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { type JournalEntry, toEntry, toLine } from './entries.ts';
 import { costsOf, toIndexLine } from './index-lines.ts';
@@ -54,18 +53,20 @@ async function openLocked(
   let lock: FolderLock | undefined;
   try {
     if (which === 'new') await makePrivateFolder(folder);
-    lock = await lockFolder(folder, context.pid, 'this operation');
+    lock = await lockFolder(folder, context.pid, what);
     const entries: JournalEntry[] = [];
-    const log = await openLog(path, which, ({ number, said }) => {
+    const log = await openLog(path, which, what, ({ number, said }) => {
       entries.push(toEntry(said, number, path));
     });
     if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
     return { journal: toJournal(context, operationId, path, log, lock, entries, admit), entries };
   } catch (error) {
     lock?.release();
-    throw notKept(path, error);
+    throw notStored(what, path, error);
   }
 }
+
+const what = 'this operation';
 
 /** Makes the journal of a new operation. `admit` is asked before anything is written that costs. Throws LocalIoError, and what `admit` throws. */
 export async function createJournal(
@@ -108,17 +109,13 @@ function toJournal(
   /** Behind an entry that is missing, no other one may stand. */
   let failure: LeadpipeError | undefined;
   const fail = (error: unknown): never => {
-    failure = notKept(path, error);
+    failure = notStored(what, path, error);
     throw failure;
   };
   const write = (some: readonly JournalEntry[]): void => {
     if (failure !== undefined) throw failure;
-    if (!lock.isHeld()) throw lockLost('this operation');
-    try {
-      log.append(some.map(toLine).join(''));
-    } catch (error) {
-      fail(error);
-    }
+    if (!lock.isHeld()) throw lockLost(what);
+    log.append(some.map(toLine).join(''));
   };
   let isThere = true;
   const close = async (): Promise<void> => {
@@ -139,7 +136,7 @@ function toJournal(
       }
       write(some);
       entries.push(...some);
-      await log.sync().catch(fail);
+      await log.sync();
       for (const entry of some.filter((one) => !isBeginning(one))) {
         const line = await toIndexLine(operationId, entry, entries);
         // It is found all the same: its journal decides.
@@ -160,12 +157,6 @@ function toJournal(
 /** What is in the index before it is in the journal. */
 function isBeginning({ type }: JournalEntry): boolean {
   return type === 'intent' || type === 'reserved';
-}
-
-function notKept(path: string, error: unknown): LeadpipeError {
-  if (error instanceof LeadpipeError) return error;
-  const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : (error as Error).message;
-  return new LocalIoError(`can't store this operation in ${path}: ${why}`, { cause: error });
 }
 
 /**

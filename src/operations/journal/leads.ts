@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LocalIoError } from '../../errors.ts';
 import { openLog, readLogAt, type Said, toQuickLine } from '../../files/line-log.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 
@@ -16,10 +15,7 @@ const members = { delivered: ['lead', 'text'], dropped: ['dropped', 'droppedtext
 /** Behind what stands there already, where the operation was begun before. Throws LocalIoError. */
 export async function createStoredLeads(folder: string) {
   const path = join(folder, leadsFile);
-  const fail = (error: unknown): never => {
-    throw new LocalIoError(`can't store leads in ${path}: ${(error as Error).message}`, { cause: error });
-  };
-  const log = await openLog(path, 'any', () => {}).catch(fail);
+  const log = await openLog(path, 'any', 'leads');
   return {
     /**
      * Returns when the leads survive this process. Those that are not new are kept as what was dropped: they are paid for as
@@ -30,14 +26,10 @@ export async function createStoredLeads(folder: string) {
         const [plain, escaped] = members[isNew?.[index] === false ? 'dropped' : 'delivered'];
         return /[\n\r]/.test(lead) ? toQuickLine(escaped, JSON.stringify(lead)) : toQuickLine(plain, lead);
       });
-      try {
-        log.append(lines.join(''));
-      } catch (error) {
-        fail(error);
-      }
+      log.append(lines.join(''));
     },
     /** Resolves when they survive a power cut. Throws LocalIoError. */
-    sync: () => log.sync().catch(fail),
+    sync: log.sync,
     close: log.close,
   };
 }

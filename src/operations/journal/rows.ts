@@ -2,10 +2,11 @@ import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Charged, ConfigurationError, LeadpipeError, LocalIoError, type Outcome } from '../../errors.ts';
+import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts';
 import {
   fromCheckedLine,
   type LogLine,
+  notStored,
   openLog,
   readLog,
   readLogAt,
@@ -84,7 +85,9 @@ function createKnown(path: string, file: () => FileHandle) {
     const bytes = Buffer.alloc(length);
     await file()
       .read(bytes, 0, length, offset)
-      .catch((error) => notStored(path, error));
+      .catch((error) => {
+        throw notStored('rows', path, error);
+      });
     const said = fromCheckedLine(bytes.toString('utf8'));
     if (said === undefined) throw damaged(undefined, path);
     return new JsonView(said.text);
@@ -145,11 +148,10 @@ function createKnown(path: string, file: () => FileHandle) {
  */
 export async function openStoredRows(folder: string) {
   const path = join(folder, rowsFile);
-  const fail = (error: unknown): never => notStored(path, error);
   const { put, take, ...known } = createKnown(path, () => log.handle);
-  const log = await openLog(path, 'any', (line) => {
+  const log = await openLog(path, 'any', 'rows', (line) => {
     if (!take(line)) throw damaged(line.number, path);
-  }).catch(fail);
+  });
 
   async function append(
     digest: bigint,
@@ -157,13 +159,9 @@ export async function openStoredRows(folder: string) {
     members: readonly (readonly [string, JsonText])[],
   ): Promise<void> {
     const line = toCheckedLine(state, objectOf([['digest', `"${digest}"`], ...members]));
-    try {
-      const place = { offset: log.append(line), length: Buffer.byteLength(line) - 1 };
-      await log.sync();
-      put(digest, state, place, true);
-    } catch (error) {
-      fail(error);
-    }
+    const place = { offset: log.append(line), length: Buffer.byteLength(line) - 1 };
+    await log.sync();
+    put(digest, state, place, true);
   }
 
   return {
@@ -198,7 +196,9 @@ export async function openStoredRows(folder: string) {
 export async function openRowsOfOther(folder: string): Promise<KnownRows | undefined> {
   if (!hasRows(folder)) return undefined;
   const path = join(folder, rowsFile);
-  const handle = await open(path, 'r').catch((error) => notStored(path, error));
+  const handle = await open(path, 'r').catch((error) => {
+    throw notStored('rows', path, error);
+  });
   const { put: _, take, ...known } = createKnown(path, () => handle);
   try {
     for await (const line of readLog(handle)) if (!take(line)) throw damaged(line.number, path);
@@ -237,11 +237,6 @@ export async function* readStoredAnswers(
 function answerIn(view: JsonView): JsonText {
   const answer = view.member('answer') ?? 'null';
   return stringOf(answer) ?? answer;
-}
-
-export function notStored(path: string, error: unknown): never {
-  if (error instanceof LeadpipeError) throw error;
-  throw new LocalIoError(`can't store rows in ${path}: ${(error as Error).message}`, { cause: error });
 }
 
 export function damaged(line: number | undefined, path: string): ConfigurationError {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkedLines, toCheckedLine } from '../../files/line-log.ts';
+import { checkedLines, notStored, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { damaged, notStored } from '../journal/rows.ts';
+import { damaged } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import type { OutputTerms } from '../purchase.ts';
 
@@ -57,14 +57,18 @@ export async function readAddedRows(
         lines.push(toCheckedLine('added', JSON.stringify(written.slice(at, at + together))));
       }
       const path = join(folder, name);
-      await writeWhole(path, lines.join('')).catch((error) => notStored(path, error));
+      await writeWhole(path, lines.join('')).catch((error) => {
+        throw notStored('rows', path, error);
+      });
       return name;
     },
   };
 }
 
 async function readRows(path: string): Promise<string[]> {
-  const text = await readFile(path, 'utf8').catch((error) => notStored(path, error));
+  const text = await readFile(path, 'utf8').catch((error) => {
+    throw notStored('rows', path, error);
+  });
   return checkedLines(text).flatMap((said, index) => {
     if (said?.member !== 'added') throw damaged(index + 1, path);
     return JSON.parse(said.text) as string[];

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ErrorDetails, LeadpipeError, LocalIoError } from '../../errors.ts';
+import { LocalIoError } from '../../errors.ts';
 import { awaitLock, isLocked } from '../../files/folder-lock.ts';
-import { checkedLines, type LineLog, openLog, toCheckedLine } from '../../files/line-log.ts';
+import { checkedLines, type LineLog, notStored, openLog, toCheckedLine } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { Buyer } from '../buyer.ts';
@@ -45,31 +45,20 @@ export async function readList(folder: string, damaged: Damaged): Promise<Delive
 /** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `awaitLock`. */
 export async function openRunFile({ context }: Buyer, folder: string, operationId: string) {
   const path = join(folder, `${operationId}${ending}`);
-  const fail = (error: unknown, details?: ErrorDetails): never => {
-    if (error instanceof LeadpipeError) throw error;
-    const why = (error as Error).message;
-    throw new LocalIoError(`can't store the delivered leads in ${path}: ${why}`, {
-      cause: error,
-      ...details,
-    });
-  };
-  const log = await openLocked(context, folder, path).catch((error: unknown) =>
-    fail(error, { charged: 'no', facts: { is: 'no_journal' } }),
-  );
+  const log = await openLocked(context, folder, path).catch((thrown: unknown) => {
+    const error = notStored(what, path, thrown);
+    throw error instanceof LocalIoError ? error.with({ charged: 'no', facts: { is: 'no_journal' } }) : error;
+  });
   return {
     /** Returns when the leads survive this process. Throws LocalIoError. */
-    append(delivered: Delivered): void {
-      try {
-        log.append(toDeliveredLine(delivered));
-      } catch (error) {
-        fail(error);
-      }
-    },
+    append: (delivered: Delivered) => void log.append(toDeliveredLine(delivered)),
     /** Resolves when they survive a power cut. Throws LocalIoError. */
-    sync: () => log.sync().catch(fail),
+    sync: log.sync,
     close: log.close,
   };
 }
+
+const what = 'the delivered leads';
 
 async function openLocked(context: Buyer['context'], folder: string, path: string): Promise<LineLog> {
   await makePrivateFolder(folder);
@@ -77,7 +66,7 @@ async function openLocked(context: Buyer['context'], folder: string, path: strin
   const lock = await awaitLock(folder, context, 'the list of these leads');
   try {
     await foldOver(context.directories.state, folder);
-    const log = await openLog(path, 'any', () => {});
+    const log = await openLog(path, 'any', what);
     await syncFolder(folder);
     return log;
   } finally {
