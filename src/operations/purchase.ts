@@ -22,7 +22,6 @@ import { toWorstCase, type WorstCase } from './spending.ts';
 
 /** What shapes the output; stored, so that a later run can continue the output in the same form. */
 export interface OutputTerms {
-  /** Absolute path of the file. */
   readonly output: string | null;
   readonly options: Readonly<Record<string, unknown>>;
   /** The list that the leads count for. */
@@ -31,11 +30,9 @@ export interface OutputTerms {
   readonly asked?: string;
 }
 
-/** What is to be bought, and where it goes. */
 export interface Order<Kind extends PaidKind = PaidKind> {
   readonly kind: Kind;
   readonly body: BodyOf<Kind>;
-  /** A new one when it is not given. */
   readonly idempotencyKey?: string | undefined;
   /** An operation that sent this very request, and whose answer was lost: it is sent again with its key, and is the same purchase. */
   readonly again?: StoredOperation | undefined;
@@ -53,14 +50,12 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly open: OpenDelivery;
 }
 
-/** What a preview can say about money. */
 export interface PreviewedCost {
   readonly worst: WorstCase;
   /** Credits; undefined where the balance could not be had. */
   readonly available: number | undefined;
 }
 
-/** A purchase that is about to be made. */
 export interface PaidRequest {
   readonly idempotencyKey: string;
   readonly request: Request;

@@ -10,7 +10,6 @@ import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { folderOf, type StoredOperation } from './journal/stored.ts';
 
-/** What is left of a search that was cut or killed. */
 export type RestOfSearch = Awaited<ReturnType<typeof readRestOf>>;
 
 /** Pure: a search, those that it is the rest of, and those that were to bring its rest, also where they were refused. */
@@ -57,7 +56,6 @@ export async function readRestOf(
     counted: brought.length - own + (chain.at(-1)?.counted ?? 0),
     /** A new search for the rest only; undefined where everything that there is has arrived. */
     request: written === undefined ? toContinuedRequest(asked ?? requestOf(first), chain) : undefined,
-    /** Why the search ended, where it did. */
     stopReason: written?.stop_reason ?? undefined,
   };
 }
@@ -88,7 +86,6 @@ function checkLeft(operation: StoredOperation, chain: readonly StoredOperation[]
   });
 }
 
-/** What was asked for, before anything was left out of it. */
 function requestOf({ entries: [intent] }: StoredOperation): EntitySearchRequest {
   return JSON.parse(intent.asked ?? intent.body ?? '{}');
 }

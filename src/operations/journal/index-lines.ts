@@ -10,19 +10,15 @@ export interface Begun {
   readonly op: string;
   readonly kind: string;
   readonly time: string;
-  /** Where it is bought. */
   readonly origin: string;
   /** Of the request: the same for the same order from the same service. */
   readonly like: string;
   /** Of the request, the output file and its form; absent without a file. */
   readonly same?: string | undefined;
-  /** Of the output file. */
   readonly output?: string | undefined;
   /** Of the name of a run, and what its rows are sent. */
   readonly run?: string | undefined;
-  /** Of the idempotency key. */
   readonly key?: string | undefined;
-  /** The task, where it is known beforehand. */
   readonly task?: string | undefined;
   /** The search that it is the rest of. */
   readonly continues?: string | undefined;
@@ -55,7 +51,6 @@ export type IndexLine =
 export type Ordered = Pick<Intent, 'asked' | 'body' | 'command' | 'list' | 'options' | 'origin' | 'output'> &
   Partial<Pick<Intent, 'row_request'>>;
 
-/** Digests of an order, by which the index finds it. */
 export type OrderDigests = Pick<Begun, 'like' | 'same' | 'output' | 'run'>;
 
 /** The options that shape an output: with others, it is another one. */

@@ -19,7 +19,6 @@ import {
   toUnknownOperation,
 } from './stored.ts';
 
-/** The open journal of one operation. */
 export interface Journal {
   /** Undefined for one that keeps nothing. */
   readonly operationId: string | undefined;

@@ -28,7 +28,6 @@ export async function createStoredLeads(folder: string) {
       });
       log.append(lines.join(''));
     },
-    /** Resolves when they survive a power cut. Throws LocalIoError. */
     sync: log.sync,
     close: log.close,
   };

@@ -11,13 +11,11 @@ import { writeWhole } from '../../files/whole-file.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
 import { listOperations, readIntent, readOperation, type StoredOperation } from './stored.ts';
 
-/** What an operation can be looked for by. */
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
 export interface OperationIndex {
   /** The lines that name this, the newest first. */
   find(key: IndexKey, value: string): Generator<IndexLine>;
-  /** All of them, the newest first. */
   newest(): Generator<IndexLine>;
 }
 
@@ -84,7 +82,6 @@ export async function addToIndex(
   });
 }
 
-/** Writes the index anew with the lines that `keeps` is true of. */
 export async function thinIndex(
   context: IndexContext,
   keeps: (operationId: string) => boolean,
@@ -98,7 +95,6 @@ export async function thinIndex(
   });
 }
 
-/** Pure: the operation that a line tells of. */
 export function operationOf(line: IndexLine): string {
   const [about] = Object.values(line) as { op: string }[];
   return about?.op ?? '';

@@ -23,7 +23,6 @@ const answerFiles = [
 
 export interface Pruned {
   readonly operation_id: string;
-  /** Null where the journal can't be read. */
   readonly time: string | null;
   readonly command: string | null;
   readonly removed: 'answer' | 'operation';
@@ -80,7 +79,6 @@ export async function prune(
   return pruned;
 }
 
-/** Whether an operation is older than so many days. */
 type IsOld = (operationId: string, time: string, days: number) => boolean;
 
 function byClock(now: Date): IsOld {

@@ -17,7 +17,6 @@ import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts'
 /** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
 export const rowsFile = 'rows.jsonl';
 
-/** How the request of a row ended. */
 export type RowEnd =
   | { readonly state: 'answered'; readonly answer: JsonText; readonly requestId: string | undefined }
   | {
@@ -32,7 +31,6 @@ export type RowEnd =
       readonly key?: string | undefined;
     };
 
-/** What is about to be sent. */
 export interface RowIntent {
   readonly number: number;
   readonly line: number;
@@ -57,10 +55,8 @@ export function digestOf(body: string): bigint {
   return BigInt(`0x${hash('sha256', body).slice(0, 16)}`);
 }
 
-/** What is known of the rows of a list. */
 export type KnownRows = Omit<ReturnType<typeof createKnown>, 'put' | 'take'> & { close(): Promise<void> };
 
-/** The rows of a list, in one log. */
 export type StoredRows = Awaited<ReturnType<typeof openStoredRows>>;
 
 /** What the rows file at `path` says of each request; `file` gives it once it is open. */
@@ -101,11 +97,9 @@ function createKnown(path: string, file: () => FileHandle) {
       if (digest !== undefined) put(BigInt(digest), said?.member as Place['state'], place);
       return digest !== undefined;
     },
-    /** How many requests have an answer. */
     answered: () => counts.answered,
     /** How many requests were sent and may have been charged: not those that were refused for nothing. */
     sent: () => counts.sent,
-    /** Whether nothing was ever about to be sent. */
     isEmpty: () => digests.size === 0,
     /** Answers that no row of this run has asked for. */
     unseen(): number {
@@ -218,7 +212,6 @@ export async function countRows(folder: string): Promise<{ answered: number; sen
   return { answered: answered(), sent: sent() };
 }
 
-/** Whether answers of rows are there (still). */
 export function hasRows(folder: string): boolean {
   return existsSync(join(folder, rowsFile));
 }

@@ -13,14 +13,12 @@ import type { SearchEnd } from './cut.ts';
 /** Where the rows go: into the output that was begun, whose .part is written again from what is stored, or into another. */
 export type RestInto = 'same' | 'other';
 
-/** As `isPartOf`. */
 export async function isPartOurs({ context }: Buyer, rest: RestOfSearch): Promise<boolean> {
   const { operation } = rest;
   const facts = { is: 'continue_elsewhere', operationId: operation.operationId } as const;
   return await isPartOf(context, operation, idsOf(rest), { facts });
 }
 
-/** What is told of a search that is gone on with. */
 export interface RestListener extends SearchListener {
   /** The output is open, and the rest is about to be bought. */
   goingOn(): void;
@@ -103,7 +101,6 @@ function isAddedAlready({ options, version = 1 }: RestOfSearch['intent']): boole
   return options.append === true && version < 2;
 }
 
-/** What other runs of the list have delivered. */
 async function knownOf(buyer: Buyer, rest: RestOfSearch, warn: (line: string) => void): Promise<Known> {
   // What a search brought counts for those that went on with it too.
   return (await listOf(buyer, idsOf(rest), rest.intent, warn))?.known ?? nothingKnown;

@@ -5,7 +5,6 @@ import { RequestError } from '../../transport/errors.ts';
 import { countOf } from '../wording.ts';
 import type { SearchSummary } from './stream.ts';
 
-/** What a search came to. */
 export interface SearchEnd extends SearchSummary {
   /** How many of the leads that the service sent were dropped here: an earlier run of the list has delivered them. */
   readonly excluded: number;
