@@ -3,7 +3,6 @@ import type { Delivery, OpenDelivery } from '../delivery.ts';
 import { toTerminal } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { listOf, newOf, nothingKnown } from '../only-new/filter.ts';
-import type { Known } from '../only-new/identity.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
 import { putInPlace } from '../purchase.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
@@ -36,10 +35,9 @@ export async function buyRest(
   listener: RestListener,
 ): Promise<SearchEnd | undefined> {
   const { operation, intent, brought } = rest;
-  const known = await knownOf(buyer, rest, listener.warn);
   const open: OpenDelivery = (work) =>
     order.open(async (delivery) => {
-      await writeBrought(rest, order.into, known, delivery);
+      await writeBrought(buyer, rest, order.into, delivery, listener.warn);
       return await work(delivery);
     });
   const list = { name: intent.list, onlyNew: intent.asked !== undefined };
@@ -62,10 +60,9 @@ export async function finishSearch(
   warn: (line: string) => void,
 ): Promise<void> {
   const { operation, own, stopReason = null } = rest;
-  const known = await knownOf(buyer, rest, warn);
   const write = async (delivery: Delivery): Promise<void> => {
     if (delivery.length !== undefined) await journal.append({ type: 'opened', output_length: 0 });
-    await writeBrought(rest, into, known, delivery);
+    await writeBrought(buyer, rest, into, delivery, warn);
     await putInPlace(journal, delivery, {
       written: (length) =>
         journal.append({
@@ -82,26 +79,22 @@ export async function finishSearch(
 }
 
 async function writeBrought(
-  { brought, counted, intent }: RestOfSearch,
+  buyer: Buyer,
+  rest: RestOfSearch,
   into: RestInto,
-  known: Known,
   delivery: Delivery,
+  warn: (line: string) => void,
 ): Promise<void> {
-  // Another run of the list may have delivered some of them since. On standard output they stand already.
-  const all = delivery.file !== undefined && into === 'other';
-  const [sure, unsure] = all ? [[], brought] : [brought.slice(0, counted), brought.slice(counted)];
-  // Versions before put the rows of --append straight into the file.
-  const isThere = delivery.file === undefined || (into === 'same' && isAddedAlready(intent));
-  const missing = [...(isThere ? [] : sure), ...newOf(unsure, known)];
+  const { brought, counted, intent } = rest;
+  const inFile = delivery.file !== undefined;
+  const [sure, unsure] =
+    inFile && into === 'other' ? [[], brought] : [brought.slice(0, counted), brought.slice(counted)];
+  // On standard output they stand already; versions before put the rows of --append straight into the file.
+  const isAppended = intent.options.append === true && (intent.version ?? 1) < 2;
+  const isThere = !inFile || (into === 'same' && isAppended);
+  // Another run of the list may have delivered some since. What a search brought counts for those that went on with it too.
+  const list = await listOf(buyer, idsOf(rest), intent, warn);
+  const missing = [...(isThere ? [] : sure), ...newOf(unsure, list?.known ?? nothingKnown)];
   if (missing.length > 0) await delivery.write(missing);
   await delivery.sync();
-}
-
-function isAddedAlready({ options, version = 1 }: RestOfSearch['intent']): boolean {
-  return options.append === true && version < 2;
-}
-
-async function knownOf(buyer: Buyer, rest: RestOfSearch, warn: (line: string) => void): Promise<Known> {
-  // What a search brought counts for those that went on with it too.
-  return (await listOf(buyer, idsOf(rest), rest.intent, warn))?.known ?? nothingKnown;
 }
