@@ -25,32 +25,11 @@ export type PurchaseState =
   | 'dropped'
   | 'damaged';
 
+type Known = ReturnType<typeof toHistoryRecord>;
+type Damaged = { readonly operation_id: string } & typeof damaged;
+
 /** A line of `history list`; null is what this machine does not know. */
-export interface HistoryRecord {
-  readonly operation_id: string;
-  readonly time: string | null;
-  readonly command: string | null;
-  readonly state: PurchaseState;
-  readonly leads: number | null;
-  readonly leads_search_id: string | null;
-  readonly request_id: string | null;
-  readonly idempotency_key: string | null;
-  readonly charged: Charged | null;
-  /** The balance before and after, where it was asked for; what else the account did meanwhile is in it too. */
-  readonly credits_before: number | null;
-  readonly credits_after: number | null;
-  readonly output: string | null;
-  readonly list: string | null;
-  /** How many leads were dropped here, where only new ones were wanted: they arrived, and are charged, once more. */
-  readonly excluded: number | null;
-  /** What it was about, as the user said it, shortened. */
-  readonly subject: string | null;
-  /** The credits that it has cost at most; null where no price was known. */
-  readonly credits_at_most: number | null;
-  /** Where it was bought: the address, or `local`, which costs nothing. */
-  readonly service: string | null;
-  readonly stop_reason: string | null;
-}
+export type HistoryRecord = { readonly [Name in keyof Known]: Known[Name] | Damaged[Name] };
 
 /** A purchase whose journal can be read. Its cost is its own, also where another has brought the rest. */
 export interface KnownPurchase {
@@ -130,11 +109,7 @@ type Stored = LeadCounts & { readonly sent?: number };
 const nothing: Stored = { delivered: 0, excluded: 0 };
 
 /** Pure: how a purchase stands; `isRunning` when a process has it, `stored` leads beside the journal of one that is not over. */
-function toHistoryRecord(
-  { operationId, entries }: StoredOperation,
-  isRunning: boolean,
-  stored = nothing,
-): HistoryRecord {
+function toHistoryRecord({ operationId, entries }: StoredOperation, isRunning: boolean, stored = nothing) {
   const [intent] = entries;
   const terminal = lastOf(entries, 'terminal');
   const failed = lastOf(entries, 'failed');
@@ -144,7 +119,7 @@ function toHistoryRecord(
   const delivered = Math.max(batch?.delivered ?? 0, stored.delivered);
   const arrived = Math.max(delivered, isTask(intent.command) ? 0 : (terminal?.leads ?? 0));
   const brought = arrived + (isTask(intent.command) ? 0 : excluded);
-  const state = isRunning ? 'running' : toState(entries, brought);
+  const state: PurchaseState = isRunning ? 'running' : toState(entries, brought);
   const leads = terminal?.leads ?? (brought > 0 ? delivered : (batch?.delivered ?? toPageCount(entries)));
   const charged = terminal?.charged ?? failed?.charged ?? toCharged(entries, brought);
   const isFree = intent.origin === 'local';
@@ -165,22 +140,33 @@ function toHistoryRecord(
       failed?.request_id ??
       null,
     idempotency_key: intent.idempotency_key ?? null,
-    charged: isFree ? 'no' : charged,
+    charged: isFree ? ('no' as const) : charged,
+    /** The balance before and after, where it was asked for; what else the account did meanwhile is in it too. */
     credits_before: intent.credits_before ?? null,
     credits_after: lastOf(entries, 'balance')?.credits ?? null,
     output: intent.output,
     list: intent.list ?? null,
+    /** How many leads were dropped here, where only new ones were wanted: they arrived, and are charged, once more. */
     excluded: counted.excluded,
     subject: toSubject(intent),
     credits_at_most: isFree ? 0 : costOf(counted, intent, sentRows),
+    /** The address, or `local`, which costs nothing. */
     service: intent.origin,
     stop_reason: terminal?.stop_reason ?? null,
   };
 }
 
+/** What decides what a purchase has cost. */
+interface Counted {
+  readonly charged: Charged | null;
+  readonly excluded: number | null;
+  readonly leads: number | null;
+  readonly state: PurchaseState;
+}
+
 /** Pure: the credits that a purchase has cost at most; null where no price was known. */
 export function costOf(
-  { charged, excluded, leads, state }: Pick<HistoryRecord, 'charged' | 'excluded' | 'leads' | 'state'>,
+  { charged, excluded, leads, state }: Counted,
   { command, body = '{}', worst_case }: Intent,
   sentRows = 0,
 ): number | null {
