@@ -7,7 +7,7 @@ import type { Fault } from '../../transport/policy.ts';
 import type { Buyer } from '../buyer.ts';
 import type { RowEnd, RowIntent, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, type BodyOf, failureOf, kinds } from '../kinds.ts';
-import { createSlots, type Slots } from './slots.ts';
+import { createSlots } from './slots.ts';
 
 export type RowToBuy = Omit<RowIntent, 'key'> & {
   readonly request: BodyOf<AnswerKind>;
@@ -36,9 +36,6 @@ export interface RowPurchases {
   stopWith(error: unknown): void;
 }
 
-/** Buys a row. Throws what it has stopped the list with, and why it was not sent. */
-export type BuyRow = (row: RowToBuy) => Promise<RowEnd>;
-
 /** How a request ended, and when that survives a power cut. */
 interface Ended {
   readonly end: RowEnd;
@@ -60,7 +57,7 @@ const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 export function createRowPurchases(
   { connection, context: { clock, random } }: Pick<Buyer, 'connection' | 'context'>,
   { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases,
-): { readonly slots: Slots; readonly buy: BuyRow } {
+) {
   const { endpoint } = kinds[kind];
   const isFree = connection.origin === 'local';
   const slots = createSlots(clock, concurrency, halt);
@@ -101,6 +98,7 @@ export function createRowPurchases(
     }
   }
 
+  /** Buys a row. Throws what it has stopped the list with, and why it was not sent. */
   async function buy({ request, before, ...row }: RowToBuy): Promise<RowEnd> {
     const again = before?.isLost === true;
     const first = before?.key ?? keyOf(keyBase, endpoint, row);
@@ -193,16 +191,13 @@ export function toFailure(kind: AnswerKind, result: RowResult): RowFailure | und
   const { requestId } = result;
   if (result.state !== 'answered') return { message: result.message, requestId, charged: result.charged };
   const message = failureOf(kind, result.answer);
-  return message === undefined ? undefined : { message, requestId, charged: chargeOf(result) };
-}
-
-/** Whether an answer without a result is charged, the service does not say. */
-function chargeOf(end: RowEnd): Charged {
-  return end.state === 'answered' ? 'maybe' : end.charged;
+  // Whether an answer without a result is charged, the service does not say.
+  return message === undefined ? undefined : { message, requestId, charged: 'maybe' };
 }
 
 export function costOf(kind: AnswerKind, end: RowEnd): Charged {
-  return end.state === 'answered' && failureOf(kind, end.answer) === undefined ? 'yes' : chargeOf(end);
+  if (end.state !== 'answered') return end.charged;
+  return failureOf(kind, end.answer) === undefined ? 'yes' : 'maybe';
 }
 
 /** What holds for every row, and not for one: nothing more is sent after it. */

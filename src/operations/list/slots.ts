@@ -1,12 +1,12 @@
 import type { Clock } from '../../clock.ts';
 
-/** How many requests may be under way at once: fewer while the service says that it is too many. */
-export type Slots = ReturnType<typeof createSlots>;
-
 /** Without a refusal for this long, one more is allowed. */
 const quietMs = 2000;
 
-/** `most` is what was asked for, and never exceeded. Halved on a refusal, it grows again one by one. */
+/**
+ * How many requests may be under way at once. `most` is what was asked for, and never exceeded. Halved on a refusal, it grows again
+ * one by one.
+ */
 export function createSlots(clock: Clock, most: number, halt: AbortSignal) {
   const waiting: (() => void)[] = [];
   let allowed = most;

@@ -35,26 +35,21 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
 ): Promise<{ readonly order: Order<Kind>; readonly list: RunOfList }> {
   const { body, list: { name = body.entity_type, onlyNew = false } = {} } = order;
   const terms = { ...order.terms, list: name };
-  const brought = identitiesOf(before);
+  const brought = before.map(identityOf).filter((identity) => identity !== undefined);
   if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
   const lines = await readLines(buyer, name, warn);
   const { connection, context } = buyer;
-  for (const operationId of await unfinishedRuns(
-    context,
-    lines.map(({ operation_id }) => operation_id),
-  )) {
+  const runs = lines.map(({ operation_id }) => operation_id);
+  for (const operationId of await unfinishedRuns(context, runs)) {
     warn(
       `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. To get them, resume that operation by its ID`,
     );
   }
   const isOurs = ({ origin, key_fingerprint, operation_id }: Delivered): boolean =>
     origin === connection.origin && key_fingerprint === connection.fingerprint(operation_id);
+  const asked = { ...terms, asked: JSON.stringify(body) };
   return {
-    order: {
-      ...order,
-      body: withExclusions(body, lines, isOurs),
-      terms: { ...terms, asked: JSON.stringify(body) },
-    },
+    order: { ...order, body: withExclusions(body, lines, isOurs), terms: asked },
     list: { name, known: toKnown(lines, brought), size: countLeads(folded(lines)), brought },
   };
 }
@@ -87,10 +82,6 @@ async function readLines(
 
 function toKnown(lines: readonly Delivered[], more: readonly Identity[] = []): Known {
   return createKnown([...lines.flatMap(({ leads }) => leads), ...more]);
-}
-
-function identitiesOf(leads: readonly JsonText[]): Identity[] {
-  return leads.map(identityOf).filter((identity) => identity !== undefined);
 }
 
 /** Pure: those of some leads that are not known; what can't be told from others is new each time. */
