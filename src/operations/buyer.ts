@@ -27,13 +27,8 @@ export function checkSameBuyer(
   const { origin, key_fingerprint, profile } = intent;
   const made = profile === null ? '' : ` (profile ${profile})`;
   if (origin !== connection.origin) {
-    throw new ConfigurationError(
-      `this operation was started with ${serviceAt(origin)}${made}, not with ${serviceAt(connection.origin)}`,
-      {
-        is: 'begun_elsewhere',
-        origin,
-      },
-    );
+    const words = `this operation was started with ${serviceAt(origin)}${made}, not with ${serviceAt(connection.origin)}`;
+    throw new ConfigurationError(words, { is: 'begun_elsewhere', origin });
   }
   if (key_fingerprint !== connection.fingerprint(operationId)) {
     throw new ConfigurationError(

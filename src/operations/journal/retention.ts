@@ -9,7 +9,7 @@ import { isReaderGone, readChainTo } from './chain.ts';
 import { leadsFile } from './leads.ts';
 import { type IndexContext, openIndex, thinIndex } from './operation-index.ts';
 import { rowsFile } from './rows.ts';
-import { folderOf, readKnown, readOperation, toOwnHint } from './stored.ts';
+import { folderOf, readOperation, toOwnHint } from './stored.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one; for as long as the journal is there, nothing is bought twice unseen. */
@@ -42,9 +42,7 @@ export async function prune(
   const unfinished = new Set<string>();
   for await (const operation of readUnfinished(context, () => {})) {
     if (isReaderGone(operation)) continue;
-    const { operationId } = operation;
-    const last = await readKnown(context, operationId);
-    for (const one of await readChainTo(context, last)) unfinished.add(one.operationId);
+    for (const one of await readChainTo(context, operation)) unfinished.add(one.operationId);
   }
   const pruned: Pruned[] = [];
   const begun = [...(await openIndex(context)).newest()].flatMap((line) =>

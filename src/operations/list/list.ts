@@ -243,14 +243,18 @@ async function hasSentRow(
   if (known === undefined) return undefined;
   try {
     if (known.isEmpty()) return undefined;
-    for await (const row of order.rows.look()) {
-      if (!isIn(order.shard, row)) continue;
-      const sent = toSent(order, row);
-      if ('digest' in sent && known.stateOf(sent.digest) !== undefined) return true;
-    }
+    for await (const digest of digestsOf(order)) if (known.stateOf(digest) !== undefined) return true;
     return false;
   } finally {
     await known.close();
+  }
+}
+
+/** By what its rows are known that can be sent. */
+async function* digestsOf({ rows, shard, ...order }: ListOrder): AsyncGenerator<bigint, void> {
+  for await (const row of rows.look()) {
+    const sent = isIn(shard, row) ? toSent(order, row) : undefined;
+    if (sent !== undefined && 'digest' in sent) yield sent.digest;
   }
 }
 
@@ -264,12 +268,10 @@ async function countRest(
   const all = stored === undefined ? others : [stored, ...others];
   const counted = new Set<bigint>();
   let rest = 0;
-  for await (const row of order.rows.look()) {
-    if (!isIn(order.shard, row)) continue;
-    const sent = toSent(order, row);
-    if ('flaw' in sent || counted.has(sent.digest)) continue;
-    counted.add(sent.digest);
-    const known = findKnown(sent.digest, all);
+  for await (const digest of digestsOf(order)) {
+    if (counted.has(digest)) continue;
+    counted.add(digest);
+    const known = findKnown(digest, all);
     const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !order.retryUnknown);
     // What may have been sent counts already.
     if (!isPaid && !(known?.state === 'sent' && known.rows === stored)) rest++;

@@ -57,26 +57,24 @@ export async function refreshTasks(
   operations: readonly StoredOperation[],
 ): Promise<Refreshed> {
   const ours = new Set(operations.filter((one) => isSameBuyer(buyer, one)).map((one) => one.operationId));
+  const { client } = buyer.connection;
   const refreshed: KnownTask[] = [];
   let [others, missing] = [0, 0];
   for (const task of tasks) {
-    const { leads_search_id: id, operation_id, state } = task;
-    const isOver = terminalTaskStates.some((one) => one === state);
-    let seen: Partial<KnownTask> = {};
-    if (id !== null && !isOver && !ours.has(operation_id)) others++;
-    else if (id !== null && !isOver) {
-      const answer = await buyer.connection.client
-        .status(id, buyer.context.signal)
-        .catch((error: unknown) => {
-          if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
-          missing++;
-        });
-      if (answer !== undefined) {
-        const { ready_count, status } = answer.value.status;
-        seen = { state: status, ready_count };
-      }
+    refreshed.push(task);
+    const { leads_search_id: id, operation_id, state: known } = task;
+    if (id === null || terminalTaskStates.some((one) => one === known)) continue;
+    if (!ours.has(operation_id)) {
+      others++;
+      continue;
     }
-    refreshed.push({ ...task, ...seen });
+    try {
+      const { ready_count, status: state } = (await client.status(id, buyer.context.signal)).value.status;
+      refreshed.splice(-1, 1, { ...task, state, ready_count });
+    } catch (error) {
+      if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
+      missing++;
+    }
   }
   return { tasks: refreshed, others, missing };
 }

@@ -48,11 +48,9 @@ const findableMs = 10_000;
 const mostTries = { garbled: 3, empty: 5, missing: 3 } as const;
 
 /** Asks again, after a wait, for as long as the fault deserves it; throws what `ask` threw last, and StoppedError. */
-export type Patience = <T>(ask: () => Promise<T>) => Promise<T>;
-
-export function createPatience(waiting: Waiting, options: PatienceOptions): Patience {
+export function createPatience(waiting: Waiting, options: PatienceOptions) {
   const { clock, random, signal } = waiting;
-  return async (ask) => {
+  return async <T>(ask: () => Promise<T>): Promise<T> => {
     const tries = { outage: 0, garbled: 0, empty: 0, missing: 0 };
     let failingSince: number | undefined;
     for (;;) {
