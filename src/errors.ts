@@ -97,6 +97,8 @@ export type Facts =
       readonly operationId?: string;
     }
   /** `rest` is how many leads of the request are missing. */
+  /** Nothing came of the rest of a search, and it may have been charged; what arrived before is stored, and in a file. */
+  | { readonly is: 'rest_in_doubt'; readonly operationId: string; readonly part: string | undefined }
   | {
       readonly is: 'search_cut';
       readonly rest: number;
@@ -144,6 +146,7 @@ export type Facts =
   /** How many rows have no result, and why; none of these where the service has answered all of them. */
   | {
       readonly is: 'rows_failed';
+      readonly operationId: string;
       readonly failed: number;
       /** Of these the answer was lost, and may have been charged. */
       readonly unknown: number;

@@ -197,25 +197,25 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     async search(request, call = {}) {
-      checkNames('input', request, inputs.search);
+      checkInput(request, inputs.search);
       const body = toEntitySearchRequest(String(request.entity_type), request, names);
       return send(call, async (client, stop, key) =>
         toSearch(await client.search(body, key, stop), body, key, connections.awaited),
       );
     },
     async createTask(request, call = {}) {
-      checkNames('input', request, inputs.createTask);
+      checkInput(request, inputs.createTask);
       const body = toCreateTaskRequest(String(request.entity_type), request, names);
       return send(call, async (client, stop, key) => whole(await client.createTask(body, key, stop)));
     },
     async status(request, call = {}) {
-      checkNames('input', request, inputs.status);
+      checkInput(request, inputs.status);
       // rule: status.id
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
       return send(call, async (client, stop) => whole(await client.status(id, stop)));
     },
     async fetch(request, call = {}) {
-      checkNames('input', request, inputs.fetch);
+      checkInput(request, inputs.fetch);
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
       // rule: fetch.id, fetch.pts, fetch.num
       const pts = checkNumber(limits.fetchPts, 'pts', request.pts ?? limits.fetchPts.default);
@@ -227,24 +227,24 @@ export function createClient(options: ClientOptions): Client {
       });
     },
     async contactSearch(request, call = {}) {
-      checkNames('input', request, inputs.contactSearch);
+      checkInput(request, inputs.contactSearch);
       const body = toContactSearchRequest(String(request.contact_type), request.objective, names);
       return send(call, async (client, stop, key) => whole(await client.contactSearch(body, key, stop)));
     },
     async deepSearch(request, call = {}) {
-      checkNames('input', request, inputs.deepSearch);
+      checkInput(request, inputs.deepSearch);
       const body = toDeepSearchRequest(request.query, names);
       return send(call, async (client, stop, key) => whole(await client.deepSearch(body, key, stop)));
     },
     async enrich(request, call = {}) {
-      checkNames('input', request, inputs.enrich);
+      checkInput(request, inputs.enrich);
       const body = toEnrichRequest(request.entity_context, toJsonValue(request.enrich_fields), names);
       const { checkJsonSchema } = await import('./requests/json-schema.ts');
       await checkJsonSchema(body.enrich_fields);
       return send(call, async (client, stop, key) => whole(await client.enrich(body, key, stop)));
     },
     async extract(request, call = {}) {
-      checkNames('input', request, inputs.extract);
+      checkInput(request, inputs.extract);
       const body = toExtractRequest(String(request.type), request, names);
       return send(call, async (client, stop, key) => {
         const answer = whole<ExtractResponse>(await client.extract(body, key, stop));
@@ -255,6 +255,15 @@ export function createClient(options: ClientOptions): Client {
     },
     balance: (call = {}) => send(call, async (client, stop) => whole(await client.balance(stop))),
   };
+}
+
+/** Throws UsageError: what is no number is a mistake that may cost. */
+function checkInput(request: object, allowed: readonly string[]): void {
+  checkNames('input', request, allowed);
+  for (const name of ['limit', 'pts', 'num']) {
+    const given: unknown = request[name as keyof typeof request];
+    if (given !== undefined && typeof given !== 'number') throw new UsageError(`${name} must be a number`);
+  }
 }
 
 /** The answer with all of it as its value; that what is needed of it is there has been looked at. */

@@ -17,6 +17,8 @@ const sameSignalMs = 200;
 /** What help is written for. */
 const usualWidth = 80;
 
+const output = 'standard output';
+
 const argv = process.argv.slice(2);
 
 // Asked for often; it should cost what starting Node costs.
@@ -47,8 +49,10 @@ function print(text: string): void {
   try {
     while (written < bytes.length) written += writeSync(1, bytes, written);
   } catch {
-    process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-      process.exitCode = exitCodeOf(code === 'EPIPE' ? 'reader_closed' : 'local_io');
+    process.stdout.on('error', async (error) => {
+      const { outcome, words } = (await import('./files/write-failure.ts')).writeFailure(output, error);
+      process.exitCode = exitCodeOf(outcome);
+      if (outcome !== 'reader_closed') process.stderr.write(`error: ${words}\n`);
     });
     process.stdout.write(bytes.subarray(written));
   }
@@ -65,8 +69,10 @@ async function run(): Promise<void> {
   const halt = createHalt(stop, patience);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
+  let unwritten: Error | undefined;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') halt('reader_closed');
+    else unwritten ??= error;
   });
   // Nobody can be told when stderr is gone.
   process.stderr.on('error', () => {});
@@ -82,6 +88,12 @@ async function run(): Promise<void> {
   );
   process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
+  // Whatever was written without waiting: nobody has it who may need it.
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  if (unwritten !== undefined && process.exitCode === 0) {
+    const { writeFailure } = await import('./files/write-failure.ts');
+    process.exitCode = await reportThrown(context, writeFailure(output, unwritten), argv);
+  }
   // A server that could not begin would go on listening.
   if (!isServer(argv)) return;
   process.stdin.destroy();

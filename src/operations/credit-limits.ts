@@ -136,8 +136,9 @@ export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> 
   if (limit === undefined || toAdmit(buyer, worst) === undefined) return buyer;
   const spent = spentSince(await openIndex(buyer.context), midnightOf(buyer.context), limit);
   const left = exact(Math.max(0, limit - spent));
-  const most = Math.min(left, buyer.spending?.limit ?? left);
-  return { ...buyer, spending: createSpending(most) };
+  const { spending } = buyer;
+  if (spending !== undefined && spending.limit <= left) return buyer;
+  return { ...buyer, spending: createSpending(left, 'max_credits_per_day') };
 }
 
 /** Counts a purchase of which nothing is kept. Throws as `admit`, and LocalIoError. */

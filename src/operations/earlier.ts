@@ -255,8 +255,13 @@ async function readAnswers(asking: Asking): Promise<StoredOperation[]> {
 }
 
 async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
+  const { command, options } = asking.wanted;
+  const isList = rowsOf(command) !== undefined;
+  // Its rows could not be had again.
+  if (isList && options.input === '-') return undefined;
   for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
     if (!isUnfinished(operation) || isReaderGone(operation) || isAtWork(asking, operation)) continue;
+    if (isList && operation.entries[0].options.input !== options.input) continue;
     const chain = await readChainFrom(asking.buyer.context.directories.state, operation);
     if (chain.length === 1) return operation;
   }

@@ -85,7 +85,7 @@ export type Spending = ReturnType<typeof createSpending>;
  * never above the limit, as long as nothing costs more than its worst case. Where `reserve` says no and something is under way,
  * there may be room once that is settled.
  */
-export function createSpending(limit: number, setting?: 'max_credits') {
+export function createSpending(limit: number, setting?: 'max_credits' | 'max_credits_per_day') {
   let spent = 0;
   let reserved = 0;
   return {
@@ -140,9 +140,14 @@ export function toOverLimit(
   what: 'this' | 'the next row' = 'this',
 ): LeadpipeError {
   const left = exact(limit - spent - reserved);
+  const isOfDay = setting === 'max_credits_per_day';
   const by = setting === undefined ? '' : ` (setting ${setting})`;
   const some = left === 0 ? 'nothing is' : `only ${areOf(left)}`;
-  const room = left === limit ? `the limit is ${limit}${by}` : `${some} left of the limit of ${limit}${by}`;
+  const room = isOfDay
+    ? `${some} left for today${by}`
+    : left === limit
+      ? `the limit is ${limit}${by}`
+      : `${some} left of the limit of ${limit}${by}`;
   const end = what === 'this' ? '; nothing was bought' : '';
   const facts = { is: 'over_limit', worst, left, setting } as const;
   return refused(`${what} can cost ${creditsOf(worst)}, but ${room}${end}`, 'over_limit', facts);

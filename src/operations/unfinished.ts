@@ -62,7 +62,9 @@ export function isUnfinished(operation: StoredOperation): boolean {
   const isOpen = terminal === undefined || terminal.outcome === 'reader_closed';
   if (isSearch(operation)) {
     const isNamed = entries.some(({ type }) => type === 'created');
-    return isBegun(operation) && !isComplete(operation) && (isNamed || hasDelivered(operation));
+    // Of a search that went on with another, that one's leads are there.
+    const hasLeads = isNamed || hasDelivered(operation) || entries[0].continues !== undefined;
+    return isBegun(operation) && !isComplete(operation) && hasLeads;
   }
   if (isTask(command)) return isOpen && kindOf(command)?.goesOn === 'resume';
   if (rowsOf(command) !== undefined) return isOpen || terminal?.outcome !== 'complete';

@@ -257,6 +257,11 @@ async function goOn(
   const isFree = connection.origin === 'local';
   const price = cost.credits === null || isFree ? '' : `, for at most ${creditsOf(cost.credits)}`;
   const doubt = isFree ? '' : ', but the first search may have been charged; check `leadpipe balance`';
+  // What the last one before has brought: nothing, where its answer was lost.
+  const isLost = !isFree && rest.chain.length > 1 && rest.chain.at(-1)?.sent === 0;
+  const lost = isLost
+    ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'
+    : '';
   return await buyRest(
     buyer,
     rest,
@@ -268,7 +273,7 @@ async function goOn(
         say(
           brought.length === 0
             ? `${beginning}: no leads had arrived${doubt}. Buying up to ${countOf(request.limit ?? 0)}${price}.`
-            : `${beginning}: ${countOf(brought.length)} stored. Buying up to ${request.limit} more${price}.${isFree ? '' : ' You are not charged again for what arrived.'}`,
+            : `${beginning}: ${countOf(brought.length)} stored.${lost} Buying up to ${request.limit} more${price}.${isFree ? '' : ' You are not charged again for what arrived.'}`,
         ),
     },
   );

@@ -10,6 +10,7 @@ export interface Ran {
     readonly continue?: string;
     readonly idempotencyKey?: string;
     readonly run?: string;
+    readonly input?: string;
   };
   readonly args: readonly string[];
   /** Whether the command has an option of this name, given or not. */
@@ -95,6 +96,13 @@ const hints: Hints = {
       ? `The service may give the answer again, without a charge: run it with --idempotency-key ${idempotencyKey}.`
       : "The answer can't be fetched again: a new run is a new purchase.";
   },
+  rest_in_doubt: ({ operationId, part }, { options: { local } }) =>
+    [
+      ...(part === undefined ? [] : [`The leads that had arrived before are in ${part}.`]),
+      local
+        ? `To try again: leadpipe history resume ${operationId}`
+        : `The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: leadpipe history resume ${operationId}`,
+    ].join(' '),
   search_cut({ rest, isDelivered, leadsSearchId, operationId, request }, { options: { append, output } }) {
     const again =
       isDelivered || operationId === undefined
@@ -155,21 +163,30 @@ const hints: Hints = {
   },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
-  list_left: ({ isOverLimit, setting, until }) => {
-    const raised =
-      setting === undefined
-        ? ' with a higher --max-credits'
-        : ` after: leadpipe config set ${setting} <credits>`;
-    const when = isOverLimit ? raised : until === undefined ? '' : ' after that';
-    return `To resume, run the same command again${when}. Rows that are already bought are not bought again.`;
+  list_left({ isOverLimit, operationId, setting, until }, ran) {
+    const way = wayOn(operationId, ran);
+    if (way === undefined) return unresumable(operationId);
+    const byLimit = `${way}${way === theSame ? ' with a higher --max-credits' : ' --max-credits <credits>'}`;
+    const toGoOn = isOverLimit && setting === undefined ? byLimit : way;
+    const when = isOverLimit
+      ? setting === undefined
+        ? ''
+        : ` after \`leadpipe config set ${setting} <credits>\``
+      : until === undefined
+        ? ''
+        : ' after that';
+    return `To resume${when}, run ${toGoOn}. Rows that are already bought are not bought again.`;
   },
-  rows_failed({ failed, unknown, flawed, flawedLines, isIdle }, { options: { local, run } }) {
-    const correct = `correct ${toLines(flawedLines, flawed)} of the input, and run the same command again`;
-    const again = 'To try the failed rows again, run the same command again.';
+  rows_failed({ failed, unknown, flawed, flawedLines, isIdle, operationId }, ran) {
+    const { local, run } = ran.options;
+    const way = wayOn(operationId, ran);
     const unsent = failed + unknown + flawed;
+    if (way === undefined && unsent > 0) return unresumable(operationId);
+    const correct = `correct ${toLines(flawedLines, flawed)} of the input`;
+    const again = `To try the failed rows again, run ${way}.`;
     return [
-      ...(failed > 0 ? [flawed > 0 ? `${again} But first ${correct.split(',')[0]}.` : again] : []),
-      ...(failed === 0 && flawed > 0 ? [`To buy the missing rows, ${correct}.`] : []),
+      ...(failed > 0 ? [flawed > 0 ? `${again} But first ${correct}.` : again] : []),
+      ...(failed === 0 && flawed > 0 ? [`To buy the missing rows, ${correct}, and run ${way}.`] : []),
       ...(failed + flawed > 0 ? ['The other rows are not bought again.'] : []),
       ...(unknown > 0 && run !== undefined
         ? [
@@ -178,7 +195,7 @@ const hints: Hints = {
         : []),
       ...(unknown > 0
         ? [
-            `To also buy again the rows ${local ? 'whose answers were lost' : 'that may have been charged'}, run the same command with --retry-unknown.`,
+            `To also buy again the rows ${local ? 'whose answers were lost' : 'that may have been charged'}, run ${way === theSame ? 'the same command with' : way} --retry-unknown.`,
           ]
         : []),
       ...(unsent > 0 ? [] : ['The list is finished.']),
@@ -191,6 +208,22 @@ const hints: Hints = {
   output_unfinished: ({ operationId }, { options }) =>
     `To finish that run: ${toResumption(operationId, options)}; or write to another file.`,
 };
+
+const theSame = 'the same command again';
+
+/**
+ * Pure: what goes on with a list: the same command, where it writes a file or has a name; else its operation; undefined where its rows
+ * can't be had again either.
+ */
+function wayOn(operationId: string, { has, options: { input, output, run } }: Ran): string | undefined {
+  const isOfFile = output !== undefined && output !== '-';
+  if (has('--input') && (isOfFile || run !== undefined)) return theSame;
+  return input === '-' ? undefined : `\`leadpipe history resume ${operationId}\``;
+}
+
+function unresumable(operationId: string): string {
+  return `The answers that came are stored. To print them, for free: leadpipe history show ${operationId}\nThe same command buys all rows again. A list from standard input can be resumed if it has -o <file> or --run <name>.`;
+}
 
 /** What to do about a list of which nothing is left to send. */
 export const listAnew = 'To buy the whole list again, give the run a new name: --run <name>.';

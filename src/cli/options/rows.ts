@@ -38,9 +38,14 @@ export function toRowsRemarks(
   const leads = takesLeads ? ' A file of leads that a search wrote needs neither.' : '';
   return [
     `With --input, ${output}. The text to send comes from the column \`${column}\` of the input, or from --template.${leads}`,
-    'After a crash or failed rows, run the same command again: it resumes, and nothing is bought twice. When a list is finished, the same command buys it again, unless the run has a name (--run).',
+    'After a crash or failed rows, run the same command again: with -o or --run it resumes, and nothing is bought twice. When a list is finished, the same command buys it again, unless the run has a name (--run).',
   ];
 }
+
+export const retryUnknownOption = new Option(
+  '--retry-unknown',
+  'buy again the rows whose answer was lost; some may be charged twice',
+);
 
 const mostAtOnce = { unit: 'number', min: 1, max: 256 } as const;
 
@@ -73,7 +78,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
       '--errors <file>',
       'write failed rows here, with the reason, request ID and charge (.csv or .jsonl)',
     ).argParser(checkErrorsName),
-    new Option('--retry-unknown', 'buy again the rows whose answer was lost; some may be charged twice'),
+    retryUnknownOption,
     new Option(
       '--run <name>',
       'a name for this run: each row is bought only once, on all machines together',

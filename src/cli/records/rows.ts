@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { toMinutes, type Zone } from '../../clock.ts';
 import { defaults } from '../../config/defaults.ts';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, UsageError } from '../../errors.ts';
+import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { withOutputLock } from '../../files/output-lock.ts';
 import { isSameFile, statOrNothing } from '../../files/target.ts';
@@ -161,6 +161,8 @@ export async function buyList(
               errors.write(row, options.local ? { ...failure, charged: 'no' } : failure, warn),
             stopping(answers, seconds) {
               if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * seconds;
+              // A reader that went away is told nothing: there may be no one to tell.
+              if (stoppedBy(context.signal) === 'reader_closed') return;
               notes.say(
                 `waiting up to ${seconds} s for ${answers} ${answers === 1 ? 'answer that is' : 'answers that are'} under way; press Ctrl-C again to leave at once`,
               );

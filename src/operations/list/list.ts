@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type LeadpipeError, UsageError } from '../../errors.ts';
+import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
@@ -195,14 +195,22 @@ async function work(
   const run = { rows: order.rows.take(), keyBase, stored, others, added };
   const end = await workThrough(buyer, order, run, delivery, listener);
   const { counts, cost, stop } = end;
+  const { done, failed, resultless } = counts;
   const spent = exact(cost.bought * (order.worst.credits ?? 0));
+  const isFree = buyer.connection.origin === 'local';
+  const terminal = (outcome: Outcome) => {
+    const charged = isFree ? 'no' : chargedIn(stored, counts);
+    return toTerminal(outcome, { leads: done - failed, charged, sent_rows: stored.sent(), spent });
+  };
   if (stop !== undefined) {
     const kept = await delivery.cut();
+    // Whoever reads no more has what it wanted: that is an end.
+    const isOver = stop.outcome === 'reader_closed';
+    const left = isOver ? terminal(stop.outcome) : ({ type: 'spent', credits: spent } as const);
     // Where it can't be written, more counts for the day than was spent.
-    await journal.append({ type: 'spent', credits: spent }).catch(() => undefined);
+    await journal.append(left).catch(() => undefined);
     throw toLeft(stop, end, kept, operationId);
   }
-  const { done, failed, resultless } = counts;
   let kept: string | undefined;
   if (order.replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
   else {
@@ -210,11 +218,7 @@ async function work(
     if (order.terms.output !== null) await journal.append({ type: 'placed' });
   }
   // What the service answered without a result is answered: the next run of the list buys it again.
-  const outcome = failed > 0 ? 'partial' : 'complete';
-  const isFree = buyer.connection.origin === 'local';
-  const charged = isFree ? 'no' : chargedIn(stored, counts);
-  const sent_rows = stored.sent();
-  await journal.append(toTerminal(outcome, { leads: done - failed, charged, sent_rows, spent }));
+  await journal.append(terminal(failed > 0 ? 'partial' : 'complete'));
   const isIdle = (own !== undefined || others.length > 0) && cost.sent === 0;
   const missing = toMissing(end, isIdle, operationId, kept, isFree);
   return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };

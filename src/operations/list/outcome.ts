@@ -34,7 +34,15 @@ export function toMissing(
     operationId,
     charged: cost.charged,
     retryable: false,
-    facts: { is: 'rows_failed', failed: failed - unknown - flawed, unknown, flawed, flawedLines, isIdle },
+    facts: {
+      is: 'rows_failed',
+      operationId,
+      failed: failed - unknown - flawed,
+      unknown,
+      flawed,
+      flawedLines,
+      isIdle,
+    },
   });
 }
 

@@ -1,3 +1,4 @@
+import { LeadpipeError } from '../../errors.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery, OpenDelivery } from '../delivery.ts';
 import { toTerminal } from '../journal/entries.ts';
@@ -35,19 +36,28 @@ export async function buyRest(
   listener: RestListener,
 ): Promise<SearchEnd | undefined> {
   const { operation, intent, brought } = rest;
+  let file: string | undefined;
   const open: OpenDelivery = (work) =>
     order.open(async (delivery) => {
+      file = delivery.file;
       await writeBrought(buyer, rest, order.into, delivery, listener.warn);
       return await work(delivery);
     });
   const list = { name: intent.list, onlyNew: intent.asked !== undefined };
   const continued = { ...order, open, list, continues: operation.operationId };
+  let going: string | undefined;
   return await buySearch(buyer, continued, listener, {
     brought,
     async before(by) {
+      going = by;
       listener.goingOn();
       if (by !== undefined) await earlierJournal.append({ type: 'continued', operation_id: by });
     },
+  }).catch((error: unknown) => {
+    const isInDoubt = error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
+    if (!isInDoubt || going === undefined) throw error;
+    const part = file === undefined ? undefined : `${file}.part`;
+    throw error.with({ facts: { is: 'rest_in_doubt', operationId: going, part } });
   });
 }
 

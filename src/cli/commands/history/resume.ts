@@ -10,12 +10,12 @@ import { defineCommand } from '../../command.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { type ConnectionOptions, createMaxCreditsOption, type PaidOptions } from '../../options/options.ts';
-import type { RowsOptions } from '../../options/rows.ts';
+import { type RowsOptions, retryUnknownOption } from '../../options/rows.ts';
 import { fromTerms } from '../../records/orders.ts';
 import { resumeArgument, resumeOptions } from '../task/options.ts';
 import { type ResumeOptions, resumeOperation, toOperation, withRouteOf } from '../task/resume.ts';
 
-type Options = ResumeOptions & Pick<PaidOptions, 'maxCredits'>;
+type Options = ResumeOptions & Pick<PaidOptions, 'maxCredits'> & Pick<RowsOptions, 'retryUnknown'>;
 
 export const createHistoryResume = defineCommand({
   name: 'resume',
@@ -28,6 +28,7 @@ export const createHistoryResume = defineCommand({
     createMaxCreditsOption(
       'refuse (exit code 5) a search or list that can cost more; the rows of a list that were bought before count too (default: the limit that the list was started with)',
     ),
+    retryUnknownOption,
   ],
   takes: ['connection'],
   examples: ['leadpipe history resume', 'leadpipe history resume --max-credits 50'],
@@ -53,7 +54,7 @@ export const createHistoryResume = defineCommand({
 async function resumeList(
   context: Context,
   operation: StoredOperation,
-  given: ConnectionOptions & Pick<PaidOptions, 'maxCredits'>,
+  given: ConnectionOptions & Pick<Options, 'maxCredits' | 'retryUnknown'>,
 ): Promise<void> {
   const { operationId, entries } = operation;
   const [{ max_credits, origin, profile }] = entries;
@@ -75,7 +76,9 @@ async function resumeList(
   if (input === '-') {
     throw new UsageError(
       `the rows of ${operationId} came from standard input, and can't be had again; nothing was bought`,
-      'Run the same command again with the same rows. Rows that are already bought are not bought again.',
+      terms.output === null && run == null
+        ? `What it has bought, for free: leadpipe history show ${operationId}`
+        : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }
   const { buyList } = await import('../../records/rows.ts');
