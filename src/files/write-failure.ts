@@ -32,7 +32,9 @@ export function writeFailure(name: string, error: unknown): LeadpipeError {
     return new LocalIoError(`can't write ${name}: no file can be made there`, { cause: error });
   }
   if (code === 'ENOENT') {
-    const words = `can't write ${name}: the folder ${dirname(name)} does not exist`;
+    // A symbolic link may lead to a folder that is not there.
+    const folder = existsSync(dirname(name)) ? dirname(pathOf(error) ?? name) : dirname(name);
+    const words = `can't write ${name}: the folder ${folder} does not exist`;
     return new LocalIoError(words, { hint: 'Create it, or write to another file.', cause: error });
   }
   return new LocalIoError(`can't write ${name}: ${reasonOf(error)}`, { cause: error });
@@ -57,6 +59,11 @@ export function reasonOf(error: unknown): string {
 
 /** Some file systems, such as /proc, say of every new file that it does not exist. */
 function isRefused(error: unknown): boolean {
+  const path = pathOf(error);
+  return path !== undefined && existsSync(dirname(path));
+}
+
+function pathOf(error: unknown): string | undefined {
   const path = error instanceof Error && 'path' in error ? error.path : undefined;
-  return typeof path === 'string' && existsSync(dirname(path));
+  return typeof path === 'string' ? path : undefined;
 }
