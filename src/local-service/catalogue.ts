@@ -4,7 +4,7 @@ import { toPhraseKey, typeWord } from './catalogue-index.ts';
 import { type Condition, factOf, numberIn } from './conditions.ts';
 import type { FinishedRows } from './database.ts';
 import { type Lead, leadsFrom, ofType } from './lead.ts';
-import { type Known, parseObjective, type Term } from './objective.ts';
+import { parseObjective, type Term } from './objective.ts';
 import {
   type Candidate,
   firmStrength,
@@ -15,7 +15,6 @@ import {
   type Ranked,
   strengthOf,
   type Wanted,
-  type WantedWord,
 } from './ranking.ts';
 import { withoutAccents } from './vocabulary.ts';
 
@@ -102,8 +101,11 @@ function createSearch(rows: FinishedRows): Catalogue['search'] {
   return async (entityType, objective) => {
     const type = entityType ?? '';
     const { numeric, hasTitles } = sample(type);
-    const known: Known = { isPhrase, isPlace, hasTitles: hasTitles && type === 'person' };
-    const asked = parseObjective(objective, known);
+    const asked = parseObjective(objective, {
+      isPhrase: (text) => isKnown('phrases', toPhraseKey(text)),
+      isPlace,
+      hasTitles: hasTitles && type === 'person',
+    });
     const requirements = asked.conditions.flatMap((condition): Requirement[] => {
       const about = factOf(condition, numeric);
       return about === undefined ? [] : [{ condition, ...about }];
@@ -114,72 +116,73 @@ function createSearch(rows: FinishedRows): Catalogue['search'] {
     // The noun of a number condition is answered by the number.
     const nouns = new Set(requirements.map(({ word }) => word));
     const terms = asked.terms.filter(({ surface }) => !nouns.has(surface.toLowerCase()));
-    const { wanted, candidates } = await lookUp(type, terms);
-    for (const id of excluded) candidates.delete(id);
     const anyLead =
       terms.length === 0 && (requirements.length > 0 || asked.excluded.length > 0 || asked.namesType);
+    const { wanted, candidates } = await lookUp(type, terms, excluded);
     const tiers = anyLead ? [everyLead(type, excluded)] : inOrder(wanted, candidates);
-    const reasonOf = (has: readonly number[], kept: readonly string[]) => {
-      const words = [...has.map((at) => wanted.words[at]?.surface), ...kept];
-      const kind = `is a ${(entityType ?? 'lead').replace('_', ' ')}`;
-      const positive = words.length === 0 ? kind : `matches ${words.join(', ')}`;
-      const missing = wanted.words.filter((_, at) => !has.includes(at) && !wanted.isMadeUpFor(at, has));
-      const lacks = missing.length === 0 ? [] : [`lacks ${missing.map(({ surface }) => surface).join(', ')}`];
-      const without = asked.excluded.map(({ surface }) => `not ${surface}`);
-      return [[positive, ...without].join(', '), ...lacks].join('; ');
-    };
+    const kind = `is a ${(entityType ?? 'lead').replace('_', ' ')}`;
+    const without = asked.excluded.map(({ surface }) => `not ${surface}`);
     return {
-      matches: toMatches(tiers, requirements, reasonOf),
-      considered: anyLead ? count(type) : candidates.size,
+      considered: anyLead ? count(type) : candidates.length,
+      matches: toMatches(tiers, requirements, (has, kept) => {
+        const words = [...has.map((at) => wanted.words[at]?.surface), ...kept];
+        const positive = words.length === 0 ? kind : `matches ${words.join(', ')}`;
+        const lacks = missing(wanted, has).map(({ surface }) => surface);
+        const reason = [positive, ...without].join(', ');
+        return lacks.length === 0 ? reason : `${reason}; lacks ${lacks.join(', ')}`;
+      }),
     };
   };
 
   async function lookUp(
     type: string,
     terms: readonly Term[],
-  ): Promise<{ wanted: Wanted; candidates: Map<number, Candidate> }> {
+    excluded: ReadonlySet<number>,
+  ): Promise<{ wanted: Wanted; candidates: Candidate[] }> {
     const candidates = new Map<number, Candidate>();
-    const words: WantedWord[] = [];
-    const firm = sample(type).hasFacts ? firmStrength : 0;
+    const words: Wanted['words'][number][] = [];
     const places: number[] = [];
-    const isKnown = async ({ query, forms, surface, isRole: isNeeded = false }: Term): Promise<boolean> => {
+    const firm = sample(type).hasFacts ? firmStrength : 0;
+    const isFound = async ({ query, forms, surface, isRole: isNeeded = false }: Term): Promise<boolean> => {
       const at = words.length;
       let any = false;
       for await (const hits of find(type, query))
         for (const hit of hits) {
           any = true;
-          const candidate = candidates.get(hit.id) ?? { words: 0, firm: 0, strength: 0, rank: 0 };
-          candidate.words += 2 ** at;
+          const { id } = hit;
+          const candidate = candidates.get(id) ?? { id, has: [], firm: 0, strength: 0, rank: 0 };
           const strength = strengthOf(hit);
+          candidate.has.push(at);
           candidate.strength += strength;
-          if (strength >= firm) candidate.firm += 1;
+          candidate.firm += strength >= firm ? 1 : 0;
           candidate.rank += hit.rank;
-          candidates.set(hit.id, candidate);
+          if (!excluded.has(id)) candidates.set(id, candidate);
         }
       if (any) words.push({ surface, isNeeded });
       if (any && forms.some(isPlace)) places.push(at);
       return any;
     };
     for (const term of terms) {
-      let known = await isKnown(term);
+      let found = await isFound(term);
       // Pairs that occur nowhere straddle two words.
-      if (!known)
+      if (!found)
         for (const pair of term.pairs ?? [])
-          if (words.length < mostWords && (await isKnown(pair))) known = true;
-      if (!known) words.push({ surface: term.surface, isNeeded: term.isRole === true });
+          if (words.length < mostWords && (await isFound(pair))) found = true;
+      if (!found) words.push({ surface: term.surface, isNeeded: term.isRole === true });
     }
-    return { wanted: groupPlaces(words, places, candidates.values()), candidates };
+    const all = [...candidates.values()];
+    return { wanted: { words, places: groupPlaces(places, all) }, candidates: all };
   }
 
   async function* toMatches(
-    tiers: Iterable<Iterable<Ranked> | AsyncIterable<Ranked>>,
+    tiers: Iterable<Iterable<Ranked>>,
     requirements: readonly Requirement[],
     reasonOf: (has: readonly number[], kept: readonly string[]) => string,
   ): AsyncGenerator<Match, void, undefined> {
     let seen = 0;
     for (const tier of tiers) {
       let hasMatches = false;
-      for await (const { id, has, coverage, score } of tier) {
+      for (const { id, has, coverage, score } of tier) {
         seen += 1;
         if (seen % handful === 0) await nextTurn();
         const lead = leadsFrom(rows, 'leads WHERE id = ?', id)[0] as Lead;
@@ -207,12 +210,12 @@ function createSearch(rows: FinishedRows): Catalogue['search'] {
     );
   }
 
-  function isPhrase(text: string): boolean {
-    return rows.get('SELECT 1 FROM phrases WHERE phrase = ?', toPhraseKey(text)) !== undefined;
+  function isPlace(form: string): boolean {
+    return isKnown('places', withoutAccents(form));
   }
 
-  function isPlace(form: string): boolean {
-    return rows.get('SELECT 1 FROM places WHERE place = ?', withoutAccents(form)) !== undefined;
+  function isKnown(table: 'phrases' | 'places', text: string): boolean {
+    return rows.get(`SELECT 1 FROM ${table} WHERE ${table.slice(0, -1)} = ?`, text) !== undefined;
   }
 
   function count(type: string): number {
@@ -237,13 +240,16 @@ function createSearch(rows: FinishedRows): Catalogue['search'] {
     return made;
   }
 
-  async function* everyLead(type: string, excluded: ReadonlySet<number>): AsyncGenerator<Ranked> {
-    const sql = `SELECT id FROM leads WHERE ${ofType} ORDER BY id`;
-    for await (const part of rows.inTurns<{ id: number }>(sql, type))
-      for (const { id } of part)
-        if (!excluded.has(id)) yield { id, has: [], coverage: 1, score: scoreWithoutWords };
+  function everyLead(type: string, excluded: ReadonlySet<number>): Ranked[] {
+    return rows
+      .all<{ id: number }>(`SELECT id FROM leads WHERE ${ofType} ORDER BY id`, type)
+      .filter(({ id }) => !excluded.has(id))
+      .map(({ id }) => ({ id, has: [], coverage: 1, score: scoreWithoutWords }));
   }
 }
+
+/** More of them make no search better, only slower. */
+const mostWords = 50;
 
 interface Sample {
   /** Facts that hold numbers. */
@@ -252,8 +258,12 @@ interface Sample {
   readonly hasTitles: boolean;
 }
 
-/** As many as a number can hold as bits. */
-const mostWords = 50;
+/** What a lead lacks. "Berlin and Munich": who is in one of them lacks nothing. */
+function missing({ words, places }: Wanted, has: readonly number[]): Wanted['words'] {
+  const isMadeUpFor = (at: number) =>
+    places.some((group) => group.includes(at) && group.some((other) => has.includes(other)));
+  return words.filter((_, at) => !has.includes(at) && !isMadeUpFor(at));
+}
 
 function keptBy({ facts }: Lead, { low, high, denied, text }: Condition, fact: string): string | undefined {
   const known = facts.get(fact) ?? '';
