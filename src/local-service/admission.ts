@@ -18,7 +18,7 @@ import { forgetOld, fundsOf, release, settle } from './store.ts';
  *   5. Idempotency-Key     422          `receive`
  *   6. body size, JSON     422          `receive`
  *   7. fields              422          the route's own `to…`
- *   8. type enabled        503          the route, with `checkEnabled`
+ *   8. type enabled        503          the same, with `checkEnabled`
  *   9. idempotency         409, replay  `admit`
  *  10. concurrency         429          `admit`
  *  11. credits             402          `admit`
@@ -31,13 +31,12 @@ export function authenticate(service: Service, { operation, incoming }: Exchange
   const endpoint: Endpoint = endpoints[operation];
   const text = suppliedKey(incoming.headers, endpoint, service.switches.auth_header);
   const key = findKey(text);
-  if (key === undefined) throw new Refusal(401, 'authentication_error', 'the API key is unknown');
+  if (key === undefined) throw new Refusal(401, 'the API key is unknown');
   const fingerprint = fingerprintOf(text);
-  if (key.state !== undefined) throw new Refusal(403, 'authentication_error', `the API key is ${key.state}`);
-  if (hasExpired(service, fingerprint))
-    throw new Refusal(403, 'authentication_error', 'the API key is expired');
+  if (key.state !== undefined) throw new Refusal(403, `the API key is ${key.state}`);
+  if (hasExpired(service, fingerprint)) throw new Refusal(403, 'the API key is expired');
   if (key.access?.includes(endpoint.access) === false)
-    throw new Refusal(403, 'authentication_error', `the API key has no ${endpoint.access} access`);
+    throw new Refusal(403, `the API key has no ${endpoint.access} access`);
   checkEnabled(service, operation);
   return { key, fingerprint };
 }
@@ -47,7 +46,7 @@ function suppliedKey(
   endpoint: Endpoint,
   accepted: Service['switches']['auth_header'],
 ): string {
-  const refuse = (message: string) => new Refusal(401, 'authentication_error', message);
+  const refuse = (message: string) => new Refusal(401, message);
   const { authorization } = headers;
   const plain = headers['x-api-key'] as string | undefined;
   const bearer = authorization === undefined ? undefined : /^bearer +(\S+)$/i.exec(authorization)?.[1];
@@ -89,12 +88,17 @@ function hasExpired({ store, switches, now }: Service, fingerprint: string): boo
 // rule: general.rollout
 export function checkEnabled({ switches }: Service, name: string): void {
   const disabled = switches.disabled.split(',').map((part) => part.trim());
-  if (disabled.includes(name)) throw new Refusal(503, 'service_unavailable', `${name} is not enabled here`);
+  if (disabled.includes(name)) throw new Refusal(503, `${name} is not enabled here`);
+}
+
+interface Received {
+  readonly body: Body;
+  readonly idempotencyKey: string;
 }
 
 /** The body and the idempotency key, supplied or generated; the latter goes back in the answer. */
 // rule: common.key-generated, extract.key, create.headers
-export async function receive({ operation, incoming, outgoing }: Exchange): Promise<Received> {
+async function receive({ operation, incoming, outgoing }: Exchange): Promise<Received> {
   const endpoint: Endpoint = endpoints[operation];
   checkMediaType(incoming);
   const idempotencyKey = idempotencyKeyOf(incoming, endpoint) ?? randomUUID();
@@ -103,9 +107,16 @@ export async function receive({ operation, incoming, outgoing }: Exchange): Prom
   return { body, idempotencyKey };
 }
 
-export interface Received {
-  readonly body: Body;
-  readonly idempotencyKey: string;
+/** Takes a paid request in; `toWanted` checks its fields. Throws a Refusal. */
+export async function takeIn<Wanted extends { readonly cost: Cost }>(
+  service: Service,
+  exchange: Exchange,
+  toWanted: (body: Body) => Wanted,
+): Promise<{ caller: Caller; wanted: Wanted; earlier: Earlier | undefined }> {
+  const caller = authenticate(service, exchange);
+  const received = await receive(exchange);
+  const wanted = toWanted(received.body);
+  return { caller, wanted, earlier: admit(service, exchange, caller, received, wanted.cost) };
 }
 
 /** What a request costs at most: `price` for each of `units`. */
@@ -126,7 +137,7 @@ export interface Earlier {
  * do with it is the route's affair.
  */
 // rule: general.reserve, general.contact-reserve, common.no-duplicates, common.conflict, credits.invalid
-export function admit(
+function admit(
   service: Service,
   exchange: Exchange,
   caller: Caller,
@@ -148,18 +159,10 @@ export function admit(
     );
     if (earlier !== undefined) {
       if (earlier.operation !== exchange.operation || earlier.bodyHash !== bodyHash)
-        throw new Refusal(
-          409,
-          'idempotency_error',
-          'the Idempotency-Key was already used for another request',
-        );
+        throw new Refusal(409, 'the Idempotency-Key was already used for another request');
       // It can't read what that one made, and a second one would be charged to the same account.
       if (earlier.apiKey !== null && earlier.apiKey !== fingerprint)
-        throw new Refusal(
-          409,
-          'idempotency_error',
-          'the Idempotency-Key was already used with another API key',
-        );
+        throw new Refusal(409, 'the Idempotency-Key was already used with another API key');
       return earlier;
     }
     openAccount(rows, caller, switches.opening_credits, now());
@@ -169,7 +172,6 @@ export function admit(
     if (available < credits)
       throw new Refusal(
         402,
-        'insufficient_credits',
         `the request may cost ${credits} ${credits === 1 ? 'credit' : 'credits'}, but only ${available} ${available === 1 ? 'is' : 'are'} available`,
       );
     rows.run(
@@ -196,11 +198,8 @@ export function admit(
 }
 
 export function alreadyExists(): Refusal {
-  return new Refusal(
-    409,
-    'request_already_exists',
-    'a request with this Idempotency-Key was already accepted',
-  );
+  const message = 'a request with this Idempotency-Key was already accepted';
+  return new Refusal(409, message, 'request_already_exists');
 }
 
 /** Notes a key and its account when they are first seen. */
@@ -218,13 +217,9 @@ function checkConcurrency({ switches }: Service, rows: Rows, key: LocalKey): voi
   const running = rows.all<{ account: string }>('SELECT account FROM requests WHERE owner IS NOT NULL');
   const own = running.filter(({ account }) => account === key.account);
   if (own.length >= (key.concurrency ?? switches.user_concurrency))
-    throw new Refusal(
-      429,
-      'concurrency_limit',
-      'too many requests of this account are running at the same time',
-    );
+    throw new Refusal(429, 'too many requests of this account are running at the same time');
   if (running.length >= switches.service_concurrency)
-    throw new Refusal(429, 'concurrency_limit', 'too many requests are running at the same time');
+    throw new Refusal(429, 'too many requests are running at the same time');
 }
 
 /**

@@ -10,8 +10,8 @@ export class Refusal extends Error {
   readonly status: number;
   readonly type: ErrorType | undefined;
 
-  /** What the document has no type for has none. */
-  constructor(status: number, type: ErrorType | undefined, message: string) {
+  /** With the type that the document has for the status; what it has none for has none. */
+  constructor(status: number, message: string, type = typeOf(status)) {
     super(message);
     this.status = status;
     this.type = type;
@@ -31,7 +31,11 @@ export class FaultAnswer extends Error {
 }
 
 export function invalid(message: string): Refusal {
-  return new Refusal(422, 'invalid_request_error', message);
+  return new Refusal(422, message);
+}
+
+function typeOf(status: number): ErrorType | undefined {
+  return errorRows.find((row) => row.status === status)?.type;
 }
 
 /** The error envelope; where the type stands in it is not documented, hence a switch. */
@@ -64,8 +68,7 @@ export function answer(
 /** Answers a rehearsed status. */
 export function answerFault(to: Addressee, fault: Fault, typeAt: Switches['error_type_at']): void {
   const { status, headers, body } = fault;
-  const type = errorRows.find((row) => row.status === status)?.type ?? 'internal_error';
-  const envelope = toEnvelope(type, 'a fault from the scenario file', typeAt);
+  const envelope = toEnvelope(typeOf(status) ?? 'internal_error', 'a fault from the scenario file', typeAt);
   if (typeof body !== 'string') answer(to, status, (body as object) ?? envelope, headers);
   else write(to, status, Buffer.from(body), { 'Content-Type': 'text/plain', ...headers });
 }

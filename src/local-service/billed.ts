@@ -1,4 +1,4 @@
-import { admit, alreadyExists, authenticate, type Cost, receive } from './admission.ts';
+import { alreadyExists, type Cost, takeIn } from './admission.ts';
 import { answer, FaultAnswer } from './answer.ts';
 import type { Body } from './request.ts';
 import type { Exchange, Service } from './service.ts';
@@ -35,10 +35,7 @@ export async function answerBilled(
   exchange: Exchange,
   toJob: (body: Body) => Job,
 ): Promise<void> {
-  const caller = authenticate(service, exchange);
-  const received = await receive(exchange);
-  const job = toJob(received.body);
-  const earlier = admit(service, exchange, caller, received, job.cost);
+  const { wanted: job, earlier } = await takeIn(service, exchange, toJob);
   const kept = job.keepAnswer ? (earlier?.answer ?? undefined) : undefined;
   if (earlier !== undefined && kept === undefined) throw alreadyExists();
   answer(exchange, 200, kept ?? (await doOnce(service, exchange, job)), job.headers);
@@ -65,8 +62,10 @@ async function doOnce(
   }
 }
 
-/** Of an operation that may end without a result. */
+/** Of an operation that may end without a result, and says so in the words of `none`. */
 // rule: errors.success-false
-export function toOutcome({ switches }: Service, body: { readonly success: boolean }): Outcome {
-  return { text: JSON.stringify(body), units: body.success || switches.no_result_bills === 'yes' ? 1 : 0 };
+export function toOutcome({ switches }: Service, answer: object | undefined, none: string): Outcome {
+  const success = answer !== undefined;
+  const body = { success, answer: answer ?? { answer: none } };
+  return { text: JSON.stringify(body), units: success || switches.no_result_bills === 'yes' ? 1 : 0 };
 }

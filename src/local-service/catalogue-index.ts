@@ -15,7 +15,6 @@ const schema = `
   CREATE TABLE phrases (phrase TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE names (name TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
   CREATE TABLE addresses (address TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
-  CREATE TABLE totals (entity_type TEXT, total INTEGER NOT NULL);
   CREATE VIRTUAL TABLE words USING fts5 (
     name, description, links, facts, kind, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
   );
@@ -43,7 +42,6 @@ export async function writeCatalogue(rows: Rows, records: Iterable<CatalogueReco
     if (id % handful === 0) await nextTurn();
   }
   rows.exec(`
-    INSERT INTO totals SELECT entity_type, count(*) FROM leads GROUP BY entity_type;
     CREATE INDEX leads_by_type ON leads (entity_type);
     CREATE INDEX names_by_name ON names (name);
     CREATE INDEX addresses_by_address ON addresses (address);

@@ -10,7 +10,7 @@ import { demonstrationFile } from './demonstration.ts';
 import type { CatalogueRecord } from './lead.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
-const form = 8;
+const form = 9;
 /** Indexes of catalogues that were used lately are kept. */
 const indexesKept = 4;
 

@@ -41,8 +41,8 @@ export interface Catalogue {
   /** Leads that have what an objective asks for; where there are none, those that have most of it. */
   search(entityType: EntityType | undefined, objective: string): Promise<SearchResult>;
   all(entityType: EntityType | undefined): Lead[];
-  /** Leads of exactly this name, as plain text; a few dozen at most. */
-  named(plainName: string): Lead[];
+  /** Leads of exactly one of these names, as plain text; a few hundred at most. */
+  named(plainNames: readonly string[]): Lead[];
   /** The lead with a link to an address, given without scheme, `www.` and last slash. */
   linked(address: string): Lead | undefined;
   /** Leads that have a host in their links or facts, `most` of them. */
@@ -54,8 +54,11 @@ export function openCatalogue(rows: FinishedRows): Catalogue {
   return {
     search: createSearch(rows),
     all: (entityType) => leadsFrom(rows, `leads WHERE ${ofType} ORDER BY id`, entityType ?? ''),
-    named: (plainName) =>
-      leadsFrom(rows, 'names JOIN leads USING (id) WHERE names.name = ? LIMIT 50', plainName),
+    named(plainNames) {
+      const sql =
+        'names JOIN leads USING (id) WHERE names.name IN (SELECT value FROM json_each(?)) LIMIT 300';
+      return leadsFrom(rows, sql, JSON.stringify(plainNames));
+    },
     linked: (address) =>
       leadsFrom(rows, 'leads JOIN addresses USING (id) WHERE address = ? LIMIT 1', address)[0],
     mentioning(host, most) {
@@ -119,18 +122,22 @@ function createSearch(rows: FinishedRows): Catalogue['search'] {
     const anyLead =
       terms.length === 0 && (requirements.length > 0 || asked.excluded.length > 0 || asked.namesType);
     const { wanted, candidates } = await lookUp(type, terms, excluded);
-    const tiers = anyLead ? [everyLead(type, excluded)] : inOrder(wanted, candidates);
+    const every = anyLead ? everyLead(type, excluded) : undefined;
     const kind = `is a ${(entityType ?? 'lead').replace('_', ' ')}`;
     const without = asked.excluded.map(({ surface }) => `not ${surface}`);
     return {
-      considered: anyLead ? count(type) : candidates.length,
-      matches: toMatches(tiers, requirements, (has, kept) => {
-        const words = [...has.map((at) => wanted.words[at]?.surface), ...kept];
-        const positive = words.length === 0 ? kind : `matches ${words.join(', ')}`;
-        const lacks = missing(wanted, has).map(({ surface }) => surface);
-        const reason = [positive, ...without].join(', ');
-        return lacks.length === 0 ? reason : `${reason}; lacks ${lacks.join(', ')}`;
-      }),
+      considered: (every ?? candidates).length,
+      matches: toMatches(
+        every === undefined ? inOrder(wanted, candidates) : [every],
+        requirements,
+        (has, kept) => {
+          const words = [...has.map((at) => wanted.words[at]?.surface), ...kept];
+          const positive = words.length === 0 ? kind : `matches ${words.join(', ')}`;
+          const lacks = missing(wanted, has).map(({ surface }) => surface);
+          const reason = [positive, ...without].join(', ');
+          return lacks.length === 0 ? reason : `${reason}; lacks ${lacks.join(', ')}`;
+        },
+      ),
     };
   };
 
@@ -201,12 +208,11 @@ function createSearch(rows: FinishedRows): Catalogue['search'] {
       const alone = parts.map((_, other) => (other === at ? 1 : 0)).join(', ');
       return `CAST(bm25(words, ${alone}, 0) < 0 AS REAL) AS ${part}`;
     });
-    const isAll = count(type) === count('');
     return rows.inTurns<Hit>(
       // A REAL crosses over from WebAssembly as a number, an INTEGER as a BigInt.
       `SELECT CAST(rowid AS REAL) AS id, -bm25(words, 8.0, 2.0, 1.0, 4.0, 8.0, 0.0) AS rank, ${flags.join(', ')}
        FROM words WHERE words MATCH ?`,
-      isAll ? query : `(types : ${typeWord(type as EntityType)}) AND (${query})`,
+      type === '' ? query : `(types : ${typeWord(type as EntityType)}) AND (${query})`,
     );
   }
 
@@ -216,12 +222,6 @@ function createSearch(rows: FinishedRows): Catalogue['search'] {
 
   function isKnown(table: 'phrases' | 'places', text: string): boolean {
     return rows.get(`SELECT 1 FROM ${table} WHERE ${table.slice(0, -1)} = ?`, text) !== undefined;
-  }
-
-  function count(type: string): number {
-    return (
-      rows.get<{ total: number }>(`SELECT sum(total) AS total FROM totals WHERE ${ofType}`, type)?.total ?? 0
-    );
   }
 
   /** What the facts of a type are, from some of its leads: they are the same for every lead of a type. */

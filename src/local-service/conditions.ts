@@ -1,4 +1,4 @@
-import { stopWords } from './vocabulary.ts';
+import { factsByWord, stopWords } from './vocabulary.ts';
 
 /** A number an objective asks for: "over 100k subscribers". Both ends are inside the range. */
 export interface Condition {
@@ -114,27 +114,6 @@ export function numberIn(fact: string): number | undefined {
   const match = numberFact.exec(fact);
   return match?.groups?.a === undefined ? undefined : toNumber(match.groups.a, match.groups.aUnit);
 }
-
-/** The facts a word may mean, the likeliest first; else facts that have the word in their name. */
-const factsByWord: ReadonlyMap<string, readonly string[]> = new Map(
-  `subscriber sub abonnent abonnenten abonné suscriptor suscriptore 登録者 = subscribers followers
-   follower fan audience seguidor seguidore 粉丝 フォロワー = followers subscribers
-   employee people staff worker mitarbeiter mitarbeitern angestellte leute employé salarié personne empleado trabajador trabajadore persona 従業員 社員 = headcount employees team_size staff company_headcount
-   raised funding finanzierung kapital levé financement financiación recaudado = funding_total_usd total_funding total_funding_usd funding_total funding raised
-   founded established gegründet gegründete fondée fondé créée fundada fundado 設立 創業 = founded founded_year year_founded founding_year
-   view aufrufe vue vista visualizacione = average_views avg_views views monthly_views
-   visit visitor besucher visite visita = monthly_visits visits
-   year jahr année año = years_of_experience
-   product = products product_count`
-    .split('\n')
-    .flatMap((line) => {
-      const [words = '', facts = ''] = line.split(' = ');
-      return words
-        .trim()
-        .split(' ')
-        .map((word) => [word, facts.split(' ')] as const);
-    }),
-);
 
 /** The fact a condition is about, among those the catalogue has as numbers, and the word that said so. */
 export function factOf(

@@ -3,7 +3,7 @@ import { isObject } from '../json/object.ts';
 import { type Schema, sizeOfSchema } from '../json/schema-size.ts';
 import { invalid } from './answer.ts';
 import { numberIn } from './conditions.ts';
-import { answersOf, type Lead } from './lead.ts';
+import { answersOf, bareName, type Lead } from './lead.ts';
 
 /** The rules for `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
 // rule: enrich.schema, enrich.schema-size
@@ -37,7 +37,7 @@ export function fillSchema(
 ): Record<string, unknown> | undefined {
   const given = readContext(context);
   const answerOf = lead === undefined ? undefined : answersOf(lead);
-  const source: Source = (property) => given.get(plain(property)) ?? answerOf?.(property)?.text;
+  const source: Source = (property) => given.get(bareName(property)) ?? answerOf?.(property)?.text;
   const filled = fillObject(schema, source);
   return isEmpty(filled) ? undefined : filled;
 }
@@ -87,8 +87,8 @@ function fill(property: string, schema: unknown, source: Source): unknown {
 
 function toType(text: string, schema: Schema): unknown {
   if (Array.isArray(schema.enum)) {
-    const asked = plain(text);
-    return schema.enum.find((value) => isScalar(value) && plain(String(value)) === asked);
+    const asked = bareName(text);
+    return schema.enum.find((value) => isScalar(value) && bareName(String(value)) === asked);
   }
   const types = [schema.type].flat();
   if (types.includes('string') || types[0] === undefined) return text;
@@ -114,7 +114,7 @@ function readContext(context: string): Map<string, string> {
       typeof value === 'number' ||
       typeof value === 'boolean'
     )
-      said.set(plain(name), String(value));
+      said.set(bareName(name), String(value));
     else if (isObject(value)) for (const [inner, part] of Object.entries(value)) note(inner, part);
   };
   try {
@@ -135,8 +135,4 @@ function pairsOf(line: string): [name: string, value: string][] {
     const value = line.slice(match.index + match[0].length, names[index + 1]?.index);
     return [match[1] ?? '', value.trim()];
   });
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

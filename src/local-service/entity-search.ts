@@ -2,25 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
 import { type EntityType, entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
-import type { Cost } from './admission.ts';
+import { checkEnabled } from './admission.ts';
 import { invalid } from './answer.ts';
 import type { Match } from './catalogue.ts';
 import type { Rows } from './database.ts';
 import { whatIsKnown } from './demonstration.ts';
 import { answersOf } from './lead.ts';
-import { flag, integer, oneOf, onlyFields, text, texts } from './request.ts';
+import { type Body, flag, integer, oneOf, onlyFields, text, texts } from './request.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
 /** A search, in the stream's form or the task's. */
-export interface EntitySearch {
-  readonly entityType: EntityType;
-  readonly objective: string;
-  readonly limit: number;
-  readonly enrichFields: readonly string[];
-  readonly dedupServiceLeads: readonly string[];
-  readonly dedupCustomLeads: readonly string[];
-  readonly enableWebSearch: boolean;
-}
+export type EntitySearch = ReturnType<typeof toSearch>;
 
 const fields = [
   'entity_type',
@@ -29,40 +21,31 @@ const fields = [
   'enrich_fields',
   'dedup_service_leads',
   'dedup_custom_leads',
-] as const;
+];
 
-export function toStreamSearch(body: Readonly<Record<string, unknown>>): EntitySearch {
-  onlyFields(body, fields);
-  return { ...toSearch(body, streamEntityTypes), enableWebSearch: false };
-}
-
-// rule: create.web-search
-export function toTaskSearch(body: Readonly<Record<string, unknown>>): EntitySearch {
-  onlyFields(body, [...fields, 'enable_web_search']);
-  const search = { ...toSearch(body, entityTypes), enableWebSearch: flag(body, 'enable_web_search') };
+/** What a request asks for, and what it can cost. */
+// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom
+export function toSearch(service: Service, { fields: given }: Body, isTask: boolean) {
+  onlyFields(given, isTask ? [...fields, 'enable_web_search'] : fields);
+  const { switches } = service;
+  const search = {
+    entityType: oneOf<EntityType>(given, 'entity_type', isTask ? entityTypes : streamEntityTypes),
+    objective: text(given, 'objective', limits.entityObjective),
+    limit: integer(given, 'limit', limits.entityLimit),
+    enrichFields: texts(given, 'enrich_fields', limits.entityEnrichFields),
+    dedupServiceLeads: texts(given, 'dedup_service_leads', limits.dedupServiceLeads),
+    dedupCustomLeads: texts(given, 'dedup_custom_leads', limits.dedupCustomLeads),
+    enableWebSearch: isTask && flag(given, 'enable_web_search'),
+  };
+  // rule: create.web-search
   if (webSearchEntityTypes.some((type) => type === search.entityType) && !search.enableWebSearch)
     throw invalid(`enable_web_search must be true for ${search.entityType}`);
-  return search;
-}
-
-// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom
-function toSearch(body: Readonly<Record<string, unknown>>, types: readonly EntityType[]) {
-  return {
-    entityType: oneOf(body, 'entity_type', types),
-    objective: text(body, 'objective', limits.entityObjective),
-    limit: integer(body, 'limit', limits.entityLimit),
-    enrichFields: texts(body, 'enrich_fields', limits.entityEnrichFields),
-    dedupServiceLeads: texts(body, 'dedup_service_leads', limits.dedupServiceLeads),
-    dedupCustomLeads: texts(body, 'dedup_custom_leads', limits.dedupCustomLeads),
-  };
-}
-
-export function costOf({ switches }: Service, search: EntitySearch): Cost {
+  checkEnabled(service, search.entityType);
   const price =
     switches.price_search +
     (search.enrichFields.length > 0 ? switches.price_enrich_fields : 0) +
     (search.enableWebSearch ? switches.price_web_search : 0);
-  return { price, units: search.limit };
+  return { ...search, cost: { price, units: search.limit } };
 }
 
 /** What a search found: unique leads, exclusions left out, at most `limit`. */

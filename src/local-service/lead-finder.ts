@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityType } from '../contract/types.ts';
 import { type Catalogue, firstOf } from './catalogue.ts';
 import { bareAddress, plainText } from './catalogue-index.ts';
@@ -16,9 +15,7 @@ export async function findLead(catalogue: Catalogue, text: string): Promise<Lead
   const byName = fitting.find(({ lead }) => named(plain, lead.name));
   // One word is enough to name a lead, but not to describe one.
   const described = fitting.find(({ words }) => words > 1);
-  return (
-    byName?.lead ?? described?.lead ?? (await namedLead(catalogue, plain)) ?? linkedLead(catalogue, text)
-  );
+  return byName?.lead ?? described?.lead ?? namedLead(catalogue, plain) ?? linkedLead(catalogue, text);
 }
 
 /** What is asked for says nothing about whom. */
@@ -27,41 +24,24 @@ const asking =
 
 /** A longer name is found only when everything in the text is about it. */
 const mostNameWords = 12;
-/** Look-ups of a name that take a few milliseconds; a lead that is found takes as long as `perLead` of them. */
-const handful = 300;
-const perLead = 10;
 
 /** Of several leads that are named, the one most of whose facts are in the text; then the longer name. */
-async function namedLead(catalogue: Catalogue, plain: string): Promise<Lead | undefined> {
-  let best: { lead: Lead; weight: number } | undefined;
-  let done = 0;
-  for (const name of possibleNames(plain)) {
-    const leads = catalogue.named(name);
-    for (const lead of leads) {
-      const facts = [...lead.facts.values(), ...lead.links.values()].filter(
-        (fact) => fact.length > 2 && named(plain, fact),
-      );
-      const weight = facts.length * 1000 + lead.name.length;
-      if (best === undefined || weight > best.weight) best = { lead, weight };
-    }
-    done += 1 + perLead * leads.length;
-    if (done < handful) continue;
-    done = 0;
-    await nextTurn();
-  }
-  return best?.lead;
+function namedLead(catalogue: Catalogue, plain: string): Lead | undefined {
+  const weightOf = ({ name, facts, links }: Lead): number =>
+    [...facts.values(), ...links.values()].filter((fact) => fact.length > 2 && named(plain, fact)).length *
+      1000 +
+    name.length;
+  const leads = catalogue.named(possibleNames(plain)).map((lead) => ({ lead, weight: weightOf(lead) }));
+  return leads.sort((a, b) => b.weight - a.weight)[0]?.lead;
 }
 
 /** Every row of words of a plain text, once. */
-function* possibleNames(plain: string): Generator<string> {
+function possibleNames(plain: string): string[] {
   const words = plain.split(' ').filter(Boolean);
-  const seen = new Set<string>();
-  for (const start of words.keys())
-    for (let end = start + 1; end <= Math.min(start + mostNameWords, words.length); end += 1) {
-      const name = ` ${words.slice(start, end).join(' ')} `;
-      if (!seen.has(name)) yield name;
-      seen.add(name);
-    }
+  const names = words.flatMap((_, start) =>
+    words.slice(start, start + mostNameWords).map((_, more) => words.slice(start, start + more + 1)),
+  );
+  return [...new Set(names.map((name) => ` ${name.join(' ')} `))];
 }
 
 function linkedLead(catalogue: Catalogue, text: string): Lead | undefined {

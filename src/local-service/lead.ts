@@ -1,5 +1,6 @@
 import type { EntityType } from '../contract/types.ts';
 import type { Rows } from './database.ts';
+import { otherNames } from './vocabulary.ts';
 
 /** A lead as the catalogue keeps it: `record` is what a search returns, as it was written, without its score. */
 export interface CatalogueRecord {
@@ -62,40 +63,6 @@ export interface Answer {
   readonly reference: string;
 }
 
-/** Other names of facts, the likeliest first: `what is asked for = what is looked up`. Without spaces, underscores and hyphens. */
-const otherNames = new Map(
-  `employees = headcount companyheadcount teamsize
-   employeecount numberofemployees companysize size = headcount companyheadcount
-   teamsize = headcount
-   headcount = employees companyheadcount teamsize
-   stage fundinground latestround lastround = fundingstage
-   funding = totalfundingusd totalfunding fundingstage
-   totalfunding = totalfundingusd funding
-   fundingtotal raised = totalfundingusd totalfunding
-   founded = foundedyear yearfounded
-   foundingyear yearfounded foundedin = foundedyear founded
-   sector vertical = industry
-   category = industry topic niche
-   location = city country
-   headquarters hq = city
-   subscribercount followers = subscribers
-   followercount subscribers = followers
-   role jobtitle position = title
-   employer companyname = company
-   niche = topic specialty
-   businessmodel = model
-   linkedin = linkedinurl
-   url homepage domain = website`
-    .split('\n')
-    .flatMap((line) => {
-      const [asked = '', known = ''] = line.split(' = ');
-      return asked
-        .trim()
-        .split(' ')
-        .map((name) => [name, known.split(' ')] as const);
-    }),
-);
-
 /** Fields that only Contact Search may answer. */
 // rule: create.no-contacts
 const contactField = /e-?mail|phone|mobile|telephone|whats ?app/i;
@@ -124,6 +91,6 @@ export function referenceOf({ links }: Lead): string {
 }
 
 /** A name as it is compared: its letters and digits. */
-function bareName(name: string): string {
+export function bareName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

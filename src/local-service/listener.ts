@@ -75,16 +75,16 @@ function toOperation(
   const host = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i.exec(headers.host ?? '');
   if (host === null) {
     const message = 'the Host header must name this machine: 127.0.0.1, localhost or [::1]';
-    throw new Refusal(403, 'authentication_error', message);
+    throw new Refusal(403, message);
   }
   const [path = '', ...query] = url.replace(/^https?:\/\/[^/?]*/i, '').split('?');
   if (Number(host[1] ?? 0) > 65_535 || !path.startsWith('/'))
     throw invalid('the request has no valid address');
   const found = (Object.keys(endpoints) as EndpointName[]).find((name) => endpoints[name].path === path);
-  if (found === undefined) throw new Refusal(404, 'not_found', 'there is no such endpoint');
+  if (found === undefined) throw new Refusal(404, 'there is no such endpoint');
   if (endpoints[found].method !== method) {
     outgoing.setHeader('Allow', endpoints[found].method);
-    throw new Refusal(405, undefined, `this endpoint accepts ${endpoints[found].method} only`);
+    throw new Refusal(405, `this endpoint accepts ${endpoints[found].method} only`);
   }
   return [found, new URLSearchParams(query.join('?'))];
 }
@@ -123,7 +123,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 /** Answers with the error envelope. */
 function refuse({ switches }: Service, to: Parameters<typeof answer>[0], error: unknown): void {
   const failed = 'the local service failed while it answered this request';
-  const refusal = error instanceof Refusal ? error : new Refusal(500, 'internal_error', failed);
+  const refusal = error instanceof Refusal ? error : new Refusal(500, failed);
   answer(to, refusal.status, toEnvelope(refusal.type, refusal.message, switches.error_type_at));
 }
 

@@ -4,8 +4,6 @@ import {
   type ContactSearchResult,
   type CreditBalance,
   contactTypes,
-  type DeepSearchResponse,
-  type EnrichResponse,
   noResultTexts,
 } from '../contract/types.ts';
 import { allMembers } from '../json/text.ts';
@@ -89,11 +87,7 @@ export function enrich(service: Service, exchange: Exchange): Promise<void> {
     const schema = toSchema(fields.enrich_fields, schemaSource);
     const work = async () => {
       const filled = fillSchema(schema, context, await findLead(catalogue, context));
-      const body: EnrichResponse =
-        filled === undefined
-          ? { success: false, answer: { answer: noResultTexts.enrich } }
-          : { success: true, answer: filled };
-      return toOutcome(service, body);
+      return toOutcome(service, filled, noResultTexts.enrich);
     };
     return { cost: { price: switches.price_enrich, units: 1 }, work };
   });
@@ -106,13 +100,9 @@ export function deepSearch(service: Service, exchange: Exchange): Promise<void> 
     // rule: research.query
     const query = text(fields, 'query', limits.deepSearchQuery);
     const work = async () => {
-      const findings = (await aboutOne(catalogue, query)) ?? (await aboutMany(catalogue, query));
       // rule: research.answer
-      const body: DeepSearchResponse =
-        findings === undefined
-          ? { success: false, answer: { answer: noResultTexts.deepSearch } }
-          : { success: true, answer: findings };
-      return toOutcome(service, body);
+      const findings = (await aboutOne(catalogue, query)) ?? (await aboutMany(catalogue, query));
+      return toOutcome(service, findings, noResultTexts.deepSearch);
     };
     return { cost: { price: switches.price_research, units: 1 }, work };
   });

@@ -1,27 +1,25 @@
 import { once } from 'node:events';
 import { wait } from '../clock.ts';
 import { type EntitySearchDone, streamSentinel } from '../contract/types.ts';
-import { admit, alreadyExists, authenticate, checkEnabled, endStream, receive } from './admission.ts';
+import { alreadyExists, endStream, takeIn } from './admission.ts';
 import { reset } from './answer.ts';
 import { failWhenRehearsed } from './billed.ts';
 import type { Rows } from './database.ts';
-import { costOf, type Found, findLeads, recordSearch, toStreamSearch } from './entity-search.ts';
+import { type Found, findLeads, recordSearch, toSearch } from './entity-search.ts';
 import type { Fault } from './scenario.ts';
 import type { Exchange, Service } from './service.ts';
 
 /** POST /v1/entity-search */
 export async function search(service: Service, exchange: Exchange): Promise<void> {
-  const caller = authenticate(service, exchange);
-  const received = await receive(exchange);
-  const request = toStreamSearch(received.body.fields);
-  checkEnabled(service, request.entityType);
-  const earlier = admit(service, exchange, caller, received, costOf(service, request));
+  const { caller, wanted, earlier } = await takeIn(service, exchange, (body) =>
+    toSearch(service, body, false),
+  );
   if (earlier !== undefined) throw alreadyExists();
   failWhenRehearsed(service, exchange);
 
-  const found = await findLeads(service, caller, request);
+  const found = await findLeads(service, caller, wanted);
   const searchId = service.store.transaction((rows) =>
-    recordSearch(rows, service, exchange, caller, request, found),
+    recordSearch(rows, service, exchange, caller, wanted, found),
   );
 
   const lost = exchange.fault?.fault === 'lost_response';

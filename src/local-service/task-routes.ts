@@ -1,38 +1,21 @@
 import { limits } from '../contract/limits.ts';
 import type { CreatedTask, EntitySearchStatusResponse, TaskState } from '../contract/types.ts';
-import {
-  admit,
-  alreadyExists,
-  authenticate,
-  checkEnabled,
-  type Earlier,
-  endOrphans,
-  receive,
-} from './admission.ts';
+import { alreadyExists, authenticate, type Earlier, endOrphans, takeIn } from './admission.ts';
 import { answer, invalid, noStore, Refusal } from './answer.ts';
 import { failWhenRehearsed } from './billed.ts';
 import type { Rows } from './database.ts';
-import {
-  costOf,
-  type EntitySearch,
-  findLeads,
-  recordSearch,
-  toTaskSearch,
-  wholeId,
-} from './entity-search.ts';
+import { type EntitySearch, findLeads, recordSearch, toSearch, wholeId } from './entity-search.ts';
 import { queryDigits, queryInteger } from './request.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 import { advanceTasks } from './tasks.ts';
 
 /** POST /v1/entity-search/create_task */
 export async function createTask(service: Service, exchange: Exchange): Promise<void> {
-  const caller = authenticate(service, exchange);
-  const received = await receive(exchange);
-  const request = toTaskSearch(received.body.fields);
-  checkEnabled(service, request.entityType);
-  const earlier = admit(service, exchange, caller, received, costOf(service, request));
+  const { caller, wanted, earlier } = await takeIn(service, exchange, (body) =>
+    toSearch(service, body, true),
+  );
   const searchId =
-    earlier === undefined ? await runSearch(service, exchange, caller, request) : taskOf(earlier);
+    earlier === undefined ? await runSearch(service, exchange, caller, wanted) : taskOf(earlier);
   // rule: create.id, create.headers
   const body: CreatedTask = { leads_search_id: searchId };
   answer(exchange, 200, body, noStore);
@@ -148,6 +131,6 @@ function readSearch(rows: Rows, service: Service, { fingerprint }: Caller, searc
     fingerprint,
     switches.stream_fetch === 'on',
   );
-  if (search === undefined) throw new Refusal(404, 'not_found', 'there is no such task');
+  if (search === undefined) throw new Refusal(404, 'there is no such task');
   return search;
 }

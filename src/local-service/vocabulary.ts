@@ -115,6 +115,17 @@ export function withoutAccents(lower: string): string {
     .replaceAll('ß', 'ss');
 }
 
+/** The facts that a word of an objective may mean, the likeliest first. */
+export const factsByWord = namesByName(vocabulary.facts);
+/** Other names of facts, the likeliest first, without spaces, underscores and hyphens. */
+export const otherNames = namesByName(vocabulary.names);
+
+/** Lines of `what is asked for = what is looked up`, each by any of the former. */
+function namesByName(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const pairs = lines.map((line) => line.split(' = ').map((names) => names.split(' ')));
+  return new Map(pairs.flatMap(([asked = [], known = []]) => asked.map((name) => [name, known] as const)));
+}
+
 function words(lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(' ')));
 }
