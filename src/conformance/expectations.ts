@@ -1,10 +1,9 @@
 import type { EndpointName } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { isObject } from '../json/object.ts';
-import { envelope } from './resources.ts';
 import type { Answer, Check, Expectation, Request, Row, Step } from './row.ts';
 import { names } from './samples.ts';
-import { quoted, type Shape } from './shapes.ts';
+import { envelope, quoted, type Shape } from './shapes.ts';
 
 /** A request that the service accepts; `check` is the rule, where it is more than that. */
 export function accepted(says?: string, check?: Check): Expectation {

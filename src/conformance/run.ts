@@ -3,7 +3,6 @@ import { contactTypes, entityTypes } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { documentedType, problemsOf, toSummary, toText } from './expectations.ts';
-import { envelope } from './resources.ts';
 import {
   type Answer,
   type KeyName,
@@ -15,6 +14,7 @@ import {
   sectionOf,
   type Verdict,
 } from './row.ts';
+import { envelope } from './shapes.ts';
 import { keysOf, paidRequestsOf } from './spending.ts';
 import { createTestedService, take } from './tested-service.ts';
 import { createWire, NoAnswer, throwIfStopped, type WireOptions } from './wire.ts';

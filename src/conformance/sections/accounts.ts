@@ -11,7 +11,6 @@ import {
   unless,
   unpaid,
 } from '../expectations.ts';
-import { balance } from '../resources.ts';
 import {
   type Answer,
   type Check,
@@ -24,6 +23,7 @@ import {
   shared,
 } from '../row.ts';
 import { anyRequest, extraction, names, post, postEndpoints } from '../samples.ts';
+import { balance } from '../shapes.ts';
 import { creditsOf, ofFinishedTask, steady } from '../tested-service.ts';
 import { foundContact } from './answers.ts';
 

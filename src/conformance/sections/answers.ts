@@ -13,10 +13,9 @@ import {
   table,
   unless,
 } from '../expectations.ts';
-import { contactResult, enriched, researched } from '../resources.ts';
 import { type Action, type Expectation, type Request, type Row, shared } from '../row.ts';
 import { companies, contact, enrichment, post, rareObjective, sentence } from '../samples.ts';
-import { quoted } from '../shapes.ts';
+import { contactResult, enriched, quoted, researched } from '../shapes.ts';
 import { eventsOf } from '../stream.ts';
 import { take } from '../tested-service.ts';
 import { choiceRows, textRows } from './fields.ts';

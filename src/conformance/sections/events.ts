@@ -1,9 +1,8 @@
 import { streamSentinel } from '../../contract/types.ts';
 import { accepted, header, requestId, table, unless } from '../expectations.ts';
-import { batch, done, entity } from '../resources.ts';
 import { type Expectation, NotJudged, type Row, shared } from '../row.ts';
 import { companies, post, rareObjective } from '../samples.ts';
-import { listOf, quoted } from '../shapes.ts';
+import { batch, done, entity, listOf, quoted } from '../shapes.ts';
 import { type Events, eventsOf, oddFrames } from '../stream.ts';
 
 const limit = 12;

@@ -12,10 +12,9 @@ import {
   table,
   unless,
 } from '../expectations.ts';
-import { extraction as shape } from '../resources.ts';
 import { type Answer, type Expectation, type Row, shared } from '../row.ts';
 import { extraction, pageExtraction, post, targetOf } from '../samples.ts';
-import { quoted } from '../shapes.ts';
+import { quoted, extraction as shape } from '../shapes.ts';
 import { choiceRows, integerRows, textRows } from './fields.ts';
 
 const send = (change: object) => post('extract', { body: { ...extraction, ...change } });

@@ -1,9 +1,8 @@
 import { limits } from '../../contract/limits.ts';
 import { accepted, bodyLike, changed, holds, invalid, memberOf, table, unless } from '../expectations.ts';
-import { entity, page } from '../resources.ts';
 import { type Action, type Answer, NotJudged, type Row } from '../row.ts';
 import { companies, post } from '../samples.ts';
-import { listOf, numberOf, quoted } from '../shapes.ts';
+import { entity, listOf, numberOf, page, quoted } from '../shapes.ts';
 import { entityTexts, identityOf } from '../stream.ts';
 import { ofCreatedTask, ofFinishedTask, statusOf } from '../tested-service.ts';
 import { taskIdRows } from './tasks.ts';

@@ -8,10 +8,9 @@ import {
 import { isObject } from '../../json/object.ts';
 import { type JsonText, stringOf, valueAt } from '../../json/text.ts';
 import { accepted, changed, invalid, memberOf, table, unless } from '../expectations.ts';
-import { enrichedFields } from '../resources.ts';
 import { type Action, type Answer, NotJudged, type Request, type Row, type TestedService } from '../row.ts';
 import { companies, getTask, names, objectiveOf, post, rareObjective } from '../samples.ts';
-import { quoted } from '../shapes.ts';
+import { enrichedFields, quoted } from '../shapes.ts';
 import { entityTexts, eventsOf, identityOf } from '../stream.ts';
 import { searchIdOf, statusOf } from '../tested-service.ts';
 import { choiceRows, integerRows, listRows, textRows } from './fields.ts';

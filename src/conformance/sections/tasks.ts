@@ -10,10 +10,9 @@ import {
   table,
   unless,
 } from '../expectations.ts';
-import { page, taskStatus } from '../resources.ts';
 import { type Action, type Answer, type Expectation, NotJudged, type Row, shared } from '../row.ts';
 import { companies, getTask, post, rareObjective, unknownTask } from '../samples.ts';
-import { filledText, objectWith, quoted } from '../shapes.ts';
+import { filledText, objectWith, page, quoted, taskStatus } from '../shapes.ts';
 import {
   creditsOf,
   ended,
