@@ -24,7 +24,6 @@ export const conflicting = refusal(409);
 /** Of a key whose account has no credits: 402, unless it is free, but not 422. */
 export const unpaid: Expectation = { ...refusal(402), status: [402, 200] };
 
-/** What is wrong, where something is. */
 export function unless(holds: boolean, problem: string): readonly string[] {
   return holds ? [] : [problem];
 }
@@ -34,7 +33,6 @@ export type Send = (change: object) => Request;
 /** Rows by `<name>: <rule>`: what comes of the usual request, or of another one. */
 type Table = Readonly<Record<string, Expectation | (Omit<Row, 'id' | 'rule' | 'request'> & Partial<Row>)>>;
 
-/** The rows of a section. */
 export function table(section: string, usual: Step, rows: Table): Row[] {
   return Object.entries(rows).map(([key, row]) => {
     const [name = ''] = key.split(': ', 1);
@@ -132,7 +130,6 @@ export function problemsOf(
   return expect.check?.(answer, earlier) ?? [];
 }
 
-/** What an expectation comes to, in words. */
 export function toText({ status, types = [], says }: Expectation): string {
   const head = [status.join(' or '), types.join(' or ')].filter((part) => part !== '').join(' ');
   return says === undefined ? head : `${head}, ${says}`;

@@ -104,7 +104,6 @@ export interface Expectation {
   readonly head?: Check;
 }
 
-/** One rule of the document. */
 export interface Row {
   /** `<section>/<name>`, stable: people put it in their notes. */
   readonly id: string;

@@ -30,7 +30,6 @@ export const pageExtraction = {
   instruction: 'all software companies',
 };
 
-/** A target that makes sense for the type. */
 export function targetOf(type: ExtractionType): string {
   return type.startsWith('github_repo')
     ? 'octocat/hello-world'
@@ -47,7 +46,6 @@ export function sentence(bytes: number): string {
     .concat('.');
 }
 
-/** What each kind of lead may be asked for. */
 export function objectiveOf(type: EntityType): string {
   if (type === 'company') return objective;
   return type === 'person' ? 'founders in Berlin' : type === 'shopify_store' ? 'coffee' : 'travel';
@@ -78,7 +76,6 @@ export const names: Readonly<Record<EndpointName, string>> = {
   balance: 'balance',
 };
 
-/** A POST that is right, with something changed. */
 export function post(endpoint: PostEndpoint, change: Partial<Request> = {}): Request {
   return { endpoint, body: postBodies[endpoint], ...change };
 }

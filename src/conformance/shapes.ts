@@ -55,7 +55,6 @@ export function matching(name: string, pattern: RegExp): Shape {
   return shape(name, (value) => typeof value === 'string' && pattern.test(value));
 }
 
-/** Exactly one of these values. */
 export function among(...values: readonly unknown[]): Shape {
   return shape(values.map(quoted).join(' or '), (value) => values.includes(value));
 }

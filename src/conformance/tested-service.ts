@@ -159,7 +159,6 @@ const finishedTask: Action = {
   },
 };
 
-/** Asks about the task that has ended. */
 export function ofFinishedTask(
   endpoint: 'status' | 'fetch',
   query: Readonly<Record<string, string>> = {},
@@ -176,7 +175,6 @@ export function ofFinishedTask(
   };
 }
 
-/** Asks about the task that the first step created. */
 export function ofCreatedTask(endpoint: 'status' | 'fetch'): Action {
   return free((service, [task]) =>
     service.send(getTask(endpoint, { leads_search_id: searchIdOf(task as Answer) })),

@@ -13,13 +13,10 @@ export interface WireOptions {
   readonly userAgent: string;
   /** Where the form that the document lists first for each endpoint is not the one to use. */
   readonly keyHeader?: KeyHeader | undefined;
-  /** How many seconds a whole answer may take. */
   readonly secondsFor: (endpoint: EndpointName) => number;
-  /** Receives a line per request and answer. */
   readonly trace?: ((line: string) => void) | undefined;
 }
 
-/** No whole answer came. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }

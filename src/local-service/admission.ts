@@ -62,7 +62,6 @@ function suppliedKey(
   return key;
 }
 
-/** The forms in which the document shows each endpoint. */
 const documentedForms: Readonly<Record<string, readonly string[]>> = {
   [endpoints.search.path]: ['x-api-key'],
   [endpoints.createTask.path]: ['x-api-key'],
@@ -202,7 +201,6 @@ export function alreadyExists(): Refusal {
   return new Refusal(409, message, 'request_already_exists');
 }
 
-/** Notes a key and its account when they are first seen. */
 export function openAccount(rows: Rows, { key, fingerprint }: Caller, credits: number, now: number): void {
   rows.run('INSERT OR IGNORE INTO keys VALUES (?, ?)', fingerprint, now);
   rows.run(

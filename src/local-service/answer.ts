@@ -65,7 +65,6 @@ export function answer(
   write(to, status, bytes, { 'Content-Type': 'application/json', ...headers });
 }
 
-/** Answers a rehearsed status. */
 export function answerFault(to: Addressee, fault: Fault, typeAt: Switches['error_type_at']): void {
   const { status, headers, body } = fault;
   const envelope = toEnvelope(typeOf(status) ?? 'internal_error', 'a fault from the scenario file', typeAt);

@@ -145,7 +145,6 @@ function firstLineOf(text: string): string {
 
 interface EnrichedColumn {
   readonly field: string;
-  /** The column of its reference. */
   readonly reference: string;
 }
 

@@ -18,14 +18,12 @@ import {
 } from './ranking.ts';
 import { withoutAccents } from './vocabulary.ts';
 
-/** A lead that fits an objective. */
 export interface Match {
   readonly lead: Lead;
   /** From 0 to 1. */
   readonly score: number;
   /** The share of what was asked for that it has. */
   readonly coverage: number;
-  /** How many of the words it has. */
   readonly words: number;
   readonly reason: string;
 }
@@ -49,7 +47,6 @@ export interface Catalogue {
   mentioning(host: string, most: number): Lead[];
 }
 
-/** Reads a finished catalogue. */
 export function openCatalogue(rows: FinishedRows): Catalogue {
   return {
     search: createSearch(rows),
@@ -71,7 +68,6 @@ export function openCatalogue(rows: FinishedRows): Catalogue {
   };
 }
 
-/** The first of them. */
 export async function firstOf<Item>(
   items: AsyncGenerator<Item, void, undefined>,
   most: number,
@@ -252,7 +248,6 @@ function createSearch(rows: FinishedRows): Catalogue['search'] {
 const mostWords = 50;
 
 interface Sample {
-  /** Facts that hold numbers. */
   readonly numeric: readonly string[];
   readonly hasFacts: boolean;
   readonly hasTitles: boolean;

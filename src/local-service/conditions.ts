@@ -8,7 +8,6 @@ export interface Condition {
   readonly denied: boolean;
   /** Words that may name the fact, the likeliest first. */
   readonly nouns: readonly string[];
-  /** As it was written. */
   readonly text: string;
 }
 

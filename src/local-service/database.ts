@@ -9,7 +9,6 @@ export type Row = Record<string, string | number | null>;
 export interface Rows {
   all<Result = Row>(sql: string, ...values: JSValue[]): Result[];
   get<Result = Row>(sql: string, ...values: JSValue[]): Result | undefined;
-  /** The number of rows changed. */
   run(sql: string, ...values: JSValue[]): number;
   exec(sql: string): void;
 }
@@ -169,7 +168,6 @@ export interface LockOptions {
   readonly monotonic: () => number;
 }
 
-/** How long to wait for another process. */
 const patienceMs = 10_000;
 
 /** Thrown when another process held the lock for longer than the patience. */

@@ -11,7 +11,6 @@ import { answersOf } from './lead.ts';
 import { type Body, flag, integer, oneOf, onlyFields, text, texts } from './request.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
-/** A search, in the stream's form or the task's. */
 export type EntitySearch = ReturnType<typeof toSearch>;
 
 const fields = [

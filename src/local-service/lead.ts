@@ -18,7 +18,6 @@ export interface CatalogueRecord {
   readonly phone: string | null;
 }
 
-/** A lead of the catalogue. */
 export interface Lead extends CatalogueRecord {
   readonly id: number;
   /** The same for the same lead in every search, whatever its position. */

@@ -120,7 +120,6 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Answers with the error envelope. */
 function refuse({ switches }: Service, to: Parameters<typeof answer>[0], error: unknown): void {
   const failed = 'the local service failed while it answered this request';
   const refusal = error instanceof Refusal ? error : new Refusal(500, failed);

@@ -41,7 +41,6 @@ export interface LocalServiceOptions {
 export interface LocalService {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** Whether the leads are the demonstration's. */
   readonly fictional: boolean;
   /** Forgets the ledger, the tasks and the keys seen; the catalogue stays. */
   reset(): void;

@@ -8,7 +8,6 @@ import type { Store } from './store.ts';
 import type { Switches } from './switches.ts';
 import type { TaskClock } from './tasks.ts';
 
-/** What every route works with. */
 export interface Service {
   readonly store: Store;
   readonly catalogue: OpenedCatalogue;

@@ -20,7 +20,6 @@ import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
 import { buyTask } from '../operations/task/buy.ts';
 
-/** What the tools buy. */
 export type ToolKind = 'search' | 'task create' | AnswerKind;
 
 /** A request that is checked, and may cost. */
@@ -33,7 +32,6 @@ export interface Wanted<Kind extends ToolKind = ToolKind> {
   readonly onlyNew: boolean;
 }
 
-/** What a paid call came to. */
 export interface Settled {
   /** The first of the operations that the records are kept under. */
   readonly operationId: string | undefined;
@@ -51,7 +49,6 @@ export interface Settled {
   readonly hasBrought?: boolean;
 }
 
-/** A purchase that is about to be made. */
 export interface Purchase {
   readonly buyer: Buyer;
   readonly wanted: Wanted;

@@ -27,7 +27,6 @@ const output = {
   description: 'write all to this new file: leads.csv, .jsonl, .xlsx',
 } as const;
 
-/** The tools that cost nothing. */
 export const freeTools: readonly Tool[] = [
   toTool({
     name: 'balance',

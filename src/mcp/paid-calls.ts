@@ -13,18 +13,14 @@ import { findStored, readSome } from './stored.ts';
 import { type Arguments, type Buys, type Members, toNext } from './tool.ts';
 import { type Telling, toErrorFields } from './tool-errors.ts';
 
-/** What came of a purchase. */
 type Outcome = Bought | LeadpipeError;
 
-/** What came of a call. */
 export interface Came {
   readonly members: Members;
   readonly isError: boolean;
 }
 
-/** How a client asks. */
 export interface Caller extends Pick<Asker, 'given' | 'canAsk' | 'elicit' | 'signal'> {
-  /** Of `total` leads or rows, where that is known. */
   tellOf(total: number | undefined): Tell;
 }
 
@@ -180,7 +176,6 @@ export function createPaidCalls(options: PaidCallOptions) {
     return { members, isError: error !== undefined && !settled.hasBrought };
   }
 
-  /** What came: the first of the records, or the one answer. */
   async function toRecords(
     { records: name }: Buys,
     show: number,
@@ -214,7 +209,6 @@ export function createPaidCalls(options: PaidCallOptions) {
   }
 }
 
-/** Many results as one. */
 function toRows(results: readonly Came[], charged: Charged): Came {
   const isWhole = ({ members, isError }: Came): boolean =>
     !isError && members.some(([name, value]) => name === 'complete' && value === 'true');

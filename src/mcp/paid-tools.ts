@@ -62,7 +62,6 @@ const searched = {
   only_new: { ...boolean, description: 'leave out what earlier searches of this type brought' },
 } as const;
 
-/** Of everything that is paid for. */
 const bought = {
   complete: boolean,
   charged: { enum: ['no', 'maybe', 'yes'] },
@@ -75,7 +74,6 @@ const bought = {
 const rows = { rows: { type: 'array', description: 'a result for each' }, failed: integer } as const;
 const searchId = { leads_search_id: string } as const;
 
-/** The tools that cost credits. */
 export const paidTools: readonly Tool[] = [
   toPaid({
     name: 'search',
@@ -236,7 +234,6 @@ function toSearched(given: Readonly<Record<string, unknown>>): EntitySearchInput
   return given as unknown as EntitySearchInput;
 }
 
-/** Required, and checked to be a text. */
 function text(value: unknown): string {
   return value as string;
 }

@@ -19,11 +19,9 @@ const doing: Readonly<Record<Stage, string>> = {
   fetching: 'fetching',
 };
 
-/** Tells of what takes its time. */
 export interface Teller {
   /** `leads` are here already; where it is not urgent, it is left out when something has just been said. */
   say(state: string, leads?: number, isUrgent?: boolean): void;
-  /** A request is made again after a while. */
   waits(error: Error, ms: number): undefined;
   /** Runs `work`, and says from time to time that it goes on. */
   during<T>(state: string, work: () => Promise<T>): Promise<T>;

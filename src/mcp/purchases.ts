@@ -15,7 +15,6 @@ import { createTeller, createToolListener, type Tell } from './progress.ts';
 /** Opens a connection for as long as `work` takes. */
 export type Connect = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
 
-/** A call that may buy. */
 export interface PaidCall {
   readonly wanted: Wanted;
   /** Whether it is bought once more, whatever came before. */

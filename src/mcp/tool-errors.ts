@@ -13,7 +13,6 @@ export interface Advice {
   readonly cannotAsk: string;
 }
 
-/** How errors are told. */
 export interface Telling {
   readonly describe: DescribeError;
   readonly advice: Advice;

@@ -12,10 +12,8 @@ export interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** The arguments of a call, of the types that the tool names. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** The members of a result, as JSON. */
 export type Members = readonly (readonly [name: string, value: JsonText])[];
 
 /** Where to read on, where there is more. */
@@ -33,7 +31,6 @@ export type Save = (
   records: AsyncIterable<readonly JsonText[]>,
 ) => Promise<string>;
 
-/** What the free tools need. */
 export interface FreeCall {
   readonly context: Context;
   readonly spending: Spending | undefined;

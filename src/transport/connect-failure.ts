@@ -33,7 +33,6 @@ export function messageOf(cause: Error): string {
   }
 }
 
-/** What Node adds to an error of the network. */
 interface Failure extends NodeJS.ErrnoException {
   readonly address?: string;
   readonly port?: number;

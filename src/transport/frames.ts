@@ -6,7 +6,6 @@ export interface Frame {
   readonly data: string;
 }
 
-/** A frame that is larger than the cap. */
 export class FrameTooLargeError extends Error {
   constructor(cap: number) {
     super(`a frame of the stream is larger than ${cap} characters`);
@@ -17,7 +16,6 @@ export class FrameTooLargeError extends Error {
 export interface FrameReader {
   /** The frames that this piece of the body completes; one without data is nothing. After one over the cap nothing is read. */
   feed(piece: Uint8Array): Frame[];
-  /** Whether a frame has grown over the cap. */
   isOverCap(): boolean;
   /** To be asked at the end of the stream: whether that is inside a frame, which is then lost. */
   endsInFrame(): boolean;

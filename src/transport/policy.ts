@@ -145,7 +145,6 @@ const certificateHints: Readonly<Record<string, string | Facts>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: privateAuthority,
 };
 
-/** What to do about a certificate that was refused with this code. */
 export function certificateHint(code = ''): string | Facts {
   return certificateHints[code] ?? policy.certificate.hint;
 }
@@ -160,7 +159,6 @@ export function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
   return groupOf(endpoint) !== 'read' && policy[fault].charged !== 'no';
 }
 
-/** How a run ends after this fault, what it cost and what to do. */
 export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
   const group = groupOf(endpoint);
   const { read, create, paid, charged, hint } = policy[fault];

@@ -1,6 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
 
-/** A proxy that the environment names. */
 export interface HttpProxy {
   /** Host and port, fit to be shown. */
   readonly name: string;
@@ -9,7 +8,6 @@ export interface HttpProxy {
   readonly hostname: string;
   /** Empty for the usual one. */
   readonly port: string;
-  /** The value of `Proxy-Authorization`. */
   readonly authorization: string | undefined;
 }
 

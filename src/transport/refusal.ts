@@ -11,7 +11,6 @@ interface Envelope {
   readonly type: string | undefined;
 }
 
-/** An answer other than 200. */
 interface Refused {
   readonly status: number;
   readonly location: string | undefined;
@@ -20,7 +19,6 @@ interface Refused {
   readonly requestId: string | undefined;
 }
 
-/** Which fault it is. */
 export function toRefusal(
   call: Call,
   { status, location, retryAfterMs, body, requestId }: Refused,

@@ -23,7 +23,6 @@ export interface JsonAnswer {
   readonly text: JsonText;
   readonly requestId: string | undefined;
   readonly idempotencyKey: string | undefined;
-  /** The `Date` header. */
   readonly serverTime: string | undefined;
 }
 
@@ -257,7 +256,6 @@ function headerOf(answer: Incoming, name: string, mask: Mask, most = 200): strin
   return value === undefined ? undefined : mask(value).slice(0, most);
 }
 
-/** Without its parameters. */
 function mediaTypeOf(contentType: string): string {
   return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 }

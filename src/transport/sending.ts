@@ -1,12 +1,10 @@
 import type { Dispatcher } from 'undici';
 
-/** A request as it goes to the wire. */
 export interface Outgoing {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Whether its connection is closed behind it. */
   readonly last: boolean;
 }
 
@@ -21,7 +19,6 @@ export interface Incoming {
   ready(): Uint8Array | undefined;
 }
 
-/** A request that is given to undici. */
 export interface Sending {
   /** The answer, once its head is here. Throws what broke the connection, and what `abort` was given. */
   head(): Promise<Incoming>;

@@ -35,7 +35,6 @@ export interface Watch {
   head<T>(work: Promise<T>): Promise<T>;
   /** Waits for the next piece of the body under `idle`, `event` and `total`. */
   piece<T>(work: Promise<T>): Promise<T>;
-  /** An event has arrived. */
   event(): void;
 }
 

@@ -115,13 +115,11 @@ const { max: properties } = limits.enrichSchemaProperties;
 const { max: levels } = limits.enrichSchemaDepth;
 const { max: bytes } = limits.enrichSchema;
 
-/** An object schema with so many properties. */
 function wide(count: number, prefix = 'field'): { type: string; properties: Record<string, object> } {
   const names = Array.from({ length: count }, (_, at) => `${prefix}_${at}`);
   return { type: 'object', properties: Object.fromEntries(names.map((name) => [name, string])) };
 }
 
-/** Objects in objects. */
 function deep(count: number): object {
   let schema: object = string;
   for (let level = 0; level < count; level++) schema = { type: 'object', properties: { inner: schema } };

@@ -8,7 +8,6 @@ import { ofCreatedTask, ofFinishedTask, statusOf } from '../tested-service.ts';
 import { taskIdRows } from './tasks.ts';
 
 const { max } = limits.fetchNum;
-/** A page of the task that has ended. */
 const ofTask = (query: Readonly<Record<string, string>>) => ofFinishedTask('fetch', query);
 
 const whole: Action = { ...ofTask({ pts: '0', num: String(max) }), once: 'whole page' };
@@ -38,7 +37,6 @@ function walk(num: number): Action {
   };
 }
 
-/** What is on pages, in its order. */
 function leadsOf(pages: readonly Answer[]): string[] {
   return pages.flatMap(({ json, text }) => (json === undefined ? [] : entityTexts(text).map(identityOf)));
 }
