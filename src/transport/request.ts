@@ -96,11 +96,12 @@ export function createTransport(options: TransportOptions): Transport {
     const start = options.clock.monotonic();
     options.trace?.(`> ${endpoint.method} ${url}`);
     const sending = createSending(options.dispatcher, {
+      origin: url.origin,
+      path: url.pathname + url.search,
       method: endpoint.method,
-      url,
       headers: headersOf(options, call),
-      body: call.body,
-      last: call.last ?? false,
+      body: call.body ?? null,
+      ...(call.last ? { reset: true } : {}),
     });
     const watch = createWatch(options.clock, call.limits, sending.abort);
     const stop = (): void => sending.abort(new Error('stopped'));

@@ -1,13 +1,5 @@
 import type { Dispatcher } from 'undici';
 
-export interface Outgoing {
-  readonly method: string;
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
-  readonly last: boolean;
-}
-
 /** An answer whose head has come. It is read once, by one reader. */
 export interface Incoming {
   readonly status: number;
@@ -37,7 +29,7 @@ export type Dispatching = Pick<Dispatcher, 'dispatch'>;
 const mostHeld = 128 * 1024;
 
 /** No redirect is followed, and nothing is sent twice: that is the caller's to decide. */
-export function createSending(dispatcher: Dispatching, outgoing: Outgoing): Sending {
+export function createSending(dispatcher: Dispatching, outgoing: Dispatcher.DispatchOptions): Sending {
   const pieces: Uint8Array[] = [];
   let held = 0;
   let ended = false;
@@ -83,46 +75,35 @@ export function createSending(dispatcher: Dispatching, outgoing: Outgoing): Send
     }
   }
 
-  const { method, url, headers, body = null, last } = outgoing;
-  dispatcher.dispatch(
-    {
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: method as 'GET',
-      headers,
-      body,
-      ...(last ? { reset: true } : {}),
+  dispatcher.dispatch(outgoing, {
+    // There is a connection, and the head is written next.
+    onRequestStart(controller) {
+      if (failure !== undefined) return controller.abort(failure);
+      wire = controller;
     },
-    {
-      // There is a connection, and the head is written next.
-      onRequestStart(controller) {
-        if (failure !== undefined) return controller.abort(failure);
-        wire = controller;
-      },
-      onResponseStart(_, status, values) {
-        // Others follow those below 200, but for what nobody has asked for.
-        if (status === 101) return abort(new Error('the other end changes the protocol'));
-        if (status < 200) return;
-        const header = (name: string): string | undefined => {
-          const value = values[name.toLowerCase()];
-          return Array.isArray(value) ? value.join(', ') : value;
-        };
-        incoming = { status, header, next, ready };
-        wake();
-      },
-      onResponseData(controller, piece) {
-        pieces.push(piece);
-        held += piece.byteLength;
-        if (held >= mostHeld) controller.pause();
-        wake();
-      },
-      onResponseEnd() {
-        ended = true;
-        wake();
-      },
-      onResponseError: (_, error) => fail(error),
+    onResponseStart(_, status, values) {
+      // Others follow those below 200, but for what nobody has asked for.
+      if (status === 101) return abort(new Error('the other end changes the protocol'));
+      if (status < 200) return;
+      const header = (name: string): string | undefined => {
+        const value = values[name.toLowerCase()];
+        return Array.isArray(value) ? value.join(', ') : value;
+      };
+      incoming = { status, header, next, ready };
+      wake();
     },
-  );
+    onResponseData(controller, piece) {
+      pieces.push(piece);
+      held += piece.byteLength;
+      if (held >= mostHeld) controller.pause();
+      wake();
+    },
+    onResponseEnd() {
+      ended = true;
+      wake();
+    },
+    onResponseError: (_, error) => fail(error),
+  });
 
   return {
     async head() {
