@@ -18,17 +18,8 @@ export class Refusal extends Error {
   }
 }
 
-/** A rehearsed status, to be written as the scenario has it. */
-export class FaultAnswer extends Error {
-  override readonly name = 'FaultAnswer';
-
-  readonly fault: Fault;
-
-  constructor(fault: Fault) {
-    super(`rehearsed: ${fault.status}`);
-    this.fault = fault;
-  }
-}
+/** Thrown in place of an answer: the scenario has a status for this request. */
+export class Rehearsed extends Error {}
 
 export function invalid(message: string): Refusal {
   return new Refusal(422, message);

@@ -1,5 +1,5 @@
 import { alreadyExists, type Cost, takeIn } from './admission.ts';
-import { answer, FaultAnswer } from './answer.ts';
+import { answer, Rehearsed } from './answer.ts';
 import type { Body } from './request.ts';
 import type { Exchange, Service } from './service.ts';
 import { release, settle } from './store.ts';
@@ -14,7 +14,7 @@ export interface Outcome {
 export function failWhenRehearsed({ store, now }: Service, { requestId, fault }: Exchange): void {
   if (fault?.fault !== 'status' || !fault.admitted) return;
   store.transaction((rows) => release(rows, requestId, now()));
-  throw new FaultAnswer(fault);
+  throw new Rehearsed();
 }
 
 /** A paid request that was read: what it costs at most, and how it is done. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
-import { answer, answerFault, FaultAnswer, invalid, Refusal, reset, toEnvelope } from './answer.ts';
+import { answer, answerFault, invalid, Refusal, Rehearsed, reset, toEnvelope } from './answer.ts';
 import { extract } from './extract.ts';
 import { balance, contactSearch, deepSearch, enrich } from './lookups.ts';
 import type { Exchange, Service } from './service.ts';
@@ -95,15 +95,15 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
   service.answering.add(requestId);
   try {
     if (fault?.delayMs) await wait(service.clock, fault.delayMs, gone);
-    if (fault?.fault === 'status' && !fault.admitted) throw new FaultAnswer(fault);
+    if (fault?.fault === 'status' && !fault.admitted) throw new Rehearsed();
     if (fault?.fault === 'reset' && operation !== 'search') reset(outgoing);
     else await routes[operation](service, exchange);
   } catch (error) {
-    if (!(error instanceof Refusal || error instanceof FaultAnswer)) {
+    if (!(error instanceof Refusal || error instanceof Rehearsed)) {
       service.failed?.(error);
       service.log?.((error as Error).stack ?? String(error));
     }
-    if (error instanceof FaultAnswer) answerFault(exchange, error.fault, service.switches.error_type_at);
+    if (error instanceof Rehearsed && fault) answerFault(exchange, fault, service.switches.error_type_at);
     else if (outgoing.headersSent) outgoing.destroy();
     else if (!outgoing.destroyed) refuse(service, exchange, error);
   } finally {
