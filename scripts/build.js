@@ -136,6 +136,7 @@ writeFileSync(join(out, 'leadpipe.1'), roff);
 writeFileSync(join(out, 'leadpipe.txt'), text);
 const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
+dropTypes(join(out, 'types'), 'index.d.ts');
 const wasm = require.resolve('node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm');
 cpSync(wasm, join(out, 'chunks', 'node-sqlite3-wasm.wasm'));
 const leads = readFileSync(join(root, 'src/local-service/demonstration.jsonl'));
@@ -147,6 +148,16 @@ async function bundle({ output, ...input }) {
   const { output: written } = await build.write(output);
   await build.close();
   return written;
+}
+
+/** The compiler declares every file that it reads: what these types do not lead to goes. */
+function dropTypes(folder, entry) {
+  const needed = new Set([join(folder, entry)]);
+  for (const file of needed)
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"](\..+?)\.[jt]s['"]/g))
+      needed.add(join(file, '..', `${path}.d.ts`));
+  for (const name of readdirSync(folder, { recursive: true }))
+    if (name.endsWith('.d.ts') && !needed.has(join(folder, name))) rmSync(join(folder, name));
 }
 
 /** What makes the helps and the manual page out of the commands; it does not stay. */
