@@ -37,29 +37,26 @@ function shape(name: string, accepts: (value: unknown) => boolean): Shape {
   return (value, at) => (accepts(value) ? [] : [`${at} is ${quoted(value)}, not ${name}`]);
 }
 
-export const text = shape('a string', (value) => typeof value === 'string');
+const text = shape('a string', (value) => typeof value === 'string');
 export const filledText = shape('a text', (value) => typeof value === 'string' && value.trim() !== '');
-export const truth = shape('a boolean', (value) => typeof value === 'boolean');
-export const count = shape(
+const truth = shape('a boolean', (value) => typeof value === 'boolean');
+const count = shape(
   'a whole number of at least 0',
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 );
-export const integer = shape('a whole number', (value) => Number.isSafeInteger(value));
-export const notNull = shape(
-  'a JSON value other than null',
-  (value) => value !== undefined && value !== null,
-);
+const integer = shape('a whole number', (value) => Number.isSafeInteger(value));
+const notNull = shape('a JSON value other than null', (value) => value !== undefined && value !== null);
 export const object = shape('an object', isObject);
 
-export function matching(name: string, pattern: RegExp): Shape {
+function matching(name: string, pattern: RegExp): Shape {
   return shape(name, (value) => typeof value === 'string' && pattern.test(value));
 }
 
-export function among(...values: readonly unknown[]): Shape {
+function among(...values: readonly unknown[]): Shape {
   return shape(values.map(quoted).join(' or '), (value) => values.includes(value));
 }
 
-export function orNull(inner: Shape): Shape {
+function orNull(inner: Shape): Shape {
   return (value, at) => (value === null ? [] : inner(value, at));
 }
 
@@ -71,7 +68,7 @@ export function listOf(inner: Shape): Shape {
 }
 
 /** Any object whose members all look like this. */
-export function mapOf(inner: Shape): Shape {
+function mapOf(inner: Shape): Shape {
   return (value, at) =>
     isObject(value)
       ? Object.entries(value).flatMap(([name, item]) => inner(item, `${at}.${name}`))
