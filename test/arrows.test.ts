@@ -166,7 +166,6 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'connection/local-service.ts',
     'files/addition.ts',
     'files/line-log.ts',
-    'files/output-lock.ts',
     'files/private-folder.ts',
     'files/target.ts',
     'files/whole-file.ts',
