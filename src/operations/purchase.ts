@@ -116,7 +116,10 @@ export async function purchase<T>(
       } catch (error) {
         throw await withNumbers(buyer, kind, worst, error);
       } finally {
-        if (available !== undefined && journal.operationId !== undefined) await noteBalance(buyer, journal);
+        // What is left is never a reason to fail.
+        const isNoted = available !== undefined && journal.operationId !== undefined;
+        const credits = isNoted ? await glanceAtBalance(buyer, balanceAfterMs) : undefined;
+        if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
       }
     };
     if (again !== undefined) return await withOperation(context, again.operationId, run);
@@ -126,12 +129,6 @@ export async function purchase<T>(
 
 /** How long the end of a run may be kept waiting for what is left then. */
 const balanceAfterMs = 1000;
-
-/** What is left after the purchase; never a reason to fail. */
-async function noteBalance(buyer: Buyer, journal: Journal): Promise<void> {
-  const credits = await glanceAtBalance(buyer, balanceAfterMs);
-  if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
-}
 
 /** Pure: what the journal says of an operation before it acts. */
 export function toIntent(

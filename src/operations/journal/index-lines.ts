@@ -101,8 +101,22 @@ export async function toIndexLine(
 ): Promise<IndexLine | undefined> {
   const [begun = entry] = entries;
   switch (entry.type) {
-    case 'intent':
-      return { begun: await toBegun(op, entry) };
+    case 'intent': {
+      const { command, idempotency_key: key, origin, reserved, worst_case } = entry;
+      const begun: Begun = {
+        op,
+        kind: command,
+        time: entry.time,
+        origin,
+        ...(await toDigests(entry)),
+        key: key === undefined ? undefined : digestOf(key),
+        task: entry.leads_search_id,
+        continues: entry.continues,
+        worst: costsOf(entry) || undefined,
+        unpriced: (worst_case === null && reserved === undefined && origin !== 'local') || undefined,
+      };
+      return { begun };
+    }
     case 'reserved':
       return { reserved: { op, time: entry.time, worst: entry.credits } };
     case 'spent':
@@ -126,23 +140,6 @@ export async function toIndexLine(
     default:
       return undefined;
   }
-}
-
-async function toBegun(op: string, intent: Intent): Promise<Begun> {
-  const { command, continues, idempotency_key, leads_search_id, origin, reserved, time } = intent;
-  const worst = costsOf(intent);
-  return {
-    op,
-    kind: command,
-    time,
-    origin,
-    ...(await toDigests(intent)),
-    key: idempotency_key === undefined ? undefined : digestOf(idempotency_key),
-    task: leads_search_id,
-    continues,
-    worst: worst || undefined,
-    unpriced: (intent.worst_case === null && reserved === undefined && origin !== 'local') || undefined,
-  };
 }
 
 /** Pure: the credits that an entry says may be spent from now on; 0 where it says nothing of that, or the local service is meant. */

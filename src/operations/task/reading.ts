@@ -159,16 +159,8 @@ export function enrichFieldsOf(records: readonly JsonText[]): string[] {
 
 /** Pure: records that say where they stand, so that a consumer can drop repeats. */
 function withPositions(records: readonly JsonText[], leadsSearchId: string, pts: number): JsonText[] {
-  const id = JSON.stringify(leadsSearchId);
-  return records.map((record, index) =>
-    withMembers(
-      [
-        ['leads_search_id', id],
-        ['position', String(pts + index)],
-      ],
-      record,
-    ),
-  );
+  const id = ['leads_search_id', JSON.stringify(leadsSearchId)] as const;
+  return records.map((record, index) => withMembers([id, ['position', String(pts + index)]], record));
 }
 
 /** Puts the output in place, or leaves it as it is where the task was left, and says what it came to. */
