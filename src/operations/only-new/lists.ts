@@ -149,7 +149,7 @@ function isIdentity(lead: Identity | Named): lead is Identity {
 }
 
 /** So much of a list is remembered. A year of a thousand new leads a day takes 30 MB. */
-export const kept = { leads: 500_000, searches: 1000 };
+const kept = { leads: 500_000, searches: 1000 };
 
 /**
  * Pure: the same list in fewer lines: one per search, each lead once, in the order of runs. Of a list that is too long,
