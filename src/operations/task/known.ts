@@ -42,20 +42,15 @@ export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[
   return [...tasks.values()].reverse();
 }
 
-/** What asking about tasks came to, beside what is known of them now. */
-export interface Refreshed {
-  readonly tasks: KnownTask[];
-  /** How many belong to another address or key, and were not asked about. */
-  readonly others: number;
-  readonly missing: number;
-}
-
-/** Asks the service about each task that was not seen to end. It costs nothing. Throws what a status throws, but `not_found`. */
+/**
+ * Asks the service about each task that was not seen to end, which costs nothing: `others` belong to another address or key, and are
+ * not asked about; the service does not know the `missing` any more. Throws what a status throws, but `not_found`.
+ */
 export async function refreshTasks(
   buyer: Buyer,
   tasks: readonly KnownTask[],
   operations: readonly StoredOperation[],
-): Promise<Refreshed> {
+) {
   const ours = new Set(operations.filter((one) => isSameBuyer(buyer, one)).map((one) => one.operationId));
   const { client } = buyer.connection;
   const refreshed: KnownTask[] = [];

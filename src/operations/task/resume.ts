@@ -53,12 +53,7 @@ export function toTaskProgress({ entries }: StoredOperation) {
 }
 
 /** Pure: the creation to send again, with the same key and the same bytes; undefined when nothing was bought. */
-export function purchaseOf({ idempotency_key, body }: Intent):
-  | {
-      readonly idempotencyKey: string;
-      readonly request: CreateTaskRequest;
-    }
-  | undefined {
+export function purchaseOf({ idempotency_key, body }: Intent) {
   if (idempotency_key === undefined || body === undefined) return undefined;
   return { idempotencyKey: idempotency_key, request: JSON.parse(body) as CreateTaskRequest };
 }
