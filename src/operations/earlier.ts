@@ -56,11 +56,9 @@ export type Earlier =
   /** It was bought, and what it brought is here. */
   | { readonly is: 'stored'; readonly operation: StoredOperation; readonly first: StoredOperation }
   /** Its answer was lost, and the service has said that it does not give it again. */
-  | {
-      readonly is: 'lost';
-      readonly operation: StoredOperation;
-      readonly failed: Extract<JournalEntry, { type: 'failed' }>;
-    };
+  | { readonly is: 'lost'; readonly operation: StoredOperation; readonly failed: Failed };
+
+type Failed = Extract<JournalEntry, { type: 'failed' }>;
 
 interface Place {
   /** Whether the .part beside the output holds rows of this operation. */
@@ -158,9 +156,8 @@ async function readIfNeeded(
   id: string,
 ): Promise<StoredOperation | undefined> {
   return await readOperation(context.directories.state, id).catch((error: unknown) => {
-    for (const line of index.find('op', id)) {
-      if ('ended' in line && line.ended.outcome === 'complete') return undefined;
-    }
+    const lines = [...index.find('op', id)];
+    if (lines.some((line) => 'ended' in line && line.ended.outcome === 'complete')) return undefined;
     throw error;
   });
 }
