@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
@@ -25,6 +25,8 @@ export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'rand
 export type Admit = (index: OperationIndex, worst: number) => void;
 
 const newline = 0x0a;
+/** Bytes in which the last line stands: no line is near as long. */
+const longestTail = 1 << 16;
 
 function fileOfIndex(stateDir: string): string {
   return join(stateDir, 'index', 'operations.jsonl');
@@ -60,21 +62,22 @@ export async function addToIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
-    let known = await readWhole(state);
-    if (known === undefined) {
+    let end = await endOf(state);
+    let known = check === undefined ? undefined : await readWhole(state);
+    if (end === undefined || (check !== undefined && known === undefined)) {
       known = toBytes(await readStored(state));
       await writeWhole(fileOfIndex(state), known);
+      end = { size: known.length, crc: crc32(known) };
     }
-    check?.(toIndex(known));
-    const bytes = Buffer.from(toText(line, crc32(known)));
-    const handle = await open(fileOfIndex(state), constants.O_RDWR | noFollow);
+    if (known !== undefined) check?.(toIndex(known));
+    const bytes = Buffer.from(toText(line, end.crc));
+    const handle = await openFile(state);
     try {
-      // A line that was never finished tells of nothing that was sent.
-      await handle.truncate(known.length);
-      await handle.write(bytes, 0, bytes.length, known.length);
+      await handle.truncate(end.size);
+      await handle.write(bytes, 0, bytes.length, end.size);
       if (!isLate) await handle.datasync();
     } catch (error) {
-      await handle.truncate(known.length).catch(() => undefined);
+      await handle.truncate(end.size).catch(() => undefined);
       throw error;
     } finally {
       await handle.close();
@@ -108,6 +111,28 @@ async function changing(context: IndexContext, change: () => Promise<void>): Pro
     await change();
   } finally {
     lock.release();
+  }
+}
+
+async function openFile(stateDir: string): Promise<FileHandle> {
+  return await open(fileOfIndex(stateDir), constants.O_RDWR | noFollow);
+}
+
+/** Where the next line goes, and the checksum of all in front of it: whatever was bought before, a line costs the same. Undefined where the index has to be made anew. */
+async function endOf(stateDir: string): Promise<{ size: number; crc: number } | undefined> {
+  const handle = await openFile(stateDir).catch(() => undefined);
+  if (handle === undefined) return undefined;
+  try {
+    const { size } = await handle.stat();
+    const tail = Buffer.alloc(Math.min(size, longestTail));
+    await handle.read(tail, 0, tail.length, size - tail.length);
+    // A line that was never finished tells of nothing that was sent.
+    const end = tail.lastIndexOf(newline) + 1;
+    const line = tail.subarray(end < 2 ? end : tail.lastIndexOf(newline, end - 2) + 1, end);
+    const before = toLine(line.toString('utf8', 0, line.length - 1))?.before;
+    return before === undefined ? undefined : { size: size - tail.length + end, crc: crc32(line, before) };
+  } finally {
+    await handle.close();
   }
 }
 
