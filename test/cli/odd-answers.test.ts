@@ -164,22 +164,20 @@ function marked(whole: unknown): unknown[] {
 interface OddAnswer {
   readonly cell: string;
   readonly text: string;
-  /** What it is printed in: every place and every value is printed in all of them, but not every pair of the two. */
+  /** What it is printed in: every value is printed in all of them, but not in every place. */
   readonly shownIn: readonly Format[];
 }
 
-/** Every answer with something odd in one place, as text. */
+/** Every answer with something odd in one place, as text; otherwise each place with every third value, the next with others. */
 function oddAnswers({ answers }: Operation): OddAnswer[] {
   return answers.flatMap(marked).flatMap((answer, nthPlace) =>
-    oddValues.map(([name, value], nthValue) => {
+    oddValues.flatMap(([name, value], nthValue) => {
+      const nth = nthPlace + nthValue;
+      if (!exhaustive && nth % 3 !== 0) return [];
       const place = JSON.stringify(answer);
       const text = place.replace(`"${marker}"`, () => value);
-      const nth = (nthPlace + nthValue) % formats.length;
-      return {
-        cell: `${name} in ${place}`,
-        text,
-        shownIn: exhaustive ? formats : formats.slice(nth, nth + 1),
-      };
+      const shownIn = exhaustive ? formats : formats.slice(nth % 5, (nth % 5) + 1);
+      return { cell: `${name} in ${place}`, text, shownIn };
     }),
   );
 }
@@ -266,9 +264,11 @@ describe('anything in any place of an answer', () => {
 
   it.each(every)('of %s lets the built command end', async (_, operation) => {
     const { args, exits } = operation;
-    const deepest = oddAnswers(operation).at(-1);
-    body = deepest?.text ?? '';
-    for (const format of formats) {
+    const deepest = oddAnswers(operation).filter(({ cell }) => cell.startsWith('20,000 levels of objects'));
+    body = deepest.at(-1)?.text ?? '';
+    expect(body).not.toBe('');
+    const nth = every.findIndex(([, one]) => one === operation) % formats.length;
+    for (const format of exhaustive ? formats : formats.slice(nth, nth + 1)) {
       const { code, stderr } = await run([...args, '-f', format], { env: environment() });
       expect({ format, code, stderr }).toEqual({ format, code: expect.toBeOneOf(exits), stderr });
     }

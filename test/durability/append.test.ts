@@ -189,10 +189,10 @@ describe.each(kinds)('search --append into $file', (kind) => {
   it(
     'killed at any boundary, leaves the rows of other days, and has each lead once when it is continued',
     async () => {
-      const step = exhaustive || kind === kinds[0] ? 1 : 2;
+      const step = exhaustive ? 1 : 3;
       const states = await killEverywhere(kind, (machine, at) => search(machine, kind, at), step);
       // Torn rows, stored leads that are not counted yet, and so on.
-      expect(states.length).toBeGreaterThan(12);
+      expect(states.length).toBeGreaterThan(8);
       // Each state is gone on from in one of the ways, and the next in another.
       await inParallel(states.entries(), async ([nth, killed]) => {
         const { where, text, searches, machine } = killed;
@@ -226,7 +226,7 @@ it(
   'a search --append that was killed in the middle of a row, and again while it is continued, ends the same',
   async () => {
     const kind = kinds[1] as Kind;
-    const step = exhaustive ? 1 : 3;
+    const step = exhaustive ? 1 : 5;
     const tornAt = await findTorn(kind);
     const states = await killEverywhere(
       kind,
@@ -237,7 +237,7 @@ it(
       },
       step,
     );
-    expect(states.length).toBeGreaterThan(6);
+    expect(states.length).toBeGreaterThan(4);
     await inParallel(states, async (killed) => {
       const { machine, searches, where } = killed;
       let { code, stderr } = await goOn(machine, searches[0]?.id ?? '', 'third', []);

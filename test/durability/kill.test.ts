@@ -7,7 +7,7 @@ import { type StartedService, startService } from '../helpers/local-service.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
 import { entriesOf, type Fault, filesOf, inParallel, type Machine, runWith } from './faulty-run.ts';
 
-/** A hundred times as many: every kind and every second death, too. */
+/** Every boundary of every kind, and every second death; otherwise some of each, and together every third. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
 const leads = 40;
 const credits = 100_000_000;
@@ -115,10 +115,8 @@ describe('task run', () => {
       const args = ['task', 'run', ...search, '-o', kind.file, ...kind.args];
       const { files, boundaries } = await undisturbed(kind, args);
       expect(boundaries).toBeGreaterThan(60);
-      // Each kind in other places, the first in every second one: together in all.
-      const nth = kinds.indexOf(kind);
       const random = createRandom(kind.name);
-      const [step, from] = exhaustive ? [1, 1] : nth === 0 ? [2, 1] : [10, 2 * nth];
+      const [step, from] = exhaustive ? [1, 1] : [3 * kinds.length, 1 + 3 * kinds.indexOf(kind)];
       await inParallel(range(boundaries, step, from), async (at) => {
         const machine = createMachine(kind);
         const { code } = await runWith({ mode: 'kill', at }, machine, args);
@@ -142,7 +140,7 @@ describe('task run', () => {
       const any = (): number => 1 + Math.floor(random() * boundaries);
       const pairs = exhaustive
         ? range(boundaries).flatMap((first) => range(boundaries).map((second) => [first, second]))
-        : Array.from({ length: 20 }, () => [any(), any()]);
+        : Array.from({ length: 10 }, () => [any(), any()]);
       await inParallel(pairs, async ([first = 0, second = 0]) => {
         const machine = createMachine(kind);
         await runWith({ mode: 'kill', at: first }, machine, args);
@@ -161,7 +159,7 @@ describe('task run', () => {
 
   it.each([
     ['EIO', 1],
-    ['ENOSPC', 2],
+    ['ENOSPC', 3],
   ] as const)(
     'with %s at any write stops with 74, and is finished by resume',
     async (mode, from) => {
@@ -170,8 +168,8 @@ describe('task run', () => {
       const { files } = await undisturbed(kind, args);
       const { writes } = await countWrites(kind, args, mode);
       expect(writes).toBeGreaterThan(20);
-      // A write that one of them is not tried at is tried with the other.
-      await inParallel(exhaustive ? range(writes) : range(writes, 2, from), async (at) => {
+      // Every second write is tried with one of the two.
+      await inParallel(exhaustive ? range(writes) : range(writes, 4, from), async (at) => {
         const machine = createMachine(kind);
         const { code, stderr } = await runWith({ mode, at }, machine, [...args, '--json-errors']);
         const where = `${mode} at write ${at} of ${writes}: ${stderr}`;

@@ -6,6 +6,8 @@ import { bareEnvironment, lendTo, type Result } from './run.ts';
 
 export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** Where relative paths begin; it stays the folder of this process. */
+  readonly cwd?: string;
   readonly stdin?: string | Buffer;
   readonly stdinIsTerminal?: boolean;
   /** Milliseconds that a wait of so many takes; as many unless it is given. */
@@ -30,7 +32,7 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
   const stdout = gather((text) => options.heard?.('stdout', text));
   const stderr = gather((text) => options.heard?.('stderr', text));
   const env = { ...bareEnvironment(options.env?.HOME), ...options.env };
-  let keys = 0;
+  if (options.cwd !== undefined) process.chdir(options.cwd);
   const context: Context = {
     stdin: { stream: Readable.from([options.stdin ?? '']), isTerminal: options.stdinIsTerminal ?? false },
     stdout: {
@@ -52,7 +54,10 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
     env,
     directories: { config: env.LEADPIPE_CONFIG_DIR ?? '', state: env.LEADPIPE_STATE_DIR ?? '' },
     keychain: options.keychain ?? createMemoryKeychain(),
-    ids: { idempotencyKey: () => `test-${++keys}`, operationId: () => `op_test_${process.hrtime.bigint()}` },
+    ids: {
+      idempotencyKey: () => nextKeyOf(env.HOME),
+      operationId: () => `op_test_${process.hrtime.bigint()}`,
+    },
     // No jitter: what is tried again is tried again at once.
     random: () => 0,
     signal: new AbortController().signal,
@@ -65,6 +70,15 @@ export async function runInProcess(args: readonly string[], options: FakeOptions
   const code = await runProgram(context, args);
   keep();
   return { stdout: stdout.text(), stderr: stderr.text(), code };
+}
+
+const keysOfHomes = new Map<string | undefined, number>();
+
+/** The keys of each user count up. */
+function nextKeyOf(home: string | undefined): string {
+  const nth = (keysOfHomes.get(home) ?? 0) + 1;
+  keysOfHomes.set(home, nth);
+  return `test-${nth}`;
 }
 
 /** A keychain that is always open, and gone with the run. */

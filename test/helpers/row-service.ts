@@ -5,6 +5,8 @@ import { createRandom } from './chaos-proxy.ts';
 export interface RowServiceOptions {
   /** Milliseconds that an answer takes. */
   readonly latencyMs?: number;
+  /** What an answer to these bytes waits for, too. */
+  readonly gate?: (body: string) => Promise<void> | undefined;
   /** Requests at once; more are refused with 429. */
   readonly mostAtOnce?: number;
   /** Of 1: how often something goes wrong, before or after the request is carried out. */
@@ -37,6 +39,15 @@ export interface RowService {
   most(): number;
   readonly refusals: ReadonlyMap<number, number>;
   close(): Promise<void>;
+}
+
+/** A gate for all requests, or for those that have a word in them. */
+export function createGate(word = ''): { gate: (body: string) => Promise<void> | undefined; open(): void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { gate: (body) => (body.includes(word) ? opened : undefined), open };
 }
 
 export async function startRowService(options: RowServiceOptions = {}): Promise<RowService> {
@@ -84,6 +95,7 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
       const luck = random();
       if (luck < faults / 3) return void request.socket.destroy();
       await new Promise((resolve) => setTimeout(resolve, latencyMs));
+      await options.gate?.(body);
       if (luck < (2 * faults) / 3) return refuse(response, 500, 'internal_error');
       if (options.refused?.has(JSON.parse(body).objective)) {
         return refuse(response, 422, 'invalid_request_error');

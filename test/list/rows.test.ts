@@ -1,25 +1,47 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RowService, startRowService } from '../helpers/row-service.ts';
-import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
+import {
+  createGate,
+  type RowService,
+  type RowServiceOptions,
+  startRowService,
+} from '../helpers/row-service.ts';
+import {
+  bareEnvironment,
+  command,
+  pointedAt,
+  resultOf,
+  run,
+  start,
+  temporaryFolder,
+} from '../helpers/run.ts';
 
 let service: RowService;
 let cwd: string;
 let env: Record<string, string>;
 
 beforeEach(async () => {
-  service = await startRowService();
   const home = temporaryFolder();
   cwd = join(home, 'work');
   mkdirSync(cwd);
-  env = { ...bareEnvironment(home), ...pointedAt(service.url) };
+  env = bareEnvironment(home);
+  await serve({});
 });
 afterEach(() => service.close());
 
-const contacts = (...args: string[]) => run(['contact', 'email', ...args], { env, cwd });
+async function serve(options: RowServiceOptions): Promise<void> {
+  await service?.close();
+  service = await startRowService(options);
+  env = { ...env, ...pointedAt(service.url) };
+}
+
+/** In this process; those of `run` are the built command. */
+const leadpipe = (args: readonly string[], stdin = '') => runInProcess(args, { env, cwd, stdin });
+const contacts = (...args: string[]) => leadpipe(['contact', 'email', ...args]);
 const write = (name: string, text: string | Buffer): void => writeFileSync(join(cwd, name), text);
 const read = (name: string): string => readFileSync(resolve(cwd, name), 'utf8');
 const jsonLines = (text: string): unknown[] =>
@@ -93,7 +115,7 @@ describe('an input', () => {
     const { code, stderr } = await contacts('--input', 'list.csv', '-o', 'out.csv');
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('0 rows in out.csv') });
     expect(readFileSync(join(cwd, 'out.csv'), 'utf8')).toBe(`${own}email,email_reference,email_error\r\n`);
-    const piped = await run(['contact', 'email', '--input', '-'], { env, cwd, stdin: text });
+    const piped = await leadpipe(['contact', 'email', '--input', '-'], text);
     expect(piped).toMatchObject({ code: 0, stdout: '' });
     expect(service.requests()).toBe(0);
   });
@@ -147,7 +169,7 @@ describe('an input', () => {
   it('that is a pipe is not read twice', async () => {
     const fifo = join(cwd, 'list.fifo');
     execFileSync('mkfifo', [fifo]);
-    await run(['config', 'set', 'price.contact.email', '2'], { env, cwd });
+    await leadpipe(['config', 'set', 'price.contact.email', '2']);
     const ended = contacts('--input', 'list.fifo', '--max-credits', '10');
     await writeFile(fifo, 'Ada\nBo\n');
     expect(await ended).toMatchObject({ code: 0 });
@@ -191,16 +213,7 @@ describe('the output', () => {
   });
 
   it('begins before the input has ended', async () => {
-    const child = start(['contact', 'email', '--input', '-'], { env, cwd });
-    // The helper has closed it: a pipe of our own is needed.
-    child.kill();
-    const { spawn } = await import('node:child_process');
-    const { command } = await import('../helpers/run.ts');
-    const piped = spawn(process.execPath, [command, 'contact', 'email', '--input', '-'], {
-      env,
-      cwd,
-      stdio: 'pipe',
-    });
+    const piped = spawn(process.execPath, [command, 'contact', 'email', '--input', '-'], { env, cwd });
     piped.stdin.write('Ada\n');
     const first = await new Promise<string>((resolve) =>
       piped.stdout.once('data', (piece) => resolve(String(piece))),
@@ -236,9 +249,7 @@ describe('money', () => {
 
   it('is not spent again for rows that stayed, where others have changed', async () => {
     write('list.txt', 'Ada\nBo\nCy\n');
-    await service.close();
-    service = await startRowService({ credits: 1 });
-    env = { ...env, ...pointedAt(service.url) };
+    await serve({ credits: 1 });
     const args = ['--input', 'list.txt', '-o', 'all.jsonl', '--concurrency', '1'];
     expect((await contacts(...args)).code).toBe(5);
     write('list.txt', 'Dee\nBo\nAda\n');
@@ -247,9 +258,7 @@ describe('money', () => {
   });
 
   it('that has run out stops the list, which the same command goes on with', async () => {
-    await service.close();
-    service = await startRowService({ credits: 3 });
-    env = { ...env, ...pointedAt(service.url) };
+    await serve({ credits: 3 });
     write('list.txt', 'a1\na2\na3\na4\na5\na6\n');
     const cut = await contacts('--input', 'list.txt', '-o', 'out.jsonl', '--concurrency', '1');
     expect(cut).toMatchObject({ code: 5, stderr: expect.stringContaining('same command again') });
@@ -258,9 +267,7 @@ describe('money', () => {
   });
 
   it('of a row whose answer was lost is not spent again, unless it is asked for', async () => {
-    await service.close();
-    service = await startRowService({ faults: 0.95, seed: 'lost' });
-    env = { ...env, ...pointedAt(service.url) };
+    await serve({ faults: 0.95, seed: 'lost' });
     write('list.txt', Array.from({ length: 12 }, (_, at) => `p${at}`).join('\n'));
     const args = ['--input', 'list.txt', '-o', 'out.jsonl', '--concurrency', '12'];
     const first = await contacts(...args);
@@ -276,9 +283,7 @@ describe('money', () => {
 });
 
 it('a list costs a request for each row and nothing else, over connections that are kept', async () => {
-  await service.close();
-  service = await startRowService({ latencyMs: 20 });
-  env = { ...env, ...pointedAt(service.url) };
+  await serve({ latencyMs: 20 });
   write('list.txt', Array.from({ length: 200 }, (_, at) => `p${at}`).join('\n'));
   expect(await contacts('--input', 'list.txt', '--concurrency', '8', '-o', 'out.jsonl')).toMatchObject({
     code: 0,
@@ -311,9 +316,8 @@ describe('a list that is stopped says of each row', () => {
     ['two Ctrl-C', Number.POSITIVE_INFINITY],
     ['an account without credits', 0],
   ])('whether it may have been bought: %s', async (_, credits) => {
-    await service.close();
-    service = await startRowService({ latencyMs: 3000, credits });
-    env = { ...env, ...pointedAt(service.url) };
+    const { gate, open } = createGate();
+    await serve({ gate, credits });
     const rows = Array.from({ length: 20 }, (_, at) => `p${String(at).padStart(2, '0')}`);
     write('list.txt', rows.join('\n'));
     const args = ['contact', 'email', '--input', 'list.txt', '--concurrency', '4', '-o', 'out.jsonl'];
@@ -328,7 +332,7 @@ describe('a list that is stopped says of each row', () => {
       // A second one that comes at once is the same.
       await new Promise((resolve) => setTimeout(resolve, 300));
       child.kill('SIGINT');
-    }
+    } else open();
     const { code, stderr } = await ended;
     expect({ code, stderr }).toMatchObject({
       code: isStopped ? 130 : 5,
@@ -338,16 +342,15 @@ describe('a list that is stopped says of each row', () => {
     const state = (at: number): string => (isStopped && at < 4 ? 'sent' : 'failed');
     expect(statesOf()).toEqual(Object.fromEntries(rows.slice(0, 8).map((row, at) => [row, state(at)])));
     if (!isStopped) return;
-    const again = await run([...args, '--concurrency', '16'], { env, cwd });
+    open();
+    const again = await leadpipe([...args, '--concurrency', '16']);
     expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('4 of 20 rows have no answer') });
     expect(asked()).toEqual(rows);
   });
 });
 
 it('a service that has no room for more is asked for less at once', async () => {
-  await service.close();
-  service = await startRowService({ latencyMs: 20, mostAtOnce: 3 });
-  env = { ...env, ...pointedAt(service.url) };
+  await serve({ latencyMs: 20, mostAtOnce: 3 });
   write('list.txt', Array.from({ length: 60 }, (_, at) => `p${at}`).join('\n'));
   expect(await contacts('--input', 'list.txt', '--concurrency', '16', '-o', 'out.jsonl')).toMatchObject({
     code: 0,
@@ -381,9 +384,7 @@ it('a named list whose rows another run has says when their answers are free', a
 });
 
 it('a named list whose output can not be written keeps what it has bought, for another output', async () => {
-  await service.close();
-  service = await startRowService({ latencyMs: 50 });
-  env = { ...env, ...pointedAt(service.url) };
+  await serve({ latencyMs: 50 });
   write('list.txt', Array.from({ length: 24 }, (_, at) => `p${at}`).join('\n'));
   const cut = await contacts('--input', 'list.txt', '--concurrency', '8', '-o', '/dev/full', '--run', 'x');
   expect(cut).toMatchObject({ code: 74, stderr: expect.stringContaining('charged: yes') });
@@ -398,9 +399,7 @@ it('a named list whose output can not be written keeps what it has bought, for a
 });
 
 it('what came instead of an answer is kept', async () => {
-  await service.close();
-  service = await startRowService({ garbled: true });
-  env = { ...env, ...pointedAt(service.url) };
+  await serve({ garbled: true });
   write('list.txt', 'Ada\n');
   expect(await contacts('--input', 'list.txt')).toMatchObject({
     code: 3,
@@ -452,10 +451,8 @@ it.each([
 describe('a limit on credits', () => {
   const many = Array.from({ length: 60 }, (_, at) => `p${at}`).join('\n');
   const limited = async (credits: number) => {
-    await service.close();
-    service = await startRowService({ latencyMs: 5 });
-    env = { ...env, ...pointedAt(service.url) };
-    await run(['config', 'set', 'price.contact.email', '2'], { env, cwd });
+    await serve({ latencyMs: 5 });
+    await leadpipe(['config', 'set', 'price.contact.email', '2']);
     return ['--max-credits', String(credits), '--concurrency', '32', '-o', 'out.jsonl'];
   };
 
@@ -469,24 +466,20 @@ describe('a limit on credits', () => {
     });
     expect(service.charged.size).toBe(0);
     // What was refused was never begun: nothing buys it later.
-    const resumed = await run(['history', 'resume'], { env, cwd });
+    const resumed = await leadpipe(['history', 'resume']);
     expect(resumed).toMatchObject({ code: 0, stderr: 'There is nothing to resume.\n' });
     expect(service.charged.size).toBe(0);
   });
 
   it('holds at every row of standard input, and a higher one goes on', async () => {
     const args = await limited(41);
-    const cut = await run(['contact', 'email', '--input', '-', ...args], { env, cwd, stdin: many });
+    const cut = await leadpipe(['contact', 'email', '--input', '-', ...args], many);
     expect(cut).toMatchObject({ code: 5, stderr: expect.stringContaining('with a higher --max-credits') });
     expect(service.charged.size).toBe(20);
-    const again = await run(['contact', 'email', '--input', '-', ...args], { env, cwd, stdin: many });
+    const again = await leadpipe(['contact', 'email', '--input', '-', ...args], many);
     expect(again.code).toBe(5);
     expect(service.charged.size).toBe(20);
-    const rest = await run(['contact', 'email', '--input', '-', ...args, '--max-credits', '120'], {
-      env,
-      cwd,
-      stdin: many,
-    });
+    const rest = await leadpipe(['contact', 'email', '--input', '-', ...args, '--max-credits', '120'], many);
     expect(rest.code).toBe(0);
     expect(service.charged.size).toBe(60);
     expect(jsonLines(read('out.jsonl'))).toHaveLength(60);
@@ -518,9 +511,7 @@ describe('rows that are added to a file', () => {
   const add = () => contacts('--input', 'list.txt', '-o', 'out.csv', '--append', '--concurrency', '1');
   const rows = (): string[] => read('out.csv').trimEnd().split('\r\n').slice(1);
   const start = async (): Promise<void> => {
-    await service.close();
-    service = await startRowService({ refused });
-    env = { ...env, ...pointedAt(service.url) };
+    await serve({ refused });
     refused.clear();
     refused.add('Bo');
     write('list.txt', 'Ada\nBo\nCy\n');

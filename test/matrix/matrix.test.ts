@@ -19,6 +19,8 @@ import { deliverTo } from './ways.ts';
 let service: LedgerService;
 let task = '';
 let cells = 0;
+/** Credits that all cells should have cost. */
+let due = 0;
 
 beforeAll(async () => {
   service = await startLedgerService({ batch_size: 1, batch_pause_ms: 0 });
@@ -27,13 +29,19 @@ beforeAll(async () => {
   });
   task = JSON.parse(made.stdout).leads_search_id;
   await service.quiet();
+  due = service.spent();
 });
-afterAll(async () => void (await service.close()));
+afterAll(async () => {
+  await service.quiet();
+  const spent = service.spent();
+  await service.close();
+  expect(spent).toBe(due);
+});
 
 /** Each fault with every operation of a column; otherwise with one of them, the next fault with the next. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
 
-describe.each(
+describe.concurrent.each(
   [...networkRows, ...framingRows, ...statusRows, ...answerRows].map(
     (row, nth) => [row.fault, row, nth] as const,
   ),
@@ -63,23 +71,26 @@ async function expectEnding(row: Row, operation: Operation, ending: Ending): Pro
       env: pointedAt(service.url, ledgerKey),
     });
     expect(used).toMatchObject({ code: 0 });
-    await service.quiet();
+    await service.quiet(key);
   }
-  const before = service.spent();
+  const before = service.purchaseOf(key)?.settled ?? 0;
+  due += before;
   const { result, requests } = await runOnTheWay(row, operation, [
     ...operation.args(task),
     ...withKey,
     ...(row.options ?? []),
     '--json-errors',
   ]);
-  await service.quiet();
+  await service.quiet(key);
 
   expectError(result, row, ending);
   expect(result.code).toBe(ending.exit);
   expect(result.stdout === '').toBe(ending.exit !== 0 && ending.exit !== 3);
   expect(requests.length).toBe(ending.requests ?? 1);
   expectSameRequest(requests, group === 'G' ? undefined : key);
-  expect(service.spent() - before).toBe((ending.paid ?? 0) * price);
+  const cost = (ending.paid ?? 0) * price;
+  due += cost;
+  expect((service.purchaseOf(key)?.settled ?? 0) - before).toBe(cost);
 }
 
 /** Runs a command against the service with the row's fault in between; `requests` are those of its operation. */
