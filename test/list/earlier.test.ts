@@ -301,7 +301,6 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
   'a first %s waits for the answers that are under way',
   async (signal) => {
     const { gate, open } = createGate();
-    const { gate, open } = createGate();
     await serve({ gate });
     write('list.txt', lines(people(0, 12)));
     const args = ['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', '--concurrency', '3'];

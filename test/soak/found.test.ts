@@ -33,7 +33,7 @@ it('rows that another operation of a named run has bought are added to a file on
 it('a search that is completed from what is stored adds its rows once, wherever it is killed', async () => {
   const service = await startCountingService(false);
   const old = '{"name":"old"}\n';
-  /** Runs the same search until one is not killed; each run is killed at another change. */
+  /** Runs the same search, killed at these changes, and then to its end. */
   async function live(...kills: readonly number[]) {
     const home = temporaryFolder();
     const env = { ...bareEnvironment(home), ...pointedAt(service.url) };
@@ -43,26 +43,25 @@ it('a search that is completed from what is stored adds its rows once, wherever 
     const args = ['search', 'company', 'any', '--limit', '3', '-o', days, '--append'];
     const before = service.purchases.length;
     const results = [];
-    for (const killAt of kills) {
-      const { code } = await startSimulated({ args, env, killAt, clockAheadMs: 0 }).ended;
-      results.push({ code, rows: rowsOf() });
+    for (const killAt of [...kills, 0]) {
+      const run = startSimulated({ args, env, killAt, clockAheadMs: 0 });
+      const { code } = await run.ended;
+      results.push({ code, rows: rowsOf(), changes: run.changes() });
     }
-    await startSimulated({ args, env, clockAheadMs: 0 }).ended;
     return { results, rows: rowsOf(), purchases: service.purchases.length - before };
   }
-  // The moments at which all leads are stored, and the file is as it was.
-  const firsts: number[] = [];
-  let whole = '';
-  for (let at = 1; ; at++) {
-    const { results, rows, purchases } = await live(at);
-    if (results[0]?.code !== null) break;
-    if (purchases === 1 && results[0]?.rows === old) firsts.push(at);
-    if (purchases === 1) whole = rows;
-  }
+  // The last moments at which all leads are stored, and the file is as it was.
+  const { results: undisturbed, rows: whole } = await live();
   expect(whole.split('\n').length).toBe(5);
-  for (const first of [firsts.at(-14), firsts.at(-1)]) {
-    for (let at = 1; ; at++) {
-      const { results, rows, purchases } = await live(first ?? 0, at);
+  const firsts: number[] = [];
+  for (let at = undisturbed[0]?.changes ?? 0; firsts.length < 14; at--) {
+    const { results, purchases } = await live(at);
+    if (purchases === 1 && results[0]?.rows === old) firsts.push(at);
+  }
+  // Each of the two with every second change.
+  for (const [nth, first] of [firsts.at(-1) ?? 0, firsts[0] ?? 0].entries()) {
+    for (let at = 1 + nth; ; at += 2) {
+      const { results, rows, purchases } = await live(first, at);
       // Behind its end the same command is a new purchase.
       if (results[1]?.code !== null || purchases > 1) break;
       expect({ first, at, rows }).toEqual({ first, at, rows: whole });

@@ -37,6 +37,7 @@ export function startReal({ args, env, stdin, killAt, sleepAt, fullAt, clockAhea
   const ended: Promise<Result> = resultOf(child).finally(() => clearTimeout(timer));
   return {
     ended,
+    changes: () => 0,
     kill: () => void child.kill('SIGKILL'),
     signal: (outcome) => void child.kill(outcome === 'interrupted' ? 'SIGINT' : 'SIGTERM'),
   };

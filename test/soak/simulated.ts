@@ -28,6 +28,8 @@ export interface Start {
 
 export interface Simulated {
   readonly ended: Promise<Result>;
+  /** Of the file system, so far. */
+  changes(): number;
   kill(): void;
   signal(outcome: 'interrupted' | 'terminated'): void;
 }
@@ -153,6 +155,7 @@ export function startSimulated({
   });
   return {
     ended,
+    changes: () => machine.changes,
     kill: () => machine.die(),
     signal: (outcome) => stop.abort(outcome),
   };
@@ -265,14 +268,14 @@ export async function simulate(): Promise<void> {
     const takesRoom = /write|mkd/i.test(name);
     replace(fsp, name, (original) => changing(original, undefined, { takesRoom }));
   }
-  replace(fsp, 'open', (original) => {
-    const open = changing(original) as (...args: never[]) => Promise<fsp.FileHandle>;
-    return async (...args: never[]) => {
-      const handle = await open(...args);
+  // Known before anybody is told of it: one that is opened while its process dies is closed, too.
+  replace(fsp, 'open', (original) =>
+    changing(async (...args) => {
+      const handle = (await original(...args)) as fsp.FileHandle;
       running.getStore()?.opened.add(handle);
       return handle;
-    };
-  });
+    }),
+  );
   replace(fs, 'writeSync', (original) =>
     changingAtOnce(
       original,
