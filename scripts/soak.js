@@ -5,7 +5,7 @@
  * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; LEADPIPE_CHAOS_SECONDS is how long
  * random faults meet random commands; SOAK_SEEDS is how many machines live through SOAK_RUNS random runs each, of which
  * SOAK_REAL of 1 are processes of their own; LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
- * LEADPIPE_EXHAUSTIVE=1 kills at every instant of every kind of run, and prints every odd answer in every format.
+ * LEADPIPE_KILLS is how often the local service is killed; LEADPIPE_EXHAUSTIVE=1 kills at every instant of every kind of run, and prints every odd answer in every format.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,6 +25,11 @@ const soaks = [
     name: 'killed lists',
     args: ['test/list/kill.test.ts'],
     settings: { LIST_ROWS: '2000', LIST_KILLS: '100' },
+  },
+  {
+    name: 'killed services',
+    args: ['test/local-service/load.test.ts'],
+    settings: { LEADPIPE_KILLS: '1000' },
   },
   {
     name: 'every instant and every answer',

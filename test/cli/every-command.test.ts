@@ -119,12 +119,16 @@ describe.each(['serve', '--local'])('every command against %s', (where) => {
   // A task of the demonstration takes its time.
   const context = { clock: hastened(20) };
   const rows = [...commands.map(([name, args]) => [name, () => args] as const), ...readers];
-  it.each(rows)('%s, in every format', async (_, argsFor) => {
+  // The formats of --local are those of any service: each command has another one.
+  const formatsOf = (nth: number): readonly (typeof printedFormats)[number][] =>
+    where === 'serve' ? printedFormats : [printedFormats[nth % printedFormats.length] ?? 'jsonl'];
+  const numbered = rows.map(([name, argsFor], nth) => [name, argsFor, formatsOf(nth)] as const);
+  it.each(numbered)('%s, in every format', async (_, argsFor, formats) => {
     const args = [...argsFor(taskId), ...more];
     const paid = await isPaid(args);
     // In one process all runs would have the same generated key.
     const key = () => (paid ? ['--idempotency-key', `purchase-${++purchases}`] : []);
-    for (const format of printedFormats) {
+    for (const format of formats) {
       const { code, stdout, stderr } = await runInProcess([...args, ...key(), '-f', format], {
         env,
         context,

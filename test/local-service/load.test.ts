@@ -5,8 +5,8 @@ import { openStore } from '../../src/local-service/store.ts';
 import { audit } from '../helpers/audit.ts';
 import { bareEnvironment, start } from '../helpers/run.ts';
 
-/** More on demand: LEADPIPE_KILLS=1000. */
-const kills = Number(process.env.LEADPIPE_KILLS ?? 30);
+/** `npm run soak` has more. */
+const kills = Number(process.env.LEADPIPE_KILLS ?? 12);
 const opening = 100_000;
 const bearer = { authorization: 'Bearer lp_local_demo', 'content-type': 'application/json' };
 
