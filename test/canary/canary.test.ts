@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type Answer, type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
@@ -43,11 +43,6 @@ function expectNoKeyIn(folder: string, except: readonly string[] = []): number {
 
 let server: FaultServer | undefined;
 let secrets: SecretService | undefined;
-afterEach(async () => {
-  await server?.close();
-  await secrets?.close();
-  server = secrets = undefined;
-});
 
 /** The same, whatever is asked. */
 const sends =

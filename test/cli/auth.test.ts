@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { localKeys } from '../../src/local-service/keys.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
@@ -15,10 +15,6 @@ let other: FaultServer;
 beforeAll(async () => {
   service = await startService();
   other = await startFaultServer((socket) => void socket.destroy());
-});
-afterAll(async () => {
-  await service.close();
-  await other.close();
 });
 
 /** A user who keeps keys in a file. */

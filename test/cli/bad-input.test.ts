@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
@@ -24,7 +24,6 @@ beforeAll(async () => {
   );
   mkdirSync(file('folder'));
 });
-afterAll(() => server.close());
 
 const company = ['search', 'company', 'x'];
 const list = (count: number): string => Array.from({ length: count }, (_, at) => `f${at}`).join(',');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   errorAnswer,
@@ -22,7 +22,6 @@ beforeAll(async () => {
     socket.end(answers[JSON.parse(body).objective] ?? '');
   });
 });
-afterAll(() => service.close());
 
 const run = (args: readonly string[], env: Record<string, string>, stdoutIsTerminal = false) =>
   runInProcess(['search', 'company', ...args], {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt, temporaryFolder } from '../helpers/run.ts';
@@ -10,7 +10,6 @@ describe('contact: bad input', () => {
   beforeAll(async () => {
     server = await startFaultServer((socket) => void socket.destroy());
   });
-  afterAll(() => server.close());
 
   const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
     ['no objective', ['email'], ['objective']],
@@ -40,7 +39,6 @@ describe('contact: bad input', () => {
 
 describe('contact', () => {
   let server: FaultServer | undefined;
-  afterEach(() => server?.close());
 
   function toBody(result: string): string {
     return `{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":${result},"created_at":"2026-01-31T09:00:00Z"}`;

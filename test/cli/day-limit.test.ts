@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
@@ -21,7 +21,6 @@ beforeEach(async () => {
     expect(await runInProcess(['config', 'set', ...setting], { env })).toMatchObject({ code: 0 });
   }
 });
-afterEach(() => service.close());
 
 const run = (...args: string[]) => runInProcess(args, { env });
 const contact = (who: string) => run('contact', 'email', who, '-q', '--idempotency-key', who);

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { KeychainError } from '../../src/config/keychain.ts';
 import type { Keychain } from '../../src/context.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -16,10 +16,6 @@ interface Row {
 }
 
 let server: FaultServer | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
 
 interface Service {
   readonly balance?: readonly [status: number, body: object];

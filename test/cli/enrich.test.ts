@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
@@ -23,7 +23,6 @@ describe('enrich: bad input', () => {
   beforeAll(async () => {
     server = await startFaultServer((socket) => void socket.destroy());
   });
-  afterAll(() => server.close());
 
   const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
     ['no fields', ['x'], ['the fields are missing: name them with --schema or --field']],
@@ -110,7 +109,6 @@ describe('enrich: bad input', () => {
 
 describe('enrich', () => {
   let server: FaultServer | undefined;
-  afterEach(() => server?.close());
 
   async function enrich(answer: string, args: readonly string[], stdin?: string) {
     const body = wholeAnswer('200 OK', 'application/json', `{"success":true,"answer":${answer}}`);

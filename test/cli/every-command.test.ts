@@ -175,7 +175,6 @@ describe('what this machine knows', () => {
 
 describe('every row of the Errors table', () => {
   let service: StartedService | undefined;
-  afterAll(() => service?.close());
 
   const exits: Readonly<Record<number, number>> = {
     401: 4,

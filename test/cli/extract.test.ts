@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { extractionTypes } from '../../src/contract/types.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
@@ -14,7 +14,6 @@ describe('extract: bad input', () => {
   beforeAll(async () => {
     server = await startFaultServer((socket) => void socket.destroy());
   });
-  afterAll(() => server.close());
 
   const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
     ['no target', ['x_followers'], ['target']],
@@ -57,7 +56,6 @@ describe('extract: bad input', () => {
     const { code, stdout, stderr } = await runInProcess(args, { env: pointedAt(other.url) });
     expect({ code, stdout, requests: other.requests }).toEqual({ code: 2, stdout: '', requests: [] });
     expect(stderr).toContain('--columns');
-    await other.close();
   });
 
   it('two types that a word could mean are not guessed at', async () => {
@@ -112,7 +110,6 @@ describe('extract: bad input', () => {
 
 describe('extract', () => {
   let server: FaultServer | undefined;
-  afterEach(() => server?.close());
 
   const metadata = '"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100}';
 

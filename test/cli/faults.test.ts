@@ -1,6 +1,6 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
@@ -18,7 +18,6 @@ import {
 import { pointedAt, run } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const search = ['search', 'company', 'x', '--json-errors'];
 const balance = ['balance', '--json-errors'];

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   chunk,
   type FaultServer,
@@ -12,7 +12,6 @@ import {
 import { pointedAt, run } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 /** Far below what these floods took when a frame, an answer or a list of warnings had no measure: 600 to 3300. */
 const mostMiB = 400;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { topicNames } from '../../src/cli/help.ts';
 import { formats } from '../../src/output/writer.ts';
@@ -63,7 +63,6 @@ beforeAll(async () => {
   });
   await readHelps('');
 });
-afterAll(() => server.close());
 
 describe('the help of every command', () => {
   it('is there, and asks no service for anything', () => {
@@ -424,7 +423,6 @@ describe('a topic of help', () => {
       check({ error: { ...error, exit: 99, hint: 1 } });
       expect(check.errors).toHaveLength(2);
     }
-    await service.close();
   });
 });
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   type FaultServer,
@@ -14,7 +14,6 @@ import { someEntities, startTaskServer } from '../helpers/task-server.ts';
 /** What was left before its end, and nobody wants. */
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 type Env = Record<string, string>;
 

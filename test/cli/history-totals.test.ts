@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { searchFrames, startFaultServer, streamStart } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
@@ -28,7 +28,6 @@ describe('history totals', () => {
       ).code,
     ).toBe(5);
   });
-  afterAll(() => service.close());
 
   it('by command, as an object each', async () => {
     const { code, stdout, stderr } = await run(['history', 'totals', '--by', 'command'], { env });

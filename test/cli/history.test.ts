@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Intent, toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { createJournal } from '../../src/operations/journal/journal.ts';
 import { prune, pruneIfDue } from '../../src/operations/journal/retention.ts';
@@ -32,7 +32,6 @@ import { keepingIn } from '../helpers/stored.ts';
 /** What is kept of a purchase, when, and how it is shown again. */
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const key = 'test-key-0123456789';
 const ok = (body: string): string =>

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   chunk,
   errorAnswer,
@@ -15,7 +15,6 @@ import {
 import { pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 /** Points at a server that always gives this answer; state is kept from one command to the next. */
 async function serve(answer: string): Promise<Record<string, string>> {

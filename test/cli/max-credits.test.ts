@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   type Answer,
@@ -56,7 +56,6 @@ describe('--max-credits against a service that keeps a ledger', () => {
   beforeAll(async () => {
     service = await startLedgerService({});
   });
-  afterAll(() => service.close());
 
   it.each(rows)('%j is refused below its worst case, and bought at it', async (args, most, setting) => {
     const env = { ...withPrices(), ...pointedAt(service.url, ledgerKey) };
@@ -126,7 +125,6 @@ describe('--max-credits against a service that keeps a ledger', () => {
 });
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const balance = wholeAnswer(
   '200 OK',

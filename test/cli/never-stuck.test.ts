@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/output-lock.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
@@ -57,7 +57,6 @@ beforeEach(async () => {
   cwd = temporaryFolder();
   file = join(cwd, 'leads.jsonl');
 });
-afterEach(() => server.close());
 
 const run = (...args: string[]) => runInProcess(args, { env });
 const into = (...more: string[]) => run(...search, '-o', file, ...more);

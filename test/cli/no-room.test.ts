@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runWith } from '../durability/faulty-run.ts';
 import {
   type FaultServer,
@@ -21,7 +21,6 @@ import {
 /** An output, a state or a home that nothing can be written to. */
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const leads = ['{"name":"A"}', '{"name":"B"}'];
 const balance =

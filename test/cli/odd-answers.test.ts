@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { fromCheckedLine } from '../../src/files/line-log.ts';
 import { commandsWith } from '../helpers/commands.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -148,7 +148,6 @@ beforeAll(async () => {
     (socket) => void socket.write(wholeAnswer('200 OK', 'application/json', body)),
   );
 });
-afterAll(() => server.close());
 
 const marker = '@@';
 

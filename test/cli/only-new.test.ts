@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import type { CreateTaskRequest } from '../../src/contract/types.ts';
 import { prune } from '../../src/operations/journal/retention.ts';
@@ -24,11 +24,6 @@ import { startTaskServer, taskId } from '../helpers/task-server.ts';
 
 let server: FaultServer | undefined;
 let ledger: LedgerService | undefined;
-afterEach(async () => {
-  await server?.close();
-  await ledger?.close();
-  server = ledger = undefined;
-});
 
 type Env = Record<string, string>;
 const leadOf = (name: string | number): string =>

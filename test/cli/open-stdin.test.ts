@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { FaultServer } from '../helpers/fault-server.ts';
 import {
   bareEnvironment,
@@ -69,7 +69,6 @@ describe('standard input that is open and silent', () => {
   beforeAll(async () => {
     service = await startFixedService();
   });
-  afterAll(() => service.close());
 
   it('is tried with every command', async () => {
     const { stdout } = await run(['--help']);

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   chunk,
   type FaultServer,
@@ -35,7 +35,6 @@ import {
 } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const frames = searchFrames([['{"name":"A"}', '{"name":"B"}'], ['{"name":"C"}']]);
 const [first = '', ...rest] = frames;

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { kinds } from '../../src/operations/kinds.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
@@ -9,7 +9,6 @@ import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } fro
 /** What contact, research, enrich and extract have in common: one paid request, one answer. */
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const requestId = ['X-Request-Id: req_test'];
 const ok = (body: string): string => wholeAnswer('200 OK', 'application/json', body, requestId);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { researchLayout } from '../../src/output/columns.ts';
 import { createWriter } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -11,7 +11,6 @@ describe('research: bad input', () => {
   beforeAll(async () => {
     server = await startFaultServer((socket) => void socket.destroy());
   });
-  afterAll(() => server.close());
 
   const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
     ['no query', [], ['query']],
@@ -61,7 +60,6 @@ const answers: readonly [answer: string, terminal: string, csv: string][] = [
 
 describe('research', () => {
   let server: FaultServer | undefined;
-  afterEach(() => server?.close());
 
   async function research(answer: string, ...args: string[]) {
     const body = wholeAnswer('200 OK', 'application/json', `{"success":true,"answer":${answer}}`);

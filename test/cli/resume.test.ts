@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { formats } from '../../src/output/writer.ts';
@@ -60,7 +60,6 @@ beforeEach(async () => {
   env = { ...bareEnvironment(), ...pointedAt(server.url) };
   file = join(temporaryFolder(), 'leads.csv');
 });
-afterEach(() => server.close());
 
 /** Runs a command that is left with 20 of 45 leads; the rest is there afterwards. */
 async function leave(...args: string[]) {

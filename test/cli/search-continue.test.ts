@@ -1,6 +1,6 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   type FaultServer,
@@ -12,7 +12,6 @@ import {
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
 const rest = ['{"name":"C"}'];

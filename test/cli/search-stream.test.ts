@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
@@ -18,7 +18,6 @@ import {
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const entities = [
   '{"name":"Ünal é日😀","links":{"website":"https://a.example"},"description":"d","score":{"score":"0.9","reason":"r"}}',

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, wholeAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
@@ -18,7 +18,6 @@ import {
 } from '../helpers/task-server.ts';
 
 let server: TaskServer | undefined;
-afterEach(() => server?.close());
 
 async function serve(script: TaskScript): Promise<TaskServer> {
   await server?.close();

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
 import { someEntities, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
 
 let server: TaskServer | undefined;
-afterEach(() => server?.close());
 
 const rows = someEntities
   .slice(0, 20)

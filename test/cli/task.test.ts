@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
 import { bareEnvironment, command, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
@@ -14,10 +14,6 @@ const leads = Array.from({ length: 45 }, (_, index) =>
 
 let service: StartedService | undefined;
 let server: TaskServer | undefined;
-afterEach(async () => {
-  await service?.close();
-  await server?.close();
-});
 
 /** A service whose tasks take some steps, over 45 leads of its own. */
 async function serve(faults: readonly object[] = [], stepMs = 60): Promise<Record<string, string>> {

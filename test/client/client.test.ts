@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type Answer,
   chunk,
@@ -23,7 +23,6 @@ type Options = Parameters<typeof createClient>[0];
 
 const apiKey = 'test-key-0123456789';
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 async function clientOf(answer: Answer, options: Partial<Options> = {}): Promise<Client> {
   server = await startFaultServer(answer);

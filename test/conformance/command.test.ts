@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { rows } from '../../src/conformance/rows.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
@@ -49,10 +49,6 @@ describe('leadpipe conformance', () => {
     refusing = await startFaultServer((socket) => {
       socket.write(errorAnswer('422 Unprocessable', 'invalid_request_error', 'no'));
     });
-  });
-  afterAll(async () => {
-    await agreeing.close();
-    await refusing.close();
   });
 
   it('checks the local service, and says how many rows', { timeout: 60_000 }, async () => {

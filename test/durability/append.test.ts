@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type HistoryRecord, readHistory } from '../../src/operations/journal/history.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
 import { folderOf } from '../../src/operations/journal/stored.ts';
@@ -90,7 +90,6 @@ beforeAll(async () => {
     else socket.end(lastChunk);
   });
 });
-afterAll(() => server.close());
 
 /** Names on two lines: a row of CSV is more than a line. */
 function leadsOf(name: string, count: number): string[] {

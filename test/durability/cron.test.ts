@@ -91,7 +91,6 @@ it.each(jobs)(
     const gate = await openGate(service.url);
     close = async () => {
       await gate.shut();
-      await service.close();
     };
     const folder = temporaryFolder();
     const cwd = join(folder, 'work');

@@ -129,7 +129,6 @@ beforeEach(async () => {
   env = { ...bareEnvironment(home), ...pointedAt(server.url) };
   file = join(home, 'leads.jsonl');
 });
-afterEach(() => server.close());
 
 const leads = ['{"name":"A"}', '{"name":"\\u001b[31mB"}', '{"name":"C"}'];
 

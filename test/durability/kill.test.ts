@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { localKeys } from '../../src/local-service/keys.ts';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
@@ -43,7 +43,6 @@ beforeAll(async () => {
     switches: { task_start_ms: 0, task_step_ms: 0, task_step: leads, opening_credits: credits },
   });
 });
-afterAll(() => service.close());
 
 function createMachine({ file, before }: Kind): Machine {
   const folder = temporaryFolder();

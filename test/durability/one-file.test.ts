@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { linkSync, openSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
 import {
   bareEnvironment,
@@ -24,7 +24,6 @@ beforeEach(async () => {
   env = { ...bareEnvironment(), ...pointedAt(service.url) };
   writeFileSync(join(cwd, 'in.csv'), `objective\n${[1, 2, 3, 4].map((at) => `who ${at}\n`).join('')}`);
 });
-afterEach(() => service.close());
 
 const textOf = (name: string): string => readFileSync(join(cwd, name), 'utf8');
 const list = (...args: string[]) => [command, 'contact', 'email', ...args, '-q'];

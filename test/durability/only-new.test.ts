@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import {
   chunk,
   type FaultServer,
@@ -64,7 +64,6 @@ beforeAll(async () => {
   });
   tasks = await startTaskServer({ steps: [['done', 45]] });
 });
-afterAll(() => Promise.all([server.close(), tasks.close()]));
 
 function createMachine(url = server.url): Machine {
   const folder = temporaryFolder();

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   chunk,
   type FaultServer,
@@ -34,7 +34,6 @@ beforeEach(() => {
   mkdirSync(cwd);
   env = bareEnvironment(home);
 });
-afterEach(() => server?.close());
 
 const hourMs = 3_600_000;
 const preload = (name: string) => `--import ${join(import.meta.dirname, name)}`;

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
+import { closing } from './closing.ts';
 
 /** Random numbers from 0 up to 1 that are the same for the same seed (mulberry32 over an FNV-1a hash). */
 export function createRandom(seed: string): () => number {
@@ -70,7 +71,7 @@ export async function startChaosProxy(target: string): Promise<ChaosProxy> {
     void pump(service, client, back);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
+  return closing({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     disturb(random) {
       dice = random;
@@ -81,7 +82,7 @@ export async function startChaosProxy(target: string): Promise<ChaosProxy> {
         for (const socket of sockets) socket.destroy();
         server.close(() => resolve());
       }),
-  };
+  });
 }
 
 /** How frequent each fault is, as a running sum. */

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
+import { closing } from './closing.ts';
 
 export interface RawRequest {
   readonly method: string;
@@ -40,7 +41,7 @@ export async function startFaultServer(answer: Answer, host = '127.0.0.1'): Prom
     });
   });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
-  return {
+  return closing({
     url: `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`,
     requests,
     connections: () => connections,
@@ -49,7 +50,7 @@ export async function startFaultServer(answer: Answer, host = '127.0.0.1'): Prom
         for (const socket of sockets) socket.destroy();
         server.close(() => resolve());
       }),
-  };
+  });
 }
 
 function toRequest(bytes: Buffer): (RawRequest & { size: number }) | undefined {

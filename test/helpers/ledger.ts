@@ -1,6 +1,7 @@
 import { openStore } from '../../src/local-service/store.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
 import { audit } from './audit.ts';
+import { closing } from './closing.ts';
 import { startService } from './local-service.ts';
 
 /** What a paid request came to; its key is remembered whatever became of it. */
@@ -50,7 +51,7 @@ export async function startLedgerService(
     const { faults } = audit(store);
     if (faults.length > 0) throw new Error(faults.join('\n'));
   };
-  return {
+  return closing({
     url: service.url,
     spent: () =>
       get<{ sum: number }>('SELECT coalesce(sum(reserved + settled), 0) AS sum FROM accounts')?.sum ?? 0,
@@ -90,7 +91,7 @@ export async function startLedgerService(
       store.close();
       return new Map(rows.map(({ key, settled }) => [key, settled]));
     },
-  };
+  });
 }
 
 function someLeads(): string[] {

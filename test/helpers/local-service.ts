@@ -7,6 +7,7 @@ import {
   startLocalService,
 } from '../../src/local-service/server.ts';
 import { machineClock } from './clock.ts';
+import { closing } from './closing.ts';
 import { keepIndexes, lendIndexes } from './demonstration.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from './run.ts';
 
@@ -43,9 +44,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Starte
     stateDir,
   });
   if (leads === undefined && rest.catalogFile === undefined) keepIndexes(stateDir);
-  return {
+  return closing({
     ...service,
     stateDir,
     env: () => ({ ...bareEnvironment(), ...pointedAt(service.url, localKeys[0].key) }),
-  };
+  });
 }

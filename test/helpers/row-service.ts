@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRandom } from './chaos-proxy.ts';
+import { closing } from './closing.ts';
 
 export interface RowServiceOptions {
   /** Milliseconds that an answer takes. */
@@ -141,7 +142,7 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
   server.keepAliveTimeout = 60_000;
   server.on('connection', () => connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
+  return closing({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     charged,
     requests: () => requests,
@@ -154,5 +155,5 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
         server.closeAllConnections();
         server.close(() => resolve());
       }),
-  };
+  });
 }

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { vi } from 'vitest';
+import { closing } from './closing.ts';
 import { temporaryFolder } from './run.ts';
 
 /** A real keychain of a user of its own: gnome-keyring on a private D-Bus session. */
@@ -50,7 +51,7 @@ export async function startSecretService(home = temporaryFolder()): Promise<Secr
   const comes = { timeout: 10_000, interval: 20 };
   await vi.waitUntil(() => ask(...hasOwner, 'string:org.freedesktop.secrets').includes('true'), comes);
   await vi.waitUntil(() => ask(...readAlias, 'string:default').includes(collection), comes);
-  return {
+  return closing({
     env,
     lock: () =>
       void ask(...secretsService, 'org.freedesktop.Secret.Service.Lock', `array:objpath:${collection}`),
@@ -64,7 +65,7 @@ export async function startSecretService(home = temporaryFolder()): Promise<Secr
         await ended;
       }
     },
-  };
+  });
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt, type Result, resultOf, start } from '../helpers/run.ts';
 import { type Bomb, bombs, drop } from './bombs.ts';
@@ -16,7 +16,6 @@ const mostMemory = 640;
 const mostCpuAfterSignal = 1;
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 interface Measured extends Result {
   /** As the kernel counts; both 0 where it does not say. */

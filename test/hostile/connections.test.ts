@@ -1,18 +1,13 @@
 import { writeFileSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { closing } from '../helpers/closing.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt, temporaryFolder } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
-let early: Server | undefined;
-afterEach(async () => {
-  await server?.close();
-  early?.close();
-  server = early = undefined;
-});
 
 const answer = (value: object): string =>
   wholeAnswer('200 OK', 'application/json', JSON.stringify(value), ['Connection: keep-alive']);
@@ -72,7 +67,7 @@ describe('an answer before the request was sent', () => {
         heads += bytes.includes('POST /v1/enrich') ? 1 : 0;
       });
     });
-    early = listening;
+    closing(listening);
     await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
     return { url: `http://127.0.0.1:${(listening.address() as { port: number }).port}`, heads: () => heads };
   }

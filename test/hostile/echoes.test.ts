@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
@@ -123,7 +123,6 @@ const places: readonly (readonly [
 ];
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 describe('a service that repeats the key in', () => {
   it.each(places)('%s: nothing shown or stored says it', async (_place, args, answer) => {

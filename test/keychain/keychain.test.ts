@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { localKeys } from '../../src/local-service/keys.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
 import { needs } from '../helpers/parts.ts';
@@ -13,7 +13,6 @@ let service: StartedService;
 beforeAll(async () => {
   service = await startService();
 });
-afterAll(() => service.close());
 
 const hasSecretService = needs('dbus-daemon', 'dbus-send', 'gnome-keyring-daemon', 'secret-tool');
 
@@ -25,7 +24,6 @@ describe.skipIf(!hasSecretService)('the keychain of a desktop', () => {
     secrets = await startSecretService();
     env = { ...bareEnvironment(), ...secrets.env };
   });
-  afterEach(() => secrets.close());
 
   const login = (key: string, ...more: string[]): Promise<Result> =>
     run(['auth', 'login', '--base-url', service.url, ...more], { env, stdin: key });

@@ -1,6 +1,6 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   createGate,
@@ -30,7 +30,6 @@ beforeEach(async () => {
   env = bareEnvironment(home);
   await serve({ latencyMs: 30 });
 });
-afterEach(() => service.close());
 
 async function serve(options: RowServiceOptions): Promise<void> {
   await service?.close();
@@ -115,7 +114,6 @@ describe('history resume of a list', () => {
     const result = await leadpipe(['history', 'resume', operation], '', pointedAt(other.url));
     expect({ here: service.charged.size, there: other.requests() }).toEqual({ here: bought, there: 0 });
     expect(result.code).toBe(78);
-    await other.close();
   });
 
   it('of rows that are gone, or came from standard input, says so and buys nothing', async () => {

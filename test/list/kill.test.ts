@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { needs } from '../helpers/parts.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
@@ -25,7 +25,6 @@ let service: RowService;
 beforeEach(async () => {
   service = await startRowService({ latencyMs: 5 });
 });
-afterEach(() => service.close());
 
 interface Machine {
   readonly cwd: string;

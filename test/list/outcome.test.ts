@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
@@ -41,7 +41,6 @@ beforeEach(async () => {
   folder = temporaryFolder();
   env = { ...bareEnvironment(folder), ...pointedAt(service.url) };
 });
-afterEach(() => service.close());
 
 const file = (name: string): string => join(folder, name);
 const read = (name: string): string => readFileSync(file(name), 'utf8');

@@ -30,5 +30,4 @@ it('search | enrich | contact: the first contact is out before the search is don
   const ended = Promise.all(all.map((child) => once(child, 'close')));
   for (const child of all) child.kill('SIGKILL');
   await ended;
-  await service.close();
 });

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   createGate,
@@ -31,7 +31,6 @@ beforeEach(async () => {
   env = bareEnvironment(home);
   await serve({});
 });
-afterEach(() => service.close());
 
 async function serve(options: RowServiceOptions): Promise<void> {
   await service?.close();

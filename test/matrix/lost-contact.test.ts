@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
@@ -19,10 +19,6 @@ beforeAll(async () => {
     if (loseAnswers) socket.resetAndDestroy();
     else socket.end(answer);
   });
-});
-afterAll(async () => {
-  await way.close();
-  await service.close();
 });
 
 it('exits 8, says that it may be charged, and is bought again on the word of the user alone', async () => {

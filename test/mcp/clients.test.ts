@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse as parseCsv } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { tools } from '../../src/mcp/session.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
@@ -16,7 +16,6 @@ beforeAll(async () => {
   files = temporaryFolder();
   http = await startHttp(['--files', files], env);
 });
-afterAll(() => service.close());
 
 const schema = { type: 'object', properties: { city: { type: 'string' } } };
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { errorAnswer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
@@ -153,7 +153,6 @@ describe('many rows in a call', () => {
       { items: [{}], charged: 'yes' },
     ]);
     await agent.close();
-    await service.close();
   });
 
   it('count together against the limit, and are asked about once', async () => {
@@ -187,7 +186,6 @@ describe('many rows in a call', () => {
       expect(questions.at(-1)).toMatch(/2 look-ups.*Lena Weber . 2.*It costs at most 10 credits\./s);
       await agent.close();
     }
-    await service.close();
   });
 
   it('have each their own error, and what holds for all is not tried for each', async () => {
@@ -208,7 +206,6 @@ describe('many rows in a call', () => {
     expect(structuredContent.rows[30].error).toMatchObject({ exit: 4, charged: 'no' });
     expect(asked).toBeLessThanOrEqual(8);
     await agent.close();
-    await service.close();
   });
 });
 
@@ -243,7 +240,6 @@ describe('only what is new', () => {
     expect(fourth).toHaveLength(3);
     expect(new Set([...names, ...namesOf(third), ...fourth, ...fifth]).size).toBe(12 + fifth.length);
     await agent.close();
-    await service.close();
   });
 });
 
@@ -254,7 +250,6 @@ describe('limits', () => {
     service = await startLedgerService({});
     env = pointedAt(service.url, ledgerKey);
   });
-  afterAll(() => service.close());
 
   it('--max-credits is for the whole session, and a refusal says both numbers', async () => {
     const agent = await startAgent({

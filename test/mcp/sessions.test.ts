@@ -84,7 +84,6 @@ describe('a purchase whose answer was lost', () => {
     await second.close();
     expect(await purchasesOf(env)).toMatchObject([{ state: 'complete', charged: 'yes', leads: 1 }]);
     expect(keyOf(service.requests[1] as RawRequest)).toBe(keyOf(service.requests[0] as RawRequest));
-    await service.close();
   });
 
   it('is not counted twice against the limit, and not sent again when the service does not give it', async () => {
@@ -130,7 +129,6 @@ describe('a purchase whose answer was lost', () => {
       { command: 'search company', state: 'complete', charged: 'yes' },
       { operation_id: refused.operation_id, state: 'unknown', charged: 'maybe' },
     ]);
-    await service.close();
   });
 });
 
@@ -164,7 +162,6 @@ describe('what came to nothing', () => {
     expect(cut.isError).toBe(true);
     expect(cut.structuredContent.error).toMatchObject({ exit: 8 });
     await agent.close();
-    await service.close();
   });
 });
 
@@ -228,6 +225,5 @@ describe('a free read that has to wait', () => {
     expect(structuredContent.balance.available_credits).toBe(1000);
     expect(heard).toContainEqual(expect.stringContaining('trying again in 1 s'));
     await agent.close();
-    await service.close();
   });
 });

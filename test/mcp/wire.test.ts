@@ -158,7 +158,6 @@ describe('a client that misbehaves', () => {
     const again = spawn(process.execPath, [command, 'mcp'], { env, stdio: 'pipe' });
     again.stdin.end(initialize + message(2, 'tools/call', call));
     expect((await resultOf(again)).stdout).toContain('"stored":true');
-    await server.close();
   });
 
   it('does not hold the server by reading nothing', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Certificate, createAuthority, selfSigned } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
@@ -16,10 +16,6 @@ const names = 'IP:127.0.0.1,DNS:service.test';
 
 let service: SecureService;
 let proxy: RecordingProxy | undefined;
-afterEach(() => {
-  service.close();
-  proxy?.close();
-});
 
 /** The way to the service: straight, or through a proxy. */
 async function addressOf(way: 'straight' | 'proxy'): Promise<Record<string, string>> {

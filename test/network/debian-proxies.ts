@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { closing } from '../helpers/closing.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
 /** Squid or tinyproxy, from Debian's packages. */
@@ -71,14 +72,14 @@ async function started(child: ChildProcess, port: number, log: string): Promise<
   while (!(await answers(port))) {
     if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended: ${said}`);
   }
-  return {
+  return closing({
     port,
     log: () => readFileSync(log, 'utf8'),
     async close() {
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     },
-  };
+  });
 }
 
 function answers(port: number): Promise<boolean> {

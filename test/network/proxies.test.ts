@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority } from '../helpers/certificates.ts';
 import { needs } from '../helpers/parts.ts';
 import { pointedAt, run } from '../helpers/run.ts';
@@ -13,7 +13,6 @@ let service: SecureService;
 beforeAll(async () => {
   service = await startSecureService(certificate);
 });
-afterAll(() => service.close());
 
 const trusted = { NODE_EXTRA_CA_CERTS: authority.file };
 const balance = ['balance', '-f', 'jsonl'];
@@ -32,9 +31,6 @@ describe.skipIf(!needs('squid'))('squid', () => {
   let closed: DebianProxy;
   beforeAll(async () => {
     [open, closed] = await Promise.all([startSquid(false), startSquid(true)]);
-  });
-  afterAll(async () => {
-    await Promise.all([open.close(), closed.close()]);
   });
   const here = (proxy: DebianProxy, credentials = ''): Record<string, string> => ({
     ...pointedAt(`https://service.test:${service.port}`),
@@ -114,9 +110,6 @@ describe.skipIf(!needs('tinyproxy'))('tinyproxy', () => {
   let closed: DebianProxy;
   beforeAll(async () => {
     [open, closed] = await Promise.all([startTinyproxy(false), startTinyproxy(true)]);
-  });
-  afterAll(async () => {
-    await Promise.all([open.close(), closed.close()]);
   });
   const here = (proxy: string): Record<string, string> => ({
     ...pointedAt(`https://0.0.0.0:${service.port}`),

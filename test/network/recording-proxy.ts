@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, TLSSocket } from 'node:tls';
 import type { Certificate } from '../helpers/certificates.ts';
+import { closing } from '../helpers/closing.ts';
 
 export interface RecordingProxy {
   readonly port: number;
@@ -54,7 +55,7 @@ export async function startRecordingProxy(options: RecordingProxyOptions): Promi
 
   const server = options.certificate ? createTlsServer(options.certificate, serve) : createServer(serve);
   await once(server.listen(0, options.host ?? '127.0.0.1'), 'listening');
-  return {
+  return closing({
     port: (server.address() as AddressInfo).port,
     heads,
     hosts,
@@ -63,5 +64,5 @@ export async function startRecordingProxy(options: RecordingProxyOptions): Promi
       for (const socket of sockets) socket.destroy();
       server.close();
     },
-  };
+  });
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Certificate } from '../helpers/certificates.ts';
+import { closing } from '../helpers/closing.ts';
 import { searchFrames } from '../helpers/fault-server.ts';
 
 export interface SecureService {
@@ -31,12 +32,12 @@ export async function startSecureService(
     response.end();
   }).listen(0, host);
   await once(server, 'listening');
-  return {
+  return closing({
     port: (server.address() as AddressInfo).port,
     requests,
     close() {
       server.close();
       server.closeAllConnections();
     },
-  };
+  });
 }

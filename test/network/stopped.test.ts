@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   chunk,
   type FaultServer,
@@ -13,7 +13,6 @@ import {
 import { pointedAt, resultOf, start } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const [first = '', ...rest] = searchFrames([['{"name":"a"}'], ['{"name":"b"}']]);
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { closing } from '../helpers/closing.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   type Answer,
@@ -14,7 +15,6 @@ import { pointedAt, resultOf, start } from '../helpers/run.ts';
 import { toFailure, withSettings } from './settings.ts';
 
 let server: FaultServer | undefined;
-afterEach(() => server?.close());
 
 const search = ['search', 'company', 'x', '-f', 'jsonl', '-q', '--json-errors'];
 const lead = chunk(
@@ -65,7 +65,6 @@ describe('each time limit', () => {
       };
       const args = limit === '--timeout' ? [...search, limit, '0.1'] : search;
       const { code, error } = toFailure(await runInProcess(args, { env }));
-      silent.close();
       expect(code).toBe(75);
       expect(error).toMatchObject({ type: 'unsent', charged: 'no', retryable: true });
       expect(error.message).toContain('no answer for 0.1 s');
@@ -84,7 +83,6 @@ describe('each time limit', () => {
       ...toEnv(silent.url),
     };
     const { code, error } = toFailure(await resultOf(start([...search, '--timeout', '0.1'], { env })));
-    silent.close();
     expect([code, error.charged]).toEqual([75, 'no']);
   });
 
@@ -95,7 +93,6 @@ describe('each time limit', () => {
     await silent.connection;
     child.kill('SIGINT');
     const { code, error } = toFailure(await result);
-    silent.close();
     expect([code, error.charged]).toEqual([130, 'no']);
   });
 });
@@ -106,5 +103,5 @@ async function startSilent(): Promise<{ url: string; connection: Promise<unknown
   const connection = once(server, 'connection');
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
-  return { url: `https://127.0.0.1:${port}`, connection, close: () => void server.close() };
+  return closing({ url: `https://127.0.0.1:${port}`, connection, close: () => void server.close() });
 }

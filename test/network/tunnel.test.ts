@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Certificate, createAuthority, selfSigned } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
@@ -26,8 +26,6 @@ let proxy: RecordingProxy | undefined;
 beforeAll(async () => {
   service = await startSecureService(authority.issue('DNS:service.test'));
 });
-afterEach(() => proxy?.close());
-afterAll(() => service.close());
 
 describe('what a proxy sees', () => {
   it('is a host, a port and TLS: never the key', async () => {

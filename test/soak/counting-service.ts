@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createRandom } from '../helpers/chaos-proxy.ts';
+import { closing } from '../helpers/closing.ts';
 
 /** What was paid for: a row by its text, a search or task by its objective. */
 export interface Purchase {
@@ -277,7 +278,7 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
         server.close(() => resolve());
       }),
   };
-  return service;
+  return closing(service);
 }
 
 function toEntity(name: string): object {

@@ -67,7 +67,6 @@ it('a search that is completed from what is stored adds its rows once, wherever 
       expect({ first, at, rows }).toEqual({ first, at, rows: whole });
     }
   }
-  await service.close();
 }, 120_000);
 
 it('a list goes on with its own operation, also where a newer one of the same file had sent nothing when it was killed', async () => {
@@ -91,7 +90,6 @@ it('a list goes on with its own operation, also where a newer one of the same fi
     expect({ killAt, ours: paid.filter((subject) => subject === 'Ada') }).toEqual({ killAt, ours: ['Ada'] });
     if (code !== null || paid.includes('Grace')) break;
   }
-  await service.close();
 }, 120_000);
 
 it('runs that buy a lost answer again at the same time buy it once', async () => {

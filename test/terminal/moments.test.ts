@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { FaultServer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
 import { inTerminal, type TerminalOptions } from '../helpers/pty.ts';
@@ -19,7 +19,6 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
   beforeAll(async () => {
     service = await startFixedService();
   });
-  afterAll(() => service.close());
 
   const run = (args: readonly string[], { env, ...options }: TerminalOptions = {}) =>
     inTerminal(args, { ...options, env: { ...pointedAt(service.url), ...env } });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { FaultServer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
 import { inTerminal, type TerminalOptions } from '../helpers/pty.ts';
@@ -67,7 +67,6 @@ describe.skipIf(!needs('script', 'stty'))('what a terminal shows', () => {
   beforeAll(async () => {
     service = await startFixedService();
   });
-  afterAll(() => service.close());
 
   async function shown(args: readonly string[], options: TerminalOptions & { columns: number }) {
     const terminal = inTerminal(args, { ...options, env: { ...pointedAt(service.url), ...options.env } });

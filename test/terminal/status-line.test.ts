@@ -104,7 +104,6 @@ describe.skipIf(!needs('script', 'stty'))('the line that says what is going on',
     await terminal.waitFor(RegExp(`connecting to ${url.slice('https://'.length)}…`));
     terminal.type('\x03');
     expect((await terminal.ended).code).toBe(130);
-    await service.close();
   });
 
   it('says why a host that is not there is asked again', async () => {

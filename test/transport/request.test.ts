@@ -12,7 +12,6 @@ let server: FaultServer | undefined;
 let agent: Dispatcher | undefined;
 afterEach(async () => {
   await agent?.destroy();
-  await server?.close();
 });
 
 const limits = { headers: 5, idle: 5, total: 10 };

@@ -1,0 +1,34 @@
+import { afterAll, afterEach, beforeEach } from 'vitest';
+
+/** What a test has opened closes when it ends; what was opened for a whole file, with the file. */
+interface Open {
+  close(): unknown;
+}
+
+const opened = { byTests: [] as Open[], byFile: [] as Open[] };
+let testsUnderWay = 0;
+
+beforeEach(() => void testsUnderWay++);
+afterEach(async () => {
+  if (--testsUnderWay === 0) await closeAll(opened.byTests);
+});
+afterAll(() => closeAll(opened.byFile));
+
+/** The same, which closes by itself, and only once. */
+export function closing<T extends Open>(one: T): T {
+  const close = one.close.bind(one);
+  let closed: unknown;
+  Object.assign(one, {
+    close: () => {
+      closed ??= close() ?? true;
+      return closed;
+    },
+  });
+  (testsUnderWay > 0 ? opened.byTests : opened.byFile).push(one);
+  return one;
+}
+
+/** The last one first. */
+async function closeAll(all: Open[]): Promise<void> {
+  for (let one = all.pop(); one !== undefined; one = all.pop()) await one.close();
+}
