@@ -4,288 +4,222 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+import { type CommandLine, commandLines } from './command-lines.ts';
 
 let server: FaultServer;
-let folder: string;
-const file = (name: string): string => join(folder, name);
+const folder = temporaryFolder();
+const company = ['search', 'company', 'x'];
+const properties = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { type: 'string' }]));
+
+/** Where the commands run. */
+const files: Readonly<Record<string, string | object>> = {
+  'empty.txt': '  \n',
+  'names.csv': 'company,city\nAcme,Berlin\n',
+  'bad.csv': 'name\n"unclosed\n',
+  'array.json': '[\n"Acme",\n"Beta"\n]\n',
+  'bad.jsonl': '{"name":"a"}\n{"title":"b"}\n',
+  'many.txt': Array.from({ length: 1001 }, (_, at) => `name ${at}`).join('\n'),
+  'huge.txt': Array.from({ length: 1000 }, (_, at) => `${at}${'x'.repeat(1100)}`).join('\n'),
+  'cut.json': '{"type":',
+  'no-properties.json': { type: 'object' },
+  'many-properties.json': { type: 'object', properties: properties(201) },
+  'long.json': { type: 'object', properties: { a: { description: 'x'.repeat(262_144) } } },
+  'no-schema.json': { type: 'object', properties: { a: { type: 'int' } } },
+};
 
 beforeAll(async () => {
   server = await startFaultServer((socket) => void socket.destroy());
-  folder = temporaryFolder();
-  writeFileSync(file('empty.txt'), '  \n');
-  writeFileSync(file('names.csv'), 'company,city\nAcme,Berlin\n');
-  writeFileSync(file('bad.csv'), 'name\n"unclosed\n');
-  writeFileSync(file('array.json'), '[\n"Acme",\n"Beta"\n]\n');
-  writeFileSync(file('bad.jsonl'), '{"name":"a"}\n{"title":"b"}\n');
-  writeFileSync(file('many.txt'), Array.from({ length: 1001 }, (_, at) => `name ${at}`).join('\n'));
-  writeFileSync(
-    file('huge.txt'),
-    Array.from({ length: 1000 }, (_, at) => `${at}${'x'.repeat(1100)}`).join('\n'),
-  );
-  mkdirSync(file('folder'));
+  mkdirSync(join(folder, 'folder'));
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+  }
 });
 
-const company = ['search', 'company', 'x'];
-const list = (count: number): string => Array.from({ length: count }, (_, at) => `f${at}`).join(',');
+const cases = String.raw`
+  search company "" => the objective is empty | 1 to 4000 bytes
+  search company " \n\t " => the objective is empty | 1 to 4000 bytes
+  search company x*4001 => 4001 bytes: at most 4000 are allowed
+  search company 日*1334 => 4002 bytes: at most 4000 are allowed
+  search company - <<< " \n" => the objective is empty
+  search company - <<< x*4001 => 4001 bytes
+  search company @empty.txt => the objective is empty
+  search company @nowhere.txt => can't read nowhere.txt | no such file
+  search company @folder => can't read
+  search planet x => unknown entity type "planet" | shopify_store
+  search companies x => did you mean company?
+  search youtube-creators x => did you mean youtube_creator?
+  search xiaohongshu x => leadpipe task run xiaohongshu | --enable-web-search
+  search wechat x => leadpipe task run wechat | --enable-web-search
+  search company x --limit 0 => --limit is 0 | from 1 to 1000 leads
+  search company x --limit 1001 => --limit is 1001 | from 1 to 1000 leads
+  search company x --limit -5 => --limit is -5 | from 1 to 1000 leads
+  search company x --limit 5.5 => from 1 to 1000 leads, not "5.5"
+  search company x --limit ten => from 1 to 1000 leads, not "ten"
+  search company x --limit 1e2 => not "1e2"
+  search company x --limit "" => not ""
+  search company x --enrich-fields list*21 => --enrich-fields has 21 items | at most 20 are allowed
+  search company x --enrich-fields list*20 --enrich-fields z => 21 items
+  search company x --dedup-service-leads list*101 => 101 items | at most 100 are allowed
+  search company x --dedup-custom-leads @many.txt => 1001 items | at most 1000 are allowed
+  search company x --dedup-custom-leads @nowhere.csv => can't read nowhere.csv
+  search company x --dedup-custom-leads @names.csv => has no column "name"
+  search company x --dedup-custom-leads @bad.csv => line 2 of | has a quote that is never closed
+  search company x --dedup-custom-leads @array.json => is a JSON array | jq -r
+  search company - --dedup-custom-leads @/dev/stdin <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads
+  search company - --dedup-custom-leads @/dev/fd/0 <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads
+  search company - --dedup-custom-leads @/proc/self/fd/0 <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads
+  search company - --dedup-custom-leads @- <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads
+  search company - --dedup-custom-leads - <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads
+  extract web2list --input /dev/stdin --instruction - <<< "https://a.example\n" => standard input can be read only once
+  contact email --input a --input b => --input is given twice
+  search company x -o a.csv --output b.csv => -o is given twice
+  contact email x --concurrency=3 => --concurrency works only with --input
+  contact email x --template={a} => --template works only with --input
+  contact email x --retry-unknown => --retry-unknown works only with --input
+  search company x --max-credits 9007199254740993 => --max-credits is 9007199254740993:\u0020
+  search company x --limit 9007199254740993 => --limit is 9007199254740993:\u0020
+  balance --require 9007199254740993 => --require is 9007199254740993:\u0020
+  task fetch x --pts 9007199254740993 => --pts is 9007199254740993:\u0020
+  search company x --max-credits 99999999999999999999 => is 99999999999999999999: that is too large, at most 9007199254740991 is possible
+  search company x --columns @nowhere => can't read nowhere
+  search company x --columns @empty.txt => it needs a path on each line
+  search company x --columns @- => can't be read from standard input
+  search company x --dedup-custom-leads @bad.jsonl => line 2 | "name"
+  search company x --dedup-custom-leads @huge.txt => request body | at most 1048576 are allowed
+  search company x --idempotency-key k*129 => 129 characters: at most 128 are allowed
+  search company x --idempotency-key "" => --idempotency-key is empty | 1 to 128 characters
+  search company x --idempotency-key "a\nb" => visible ASCII
+  search company x --idempotency-key schlüssel => visible ASCII
+  search company x -f xml => xml | table, cards, jsonl, json, csv, md, xlsx
+  search company x --columns "" => --columns has an empty name
+  search company x --columns " " => --columns has an empty name
+  search company x --columns "name, " => --columns has an empty name
+  search company x --append => --append needs a file
+  search company x --dedup-custom-leads @folder => it is a folder
+  search company x --columns name,,links => --columns
+  search company x --timeout 0 => --timeout must be a number of seconds
+  search company x --timeout soon => --timeout must be a number of seconds
+  search company x --local --base-url https://a.example => --local | --base-url
+  search company x -o leads.tsv => unknown extension .tsv | .csv, .jsonl, .ndjson, .json, .md, .xlsx | -f csv
+  search company x -o leads.txt => unknown extension .txt | .csv, .jsonl, .ndjson, .json, .md, .xlsx | -f csv
+  search company x -o leads.xls => unknown extension .xls | .csv, .jsonl, .ndjson, .json, .md, .xlsx | -f csv
+  search company x -o leads.2026 => unknown extension .2026 | .csv, .jsonl, .ndjson, .json, .md, .xlsx | -f csv
+  search company x -f xlsx => can only be written to a file | -o leads.xlsx
+  search company x -f xlsx -o - => can only be written to a file
+  config set format xlsx => table, cards, jsonl, json, csv or md
+  contact email --input names.csv --errors x.xlsx => --errors: unknown extension .xlsx
+  search company => objective
+  search company x y => too many arguments
+  search company x --limi 5 => --limi | Did you mean --limit?
+  serch company x => unknown command "serch": did you mean search?
+  balance --require x => --require must be
+  balance --require -1 => --require is -1
+  balance now => too many arguments
+  mcp --files none => there is no folder
 
-const cases: readonly [
-  name: string,
-  args: () => readonly string[],
-  says: readonly string[],
-  stdin?: string,
-][] = [
-  ['an empty objective', () => ['search', 'company', ''], ['the objective is empty', '1 to 4000 bytes']],
-  [
-    'an objective of white space',
-    () => ['search', 'company', ' \n\t '],
-    ['the objective is empty', '1 to 4000 bytes'],
-  ],
-  [
-    'an objective over the limit',
-    () => ['search', 'company', 'x'.repeat(4001)],
-    ['4001 bytes: at most 4000 are allowed'],
-  ],
-  [
-    'an objective counted in bytes',
-    () => ['search', 'company', '日'.repeat(1334)],
-    ['4002 bytes: at most 4000 are allowed'],
-  ],
-  ['an empty objective from stdin', () => ['search', 'company', '-'], ['the objective is empty'], ' \n'],
-  [
-    'an objective over the limit from stdin',
-    () => ['search', 'company', '-'],
-    ['4001 bytes'],
-    'x'.repeat(4001),
-  ],
-  [
-    'an empty objective from a file',
-    () => ['search', 'company', `@${file('empty.txt')}`],
-    ['the objective is empty'],
-  ],
-  [
-    'an objective from no file',
-    () => ['search', 'company', '@nowhere.txt'],
-    ["can't read nowhere.txt", 'no such file'],
-  ],
-  ['an objective from a folder', () => ['search', 'company', `@${file('folder')}`], ["can't read"]],
-  [
-    'an unknown entity type',
-    () => ['search', 'planet', 'x'],
-    ['unknown entity type "planet"', 'shopify_store'],
-  ],
-  ['a plural entity type', () => ['search', 'companies', 'x'], ['did you mean company?']],
-  [
-    'an entity type with a hyphen',
-    () => ['search', 'youtube-creators', 'x'],
-    ['did you mean youtube_creator?'],
-  ],
-  [
-    'xiaohongshu',
-    () => ['search', 'xiaohongshu', 'x'],
-    ['leadpipe task run xiaohongshu', '--enable-web-search'],
-  ],
-  ['wechat', () => ['search', 'wechat', 'x'], ['leadpipe task run wechat', '--enable-web-search']],
-  ['limit 0', () => [...company, '--limit', '0'], ['--limit is 0', 'from 1 to 1000 leads']],
-  ['limit 1001', () => [...company, '--limit', '1001'], ['--limit is 1001', 'from 1 to 1000 leads']],
-  ['limit -5', () => [...company, '--limit', '-5'], ['--limit is -5', 'from 1 to 1000 leads']],
-  ['limit 5.5', () => [...company, '--limit', '5.5'], ['from 1 to 1000 leads, not "5.5"']],
-  ['limit ten', () => [...company, '--limit', 'ten'], ['from 1 to 1000 leads, not "ten"']],
-  ['limit 1e2', () => [...company, '--limit', '1e2'], ['not "1e2"']],
-  ['limit empty', () => [...company, '--limit', ''], ['not ""']],
-  [
-    '21 enrich fields',
-    () => [...company, '--enrich-fields', list(21)],
-    ['--enrich-fields has 21 items', 'at most 20 are allowed'],
-  ],
-  [
-    '21 enrich fields in parts',
-    () => [...company, '--enrich-fields', list(20), '--enrich-fields', 'z'],
-    ['21 items'],
-  ],
-  [
-    '101 earlier searches',
-    () => [...company, '--dedup-service-leads', list(101)],
-    ['101 items', 'at most 100 are allowed'],
-  ],
-  [
-    '1001 names',
-    () => [...company, '--dedup-custom-leads', `@${file('many.txt')}`],
-    ['1001 items', 'at most 1000 are allowed'],
-  ],
-  [
-    'names from no file',
-    () => [...company, '--dedup-custom-leads', '@nowhere.csv'],
-    ["can't read nowhere.csv"],
-  ],
-  [
-    'names from CSV without the column',
-    () => [...company, '--dedup-custom-leads', `@${file('names.csv')}`],
-    ['has no column "name"'],
-  ],
-  [
-    'names from broken CSV',
-    () => [...company, '--dedup-custom-leads', `@${file('bad.csv')}`],
-    ['line 2 of', 'has a quote that is never closed'],
-  ],
-  [
-    'names in a JSON array',
-    () => [...company, '--dedup-custom-leads', `@${file('array.json')}`],
-    ['is a JSON array', 'jq -r'],
-  ],
-  ...['@/dev/stdin', '@/dev/fd/0', '@/proc/self/fd/0', '@-', '-'].map((twice): (typeof cases)[number] => [
-    `stdin twice, as - and ${twice}`,
-    () => ['search', 'company', '-', '--dedup-custom-leads', twice],
-    ['standard input can be read only once, but the objective and --dedup-custom-leads'],
-    'Acme\nBeta\n',
-  ]),
-  [
-    'stdin twice, for a list',
-    () => ['extract', 'web2list', '--input', '/dev/stdin', '--instruction', '-'],
-    ['standard input can be read only once'],
-    'https://a.example\n',
-  ],
-  ['two inputs', () => ['contact', 'email', '--input', 'a', '--input', 'b'], ['--input is given twice']],
-  ['two outputs', () => [...company, '-o', 'a.csv', '--output', 'b.csv'], ['-o is given twice']],
-  ...['--concurrency=3', '--template={a}', '--retry-unknown'].map((option): (typeof cases)[number] => [
-    `${option} without --input`,
-    () => ['contact', 'email', 'x', option],
-    [`${option.split('=')[0]} works only with --input`],
-  ]),
-  ...['12345678901234567891', '9007199254740993', '1e400', '0.12345678901234567891'].map(
-    (number, at): (typeof cases)[number] => [
-      `a schema with ${number}`,
-      () => {
-        const property = `{"type":"number","title":"1e999","multipleOf":1.10,"maximum":${number}}`;
-        writeFileSync(file(`${at}.json`), `{"type":"object","properties":{"a":${property}}}`);
-        return ['enrich', 'x', '--schema', file(`${at}.json`)];
-      },
-      [`has the number ${number}`, 'without rounding it'],
-    ],
-  ),
-  ...[
-    ['search', 'company', 'x', '--max-credits'],
-    ['search', 'company', 'x', '--limit'],
-    ['balance', '--require'],
-    ['task', 'fetch', 'x', '--pts'],
-  ].map((args): (typeof cases)[number] => [
-    `${args.at(-1)} 9007199254740993`,
-    () => [...args, '9007199254740993'],
-    [`${args.at(-1)} is 9007199254740993: `],
-  ]),
-  [
-    'credits that are too large',
-    () => [...company, '--max-credits', '99999999999999999999'],
-    ['is 99999999999999999999: that is too large, at most 9007199254740991 is possible'],
-  ],
-  ['columns from no file', () => [...company, '--columns', '@nowhere'], ["can't read nowhere"]],
-  [
-    'columns from an empty file',
-    () => [...company, '--columns', `@${file('empty.txt')}`],
-    ['it needs a path on each line'],
-  ],
-  ['columns from stdin', () => [...company, '--columns', '@-'], ["can't be read from standard input"]],
-  [
-    'names from JSONL without the field',
-    () => [...company, '--dedup-custom-leads', `@${file('bad.jsonl')}`],
-    ['line 2', '"name"'],
-  ],
-  [
-    'a body over 1 MiB',
-    () => [...company, '--dedup-custom-leads', `@${file('huge.txt')}`],
-    ['request body', 'at most 1048576 are allowed'],
-  ],
-  [
-    'an idempotency key of 129 characters',
-    () => [...company, '--idempotency-key', 'k'.repeat(129)],
-    ['129 characters: at most 128 are allowed'],
-  ],
-  [
-    'an empty idempotency key',
-    () => [...company, '--idempotency-key', ''],
-    ['--idempotency-key is empty', '1 to 128 characters'],
-  ],
-  [
-    'an idempotency key no header can carry',
-    () => [...company, '--idempotency-key', 'a\nb'],
-    ['visible ASCII'],
-  ],
-  [
-    'an idempotency key outside ASCII',
-    () => [...company, '--idempotency-key', 'schlüssel'],
-    ['visible ASCII'],
-  ],
-  ['an unknown format', () => [...company, '-f', 'xml'], ['xml', 'table, cards, jsonl, json, csv, md, xlsx']],
-  ...['', ' ', 'name, '].map((columns): (typeof cases)[number] => [
-    `columns ${JSON.stringify(columns)}`,
-    () => [...company, '--columns', columns],
-    ['--columns has an empty name'],
-  ]),
-  ['append without a file', () => [...company, '--append'], ['--append needs a file']],
-  ...['', ' ', '.', '..', 'folder/', './', 'new/..'].flatMap((name): (typeof cases)[number][] => [
-    [`-o ${JSON.stringify(name)}`, () => [...company, '-o', name], ['-o:', 'Name a file.']],
-    [`--schema ${JSON.stringify(name)}`, () => ['enrich', 'x', '--schema', name], ['--schema:']],
-    [
-      `an objective from the file ${JSON.stringify(name)}`,
-      () => ['search', 'company', `@${name}`],
-      ['the objective:'],
-    ],
-    [`--catalog ${JSON.stringify(name)}`, () => ['serve', '--catalog', name], ['--catalog:', 'Name a file.']],
-  ]),
-  ['a folder of names', () => [...company, '--dedup-custom-leads', `@${file('folder')}`], ['it is a folder']],
-  ['empty columns', () => [...company, '--columns', 'name,,links'], ['--columns']],
-  ['timeout 0', () => [...company, '--timeout', '0'], ['--timeout must be a number of seconds']],
-  ['timeout soon', () => [...company, '--timeout', 'soon'], ['--timeout must be a number of seconds']],
-  [
-    '--local and --base-url',
-    () => [...company, '--local', '--base-url', 'https://a.example'],
-    ['--local', '--base-url'],
-  ],
-  ...['leads.tsv', 'leads.txt', 'leads.xls', 'leads.2026'].map((name): (typeof cases)[number] => [
-    `-o ${name}`,
-    () => [...company, '-o', name],
-    [`unknown extension ${name.slice(5)}`, '.csv, .jsonl, .ndjson, .json, .md, .xlsx', '-f csv'],
-  ]),
-  [
-    'a workbook without a file',
-    () => [...company, '-f', 'xlsx'],
-    ['can only be written to a file', '-o leads.xlsx'],
-  ],
-  ['a workbook to -', () => [...company, '-f', 'xlsx', '-o', '-'], ['can only be written to a file']],
-  [
-    'a workbook as a setting',
-    () => ['config', 'set', 'format', 'xlsx'],
-    ['table, cards, jsonl, json, csv or md'],
-  ],
-  [
-    'errors in a workbook',
-    () => ['contact', 'email', '--input', file('names.csv'), '--errors', 'x.xlsx'],
-    ['--errors: unknown extension .xlsx'],
-  ],
-  ['no objective', () => ['search', 'company'], ['objective']],
-  ['one argument too many', () => [...company, 'y'], ['too many arguments']],
-  ['an unknown option', () => [...company, '--limi', '5'], ['--limi', 'Did you mean --limit?']],
-  ['an unknown command', () => ['serch', 'company', 'x'], ['unknown command "serch": did you mean search?']],
-  ['balance --require x', () => ['balance', '--require', 'x'], ['--require must be']],
-  ['balance --require -1', () => ['balance', '--require', '-1'], ['--require is -1']],
-  ['balance with an argument', () => ['balance', 'now'], ['too many arguments']],
-  ['files of agents without a folder', () => ['mcp', '--files', file('none')], ['there is no folder']],
-];
+  contact email => objective
+  contact => the contact type is missing
+  contact email "" => the objective is empty | 1 to 4000 characters
+  contact email " \n\t" => the objective is empty
+  contact email - <<< " \n" => the objective is empty
+  contact email x*4001 => 4001 characters: at most 4000 are allowed
+  contact email 🦊*4001 => 4001 characters
+  contact fax x => unknown contact type "fax" | One of: email, phone
+  contact mail x => did you mean email?
+  contact E-Mail x => did you mean email?
+  contact emails x => did you mean email?
+  contact mobile x => did you mean phone?
+  contact constructor x => unknown contact type "constructor"
+  contact email @nowhere.txt => can't read nowhere.txt
+  contact email x --idempotency-key "" => --idempotency-key is empty
+  contact email x --columns a,,b => --columns
+
+  research => query
+  research "" => the query is empty | 1 to 4000 characters
+  research " \n " => the query is empty
+  research - <<< "\n" => the query is empty
+  research x*4001 => 4001 characters: at most 4000 are allowed
+  research 🦊*4001 => 4001 characters
+  research - <<< é*4001 => 4001 characters
+  research @nowhere.txt => can't read nowhere.txt
+  research x y => too many arguments
+  research x --limit 3 => --limit
+
+  enrich x => the fields are missing: name them with --schema or --field
+  enrich x --field city --schema a.json => --schema | --field
+  enrich "" --field city => the entity context is empty | 1 to 16384 bytes
+  enrich " \n" --field city => the entity context is empty
+  enrich --field city <<< "" => the entity context is empty
+  enrich x*16385 --field city => 16385 bytes: at most 16384 are allowed
+  enrich é*8193 --field city => 16386 bytes
+  enrich - --field city <<< x*16385 => 16385 bytes
+  enrich @nowhere.txt --field city => can't read nowhere.txt
+  enrich x --schema nowhere.json => --schema: can't read nowhere.json
+  enrich x --field :integer => --field has no name
+  enrich x --field a:int => unknown type "int" | integer
+  enrich x --field city --field city => --field city is given twice
+  enrich x --schema cut.json => is not valid JSON
+  enrich x --schema empty.txt => is not valid JSON
+  enrich x --schema array.json => the root of the schema must have "type": "object"
+  enrich x --schema no-properties.json => no properties
+  enrich x --schema many-properties.json => 201 properties in all: at most 200 are allowed
+  enrich x --schema long.json => at most 262144 are allowed
+  enrich x --schema no-schema.json => not valid JSON Schema: "properties/a/type" must be
+
+  extract x_followers => target
+  extract x_followers "" => the target is empty | 1 to 2048 characters
+  extract x_followers " \t" => the target is empty
+  extract x_followers 🦊*2049 => 2049 characters: at most 2048 are allowed
+  extract planets x => unknown extraction type "planets" | One of: x_followers,
+  extract twitter_followers x => did you mean x_followers?
+  extract instagram_followers x => did you mean ins_followers?
+  extract TikTok-following x => did you mean tiktok_following?
+  extract stargazers x => did you mean github_repo_stargazers?
+  extract stars x => did you mean github_repo_stargazers?
+  extract github_followers x => did you mean github_user_followers?
+  extract github-contributors x => did you mean github_repo_contributors?
+  extract web_page https://a.example => did you mean web2list?
+  extract x_followers ada --limit 0 => --limit is 0 | 1 to 10000 items
+  extract x_followers ada --limit 10001 => --limit is 10001 | 1 to 10000 items
+  extract x_followers ada --limit 1.5 => not "1.5"
+  extract x_followers ada --instruction x*4001 => --instruction has 4001 characters | at most 4000 are allowed
+  extract x_followers ada --instruction @nowhere.txt => can't read nowhere.txt
+  extract web2list https://a.example/team => web2list needs --instruction
+  extract web2list https://a.example/team --instruction " " => web2list needs --instruction
+  extract web2list https://a.example/team --instruction - <<< "\n" => needs --instruction
+`;
+
+const unnamed = ['""', '" "', '.', '..', 'folder/', './', 'new/..'].flatMap((name) => [
+  `search company x -o ${name} => -o: | Name a file.`,
+  `enrich x --schema ${name} => --schema:`,
+  `search company @${name} => the objective:`,
+  `serve --catalog ${name} => --catalog: | Name a file.`,
+]);
+
+const numbers = ['12345678901234567891', '9007199254740993', '1e400', '0.12345678901234567891'].map(
+  (number) => {
+    const property = `{"type":"number","title":"1e999","multipleOf":1.10,"maximum":${number}}`;
+    writeFileSync(join(folder, `${number}.json`), `{"type":"object","properties":{"a":${property}}}`);
+    return `enrich x --schema ${number}.json => has the number ${number} | without rounding it`;
+  },
+);
+
+const manyFields = `enrich x${Object.keys(properties(201))
+  .map((name) => ` --field ${name}`)
+  .join('')} => 201 properties`;
 
 /** What is found when the output is opened: a connection is opened meanwhile. */
-const ofOutputs: typeof cases = [
-  ...['json', 'table', 'md', 'xlsx'].map((format): (typeof cases)[number] => [
-    `append to ${format}`,
-    () => [...company, '-o', file(`new.${format}`), '-f', format, '--append'],
-    ["can't be appended to", 'Name a .csv or .jsonl file'],
-  ]),
-  ['-o a folder', () => [...company, '-o', file('folder')], ['it is a folder']],
-  [
-    '-o a folder, to append',
-    () => [...company, '-o', file('folder'), '-f', 'csv', '--append'],
-    ['it is a folder'],
-  ],
-  ['a workbook to no file', () => [...company, '-f', 'xlsx', '-o', '/dev/null'], ['needs a regular file']],
-];
+const ofOutputs = String.raw`
+  search company x -o new.json -f json --append => can't be appended to | Name a .csv or .jsonl file
+  search company x -o new.table -f table --append => can't be appended to | Name a .csv or .jsonl file
+  search company x -o new.md -f md --append => can't be appended to | Name a .csv or .jsonl file
+  search company x -o new.xlsx -f xlsx --append => can't be appended to | Name a .csv or .jsonl file
+  search company x -o folder => it is a folder
+  search company x -o folder -f csv --append => it is a folder
+  search company x -f xlsx -o /dev/null => needs a regular file
+  extract x_followers ada --append -o a.csv => --columns
+`;
 
 it('a file that can not be read is told of in plain words', async () => {
   const loop = join(temporaryFolder(), 'loop.csv');
@@ -303,22 +237,24 @@ it('a file that can not be read is told of in plain words', async () => {
 });
 
 describe('bad input', () => {
-  const expectNothingSent = async ([_, args, says, stdin = '']: (typeof cases)[number]): Promise<void> => {
+  const expectNothingSent = async ({ args, says, stdin, exit }: CommandLine): Promise<void> => {
     const before = server.requests.length;
-    const { code, stdout, stderr } = await runInProcess(args(), { env: pointedAt(server.url), stdin });
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    const options = { env: pointedAt(server.url), stdin, cwd: folder };
+    const { code, stdout, stderr } = await runInProcess(args, options);
+    expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
     for (const words of says) expect(stderr).toContain(words);
     expect(stderr).not.toContain('\n    at ');
     expect(server.requests.length).toBe(before);
   };
 
-  it.each(cases)('%s: exit 2, says so, does not connect', async (...row) => {
+  const rows = commandLines([cases, manyFields, ...unnamed, ...numbers].join('\n'), 2);
+  it.each(rows)('$line: exit 2, says so, does not connect', async (row) => {
     const before = server.connections();
     await expectNothingSent(row);
     expect(server.connections()).toBe(before);
   });
 
-  it.each(ofOutputs)('%s: exit 2, says so, sends nothing', (...row) => expectNothingSent(row));
+  it.each(commandLines(ofOutputs, 2))('$line: exit 2, says so, sends nothing', expectNothingSent);
 
   it('is one JSON object with --json-errors, for the parser of the command line too', async () => {
     for (const args of [
@@ -334,84 +270,30 @@ describe('bad input', () => {
   });
 });
 
-const addresses: readonly [
-  name: string,
-  env: Record<string, string>,
-  args: readonly string[],
-  says: string,
-][] = [
-  ['no address', {}, [], 'the address and the API key are missing'],
-  ['no key', { LEADPIPE_BASE_URL: 'https://a.example' }, [], 'no API key for https://a.example'],
-  [
-    'a key with a line break inside',
-    { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'a\nb' },
-    [],
-    "can't be in an HTTP header",
-  ],
-  [
-    'a key that JSON writes differently',
-    { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'lp_"key"_0123' },
-    [],
-    "can't be in an HTTP header",
-  ],
-  [
-    'a key that is found in ordinary text',
-    { LEADPIPE_BASE_URL: 'https://a.example', LEADPIPE_API_KEY: 'company' },
-    [],
-    'is too short: it has 7 characters and needs at least 8',
-  ],
-  [
-    'plain http',
-    { LEADPIPE_BASE_URL: 'http://a.example', LEADPIPE_API_KEY: 'k' },
-    [],
-    'it uses http, not https',
-  ],
-  [
-    'plain http by option',
-    { LEADPIPE_API_KEY: 'k' },
-    ['--base-url', 'http://192.168.0.1'],
-    'it uses http, not https',
-  ],
-  [
-    'a host that only looks like loopback',
-    { LEADPIPE_API_KEY: 'k' },
-    ['--base-url', 'http://127.0.0.1.a.example'],
-    'it uses http, not https',
-  ],
-  [
-    'another scheme',
-    { LEADPIPE_BASE_URL: 'file:///etc/passwd', LEADPIPE_API_KEY: 'k' },
-    [],
-    'it uses file, not https',
-  ],
-  [
-    'user-info',
-    { LEADPIPE_BASE_URL: 'https://me:secret@a.example', LEADPIPE_API_KEY: 'k' },
-    [],
-    'user name or password',
-  ],
-  [
-    'a query',
-    { LEADPIPE_BASE_URL: 'https://a.example?key=1', LEADPIPE_API_KEY: 'k' },
-    [],
-    'more text after a ? or #',
-  ],
-  ['no URL', { LEADPIPE_BASE_URL: 'a.example', LEADPIPE_API_KEY: 'k' }, [], 'https:// is missing'],
-  ['an unknown profile', { LEADPIPE_API_KEY: 'k' }, ['--profile', 'work'], 'there is no profile "work"'],
-  [
-    'an unknown profile by environment',
-    { LEADPIPE_API_KEY: 'k', LEADPIPE_PROFILE: 'work' },
-    [],
-    'there is no profile "work"',
-  ],
-];
+const base = 'LEADPIPE_BASE_URL=https://a.example';
+const addresses = String.raw`
+  balance => the address and the API key are missing
+  ${base} balance => no API key for https://a.example
+  ${base} LEADPIPE_API_KEY="a\nb" balance => can't be in an HTTP header
+  ${base} LEADPIPE_API_KEY="lp_\"key\"_0123" balance => can't be in an HTTP header
+  ${base} LEADPIPE_API_KEY=company balance => is too short: it has 7 characters and needs at least 8
+  LEADPIPE_BASE_URL=http://a.example LEADPIPE_API_KEY=k balance => it uses http, not https
+  LEADPIPE_API_KEY=k balance --base-url http://192.168.0.1 => it uses http, not https
+  LEADPIPE_API_KEY=k balance --base-url http://127.0.0.1.a.example => it uses http, not https
+  LEADPIPE_BASE_URL=file:///etc/passwd LEADPIPE_API_KEY=k balance => it uses file, not https
+  LEADPIPE_BASE_URL=https://me:secret@a.example LEADPIPE_API_KEY=k balance => user name or password
+  LEADPIPE_BASE_URL=https://a.example?key=1 LEADPIPE_API_KEY=k balance => more text after a ? or #
+  LEADPIPE_BASE_URL=a.example LEADPIPE_API_KEY=k balance => https:// is missing
+  LEADPIPE_API_KEY=k balance --profile work => there is no profile "work"
+  LEADPIPE_API_KEY=k LEADPIPE_PROFILE=work balance => there is no profile "work"
+`;
 
 describe('configuration', () => {
-  it.each(addresses)('%s: exit 78', async (_, env, args, says) => {
+  it.each(commandLines(addresses, 78))('$line: exit 78', async ({ env, args, says, exit }) => {
     for (const command of [company, ['balance']]) {
-      const { code, stdout, stderr } = await run([...command, ...args], { env });
-      expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
-      expect(stderr).toContain(says);
+      const { code, stdout, stderr } = await runInProcess([...command, ...args.slice(1)], { env });
+      expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
+      expect(stderr).toContain(says[0]);
       expect(stderr).not.toContain('secret');
     }
   });

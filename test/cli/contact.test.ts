@@ -1,41 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt, temporaryFolder } from '../helpers/run.ts';
-
-describe('contact: bad input', () => {
-  let server: FaultServer;
-  beforeAll(async () => {
-    server = await startFaultServer((socket) => void socket.destroy());
-  });
-
-  const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
-    ['no objective', ['email'], ['objective']],
-    ['no arguments', [], ['the contact type is missing']],
-    ['an empty objective', ['email', ''], ['the objective is empty', '1 to 4000 characters']],
-    ['white space', ['email', ' \n\t'], ['the objective is empty']],
-    ['white space from stdin', ['email', '-'], ['the objective is empty'], ' \n'],
-    ['4001 characters', ['email', 'x'.repeat(4001)], ['4001 characters: at most 4000 are allowed']],
-    ['4001 astral characters', ['email', '🦊'.repeat(4001)], ['4001 characters']],
-    ['an unknown type', ['fax', 'x'], ['unknown contact type "fax"', 'One of: email, phone']],
-    ['mail', ['mail', 'x'], ['did you mean email?']],
-    ['e-mail', ['E-Mail', 'x'], ['did you mean email?']],
-    ['emails', ['emails', 'x'], ['did you mean email?']],
-    ['mobile', ['mobile', 'x'], ['did you mean phone?']],
-    ['a name of Object', ['constructor', 'x'], ['unknown contact type "constructor"']],
-    ['no file', ['email', '@nowhere.txt'], ["can't read nowhere.txt"]],
-    ['an empty key', ['email', 'x', '--idempotency-key', ''], ['--idempotency-key is empty']],
-    ['empty columns', ['email', 'x', '--columns', 'a,,b'], ['--columns']],
-  ];
-  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
-    const result = await runInProcess(['contact', ...args], { env: pointedAt(server.url), stdin });
-    expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 2, stdout: '' });
-    for (const words of says) expect(result.stderr).toContain(words);
-    expect(server.connections()).toBe(0);
-  });
-});
 
 describe('contact', () => {
   let server: FaultServer | undefined;

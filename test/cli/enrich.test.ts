@@ -15,63 +15,11 @@ function file(content: unknown): string {
 }
 
 const city = ['--field', 'city'];
-const properties = (count: number): object =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { type: 'string' }]));
 
 describe('enrich: bad input', () => {
   let server: FaultServer;
   beforeAll(async () => {
     server = await startFaultServer((socket) => void socket.destroy());
-  });
-
-  const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
-    ['no fields', ['x'], ['the fields are missing: name them with --schema or --field']],
-    ['both', ['x', ...city, '--schema', 'a.json'], ['--schema', '--field']],
-    ['an empty context', ['', ...city], ['the entity context is empty', '1 to 16384 bytes']],
-    ['white space', [' \n', ...city], ['the entity context is empty']],
-    ['nothing from stdin', city, ['the entity context is empty'], ''],
-    ['16385 bytes', ['x'.repeat(16_385), ...city], ['16385 bytes: at most 16384 are allowed']],
-    ['16386 bytes in 8193 characters', ['é'.repeat(8193), ...city], ['16386 bytes']],
-    ['16385 bytes from stdin', ['-', ...city], ['16385 bytes'], 'x'.repeat(16_385)],
-    ['a context from no file', ['@nowhere.txt', ...city], ["can't read nowhere.txt"]],
-    ['no schema file', ['x', '--schema', 'nowhere.json'], ["--schema: can't read nowhere.json"]],
-    ['a field without a name', ['x', '--field', ':integer'], ['--field has no name']],
-    ['a field of an unknown type', ['x', '--field', 'a:int'], ['unknown type "int"', 'integer']],
-    ['a field twice', ['x', ...city, ...city], ['--field city is given twice']],
-    [
-      '201 fields',
-      ['x', ...Object.keys(properties(201)).flatMap((name) => ['--field', name])],
-      ['201 properties'],
-    ],
-    ['invalid JSON', ['x', '--schema', file('{"type":')], ['is not valid JSON']],
-    ['an empty file', ['x', '--schema', file('')], ['is not valid JSON']],
-    [
-      'a root that is a list',
-      ['x', '--schema', file([])],
-      ['the root of the schema must have "type": "object"'],
-    ],
-    ['no properties', ['x', '--schema', file({ type: 'object' })], ['no properties']],
-    [
-      '201 properties',
-      ['x', '--schema', file({ type: 'object', properties: properties(201) })],
-      ['201 properties in all: at most 200 are allowed'],
-    ],
-    [
-      'over 256 KiB',
-      ['x', '--schema', file({ type: 'object', properties: { a: { description: 'x'.repeat(262_144) } } })],
-      ['at most 262144 are allowed'],
-    ],
-    [
-      'invalid JSON Schema',
-      ['x', '--schema', file({ type: 'object', properties: { a: { type: 'int' } } })],
-      ['not valid JSON Schema: "properties/a/type" must be'],
-    ],
-  ];
-  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
-    const result = await runInProcess(['enrich', ...args], { env: pointedAt(server.url), stdin });
-    expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 2, stdout: '' });
-    for (const words of says) expect(result.stderr).toContain(words);
-    expect(server.connections()).toBe(0);
   });
 
   it('a terminal is not waited for', async () => {

@@ -15,49 +15,6 @@ describe('extract: bad input', () => {
     server = await startFaultServer((socket) => void socket.destroy());
   });
 
-  const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
-    ['no target', ['x_followers'], ['target']],
-    ['an empty target', ['x_followers', ''], ['the target is empty', '1 to 2048 characters']],
-    ['a target of white space', ['x_followers', ' \t'], ['the target is empty']],
-    ['2049 characters', ['x_followers', '🦊'.repeat(2049)], ['2049 characters: at most 2048 are allowed']],
-    ['an unknown type', ['planets', 'x'], ['unknown extraction type "planets"', 'One of: x_followers,']],
-    ['twitter_followers', ['twitter_followers', 'x'], ['did you mean x_followers?']],
-    ['instagram_followers', ['instagram_followers', 'x'], ['did you mean ins_followers?']],
-    ['tiktok-following', ['TikTok-following', 'x'], ['did you mean tiktok_following?']],
-    ['stargazers', ['stargazers', 'x'], ['did you mean github_repo_stargazers?']],
-    ['stars', ['stars', 'x'], ['did you mean github_repo_stargazers?']],
-    ['github_followers', ['github_followers', 'x'], ['did you mean github_user_followers?']],
-    ['contributors', ['github-contributors', 'x'], ['did you mean github_repo_contributors?']],
-    ['webpage', ['web_page', 'https://a.example'], ['did you mean web2list?']],
-    ['limit 0', [...ada, '--limit', '0'], ['--limit is 0', '1 to 10000 items']],
-    ['limit 10001', [...ada, '--limit', '10001'], ['--limit is 10001', '1 to 10000 items']],
-    ['limit 1.5', [...ada, '--limit', '1.5'], ['not "1.5"']],
-    [
-      'an instruction of 4001 characters',
-      [...ada, '--instruction', 'x'.repeat(4001)],
-      ['--instruction has 4001 characters', 'at most 4000 are allowed'],
-    ],
-    ['an instruction from no file', [...ada, '--instruction', '@nowhere.txt'], ["can't read nowhere.txt"]],
-    ['web2list without an instruction', page.slice(0, 2), ['web2list needs --instruction']],
-    ['web2list with an empty one', [...page.slice(0, 3), ' '], ['web2list needs --instruction']],
-    ['web2list with an empty one from stdin', [...page.slice(0, 3), '-'], ['needs --instruction'], '\n'],
-  ];
-  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
-    const result = await runInProcess(['extract', ...args], { env: pointedAt(server.url), stdin });
-    expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 2, stdout: '' });
-    for (const words of says) expect(result.stderr).toContain(words);
-    expect(server.connections()).toBe(0);
-  });
-
-  it('append to CSV without columns: exit 2, says so, sends nothing', async () => {
-    // It is found when the output is opened, and a connection is opened meanwhile.
-    const other = await startFaultServer(() => {});
-    const args = ['extract', ...ada, '--append', '-o', join(temporaryFolder(), 'a.csv')];
-    const { code, stdout, stderr } = await runInProcess(args, { env: pointedAt(other.url) });
-    expect({ code, stdout, requests: other.requests }).toEqual({ code: 2, stdout: '', requests: [] });
-    expect(stderr).toContain('--columns');
-  });
-
   it('two types that a word could mean are not guessed at', async () => {
     const { stderr } = await runInProcess(['extract', 'followers', 'x'], { env: pointedAt(server.url) });
     expect(stderr).not.toContain('did you mean');

@@ -2,168 +2,80 @@ import { describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt } from '../helpers/run.ts';
+import { commandLines } from './command-lines.ts';
 
 const types = 'It must be one of: person, company, twitter_creator';
 const quotes = 'a text of several words needs quotes';
+const nothing =
+  'exit 6 | there is no operation nope on this machine\\n | No purchases recorded on this machine yet.';
 
 /** What a newcomer types, what is wrong with it, and the command that was meant. */
-const mistakes: readonly [typed: string[], says: string[], exit?: number][] = [
-  [
-    ['search', 'fintech in Berlin'],
-    ['the entity type is missing', types, 'leadpipe search company "fintech in Berlin"'],
-  ],
-  [
-    ['search', 'founders and other people', '--limit', '5', '-o', 'x.csv'],
-    ['leadpipe search person "founders and other people" --limit 5 -o x.csv'],
-  ],
-  [
-    ['search', 'fintech'],
-    ['the entity type is missing', 'leadpipe search company fintech'],
-  ],
-  [['search'], ['the entity type is missing', types, 'For example: leadpipe search company']],
-  [
-    ['search', 'company'],
-    ['the objective is missing', 'For example: leadpipe search company'],
-  ],
-  [
-    ['search', 'company', 'dentists', 'in', 'Austin', '--local'],
-    [quotes, 'leadpipe search company "dentists in Austin" --local'],
-  ],
-  [
-    ['search', 'dentists', 'in', 'Austin'],
-    ['the entity type is missing', 'leadpipe search company "dentists in Austin"'],
-  ],
-  [
-    ['search', 'company', "it's $5", 'off'],
-    [quotes, `leadpipe search company 'it'\\''s $5 off'`],
-  ],
-  [
-    ['search', 'company', 'x', '--enrich-fields', 'a,', 'b'],
-    [quotes, 'a list without spaces'],
-  ],
-  [
-    ['search', 'company', '-5 employees', '--limit', '5'],
-    ['unknown option "-5 employees"\n', 'comes last, with -- before it: … -- "-5 employees"\n'],
-  ],
-  [['search', 'company', 'x', '--no-color=1'], ['--no-color takes no value']],
-  [
-    ['task', 'run', 'founders in Lisbon'],
-    ['the entity type is missing', 'leadpipe task run company "founders'],
-  ],
-  [
-    ['task', 'run', 'person', 'a', 'b'],
-    [quotes, 'leadpipe task run person "a b"'],
-  ],
-  [
-    ['task', 'create'],
-    ['the entity type is missing', 'wechat', 'For example: leadpipe task create company'],
-  ],
-  [
-    ['contact', 'CTO of Acme'],
-    ['the contact type is missing', 'leadpipe contact email "CTO of Acme"'],
-  ],
-  [
-    ['contact', 'email', 'CTO', 'of', 'Acme'],
-    [quotes, 'leadpipe contact email "CTO of Acme"'],
-  ],
-  [
-    ['research', 'what', 'is', 'x'],
-    [quotes, 'leadpipe research "what is x"'],
-  ],
-  [
-    ['enrich', 'Acme', 'GmbH', '--field', 'city'],
-    [quotes, 'leadpipe enrich "Acme GmbH" --field city'],
-  ],
-  [
-    ['extract', 'acme/rocket'],
-    ['the type is missing', 'leadpipe extract github_repo_stargazers acme/rocket'],
-  ],
-  [['search', 'people', 'x'], ['did you mean person?']],
-  [['search', 'companies', 'x'], ['did you mean company?']],
-  [['search', 'youtube', 'x'], ['did you mean youtube_creator?']],
-  [['search', 'shop', 'x'], ['did you mean shopify_store?']],
-  ...[
-    ['ndjson', 'jsonl'],
-    ['excel', 'xlsx'],
-    ['markdown', 'md'],
-  ].map(([typed = '', meant]): (typeof mistakes)[number] => [
-    ['search', 'company', 'x', '-f', typed],
-    [`unknown format "${typed}": did you mean ${meant}?`],
-  ]),
-  ...Object.entries({
-    login: 'leadpipe auth login',
-    whoami: 'leadpipe auth status',
-    ls: 'leadpipe history',
-    credits: 'leadpipe balance',
-    find: 'leadpipe search',
-    upgrade: 'npm install --global leadpipe@latest',
-    people: 'leadpipe search person',
-    companies: 'leadpipe search company',
-    youtube: 'leadpipe search youtube_creator',
-  }).map(([typed, meant]): (typeof mistakes)[number] => [[typed, 'x'], [`did you mean ${meant}?`]]),
-  [['task', 'wait'], ['the leads_search_id is missing\n`leadpipe task list` lists them.\n']],
-  [
-    ['history', 'show'],
-    ['there is nothing on this machine\n', 'No purchases recorded on this machine yet.'],
-    6,
-  ],
-  [
-    ['search', 'company', 'x', '--api-key=sk_1'],
-    ['unknown option "--api-key"\n', 'leadpipe auth login', 'LEADPIPE_API_KEY'],
-  ],
-  [
-    ['search', 'company', 'x', '--limt=3'],
-    ['unknown option "--limt"\n', '--limit'],
-  ],
-  [
-    ['auth', 'login', 'sk_1'],
-    ['login takes no arguments\n', 'leadpipe auth login < key.txt'],
-  ],
-  [['-q'], ['unknown option "-q"\nIt is an option of search, task run']],
-  [
-    ['search', 'company', 'x', '-n', '5'],
-    ['unknown option "-n"\n', 'Did you mean --limit?'],
-  ],
-  [['search', 'company', 'x', '-o'], ['the value of -o, --output <file> is missing\n']],
-  [
-    ['config', 'set', 'format'],
-    ['the value is missing\n', 'For example: leadpipe config set timeout.idle 60\n'],
-  ],
-  [['config', 'format', 'csv'], ['did you mean leadpipe config set format csv?']],
-  [['status'], ['did you mean leadpipe task status?']],
-  ...[['leads.xlsx'], ['leads.xlsx', '-f', 'csv']].map((file): (typeof mistakes)[number] => [
-    ['search', 'company', 'x', '--append', '-o', ...file],
-    ["Excel files can't be appended to\nName a .csv or .jsonl file"],
-  ]),
-  ...Object.entries({
-    '127.0.0.1:4601': 'http://127.0.0.1:4601',
-    'localhost:4601': 'http://localhost:4601',
-    'leads.example.com': 'https://leads.example.com',
-  }).map(([typed, meant]): (typeof mistakes)[number] => [
-    ['balance', '--base-url', typed],
-    [`Write it with ${meant.split('//')[0]}//: ${meant}\n`],
-    78,
-  ]),
-  [['frobnicate'], ['unknown command "frobnicate"\n']],
-  [['task', 'fetch', 'ls_1', '--pts', '-1'], ['--pts is -1: it must be a whole number, at least 0\n']],
-  [['serve', '--port', '70000'], ['--port is 70000: it must be a whole number from 0 to 65535\n']],
-  [['balance', '--require', 'x'], ['--require must be a whole number, at least 0, not "x"\n']],
-  [['task', 'status', '\r'], ['the leads_search_id is empty\n']],
-  // The same end, whichever command is asked about an operation that there is not.
-  ...['history show', 'history resume', 'task resume', 'search --continue'].map(
-    (command): (typeof mistakes)[number] => [
-      [...command.split(' '), 'nope'],
-      ['there is no operation nope on this machine\n', 'No purchases recorded on this machine yet.'],
-      6,
-    ],
-  ),
-];
+const mistakes = String.raw`
+  search "fintech in Berlin" => the entity type is missing | ${types} | leadpipe search company "fintech in Berlin"
+  search "founders and other people" --limit 5 -o x.csv => leadpipe search person "founders and other people" --limit 5 -o x.csv
+  search fintech => the entity type is missing | leadpipe search company fintech
+  search => the entity type is missing | ${types} | For example: leadpipe search company
+  search company => the objective is missing | For example: leadpipe search company
+  search company dentists in Austin --local => ${quotes} | leadpipe search company "dentists in Austin" --local
+  search dentists in Austin => the entity type is missing | leadpipe search company "dentists in Austin"
+  search company "it's $5" off => ${quotes} | leadpipe search company 'it'\''s $5 off'
+  search company x --enrich-fields a, b => ${quotes} | a list without spaces
+  search company "-5 employees" --limit 5 => unknown option "-5 employees"\n | comes last, with -- before it: … -- "-5 employees"\n
+  search company x --no-color=1 => --no-color takes no value
+  task run "founders in Lisbon" => the entity type is missing | leadpipe task run company "founders
+  task run person a b => ${quotes} | leadpipe task run person "a b"
+  task create => the entity type is missing | wechat | For example: leadpipe task create company
+  contact "CTO of Acme" => the contact type is missing | leadpipe contact email "CTO of Acme"
+  contact email CTO of Acme => ${quotes} | leadpipe contact email "CTO of Acme"
+  research what is x => ${quotes} | leadpipe research "what is x"
+  enrich Acme GmbH --field city => ${quotes} | leadpipe enrich "Acme GmbH" --field city
+  extract acme/rocket => the type is missing | leadpipe extract github_repo_stargazers acme/rocket
+  search people x => did you mean person?
+  search companies x => did you mean company?
+  search youtube x => did you mean youtube_creator?
+  search shop x => did you mean shopify_store?
+  search company x -f ndjson => unknown format "ndjson": did you mean jsonl?
+  search company x -f excel => unknown format "excel": did you mean xlsx?
+  search company x -f markdown => unknown format "markdown": did you mean md?
+  login x => did you mean leadpipe auth login?
+  whoami x => did you mean leadpipe auth status?
+  ls x => did you mean leadpipe history?
+  credits x => did you mean leadpipe balance?
+  find x => did you mean leadpipe search?
+  upgrade x => did you mean npm install --global leadpipe@latest?
+  people x => did you mean leadpipe search person?
+  companies x => did you mean leadpipe search company?
+  youtube x => did you mean leadpipe search youtube_creator?
+  task wait => the leads_search_id is missing\n | leadpipe task list | lists them.\n
+  history show => exit 6 | there is nothing on this machine\n | No purchases recorded on this machine yet.
+  search company x --api-key=sk_1 => unknown option "--api-key"\n | leadpipe auth login | LEADPIPE_API_KEY
+  search company x --limt=3 => unknown option "--limt"\n | --limit
+  auth login sk_1 => login takes no arguments\n | leadpipe auth login < key.txt
+  -q => unknown option "-q"\nIt is an option of search, task run
+  search company x -n 5 => unknown option "-n"\n | Did you mean --limit?
+  search company x -o => the value of -o, --output <file> is missing\n
+  config set format => the value is missing\n | For example: leadpipe config set timeout.idle 60\n
+  config format csv => did you mean leadpipe config set format csv?
+  status => did you mean leadpipe task status?
+  search company x --append -o leads.xlsx => Excel files can't be appended to\nName a .csv or .jsonl file
+  search company x --append -o leads.xlsx -f csv => Excel files can't be appended to\nName a .csv or .jsonl file
+  balance --base-url 127.0.0.1:4601 => exit 78 | Write it with http://: http://127.0.0.1:4601\n
+  balance --base-url localhost:4601 => exit 78 | Write it with http://: http://localhost:4601\n
+  balance --base-url leads.example.com => exit 78 | Write it with https://: https://leads.example.com\n
+  frobnicate => unknown command "frobnicate"\n
+  task fetch ls_1 --pts -1 => --pts is -1: it must be a whole number, at least 0\n
+  serve --port 70000 => --port is 70000: it must be a whole number from 0 to 65535\n
+  balance --require x => --require must be a whole number, at least 0, not "x"\n
+  task status "\r" => the leads_search_id is empty\n
+  history show nope => ${nothing}
+  history resume nope => ${nothing}
+  task resume nope => ${nothing}
+  search --continue nope => ${nothing}
+`;
 
 describe('the first mistakes of a newcomer', () => {
-  it.each(mistakes)('%j', async (typed, says, exit = 2) => {
-    const { code, stdout, stderr } = await runInProcess(typed, {
-      env: { ...pointedAt('http://127.0.0.1:9') },
-    });
+  it.each(commandLines(mistakes, 2))('$line', async ({ args, says, exit }) => {
+    const { code, stdout, stderr } = await runInProcess(args, { env: pointedAt('http://127.0.0.1:9') });
     expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
     for (const words of says) expect(stderr).toContain(words);
     expect(stderr).not.toContain('\n    at ');

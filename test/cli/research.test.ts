@@ -1,36 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { researchLayout } from '../../src/output/columns.ts';
 import { createWriter } from '../../src/output/writer.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt } from '../helpers/run.ts';
 import { gatheringSink } from '../output/gathering-sink.ts';
-
-describe('research: bad input', () => {
-  let server: FaultServer;
-  beforeAll(async () => {
-    server = await startFaultServer((socket) => void socket.destroy());
-  });
-
-  const cases: readonly [name: string, args: readonly string[], says: readonly string[], stdin?: string][] = [
-    ['no query', [], ['query']],
-    ['an empty query', [''], ['the query is empty', '1 to 4000 characters']],
-    ['white space', [' \n '], ['the query is empty']],
-    ['white space from stdin', ['-'], ['the query is empty'], '\n'],
-    ['4001 characters', ['x'.repeat(4001)], ['4001 characters: at most 4000 are allowed']],
-    ['4001 astral characters', ['🦊'.repeat(4001)], ['4001 characters']],
-    ['4001 characters from stdin', ['-'], ['4001 characters'], 'é'.repeat(4001)],
-    ['no file', ['@nowhere.txt'], ["can't read nowhere.txt"]],
-    ['two queries', ['x', 'y'], ['too many arguments']],
-    ['an option it does not have', ['x', '--limit', '3'], ['--limit']],
-  ];
-  it.each(cases)('%s: exit 2, says so, sends nothing', async (_, args, says, stdin = '') => {
-    const result = await runInProcess(['research', ...args], { env: pointedAt(server.url), stdin });
-    expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 2, stdout: '' });
-    for (const words of says) expect(result.stderr).toContain(words);
-    expect(server.connections()).toBe(0);
-  });
-});
 
 /** Every kind of JSON, what a terminal shows of it, and its row of CSV. */
 const answers: readonly [answer: string, terminal: string, csv: string][] = [
