@@ -83,7 +83,7 @@ async function expectEnding(row: Row, operation: Operation, ending: Ending): Pro
   ]);
   await service.quiet(key);
 
-  expectError(result, row, ending);
+  expectError(result, row, ending, withKey[1] ?? null);
   expect(result.code).toBe(ending.exit);
   expect(result.stdout === '').toBe(ending.exit !== 0 && ending.exit !== 3);
   expect(requests.length).toBe(ending.requests ?? 1);
@@ -133,13 +133,18 @@ function isOf({ method, path }: Operation['endpoint'], request: RawRequest): boo
   return request.method === method && request.path.split('?')[0] === path;
 }
 
-function expectError({ stderr }: { stderr: string }, row: Row, { exit, charged, type }: Ending): void {
+function expectError(
+  { stderr }: { stderr: string },
+  row: Row,
+  { exit, charged, type }: Ending,
+  idempotency_key: string | null,
+): void {
   if (charged === undefined) {
     expect(stderr).not.toContain('"error"');
     return;
   }
   const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
-  expect(error).toMatchObject({ exit, charged, type });
+  expect(error).toMatchObject({ exit, charged, type, idempotency_key });
   expect(error.message).toMatch(row.says ?? ' ');
   expect(error.message).not.toContain('\n');
   expect(error.hint).toMatch(/\S/);

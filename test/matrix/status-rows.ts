@@ -1,5 +1,5 @@
 import { all, answers, type Ending, outage, paid, type Row, someOfAll } from './row.ts';
-import { after, body, envelope, reset, status, through } from './ways.ts';
+import { after, body, envelope, reset, status, through, type Way } from './ways.ts';
 
 const elsewhere = ['Location: https://elsewhere.example/'];
 
@@ -73,6 +73,7 @@ const unexplained: readonly Row[] = [501, 511, 524, 600, 999].map((code) => ({
 const busy: Ending = { exit: 75, charged: 'no', type: 'concurrency_limit', requests: 7 };
 const wait = (seconds: string) => envelope(429, 'concurrency_limit', [`Retry-After: ${seconds}`]);
 const again = { exit: 0, requests: 2 } as const;
+const repeated = (times: number, way: Way): [Way, ...Way[]] => [way, ...Array<Way>(times - 1).fill(way)];
 
 const busyRows: readonly Row[] = [
   {
@@ -110,6 +111,11 @@ const busyRows: readonly Row[] = [
     fault: '429 once',
     ways: [envelope(429, 'concurrency_limit'), through],
     endings: { G: again, ...paid({ ...again, paid: 1 }) },
+  },
+  {
+    fault: '429 six times',
+    ways: [...repeated(6, envelope(429, 'concurrency_limit')), through],
+    endings: { G: { exit: 0, requests: 7 }, ...paid({ exit: 0, requests: 7, paid: 1 }) },
   },
   {
     fault: 'a lost request, then 429',
