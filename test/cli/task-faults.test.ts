@@ -51,257 +51,69 @@ const wrong =
   (pts: number, num: number): string =>
     page(someEntities.slice(pts, 20), pts, num, ['running', 20], changes);
 
-interface Case {
-  readonly name: string;
-  readonly operation: Operation;
-  readonly fault: Fault | ((pts: number, num: number) => string);
-  /** How many requests in a row are hit, from the `skip`th on. */
-  readonly times: number;
-  readonly skip?: number;
-  readonly exit: number;
-  readonly rows: number;
-  /** Requests of the operation on the wire. */
-  readonly requests: number;
-  readonly says?: string;
-}
-
-const forEver = Number.POSITIVE_INFINITY;
-const pageFault = (name: string, changes: Record<string, unknown>): Case[] => [
-  {
-    name: `${name}, 3 times`,
-    operation: 'fetch',
-    fault: wrong(changes),
-    times: 3,
-    exit: 0,
-    rows: 45,
-    requests: 6,
-  },
-  {
-    name,
-    operation: 'fetch',
-    fault: wrong(changes),
-    times: forEver,
-    exit: 76,
-    rows: 0,
-    requests: 4,
-    says: 'page_impossible',
-  },
+type Case = readonly [
+  operation: Operation,
+  name: string,
+  fault: Fault | ((pts: number, num: number) => string),
+  /** How many requests in a row are hit; others come before those that are hit `later`. */
+  times: number,
+  exit: number,
+  rows: number,
+  /** Of the operation, on the wire. */
+  requests: number,
+  says?: string,
 ];
-const cases: Case[] = [
-  ...pageFault('a count above what came', { count: 21 }),
-  ...pageFault('a count below what came', { count: 19 }),
-  ...pageFault('another pts', { pts: 5 }),
-  ...pageFault('another num', { num: 5 }),
-  ...pageFault('another task', { leads_search_id: 'ls_other' }),
-  {
-    name: 'more leads than asked for',
-    operation: 'fetch',
-    fault: (pts, num) => page(Array(num + 1).fill('{}'), pts, num, ['running', 20]),
-    times: forEver,
-    exit: 76,
-    rows: 0,
-    requests: 4,
-    says: 'page_impossible',
-  },
-  {
-    name: 'an empty page, 5 times',
-    operation: 'fetch',
-    fault: (pts, num) => page([], pts, num, ['running', 20]),
-    times: 5,
-    exit: 0,
-    rows: 45,
-    requests: 8,
-  },
-  {
-    name: 'an empty page',
-    operation: 'fetch',
-    fault: (pts, num) => page([], pts, num, ['running', 20]),
-    times: forEver,
-    exit: 76,
-    rows: 0,
-    requests: 6,
-    says: 'page_empty',
-  },
-  {
-    name: 'an empty page later',
-    operation: 'fetch',
-    fault: (pts, num) => page([], pts, num, ['running', 40]),
-    times: forEver,
-    skip: 1,
-    exit: 76,
-    rows: 20,
-    requests: 7,
-    says: 'leadpipe task resume op_',
-  },
-  {
-    name: 'bad JSON, 3 times',
-    operation: 'fetch',
-    fault: wholeAnswer('200 OK', 'application/json', '{"object"'),
-    times: 3,
-    exit: 0,
-    rows: 45,
-    requests: 6,
-  },
-  {
-    name: 'bad JSON',
-    operation: 'fetch',
-    fault: wholeAnswer('200 OK', 'application/json', '{"object"'),
-    times: forEver,
-    exit: 76,
-    rows: 0,
-    requests: 4,
-  },
-  {
-    name: 'a page without entities',
-    operation: 'fetch',
-    fault: wholeAnswer('200 OK', 'application/json', '{"pts":0,"num":500,"count":0,"ready_count":0}'),
-    times: forEver,
-    exit: 76,
-    rows: 0,
-    requests: 4,
-  },
-  {
-    name: 'fetch 500, 4 times',
-    operation: 'fetch',
-    fault: internal,
-    times: 4,
-    exit: 0,
-    rows: 45,
-    requests: 7,
-  },
-  {
-    name: 'fetch reset, 4 times',
-    operation: 'fetch',
-    fault: reset,
-    times: 4,
-    exit: 0,
-    rows: 45,
-    requests: 7,
-  },
-  {
-    name: 'status 502 of a proxy, 5 times',
-    operation: 'status',
-    fault: html,
-    times: 5,
-    exit: 0,
-    rows: 45,
-    requests: 6,
-  },
-  {
-    name: 'status 429, 3 times',
-    operation: 'status',
-    fault: errorAnswer('429 X', 'concurrency_limit', 'no'),
-    times: 3,
-    exit: 0,
-    rows: 45,
-    requests: 4,
-  },
-  {
-    name: 'status 404 right after the creation, 3 times',
-    operation: 'status',
-    fault: missing,
-    times: 3,
-    exit: 0,
-    rows: 45,
-    requests: 4,
-  },
-  {
-    name: 'status 404',
-    operation: 'status',
-    fault: missing,
-    times: forEver,
-    exit: 6,
-    rows: 0,
-    requests: 4,
-    says: 'leadpipe task resume op_',
-  },
-  {
-    name: 'status of an unknown state, for a while',
-    operation: 'status',
-    fault: wholeAnswer('200 OK', 'application/json', '{"status":{"status":"paused","ready_count":0}}'),
-    times: 3,
-    exit: 0,
-    rows: 45,
-    requests: 4,
-  },
-  {
-    name: 'status 401',
-    operation: 'status',
-    fault: errorAnswer('401 X', 'authentication_error', 'no'),
-    times: forEver,
-    exit: 4,
-    rows: 0,
-    requests: 1,
-  },
-  {
-    name: 'status 503',
-    operation: 'status',
-    fault: errorAnswer('503 X', 'service_unavailable', 'no'),
-    times: forEver,
-    exit: 9,
-    rows: 0,
-    requests: 1,
-  },
-  {
-    name: 'fetch 403 later',
-    operation: 'fetch',
-    fault: errorAnswer('403 X', 'authentication_error', 'no'),
-    times: forEver,
-    skip: 1,
-    exit: 4,
-    rows: 20,
-    requests: 2,
-    says: 'leadpipe task resume op_',
-  },
-  {
-    name: 'fetch 302',
-    operation: 'fetch',
-    fault: 'HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n',
-    times: forEver,
-    exit: 76,
-    rows: 0,
-    requests: 1,
-  },
-  {
-    name: 'create 402',
-    operation: 'create',
-    fault: errorAnswer('402 X', 'insufficient_credits', 'no'),
-    times: forEver,
-    exit: 5,
-    rows: 0,
-    requests: 1,
-  },
-  {
-    name: 'create 409',
-    operation: 'create',
-    fault: errorAnswer('409 X', 'idempotency_error', 'no'),
-    times: forEver,
-    exit: 8,
-    rows: 0,
-    requests: 1,
-  },
-  {
-    name: 'create 422',
-    operation: 'create',
-    fault: errorAnswer('422 X', 'invalid_request_error', 'no'),
-    times: forEver,
-    exit: 2,
-    rows: 0,
-    requests: 1,
-  },
-  {
-    name: 'create without an id',
-    operation: 'create',
-    fault: wholeAnswer('200 OK', 'application/json', '{}'),
-    times: forEver,
-    exit: 76,
-    rows: 0,
-    requests: 4,
-  },
+
+const ever = Number.POSITIVE_INFINITY;
+const ok = (body: string): string => wholeAnswer('200 OK', 'application/json', body);
+const refused = (status: number, type: string): string => errorAnswer(`${status} X`, type, 'no');
+const empty = (ready: number) => (pts: number, num: number) => page([], pts, num, ['running', ready]);
+const more = (pts: number, num: number) => page(Array(num + 1).fill('{}'), pts, num, ['running', 20]);
+const noEntities = '{"pts":0,"num":500,"count":0,"ready_count":0}';
+const paused = '{"status":{"status":"paused","ready_count":0}}';
+const redirect = 'HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n';
+const resume = 'leadpipe task resume op_';
+
+const impossible: readonly (readonly [name: string, changes: Record<string, unknown>])[] = [
+  ['a count above what came', { count: 21 }],
+  ['a count below what came', { count: 19 }],
+  ['another pts', { pts: 5 }],
+  ['another num', { num: 5 }],
+  ['another task', { leads_search_id: 'ls_other' }],
+];
+const cases: readonly Case[] = [
+  ...impossible.flatMap(([name, changes]): Case[] => [
+    ['fetch', name, wrong(changes), 3, 0, 45, 6],
+    ['fetch', name, wrong(changes), ever, 76, 0, 4, 'page_impossible'],
+  ]),
+  ['fetch', 'more leads than asked for', more, ever, 76, 0, 4, 'page_impossible'],
+  ['fetch', 'an empty page', empty(20), 5, 0, 45, 8],
+  ['fetch', 'an empty page', empty(20), ever, 76, 0, 6, 'page_empty'],
+  ['fetch', 'an empty page later', empty(40), ever, 76, 20, 7, resume],
+  ['fetch', 'bad JSON', ok('{"object"'), 3, 0, 45, 6],
+  ['fetch', 'bad JSON', ok('{"object"'), ever, 76, 0, 4],
+  ['fetch', 'a page without entities', ok(noEntities), ever, 76, 0, 4],
+  ['fetch', '500', internal, 4, 0, 45, 7],
+  ['fetch', 'a reset', reset, 4, 0, 45, 7],
+  ['fetch', '403 later', refused(403, 'authentication_error'), ever, 4, 20, 2, resume],
+  ['fetch', '302', redirect, ever, 76, 0, 1],
+  ['status', '502 of a proxy', html, 5, 0, 45, 6],
+  ['status', '429', refused(429, 'concurrency_limit'), 3, 0, 45, 4],
+  ['status', '404 right after the creation', missing, 3, 0, 45, 4],
+  ['status', '404', missing, ever, 6, 0, 4, resume],
+  ['status', 'an unknown state, for a while', ok(paused), 3, 0, 45, 4],
+  ['status', '401', refused(401, 'authentication_error'), ever, 4, 0, 1],
+  ['status', '503', refused(503, 'service_unavailable'), ever, 9, 0, 1],
+  ['create', '402', refused(402, 'insufficient_credits'), ever, 5, 0, 1],
+  ['create', '409', refused(409, 'idempotency_error'), ever, 8, 0, 1],
+  ['create', '422', refused(422, 'invalid_request_error'), ever, 2, 0, 1],
+  ['create', 'no id', ok('{}'), ever, 76, 0, 4],
 ];
 
 describe('task run, when a request goes wrong', () => {
-  it.each(cases)('$name: exit $exit', async ({ operation, fault, times, skip = 0, ...expected }) => {
+  const named = cases.map((row) => [`${row[0]}: ${row[1]}, ${row[3]} times: exit ${row[4]}`, row] as const);
+  it.each(named)('%s', async (_, [operation, name, fault, times, exit, leads, requests, says = '']) => {
+    const skip = name.endsWith('later') ? 1 : 0;
     const steps: Step[] = [
       ['running', 20],
       ['running', 40],
@@ -322,13 +134,13 @@ describe('task run, when a request goes wrong', () => {
     const { code, stdout, stderr } = await runInProcess([...taskRun, '--json-errors'], {
       env: pointedAt(task.url),
     });
-    expect({ code, stdout }).toEqual({ code: expected.exit, stdout: rows(expected.rows) });
-    expect(task.count(operation)).toBe(expected.requests);
+    expect({ code, stdout }).toEqual({ code: exit, stdout: rows(leads) });
+    expect(task.count(operation)).toBe(requests);
     if (operation !== 'create') expect(task.count('create')).toBe(1);
     if (code === 0) return;
     const { error } = JSON.parse(stderr);
     expect(error).toMatchObject({ exit: code, operation_id: expect.stringMatching(/^op_/) });
-    expect(stderr).toContain(expected.says ?? '');
+    expect(stderr).toContain(says);
     if (operation !== 'create') expect(error.idempotency_key).toBe('test-1');
   });
 
