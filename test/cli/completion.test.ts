@@ -15,79 +15,41 @@ async function wordsAfter(words: readonly string[], env?: Record<string, string>
 }
 
 describe('what can follow', () => {
-  const rows: readonly [words: readonly string[], answer: readonly string[]][] = [
+  /** Words, of which the last is not finished, and what is answered. */
+  const rows: readonly [words: string, answer: string][] = [
+    ['contact ', 'words email phone'],
+    ['contact email ', 'words'],
+    ['contact --dry-run ', 'words email phone'],
+    ['contact --profile contact ', 'words email phone'],
+    ['contact --profile=x ', 'words email phone'],
+    ['contact -- ', 'words email phone'],
+    ['contact -- email --', 'words'],
+    ['contact email @', 'files'],
+    ['completion ', 'words bash zsh fish'],
+    ['balance --format ', 'words table cards jsonl json csv md xlsx'],
+    ['balance -f ', 'words table cards jsonl json csv md xlsx'],
     [
-      ['contact', ''],
-      ['words', 'email', 'phone'],
+      'balance --format=',
+      'words --format=table --format=cards --format=jsonl --format=json --format=csv --format=md --format=xlsx',
     ],
-    [['contact', 'email', ''], ['words']],
-    [
-      ['contact', '--dry-run', ''],
-      ['words', 'email', 'phone'],
-    ],
-    [
-      ['contact', '--profile', 'contact', ''],
-      ['words', 'email', 'phone'],
-    ],
-    [
-      ['contact', '--profile=x', ''],
-      ['words', 'email', 'phone'],
-    ],
-    [
-      ['contact', '--', ''],
-      ['words', 'email', 'phone'],
-    ],
-    [['contact', '--', 'email', '--'], ['words']],
-    [['contact', 'email', '@'], ['files']],
-    [
-      ['completion', ''],
-      ['words', 'bash', 'zsh', 'fish'],
-    ],
-    [
-      ['balance', '--format', ''],
-      ['words', 'table', 'cards', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
-    ],
-    [
-      ['balance', '-f', ''],
-      ['words', 'table', 'cards', 'jsonl', 'json', 'csv', 'md', 'xlsx'],
-    ],
-    [
-      ['balance', '--format='],
-      [
-        'words',
-        ...['table', 'cards', 'jsonl', 'json', 'csv', 'md', 'xlsx'].map((name) => `--format=${name}`),
-      ],
-    ],
-    [['balance', '-o', ''], ['files']],
-    [['balance', '--output=le'], ['files']],
-    [['balance', '--timeout', ''], ['words']],
-    [['enrich', '--schema', ''], ['files']],
-    [['enrich', '--schema', '@'], ['files']],
-    [
-      ['config', 'set', 'format', ''],
-      ['words', 'table', 'cards', 'jsonl', 'json', 'csv', 'md'],
-    ],
-    [
-      ['config', 'set', 'credential_store', ''],
-      ['words', 'keychain', 'file'],
-    ],
-    [['config', 'set', 'timeout.idle', ''], ['words']],
-    [['extract', 'web2list', 'x', '--instruction', '@'], ['files']],
-    [
-      ['help', 'history', ''],
-      ['words', 'list', 'lists', 'show', 'resume', 'drop', 'prune', 'totals'],
-    ],
-    [['help', 'contact', ''], ['words']],
-    [['help', 'money', ''], ['words']],
-    [
-      ['history', 'list', '--command', ''],
-      ['words', 'search', 'task', 'contact', 'research', 'enrich', 'extract'],
-    ],
-    [['nonsense', ''], ['words']],
-    [['task', 'status', ''], ['words']],
+    ['balance -o ', 'files'],
+    ['balance --output=le', 'files'],
+    ['balance --timeout ', 'words'],
+    ['enrich --schema ', 'files'],
+    ['enrich --schema @', 'files'],
+    ['config set format ', 'words table cards jsonl json csv md'],
+    ['config set credential_store ', 'words keychain file'],
+    ['config set timeout.idle ', 'words'],
+    ['extract web2list x --instruction @', 'files'],
+    ['help history ', 'words list lists show resume drop prune totals'],
+    ['help contact ', 'words'],
+    ['help money ', 'words'],
+    ['history list --command ', 'words search task contact research enrich extract'],
+    ['nonsense ', 'words'],
+    ['task status ', 'words'],
   ];
   it.each(rows)('%j', async (words, answer) => {
-    expect(await wordsAfter(words)).toEqual(answer);
+    expect(await wordsAfter(words.split(' '))).toEqual(answer.split(' '));
   });
 
   it('are commands, with what they do', async () => {
