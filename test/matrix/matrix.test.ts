@@ -41,11 +41,13 @@ afterAll(async () => {
 /** Each fault with every operation of a column; otherwise with one of them, the next fault with the next. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
 
-describe.concurrent.each(
-  [...networkRows, ...framingRows, ...statusRows, ...answerRows].map(
-    (row, nth) => [row.fault, row, nth] as const,
-  ),
-)('%s', (_, row, nth) => {
+type Numbered = readonly [fault: string, row: Row, nth: number];
+const numbered = [...networkRows, ...framingRows, ...statusRows, ...answerRows].map(
+  (row, nth): Numbered => [row.fault, row, nth],
+);
+const isTimed = ([, { options }]: Numbered): boolean => options?.includes('--timeout') === true;
+
+function describeCells(_: string, row: Row, nth: number): void {
   const concerned = operations.filter(({ name }) => row.only?.includes(name) !== false);
   for (const operation of concerned) {
     const ending = row.endings[operation.group];
@@ -53,7 +55,11 @@ describe.concurrent.each(
     if (ending === undefined || !(exhaustive || alike[nth % alike.length] === operation)) continue;
     it(`${operation.name}: exit ${ending.exit}`, () => expectEnding(row, operation, ending));
   }
-});
+}
+
+describe.concurrent.each(numbered.filter((one) => !isTimed(one)))('%s', describeCells);
+// What else this process does at once would count for their short times.
+describe.each(numbered.filter(isTimed))('%s', describeCells);
 
 it('every paid command meets every fault', async () => {
   // `task run` creates as `task create` does, and reads as `task fetch` does.
