@@ -22,7 +22,7 @@ import { createWire, NoAnswer, throwIfStopped, type WireOptions } from './wire.t
 export interface ConformanceOptions extends WireOptions {
   /** Only rows that cost nothing. */
   readonly free: boolean;
-  /** Milliseconds between two looks at a task or the balance. */
+  /** Milliseconds between two polls of a task or the balance. */
   readonly pollMs: number;
   /** What may be spent, with what a request costs at most; absent = as much as the rows need. */
   readonly budget?: { readonly credits: number; readonly costOf: (request: Request) => number } | undefined;

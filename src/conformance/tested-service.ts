@@ -20,15 +20,15 @@ export interface TestedServiceOptions {
   readonly send: (request: Request) => Promise<Answer>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The most milliseconds between two looks at a task or the balance; the first few follow sooner. */
+  /** The most milliseconds between two polls of a task or the balance; the first few follow sooner. */
   readonly pollMs: number;
   /** Milliseconds after which a task that has not ended is given up. */
   readonly taskMs: number;
 }
 
-/** Looks at the balance, and attempts of a request that finds no room. */
-const mostLooks = 60;
-/** The first pauses between looks, as parts of the longest: what is quick is soon over, and what is slow is not asked often. */
+/** Polls of the balance, and attempts of a request that finds no room. */
+const mostPolls = 60;
+/** The first pauses between polls, as parts of the longest: what is quick is soon over, and what is slow is not asked often. */
 const firstPauses = [0.1, 0.2, 0.5];
 /** For how many of the longest pauses the balance must not have moved: after what was never seen to be charged, and at least. */
 const quietPauses = { unseen: 3, least: 0.3 };
@@ -38,7 +38,7 @@ export function createTestedService(options: TestedServiceOptions): TestedServic
   const { clock, signal, pollMs, taskMs } = options;
   const done = new Map<string, Promise<readonly Answer[]>>();
   const pause = (ms: number) => wait(clock, ms, signal);
-  const pauseAfter = (looks: number) => pollMs * (firstPauses[looks] ?? 1);
+  const pauseAfter = (polls: number) => pollMs * (firstPauses[polls] ?? 1);
   const readBalance = () => options.send({ endpoint: 'balance' });
   /** How long after an answer the balance moved at most, by what had been asked for. */
   const slowest = new Map<EndpointName, number>();
@@ -68,15 +68,15 @@ export function createTestedService(options: TestedServiceOptions): TestedServic
     time: () => clock.monotonic(),
     async send(request) {
       // A task of an earlier row may still run: where there is no room, nothing was admitted.
-      for (let looks = 0; ; looks++) {
+      for (let polls = 0; ; polls++) {
         const answer = await options.send(request);
         const { endpoint } = request;
         if (endpoints[endpoint].method === 'POST')
           moving.set(endpoint, moving.get(endpoint) === true || answer.status === 200);
         answered = clock.monotonic();
         const isFull = answer.status === 429 && (request.apiKey ?? 'main') === 'main';
-        if (!isFull || looks === mostLooks) return answer;
-        await pause(pauseAfter(looks));
+        if (!isFull || polls === mostPolls) return answer;
+        await pause(pauseAfter(polls));
       }
     },
     once(name, take) {
@@ -86,7 +86,7 @@ export function createTestedService(options: TestedServiceOptions): TestedServic
     },
     async statusWhen(searchId, wanted = () => false) {
       const start = clock.monotonic();
-      for (let looks = 0; ; looks++) {
+      for (let polls = 0; ; polls++) {
         const answer = await service.send(getTask('status', { leads_search_id: searchId }));
         const status = statusOf(answer);
         if (status === undefined)
@@ -95,13 +95,13 @@ export function createTestedService(options: TestedServiceOptions): TestedServic
           throw new NotJudged(`the state of the task is ${quoted(status.status)}`);
         if (hasEnded(answer) || wanted(status)) return answer;
         if (clock.monotonic() - start > taskMs) throw new NotJudged('the task did not end in time');
-        await pause(pauseAfter(looks));
+        await pause(pauseAfter(polls));
       }
     },
     async steadyBalance() {
       let since = answered;
       let last = steady;
-      for (let looks = 0; looks < mostLooks * 10; looks++) {
+      for (let polls = 0; polls < mostPolls * 10; polls++) {
         const now = await readBalance();
         if (creditsOf(now) !== last) since = clock.monotonic();
         last = creditsOf(now);
@@ -114,17 +114,17 @@ export function createTestedService(options: TestedServiceOptions): TestedServic
           steady = last;
           return now;
         }
-        await pause(Math.min(pauseAfter(looks), left));
+        await pause(Math.min(pauseAfter(polls), left));
       }
       throw new NotJudged('the balance keeps changing');
     },
     async balanceWhen(wanted) {
-      for (let looks = 0; ; looks++) {
+      for (let polls = 0; ; polls++) {
         const now = await readBalance();
         const isWanted = wanted(creditsOf(now));
-        if (isWanted && looks > 0) learn(clock.monotonic() - answered);
-        if (isWanted || looks === mostLooks) return now;
-        await pause(pauseAfter(looks));
+        if (isWanted && polls > 0) learn(clock.monotonic() - answered);
+        if (isWanted || polls === mostPolls) return now;
+        await pause(pauseAfter(polls));
       }
     },
   };

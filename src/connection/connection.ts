@@ -24,7 +24,7 @@ export interface RouteOptions {
   readonly timeout?: number | undefined;
 }
 
-/** Who is told what happens on the way. */
+/** Hears what happens on the way. */
 export interface RouteListener {
   /** What is good to know: that the leads are fictional, what of a search was not understood. */
   say(line: string): void;

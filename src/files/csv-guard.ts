@@ -20,7 +20,7 @@ const delimiter = /[;\t\r\n]/g;
 // is an empty quoted text in front of what it runs.
 const firstBehind = /[^\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}";]/gu;
 
-/** Pure: the text with every formula behind a delimiter changed: `disarm` is told the character that begins it. */
+/** Pure: the text with every formula behind a delimiter changed: `disarm` gets the character that begins it. */
 export function behindDelimiters(text: string, disarm: (start: string) => string): string {
   return replacedBehind(text, (start) => (formula.test(start) ? disarm(start) : undefined));
 }

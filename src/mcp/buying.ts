@@ -55,7 +55,7 @@ export interface Purchase {
   /** What was left by an earlier call: a request whose answer was lost, or the rest of a search. */
   readonly earlier: Earlier;
   readonly listener: SearchListener;
-  /** Told when it is on the disk. */
+  /** Called when it is on the disk. */
   readonly begun: () => void;
 }
 

@@ -21,7 +21,7 @@ const mostSessions = 100;
 const path = '/mcp';
 
 /**
- * Serves Streamable HTTP on 127.0.0.1 until `context.signal` aborts. `port` 0 takes any free one; `listening` is told the
+ * Serves Streamable HTTP on 127.0.0.1 until `context.signal` aborts. `port` 0 takes any free one; `listening` gets the
  * address. Throws LocalIoError where the port is taken.
  */
 export async function serveHttp(

@@ -178,13 +178,13 @@ function createTell({ _meta, notify }: Call, total: number | undefined): Tell {
   const token = _meta?.progressToken;
   if (token === undefined) return () => {};
   const step = total === undefined ? 1 : 0.001;
-  let told = 0;
+  let reported = 0;
   return (message, leads = 0) => {
-    told = Math.max(leads, Math.round((told + step) * 1000) / 1000);
+    reported = Math.max(leads, Math.round((reported + step) * 1000) / 1000);
     const params = {
       progressToken: token,
-      progress: told,
-      ...(total === undefined ? {} : { total: Math.max(total, told) }),
+      progress: reported,
+      ...(total === undefined ? {} : { total: Math.max(total, reported) }),
       message: toTerminalText(message),
     };
     // Whoever does not listen any more misses nothing.

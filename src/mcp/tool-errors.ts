@@ -1,6 +1,6 @@
 import { type Facts, LeadpipeError } from '../errors.ts';
 
-/** An error as programs are told of it; the command line makes these of its errors too. */
+/** An error as programs get it; the command line makes these of its errors too. */
 export type DescribeError = (error: unknown) => Readonly<Record<string, unknown>>;
 
 /** What only the person who started the server can do, in the words of the command line. */
@@ -45,7 +45,7 @@ const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, {
   damaged_leads: 'To read what is left: history_show.',
 };
 
-/** Pure: what a client is told of an error. Nothing but leadpipe's own errors is expected; what else is thrown is a bug. */
+/** Pure: what a client gets of an error. Nothing but leadpipe's own errors is expected; what else is thrown is a bug. */
 export function toErrorFields(thrown: unknown, telling: Telling): Readonly<Record<string, unknown>> {
   const { describe } = telling;
   if (!(thrown instanceof LeadpipeError)) return describe(thrown);

@@ -73,7 +73,7 @@ export interface ToolRow {
 
 export type Tool = ReturnType<typeof toTool>;
 
-/** Pure: a tool; `definition` is what clients are told of it. */
+/** Pure: a tool; `definition` is what clients get of it. */
 export function toTool({ name, title, description, annotations, buys, run, ...row }: ToolRow) {
   const { takes, required, gives, always } = row;
   const inputSchema = { type: 'object', properties: takes, required, additionalProperties: false } as const;

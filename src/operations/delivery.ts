@@ -49,7 +49,7 @@ export interface Watch {
   stumbled(fault: Error): void;
 }
 
-/** Who is told how it goes. */
+/** Hears how it goes. */
 export interface Listener {
   /** Around what takes its time. */
   during<T>(stage: Stage, delivery: Delivery, work: (watch: Watch) => Promise<T>): Promise<T>;

@@ -38,7 +38,7 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly again?: StoredOperation | undefined;
   /** The search that this one buys the rest of. */
   readonly continues?: string | undefined;
-  /** Told when the request is on the disk and goes out: whoever looks for it finds it from then on. */
+  /** Called when the request is on the disk and goes out: whoever looks for it finds it from then on. */
   readonly begun?: (() => void) | undefined;
   /** Of a search or a task run: which list its leads count for (that of its entity type), and whether only what is new there is wanted. */
   readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;

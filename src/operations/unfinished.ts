@@ -11,7 +11,7 @@ import { isTask, kindOf, rowsOf } from './kinds.ts';
 
 /**
  * What was left before its end and can be gone on with, the newest first: nobody else has brought its rest, or read its task
- * to the end. Also those whose reader went away: it has what it wanted, and can ask for more. `damaged` is told of what can't be read. Throws LocalIoError.
+ * to the end. Also those whose reader went away: it has what it wanted, and can ask for more. `damaged` gets what can't be read. Throws LocalIoError.
  */
 export async function* readUnfinished(
   context: IndexContext,

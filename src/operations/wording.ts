@@ -1,6 +1,6 @@
 /** Pure: `1 lead`, `2 leads`. */
-export function countOf(leads: number): string {
-  return `${leads} ${leads === 1 ? 'lead' : 'leads'}`;
+export function countOf(count: number, unit = 'lead'): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 /** Pure: the word for so many of something that was named. */

@@ -2,7 +2,7 @@ import { createReadStream, promises } from 'node:fs';
 import { UsageError } from '../errors.ts';
 import { reasonOf } from '../files/write-failure.ts';
 
-/** About how many rows a file has: its lines. Undefined where that can't be told beforehand. */
+/** About how many rows a file has: its lines. Undefined where that can't be known beforehand. */
 export async function countLines(path: string): Promise<number | undefined> {
   if (path.toLowerCase().endsWith('.xlsx')) return undefined;
   let lines = 0;

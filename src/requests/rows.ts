@@ -22,7 +22,7 @@ export interface InputRow {
 }
 
 export interface Input {
-  /** A workbook has columns and texts as CSV has, and is told of as that. */
+  /** A workbook has columns and texts as CSV has, and counts as that. */
   readonly format: Exclude<InputFormat, 'xlsx'>;
   /** Of CSV, in their order. */
   readonly columns: readonly string[] | undefined;

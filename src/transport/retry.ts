@@ -6,7 +6,7 @@ import { pause } from './pause.ts';
 import { attemptsOf, isDoubtful } from './policy.ts';
 
 /**
- * Told of each wait before another attempt, and what it is for. False means that the error is wanted at once: whoever sends
+ * Called with each wait before another attempt, and what it is for. False means that the error is wanted at once: whoever sends
  * many requests waits in its own way for a service that is busy.
  */
 export type WaitListener = (error: RequestError, ms: number) => boolean | undefined;

@@ -195,7 +195,7 @@ function toIndex(bytes: Buffer): OperationIndex {
   };
 }
 
-/** The operations of some kinds, the newest first. `damaged` is told of what can't be read. Throws LocalIoError. */
+/** The operations of some kinds, the newest first. `damaged` gets what can't be read. Throws LocalIoError. */
 export async function* readNewest(
   context: IndexContext,
   isMeant: (kind: string) => boolean,

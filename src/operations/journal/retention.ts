@@ -30,7 +30,7 @@ export interface Pruned {
 
 /**
  * Removes answers and leads older than 7 days and operations older than 30, but none that a process is at work on, and nothing
- * that an unfinished operation can go on with. `failed` is told of each that can't be removed; the others are. Throws
+ * that an unfinished operation can go on with. `failed` gets each that can't be removed; the others are. Throws
  * LocalIoError.
  */
 export async function prune(

@@ -32,7 +32,7 @@ export interface RowPurchases {
   readonly late: AbortSignal;
   /** Once it aborts, nothing more is sent. */
   readonly halt: AbortSignal;
-  /** Told of what holds for every row, and not for one: nothing more is sent after it. */
+  /** Called with what holds for every row, and not for one: nothing more is sent after it. */
   stopWith(error: unknown): void;
 }
 

@@ -126,7 +126,7 @@ export function toDeliveredLine(delivered: Delivered): string {
 
 /**
  * Pure: the lines of a file. A last one that was never finished is left out: its leads were not delivered. So is a damaged
- * one, whose number `damaged` is told.
+ * one, whose number `damaged` gets.
  */
 export function toDelivered(text: string, damaged: (line: number) => void): Delivered[] {
   return checkedLines(text).flatMap((said, index) => {

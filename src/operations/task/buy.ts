@@ -19,7 +19,7 @@ export interface BoughtTask {
 }
 
 /**
- * Buys a task and leaves it to run; undefined after a preview. `created` is told of it behind the last byte, and all the same
+ * Buys a task and leaves it to run; undefined after a preview. `created` is called with it behind the last byte, and all the same
  * where the output fails: it does not take the ID with it. Throws as `createTask`.
  */
 export async function buyTask(

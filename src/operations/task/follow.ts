@@ -9,7 +9,7 @@ import {
   PageError,
   type PollTimes,
   pollWaitMs,
-  settledLook,
+  settledPoll,
   type Waiting,
 } from './patience.ts';
 
@@ -125,7 +125,7 @@ export async function* readTask(
     for (let asked = 0; ; asked++) {
       const { value, requestId } = await ask(() => client.status(leadsSearchId, signal));
       const { status, ready_count } = value.status;
-      if (see(value.status, requestId)) asked = Math.min(asked, settledLook);
+      if (see(value.status, requestId)) asked = Math.min(asked, settledPoll);
       // rule: states.running-fetch, fetch.available
       yield* readPages(ready_count);
       // rule: states.consumed

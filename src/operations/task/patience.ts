@@ -5,7 +5,7 @@ import { RequestError } from '../../transport/errors.ts';
 import { pause } from '../../transport/pause.ts';
 import { countOf } from '../wording.ts';
 
-/** Milliseconds between two looks at a task, once it is clear that it takes a while: the shortest and the longest. */
+/** Milliseconds between two polls of a task, once it is clear that it takes a while: the shortest and the longest. */
 export interface PollTimes {
   readonly firstMs: number;
   readonly maxMs: number;
@@ -13,15 +13,15 @@ export interface PollTimes {
 
 /** Many tasks are done soon: before the usual times come these, where they are shorter. */
 const soonMs = [500, 1000, 2000];
-export const settledLook = soonMs.length;
+export const settledPoll = soonMs.length;
 const growth = 1.5;
 const jitter = 0.2;
 
-/** Pure: how long to wait after so many looks at a task; `random` is from 0 to 1. */
+/** Pure: how long to wait after so many polls of a task; `random` is from 0 to 1. */
 // rule: status.back-off
-export function pollWaitMs(looks: number, { firstMs, maxMs }: PollTimes, random: number): number {
-  const usual = Math.min(Math.max(firstMs, maxMs), firstMs * growth ** Math.max(0, looks - settledLook));
-  return Math.min(soonMs[looks] ?? usual, usual) * (1 + jitter * (2 * random - 1));
+export function pollWaitMs(polls: number, { firstMs, maxMs }: PollTimes, random: number): number {
+  const usual = Math.min(Math.max(firstMs, maxMs), firstMs * growth ** Math.max(0, polls - settledPoll));
+  return Math.min(soonMs[polls] ?? usual, usual) * (1 + jitter * (2 * random - 1));
 }
 
 /** The failures of a free read after which it is tried again. */
@@ -33,7 +33,7 @@ export interface PatienceOptions {
   readonly outageMs: number;
   /** When this process created the task, on the monotonic clock: for a while the service may not find it. */
   readonly createdAt?: number | undefined;
-  /** Told of the first fault in a row, before the wait: someone may wonder why nothing happens. */
+  /** Called at the first fault in a row, before the wait: someone may wonder why nothing happens. */
   readonly stumbled: (fault: Error) => void;
 }
 
@@ -98,9 +98,9 @@ export function mayTryAgain(
   return tries < mostTries[fault];
 }
 
-/** Pure: the wait before a try; all are parts of the time between two looks (5 s: 1, 2, 3 s; 5, 10, … 60 s). */
+/** Pure: the wait before a try; all are parts of the time between two polls (5 s: 1, 2, 3 s; 5, 10, … 60 s). */
 export function retryWaitMs(fault: ReadFault, tries: number, poll: PollTimes, random: number): number {
-  if (fault === 'outage') return pollWaitMs(settledLook + tries, poll, random);
+  if (fault === 'outage') return pollWaitMs(settledPoll + tries, poll, random);
   if (fault === 'empty') return poll.firstMs * Math.min(2 ** tries, 12);
   return (poll.firstMs / 5) * (tries + 1);
 }
