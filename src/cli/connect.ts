@@ -14,7 +14,7 @@ import type { Fault } from '../transport/policy.ts';
 import { createNotes, openStatusLine, waitedFor } from './messages/status-line.ts';
 import type { ConnectionOptions } from './options/options.ts';
 
-/** As in connection/connection.ts, by the options of a command. `say` is told what is good to know, where that can't be said at once. */
+/** As in connection/connection.ts, by the options of a command. `say` prints what is good to know, where that can't be printed at once. */
 export function withConnection<T>(
   context: Context,
   options: ConnectionOptions,

@@ -163,7 +163,7 @@ const noProxy = 'none';
 const mostSkew = 60;
 
 /**
- * From the address to the credits, with one request that costs nothing, and a second one for what the key may do. `say` is told
+ * From the address to the credits, with one request that costs nothing, and a second one for what the key may do. `say` prints
  * what is good to know of the service.
  */
 export async function* checkService(

@@ -1,9 +1,9 @@
 import { stringify } from 'csv-stringify/sync';
 import { behindDelimiters, isFormula } from '../files/csv-guard.ts';
-import { type JsonText, JsonView, kindOf, stringOf, toLine } from '../json/text.ts';
+import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
 import { wellFormed } from './clean.ts';
 import type { Column } from './layout.ts';
-import type { WriterForm, WriterOptions } from './writer.ts';
+import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
 /** Enough for the library to be quick, and few enough to hold: a list can have ten columns of its own in each row. */
 const cellsAtOnce = 4096;
@@ -19,22 +19,9 @@ export function createCsvForm(options: WriterOptions): WriterForm {
     // The library quotes only cells that hold its own line end and delimiter, and readers take others for one.
     quoted_match: /[\r\n;\t|]/,
   };
-  let pendingHeader = options.continued || columns.length === 0 ? [] : [csvHeader(columns, raw)];
-
-  function* lines(records: Iterable<JsonText>): Generator<string, void> {
-    let rows = pendingHeader;
-    pendingHeader = [];
-    for (const record of records) {
-      const view = new JsonView(record);
-      rows.push(columns.map((column) => csvCell(column.value(view), raw)));
-      if (rows.length * columns.length < cellsAtOnce) continue;
-      yield stringify(rows, style);
-      rows = [];
-    }
-    if (rows.length > 0) yield stringify(rows, style);
-  }
-
-  return { lines, end: () => [...lines([])].join('') };
+  const header = csvHeader(columns, raw);
+  const cellOf = (value: JsonText | undefined): string => csvCell(value, raw);
+  return createRowsForm(options, [header], cellOf, (rows) => stringify([...rows], style), cellsAtOnce);
 }
 
 /** The header cells as they are written, which is also what a file must have to be appended to. */

@@ -14,8 +14,8 @@ export async function openDirect(path: string): Promise<FileSink> {
   return withoutLength({ write }, () => handle.close().catch((error) => fail(path, error)));
 }
 
-/** Between two looks for a reader, in milliseconds. */
-const lookMs = 50;
+/** Between two tries to find a reader, in milliseconds. */
+const retryMs = 50;
 
 /**
  * A FIFO, opened and written without blocking: what blocks in Node's thread pool can't be stopped by any signal. Waits
@@ -29,7 +29,7 @@ export async function openFifo(path: string, waiting?: Pick<Context, 'clock' | '
   while (fd === undefined) {
     if (waiting === undefined) throw writeFailure(path, new Error('no program reads from it'));
     if (signal.aborted) throw stopped(signal, `stopped while waiting for a reader of ${path}`);
-    await wait(waiting.clock, lookMs, signal);
+    await wait(waiting.clock, retryMs, signal);
     fd = openForReader(path);
   }
   const stream = new Socket({ fd, readable: false, writable: true });

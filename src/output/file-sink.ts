@@ -19,7 +19,7 @@ export interface FileSinkOptions {
   readonly opening?: Opening | undefined;
   /** Adds the rows to those that the file has, under the same header. */
   readonly append?: AppendTo | undefined;
-  /** Told that the rows of an earlier run, which stood in the .part, are in another file now. */
+  /** Prints that the rows of an earlier run, which stood in the .part, are in another file now. */
   readonly warn?: ((line: string) => void) | undefined;
   /** What makes the file of its rows, where these are not the file. */
   readonly make?: Make | undefined;

@@ -3,28 +3,19 @@ import { eachItem, type JsonText, JsonView, kindOf, stringOf } from '../json/tex
 import { toTerminalLines } from './clean.ts';
 import { readable } from './readable.ts';
 import { findingsOf } from './record-parts.ts';
-import type { WriterForm, WriterOptions } from './writer.ts';
+import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
 /** A table with the columns of CSV; an answer of research is prose with its sources. */
 export function createMarkdownForm(options: WriterOptions): WriterForm {
   return options.layout.prose && options.shape === 'single' ? { lines: proseOf } : createTable(options);
 }
 
-function createTable({ layout: { columns }, continued }: WriterOptions): WriterForm {
-  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
-  const header = row(columns.map(({ header }) => toCellText(header))) + row(columns.map(() => '---'));
-  let isBegun = continued || columns.length === 0;
-
-  function* lines(records: Iterable<JsonText>): Generator<string, void> {
-    if (!isBegun) yield header;
-    isBegun = true;
-    for (const record of records) {
-      const view = new JsonView(record);
-      yield row(columns.map((column) => toCell(column.value(view))));
-    }
-  }
-
-  return { lines, end: () => [...lines([])].join('') };
+function createTable(options: WriterOptions): WriterForm {
+  const { columns } = options.layout;
+  const head = [columns.map(({ header }) => toCellText(header)), columns.map(() => '---')];
+  const toText = (rows: readonly (readonly string[])[]): string =>
+    rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+  return createRowsForm(options, head, toCell, toText);
 }
 
 function toCell(value: JsonText | undefined): string {

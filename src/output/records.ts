@@ -31,7 +31,7 @@ export interface RecordOptions {
   /** Columns of the terminal; undefined where there is none. */
   readonly width: number | undefined;
   readonly color: boolean;
-  /** Told what the format could not take. */
+  /** Prints what the format could not take. */
   readonly warn: (line: string) => void;
   readonly onTerminal?: boolean;
   readonly links?: boolean;
@@ -124,7 +124,7 @@ export async function openRecords(
 
 /**
  * What makes the file of a format that can't be written row by row; undefined for the others. It is loaded before anything is
- * sent. `warn` is told what did not fit.
+ * sent. `warn` prints what did not fit.
  */
 async function toMake(
   format: Format,

@@ -9,14 +9,23 @@ import stringWidth from 'string-width';
 const unitsPerColumn = 16;
 const segmenter = new Intl.Segmenter();
 
+/**
+ * Characters of one column and of two that never join with their neighbours: Latin, Chinese, Japanese, Korean, and their
+ * punctuation. For these the segmenter (a hundred times slower) is not needed.
+ */
+const narrow = /^[\x20-\x7e\xa1-\xac\xae-\u024f\u2010-\u2027\u2030-\u205e]*$/;
+const wide = /[\u3001-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]/g;
+
+/** How many characters take two columns; undefined where some may join. */
+function wideIn(text: string): number | undefined {
+  if (narrow.test(text)) return 0;
+  const others = text.replace(wide, '');
+  return narrow.test(others) ? text.length - others.length : undefined;
+}
+
 export function textWidth(text: string): number {
-  let width = 0;
-  for (let at = 0; at < text.length; at++) {
-    const columns = columnsOf(text.charCodeAt(at));
-    if (columns === undefined) return stringWidth(text);
-    width += columns;
-  }
-  return width;
+  const more = wideIn(text);
+  return more === undefined ? stringWidth(text) : text.length + more;
 }
 
 /** The text in at most `width` columns, with … where something is missing. */
@@ -97,39 +106,15 @@ function possible(text: string, width: number): string {
 
 /** How much of the text, in code units, fits into `width` columns. */
 function fitting(text: string, width: number): number {
+  const more = wideIn(text);
+  if (more === 0) return Math.min(text.length, width);
   let used = 0;
-  for (let at = 0; at < text.length; at++) {
-    const columns = columnsOf(text.charCodeAt(at));
-    if (columns === undefined) return fittingClusters(text, width);
-    used += columns;
+  let at = 0;
+  for (const piece of more === undefined ? segmenter.segment(text) : text) {
+    const part = typeof piece === 'string' ? piece : piece.segment;
+    used += more === undefined ? textWidth(part) : narrow.test(part) ? 1 : 2;
     if (used > width) return at;
+    at += part.length;
   }
   return text.length;
-}
-
-function fittingClusters(text: string, width: number): number {
-  let used = 0;
-  for (const { segment, index } of segmenter.segment(text)) {
-    used += textWidth(segment);
-    if (used > width) return index;
-  }
-  return text.length;
-}
-
-/**
- * The columns of a character that never joins with its neighbours: Latin, Chinese, Japanese, Korean, and their
- * punctuation. For these the segmenter (a hundred times slower) is not needed; undefined says that it is.
- */
-function columnsOf(code: number): 1 | 2 | undefined {
-  if (code <= 0x24f) return (code >= 0x20 && code <= 0x7e) || (code >= 0xa1 && code !== 0xad) ? 1 : undefined;
-  if (code >= 0x2010 && code <= 0x205e) return code >= 0x2028 && code <= 0x202f ? undefined : 1;
-  const isWide =
-    (code >= 0x3001 && code <= 0x3029) ||
-    (code >= 0x3041 && code <= 0x3096) ||
-    (code >= 0x309b && code <= 0x30ff) ||
-    (code >= 0x3400 && code <= 0x4dbf) ||
-    (code >= 0x4e00 && code <= 0x9fff) ||
-    (code >= 0xac00 && code <= 0xd7a3) ||
-    (code >= 0xff01 && code <= 0xff5e);
-  return isWide ? 2 : undefined;
 }

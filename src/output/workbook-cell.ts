@@ -84,13 +84,9 @@ function cutOf(text: string): string {
 }
 
 function linkOf(text: string): Pick<Cell, 'link'> {
-  if (!address.test(text)) return {};
-  try {
-    const { href } = new URL(text);
-    return href.length > longestLink ? {} : { link: href };
-  } catch {
-    return {};
-  }
+  if (!address.test(text) || !URL.canParse(text)) return {};
+  const { href } = new URL(text);
+  return href.length > longestLink ? {} : { link: href };
 }
 
 export function xmlOf(at: string, { kind, text }: Cell, isLink: boolean): string {

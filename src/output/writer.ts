@@ -1,5 +1,5 @@
 import { createYielder } from '../event-loop.ts';
-import type { JsonText, Records } from '../json/text.ts';
+import { type JsonText, JsonView, type Records } from '../json/text.ts';
 import type { Styles } from './color.ts';
 import type { Layout } from './layout.ts';
 import type { Sink } from './sink.ts';
@@ -32,6 +32,31 @@ export interface WriterForm {
   readonly takesLines?: boolean;
   /** What completes it, where that takes anything. */
   end?(): string;
+}
+
+/** Rows under a header, which also an output without rows has: `cellsOf` makes the cells of a row, `textOf` the text of some. */
+export function createRowsForm<Cell>(
+  { layout: { columns }, continued }: WriterOptions,
+  head: readonly (readonly Cell[])[],
+  cellOf: (value: JsonText | undefined) => Cell,
+  textOf: (rows: readonly (readonly Cell[])[]) => string,
+  cellsAtOnce = 1,
+): WriterForm {
+  let rows: (readonly Cell[])[] = continued || columns.length === 0 ? [] : [...head];
+
+  function* lines(records: Iterable<JsonText>): Generator<string, void> {
+    for (const record of records) {
+      const view = new JsonView(record);
+      rows.push(columns.map((column) => cellOf(column.value(view))));
+      if (rows.length * columns.length < cellsAtOnce) continue;
+      yield textOf(rows);
+      rows = [];
+    }
+    if (rows.length > 0) yield textOf(rows);
+    rows = [];
+  }
+
+  return { lines, end: () => [...lines([])].join('') };
 }
 
 export interface WriterOptions {

@@ -13,6 +13,7 @@ import type { Route } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import type { localKeys } from '../../local-service/keys.ts';
+import { countOf } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
@@ -189,9 +190,8 @@ async function runConformance(
 /** Pure: `187 rows: 180 passed, 2 failed, 1 skipped, 4 left out`. */
 export function toClosingLine(results: readonly RowResult[]): string {
   const count = (verdict: Verdict): number => results.filter(({ result }) => result === verdict).length;
-  const rows = `${results.length} ${results.length === 1 ? 'row' : 'rows'}`;
   const others = count('left_out') === 0 ? '' : `, ${count('left_out')} left out`;
-  return `${rows}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${others}`;
+  return `${countOf(results.length, 'row')}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${others}`;
 }
 
 function toOutcome(results: readonly RowResult[]): 'complete' | 'partial' | 'interface' {

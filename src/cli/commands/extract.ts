@@ -1,6 +1,7 @@
 import { Argument, Option } from 'commander';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
+import { countOf } from '../../operations/wording.ts';
 import { checkExtractionType, toExtractRequest } from '../../requests/lookups.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
@@ -80,6 +81,6 @@ export const createCommand = defineCommand({
     }
     const bought = await buy(context, options, 'extract', request, 'extracting');
     if (bought === undefined) return;
-    bought.close(`${bought.records} ${bought.records === 1 ? 'item' : 'items'}`);
+    bought.close(countOf(bought.records, 'item'));
   },
 });

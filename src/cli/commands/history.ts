@@ -12,6 +12,7 @@ import {
   readListedLeads,
   readLists,
 } from '../../operations/only-new/lists.ts';
+import { countOf } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
@@ -186,7 +187,7 @@ const createHistoryPrune = defineCommand({
     });
     const operations = pruned.filter(({ removed }) => removed === 'operation').length;
     const removed = [
-      `${pruned.length - operations} stored ${pruned.length - operations === 1 ? 'answer' : 'answers'}`,
+      countOf(pruned.length - operations, 'stored answer'),
       `${operations} ${operations === 1 ? 'record of a purchase' : 'records of purchases'}`,
     ];
     notes.say(`Removed: ${removed.join(', ')}.`);

@@ -11,6 +11,7 @@ import { isTask } from '../../operations/kinds.ts';
 import { creditsOf, toWorstCase } from '../../operations/spending.ts';
 import { buyTask } from '../../operations/task/buy.ts';
 import { type KnownTask, refreshTasks, toKnownTasks } from '../../operations/task/known.ts';
+import { countOf } from '../../operations/wording.ts';
 import { memberLayout, taskStatusLayout } from '../../output/columns.ts';
 import type { Layout, TableColumn } from '../../output/layout.ts';
 import { readable } from '../../output/readable.ts';
@@ -25,7 +26,7 @@ import { createNotes } from '../messages/status-line.ts';
 import { createEntityArguments, createEntityOptions } from '../options/entity-search.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { toBuyer, toOrder } from '../records/orders.ts';
-import { printRecords, recentColumn, withOutput, zoned } from '../records/record-output.ts';
+import { printRecords, timeColumn, withOutput, zoned } from '../records/record-output.ts';
 import {
   createdTaskExample,
   enableWebSearch,
@@ -43,7 +44,7 @@ interface TaskListOptions extends RecordOptions, ConnectionOptions {
 
 /** For people: the time in their eyes' resolution, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
-  recentColumn('time', { role: 'detail', yields: 3 }),
+  timeColumn('time', { recent: true, role: 'detail', yields: 3 }),
   { header: 'what', min: 10, max: 60, role: 'title', text: subjectOf },
   memberColumn('state', { min: 5, max: 9, tone: toneOfState }),
   { header: 'read', min: 8, max: 15, text: readOf, value: (task) => task.member('position') },
@@ -123,9 +124,8 @@ async function refresh(
     refreshTasks({ connection, context }, known, operations),
   );
   const { say, warn } = createNotes(context, options);
-  const countOf = (tasks: number): string => (tasks === 1 ? '1 task' : `${tasks} tasks`);
-  if (missing > 0) warn(`the service does not know ${countOf(missing)} of these any more`);
-  if (others > 0) say(`${countOf(others)} of another address or API key: shown as last seen.`);
+  if (missing > 0) warn(`the service does not know ${countOf(missing, 'task')} of these any more`);
+  if (others > 0) say(`${countOf(others, 'task')} of another address or API key: shown as last seen.`);
   return tasks;
 }
 

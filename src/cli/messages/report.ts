@@ -17,8 +17,8 @@ export interface ReportOptions {
 }
 
 /**
- * The one place where an error becomes text and an exit code. A reader that went away is not told anything: there
- * may be no one to tell.
+ * The one place where an error becomes text and an exit code. A reader that went away gets no message: there
+ * may be no one to read it.
  */
 export function reportError(context: Context, thrown: unknown, options: ReportOptions): number {
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
@@ -90,7 +90,7 @@ function toText(
 /** What ends so is found here, before anything is sent; a request that ends so says itself what was charged. */
 const unsent: readonly Outcome[] = ['usage', 'configuration', 'not_found'];
 
-/** Pure: an error as programs are told of it. */
+/** Pure: an error as programs get it. */
 export function toErrorFields(thrown: unknown, ran?: Ran) {
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
   const { outcome, details } = error;

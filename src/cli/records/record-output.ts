@@ -42,11 +42,8 @@ export async function withOutput<T>(
   printed: Printed,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
-  const file = fileOf(options);
-  if (file === undefined || printed.lock !== undefined) {
-    return await withOpened(context, options, printed, work);
-  }
-  return await withOutputLock(context, file, (lock) =>
+  if (printed.lock !== undefined) return await withOpened(context, options, printed, work);
+  return await withHeldOutput(context, options, (lock) =>
     withOpened(context, options, { ...printed, lock }, work),
   );
 }
@@ -274,27 +271,13 @@ export function zoned<Name extends string, Kept extends { readonly [name in Name
   return time === null ? record : { ...record, [name]: toZonedTime(new Date(time), zone) };
 }
 
-/** Pure: such a time in the eyes' resolution. */
-export function timeColumn(header: string, rest: Pick<TableColumn, 'role' | 'yields'> = {}): TableColumn {
-  return {
-    header,
-    min: 16,
-    max: 16,
-    ...rest,
-    text: (record) => minutesOf(record, header),
-  };
-}
-
-/** Pure: the same of what is never kept for a year: without the year. */
-export function recentColumn(header: string, rest: Pick<TableColumn, 'role' | 'yields'> = {}): TableColumn {
-  return {
-    ...timeColumn(header, rest),
-    min: 11,
-    max: 11,
-    text: (record) => minutesOf(record, header).slice(5),
-  };
-}
-
-function minutesOf(record: JsonView, header: string): string {
-  return readable(record.member(header)).slice(0, 16).replace('T', ' ');
+/** Pure: such a time in the eyes' resolution; `recent` is never kept for a year, and needs none. */
+export function timeColumn(
+  header: string,
+  { recent = false, ...rest }: Pick<TableColumn, 'role' | 'yields'> & { readonly recent?: boolean } = {},
+): TableColumn {
+  const [from, width] = recent ? [5, 11] : [0, 16];
+  const text = (record: JsonView): string =>
+    readable(record.member(header)).slice(from, 16).replace('T', ' ');
+  return { header, min: width, max: width, ...rest, text };
 }

@@ -6,6 +6,7 @@ import type { FinishedList } from '../../operations/list/list.ts';
 import type { RowFailure, RowResult } from '../../operations/list/row-purchase.ts';
 import type { ListCounts } from '../../operations/list/run.ts';
 import { exact } from '../../operations/spending.ts';
+import { countOf } from '../../operations/wording.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
 import type { InputRow } from '../../requests/rows.ts';
@@ -89,7 +90,7 @@ export function toProgress(
   const text = (barWidth: number, isWhole: boolean): string =>
     [
       whole === undefined
-        ? `${done} ${done === 1 ? 'row' : 'rows'} done`
+        ? `${countOf(done, 'row')} done`
         : `${toBar(done / Math.max(whole, 1), barWidth)}${done} of ${whole}`,
       ...(failed === 0 ? [] : [`${failed} failed`]),
       ...(seconds < 1 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
@@ -191,8 +192,4 @@ function toCame(
     ...(resultless === 0 ? [] : [`${resultless} without a result`]),
     ...(failed === 0 ? [] : [`${failed} failed`]),
   ].join(', ');
-}
-
-function countOf(count: number, unit: string): string {
-  return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }

@@ -4,7 +4,6 @@ import { defaults } from '../../config/defaults.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
-import { withOutputLock } from '../../files/output-lock.ts';
 import { isSameFile, statOrNothing } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
@@ -15,7 +14,7 @@ import { type FinishedList, type RowSource, runList } from '../../operations/lis
 import { isIn, type ListWork, toSent } from '../../operations/list/run.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { creditsOf, exact, toWorstCase } from '../../operations/spending.ts';
-import { createWarnings } from '../../operations/wording.ts';
+import { countOf, createWarnings, toThem } from '../../operations/wording.ts';
 import { countLines } from '../../requests/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
@@ -35,6 +34,7 @@ import {
   toBuyer,
   toTerms,
 } from './orders.ts';
+import { withHeldOutput } from './record-output.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
 import { createBrought, openErrors, toProgress, toSummary } from './rows-report.ts';
 
@@ -164,7 +164,7 @@ export async function buyList(
               // A reader that went away is told nothing: there may be no one to tell.
               if (stoppedBy(context.signal) === 'reader_closed') return;
               notes.say(
-                `waiting up to ${seconds} s for ${answers} ${answers === 1 ? 'answer that is' : 'answers that are'} under way; press Ctrl-C again to leave at once`,
+                `waiting up to ${seconds} s for ${countOf(answers, 'answer')} that ${toThem(answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
               );
             },
           },
@@ -172,13 +172,10 @@ export async function buyList(
       );
     let finished: FinishedList;
     try {
-      finished =
-        file === undefined
-          ? await go(undefined, false)
-          : await withOutputLock(context, file, async (lock) => {
-              const before = await statOrNothing(file);
-              return await go(lock, !options.append && before?.isFile() === true && before.size > 0);
-            });
+      finished = await withHeldOutput(context, options, async (lock) => {
+        const before = file === undefined ? undefined : await statOrNothing(file);
+        return await go(lock, !options.append && before?.isFile() === true && before.size > 0);
+      });
       await errors.end();
       tellUnfound();
     } catch (error) {
@@ -319,7 +316,7 @@ async function previewList(
     printPreview(context, options, request, { worst: all, available });
   }
   notes.say(
-    `${sent} ${sent === 1 ? 'row' : 'rows'} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,
+    `${countOf(sent, 'row')} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,
   );
   await checkCovered(buyer, all, available);
 }

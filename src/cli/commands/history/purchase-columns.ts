@@ -2,11 +2,11 @@ import { type JsonText, JsonView } from '../../../json/text.ts';
 import type { TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
-import { recentColumn } from '../../records/record-output.ts';
+import { timeColumn } from '../../records/record-output.ts';
 
 /** For people: when, what, how it ended and what it cost; and how to get it again. */
 const historyTable: readonly TableColumn[] = [
-  recentColumn('time', { role: 'detail' }),
+  timeColumn('time', { recent: true, role: 'detail' }),
   {
     header: 'what',
     role: 'title',
