@@ -88,17 +88,18 @@ async function run(): Promise<void> {
   );
   process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
+  if (isServer(argv)) {
+    // One that could not begin would go on listening.
+    process.stdin.destroy();
+    // What is written to a client that reads no more is never taken.
+    return void setTimeout(() => process.exit(), stopMs).unref();
+  }
   // Whatever was written without waiting: nobody has it who may need it.
   await new Promise((resolve) => process.stdout.write('', resolve));
   if (unwritten !== undefined && process.exitCode === 0) {
     const { writeFailure } = await import('./files/write-failure.ts');
     process.exitCode = await reportThrown(context, writeFailure(output, unwritten), argv);
   }
-  // A server that could not begin would go on listening.
-  if (!isServer(argv)) return;
-  process.stdin.destroy();
-  // What is written to a client that reads no more is never taken.
-  setTimeout(() => process.exit(), stopMs).unref();
 }
 
 /**

@@ -122,7 +122,17 @@ describe('requests', () => {
     [
       'a limit that is no number',
       (one) => one.search({ ...search, limit: {} as never }),
-      'limit must be from 1 to 1000',
+      'limit must be a number',
+    ],
+    [
+      'a limit that is a text',
+      (one) => one.search({ ...search, limit: '5' as never }),
+      'limit must be a number',
+    ],
+    [
+      'a limit that is null',
+      (one) => one.extract({ type: 'x_followers', target: 'acme', limit: null as never }),
+      'limit must be a number',
     ],
     [
       'half a lead',
