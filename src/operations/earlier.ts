@@ -75,6 +75,8 @@ interface Left {
 
 const anew = { is: 'new', isOurs: false, answers: [] } as const;
 const dayMs = 24 * 3_600_000;
+/** What looks alike is named as a help, which is worth no look at all that was ever bought. */
+const mostAlike = 20;
 /** For how long an agent's call that is made again gives the stored answer. */
 const storedMs = 10 * 60_000;
 
@@ -132,19 +134,22 @@ interface Asking {
   readonly index: OperationIndex;
 }
 
-/** Operations of this buyer, the newest first. Throws ConfigurationError for one that can't be read and was not complete. */
+/** Operations of this buyer, the newest first, among the `most` that are read at the most. Throws ConfigurationError for one that can't be read and was not complete. */
 async function* operationsBy(
   { index, buyer, wanted }: Asking,
   key: IndexKey,
   value: string | undefined,
+  most = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<StoredOperation> {
   if (value === undefined) return;
+  let read = 0;
   const complete = new Set<string>();
   for (const line of index.find(key, value)) {
     // A search that is complete says that nothing of the same is left; another order may be the same in all but its rows.
     if ('ended' in line && line.ended.outcome === 'complete') complete.add(line.ended.op);
     if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
     if (complete.has(line.begun.op) && wanted.command !== 'search') continue;
+    if (read++ === most) return;
     const operation = await readIfNeeded(buyer, index, line.begun.op);
     if (operation !== undefined && isSameBuyer(buyer, operation)) yield operation;
   }
@@ -256,7 +261,7 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
   const isList = rowsOf(command) !== undefined;
   // Its rows could not be had again.
   if (isList && options.input === '-') return undefined;
-  for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
+  for await (const operation of operationsBy(asking, 'like', asking.digests.like, mostAlike)) {
     if (!isUnfinished(operation) || isReaderGone(operation) || isAtWork(asking, operation)) continue;
     if (isList && operation.entries[0].options.input !== options.input) continue;
     const chain = await readChainFrom(asking.buyer.context.directories.state, operation);
@@ -267,9 +272,9 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
 
 /** The newest run of the same single request, into the same place, where its answer was lost: the service does not give it again. */
 async function findLost(asking: Asking): Promise<Left | undefined> {
-  const { digests, wanted } = asking;
+  const { wanted } = asking;
   if (kindOf(wanted.command)?.keeps !== 'answer' || wanted.origin === 'local') return undefined;
-  for await (const operation of operationsBy(asking, 'like', digests.like)) {
+  for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
     if (isRefused(operation) || operation.entries[0].output !== wanted.output) continue;
     return isInDoubt(operation) && !isAtWork(asking, operation) ? { operation, why: 'lost' } : undefined;
   }
@@ -278,9 +283,9 @@ async function findLost(asking: Asking): Promise<Left | undefined> {
 
 /** What asked for the same in the last day, the newest first: what is older is no surprise. */
 async function* sameOfDay(asking: Asking): AsyncGenerator<StoredOperation> {
-  const { buyer, digests, wanted } = asking;
+  const { buyer, wanted } = asking;
   const now = buyer.context.clock.now().getTime();
-  for await (const operation of operationsBy(asking, 'like', digests.like)) {
+  for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
     const [intent] = operation.entries;
     if (now - Date.parse(intent.time) > dayMs) return;
     if ((intent.asked ?? intent.body) === (wanted.asked ?? wanted.body)) yield operation;
