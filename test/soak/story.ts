@@ -265,7 +265,9 @@ async function runTogether(
     const ending = `${order.kind} ${result.code ?? 'killed'}`;
     told.endings.set(ending, (told.endings.get(ending) ?? 0) + 1);
     // Others are named too: whose rows were set aside, for one.
-    order.operation = /(?:operation|Resuming) (op_[0-9a-v]+)/.exec(result.stderr)?.[1] ?? order.operation;
+    // One that was killed may have begun another, of which nobody knows the ID.
+    const named = /(?:operation|Resuming) (op_[0-9a-v]+)/.exec(result.stderr)?.[1];
+    order.operation = named ?? (result.code === null ? undefined : order.operation);
     if (result.code !== 0) order.mayBeLost += order.concurrency;
     story.push(`${words}\n    exit ${result.code}: ${result.stderr.trim().split('\n').join('\n    ')}`);
   }
@@ -337,7 +339,9 @@ function operationsOf({ env }: World): string[] {
 
 const journalOf = ({ env }: World, id: string): string =>
   read(join(env.LEADPIPE_STATE_DIR ?? '', 'operations', id, 'journal.jsonl'));
-const saysComplete = (journal: string): boolean => journal.includes('"outcome":"complete"');
+/** A line that was never finished says nothing. */
+const saysComplete = (journal: string): boolean =>
+  journal.slice(0, journal.lastIndexOf('\n') + 1).includes('"outcome":"complete"');
 
 /** Operations of a search or a task that have written that they are complete: the same command buys it again. */
 function completeOf(world: World, { kind, name }: Order): string[] {
