@@ -170,23 +170,6 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   };
 }
 
-/**
- * Puts a whole .part of this length in place. One that is there already, because only the news of it was lost, is
- * left alone. Throws LocalIoError.
- */
-export async function placeWritten(
-  path: string,
-  length: number,
-  options: Pick<FileSinkOptions, 'append' | 'lock' | 'make'>,
-  adding?: (addition: Addition) => Promise<void>,
-): Promise<void> {
-  const target = await targetOf(path);
-  const [placed, part] = await Promise.all([statOrNothing(target), statOrNothing(`${target}.part`)]);
-  const isOther = options.append === undefined && options.make === undefined && placed?.size !== length;
-  if (part === undefined && placed !== undefined && !isOther) return;
-  await (await createFileSink(path, { ...options, opening: { at: length } })).commit(adding);
-}
-
 async function makeFile(part: string, path: string, make: Make): Promise<void> {
   const { mode } = await stat(part);
   await rm(path, { force: true });
