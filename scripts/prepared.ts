@@ -6,16 +6,11 @@ import { topicTexts } from '../src/cli/topics.ts';
 import type { Context } from '../src/context.ts';
 import { toManual, toPlainText, toRoff } from './manual-page.ts';
 
-/** What the build stores, so that whoever asks for it waits for no more than a file. */
-export interface Prepared {
-  /** Every help for a terminal of the usual width: by the words of its command, and a topic's by `help` and its name. */
-  readonly helps: Readonly<Record<string, string>>;
-  /** The manual page. */
-  readonly roff: string;
-  readonly text: string;
-}
-
-export async function prepare(version: string): Promise<Prepared> {
+/**
+ * What the build stores in dist/, so that whoever asks for it waits for no more than a file, by its name: every help for a
+ * terminal of the usual width, by the words of its command (a topic's by `help` and its name), and the manual page.
+ */
+export async function prepare(version: string): Promise<Record<string, string>> {
   const program = await createWholeProgram(toContext(version, () => {}));
   const topics = topicNames.map((name) => ({ name, topic: topicTexts[name] }));
   const helps: Record<string, string> = {};
@@ -32,7 +27,11 @@ export async function prepare(version: string): Promise<Prepared> {
   for (const words of commandsOf(program)) await print(words.join(' '), [...words, '--help']);
   for (const { name } of topics) await print(`help ${name}`, ['help', name]);
   const manual = toManual(program, topics, version);
-  return { helps, roff: toRoff(manual), text: toPlainText(manual, usualWidth) };
+  return {
+    'help.json': JSON.stringify(helps),
+    'leadpipe.1': toRoff(manual),
+    'leadpipe.txt': toPlainText(manual, usualWidth),
+  };
 }
 
 function commandsOf(command: Command, words: readonly string[] = []): (readonly string[])[] {
