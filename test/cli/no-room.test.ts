@@ -8,6 +8,7 @@ import {
   wholeAnswer,
   wholeStream,
 } from '../helpers/fault-server.ts';
+import { createMachine } from '../helpers/machine.ts';
 import {
   bareEnvironment,
   command,
@@ -90,13 +91,12 @@ it('a home that is no folder: free reads work with a key of the environment; --l
 });
 
 it('a full disk under --local is no bug: 74, and what to do', async () => {
-  const cwd = temporaryFolder();
-  const machine = { cwd, env: bareEnvironment() };
+  const machine = createMachine();
   const args = ['task', 'create', 'company', 'x', '--local', '--no-history'];
-  expect(await runWith(undefined, machine, ['config', 'set', 'retry.attempts', '0'])).toMatchObject({
+  expect(await machine.run(['config', 'set', 'retry.attempts', '0'])).toMatchObject({
     code: 0,
   });
-  expect(await runWith(undefined, machine, args)).toMatchObject({ code: 0 });
+  expect(await machine.run(args)).toMatchObject({ code: 0 });
   for (const at of [1, 2, 3]) {
     const full = await runWith({ mode: 'ENOSPC', at }, machine, args);
     expect({ at, ...full }).toMatchObject({
@@ -105,7 +105,7 @@ it('a full disk under --local is no bug: 74, and what to do', async () => {
       stderr: expect.stringContaining('LEADPIPE_STATE_DIR'),
     });
   }
-  expect(await runWith(undefined, machine, args)).toMatchObject({ code: 0 });
+  expect(await machine.run(args)).toMatchObject({ code: 0 });
 });
 
 it.runIf(process.platform === 'linux')(

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -9,7 +10,6 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -20,28 +20,23 @@ import {
   lastChunk,
   searchFrames,
   startFaultServer,
+  startSearchServer,
   streamHead,
   streamStart,
   wholeStream,
 } from '../helpers/fault-server.ts';
-import {
-  bareEnvironment,
-  command,
-  pointedAt,
-  resultOf,
-  run,
-  start,
-  temporaryFolder,
-} from '../helpers/run.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
+import { command, resultOf } from '../helpers/run.ts';
 
-let server: FaultServer | undefined;
+let server: FaultServer;
 
 const frames = searchFrames([['{"name":"A"}', '{"name":"B"}'], ['{"name":"C"}']]);
 const [first = '', ...rest] = frames;
 const search = ['search', 'company', 'x', '-f', 'jsonl'];
+const toFile = (name: string, ...more: string[]) => ['search', 'company', 'x', '-o', name, ...more];
 
-/** A server that sends the first batch, and the rest when told. */
-async function serveInTwo(): Promise<{ url: string; sockets: Socket[]; goOn: () => void }> {
+/** A machine that knows a server which sends the first batch, and the rest when told. */
+async function serveInTwo(): Promise<Machine & { goOn: () => void }> {
   const sockets: Socket[] = [];
   server = await startFaultServer((socket) => {
     sockets.push(socket);
@@ -50,22 +45,23 @@ async function serveInTwo(): Promise<{ url: string; sockets: Socket[]; goOn: () 
   const goOn = (): void => {
     for (const socket of sockets) socket.write(Buffer.concat([chunk(rest.join('')), Buffer.from(lastChunk)]));
   };
-  return { url: server.url, sockets, goOn };
+  return { ...createMachine(server.url), goOn };
 }
 
-async function serveWhole(): Promise<string> {
-  server = await startFaultServer((socket) => {
-    socket.write(wholeStream(frames));
-  });
-  return server.url;
+async function serveWhole(all = frames): Promise<Machine> {
+  server = await startSearchServer(() => all);
+  return createMachine(server.url);
 }
+
+const hasRows = ({ pathOf }: Machine, name: string): boolean =>
+  (statSync(pathOf(name), { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 describe('rows as they are found', () => {
   it.each(['jsonl', 'csv', 'table'])(
     '%s: the first are printed before later ones are made',
     async (format) => {
-      const { url, goOn } = await serveInTwo();
-      const child = start(['search', 'company', 'x', '-f', format], { env: pointedAt(url) });
+      const { start, goOn } = await serveInTwo();
+      const child = start(['search', 'company', 'x', '-f', format]);
       let seen = '';
       child.stdout.setEncoding('utf8');
       while (!/\bB\b/.test(seen)) seen += (await once(child.stdout, 'data'))[0];
@@ -86,14 +82,9 @@ describe('rows as they are found', () => {
         10,
       );
     });
-    const { url } = server;
-    const shell = spawn(
-      'bash',
-      ['-c', `"$0" "$@" | head -1; echo "\${PIPESTATUS[0]}"`, process.execPath, command, ...search],
-      {
-        env: { ...bareEnvironment(), ...pointedAt(url) },
-      },
-    );
+    const { env } = createMachine(server.url);
+    const words = ['-c', `"$0" "$@" | head -1; echo "\${PIPESTATUS[0]}"`, process.execPath, command];
+    const shell = spawn('bash', [...words, ...search], { env });
     // The stream never ends: nothing but the reader's end can end this run.
     expect(await resultOf(shell)).toEqual({ stdout: '{"name":"A"}\n141\n', stderr: '', code: 0 });
     clearInterval(beat);
@@ -105,33 +96,23 @@ describe('signals', () => {
     ['SIGINT', 130, 'interrupted'],
     ['SIGTERM', 143, 'terminated'],
   ] as const)('%s: what arrived is kept, %i', async (signal, code, type) => {
-    const { url } = await serveInTwo();
-    const cwd = temporaryFolder();
-    const child = start(['search', 'company', 'x', '-o', 'leads.csv', '--json-errors'], {
-      env: pointedAt(url),
-      cwd,
-    });
+    const machine = await serveInTwo();
+    const child = machine.start(toFile('leads.csv', '--json-errors'));
     const ended = resultOf(child);
-    await waitFor(
-      () => existsSync(join(cwd, 'leads.csv.part')) && statSync(join(cwd, 'leads.csv.part')).size > 0,
-    );
+    await waitFor(() => hasRows(machine, 'leads.csv.part'));
     child.kill(signal);
     const { stderr, code: exit } = await ended;
     expect(exit).toBe(code);
-    expect(readFileSync(join(cwd, 'leads.csv.part'), 'utf8').split('\r\n')).toHaveLength(4);
-    expect(JSON.parse(stderr).error).toMatchObject({
-      type,
-      exit: code,
-      charged: 'yes',
-      request_id: 'req_test',
-    });
+    expect(machine.read('leads.csv.part').split('\r\n')).toHaveLength(4);
+    const told = { type, exit: code, charged: 'yes', request_id: 'req_test' };
+    expect(JSON.parse(stderr).error).toMatchObject(told);
     expect(stderr).toContain('leads.csv.part');
     expect(stderr).toContain('leadpipe search --continue op_');
   });
 
   it('a Ctrl-C that npx passes on a second time is one: what arrived is told', async () => {
-    const { url } = await serveInTwo();
-    const child = start(search, { env: pointedAt(url) });
+    const { start } = await serveInTwo();
+    const child = start(search);
     await once(child.stdout, 'readable');
     const ended = resultOf(child);
     child.kill('SIGINT');
@@ -144,15 +125,12 @@ describe('signals', () => {
   it('Ctrl-C before any answer leaves no file and says that it may have cost something, twice', async () => {
     let asked = false;
     server = await startFaultServer((socket) => {
-      if (asked) {
-        socket.write(wholeStream(frames));
-      }
+      if (asked) socket.write(wholeStream(frames));
       asked = true;
     });
-    const cwd = temporaryFolder();
-    const env = { ...bareEnvironment(cwd), ...pointedAt(server.url), LEADPIPE_STATE_DIR: temporaryFolder() };
-    const again = ['search', 'company', 'x', '-o', 'leads.csv'];
-    const child = start([...again, '--json-errors'], { env, cwd });
+    const { start, run, files } = createMachine(server.url);
+    const again = toFile('leads.csv');
+    const child = start([...again, '--json-errors']);
     const ended = resultOf(child);
     await waitFor(() => asked);
     child.kill('SIGINT');
@@ -165,17 +143,17 @@ describe('signals', () => {
       hint: expect.stringContaining('check `leadpipe balance`'),
     });
     expect(error.hint).toContain('a new run is a new purchase');
-    expect(readdirSync(cwd)).toEqual([]);
+    expect(files()).toEqual([]);
     const told = `the search ${error.operation_id} (`;
-    expect(await run(again, { env, cwd })).toMatchObject({ code: 0, stderr: expect.stringContaining(told) });
+    expect(await run(again)).toMatchObject({ code: 0, stderr: expect.stringContaining(told) });
     // Then the last run is one of which all is known.
-    expect((await run(again, { env, cwd })).stderr).not.toContain('may or may not have been charged');
+    expect((await run(again)).stderr).not.toContain('may or may not have been charged');
   });
 
   it('a reader that does not read does not hold Ctrl-C up', async () => {
     const many = searchFrames(Array.from({ length: 200 }, () => [`{"name":"${'x'.repeat(5000)}"}`]));
     server = await startFaultServer((socket) => void socket.write(streamStart(many)));
-    const child = start(search, { env: pointedAt(server.url) });
+    const child = createMachine(server.url).start(search);
     child.stdout.pause();
     await once(child.stdout, 'readable');
     child.kill('SIGINT');
@@ -189,19 +167,15 @@ describe('-o to a FIFO', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)('%s ends the wait for a reader, before anything is sent', async (signal, exit) => {
-    const url = await serveWhole();
-    const folder = temporaryFolder();
-    const env = { ...bareEnvironment(folder), ...pointedAt(url) };
-    const fifo = join(folder, 'fifo');
-    execFileSync('mkfifo', [fifo]);
-    const child = start(['task', 'run', 'company', 'x', '-o', fifo], { env });
+    const machine = await serveWhole();
+    execFileSync('mkfifo', [machine.pathOf('fifo')]);
+    const child = machine.start(['task', 'run', 'company', 'x', '-o', 'fifo']);
     const ended = resultOf(child);
     // Its intent is written down before the output is opened.
-    const operations = join(folder, 'state', 'operations');
-    await expect.poll(() => hasIntent(operations), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => hasIntent(machine), { timeout: 20_000 }).toBe(true);
     child.kill(signal);
     expect((await ended).code).toBe(exit);
-    expect(server?.requests).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 
   it('a reader that does not read does not hold Ctrl-C up', async () => {
@@ -210,107 +184,84 @@ describe('-o to a FIFO', () => {
       const [batch = ''] = searchFrames([Array.from({ length: 1000 }, () => lead)]);
       socket.write(streamStart(batch));
     });
-    const folder = temporaryFolder();
-    const fifo = join(folder, 'fifo');
-    execFileSync('mkfifo', [fifo]);
-    const reader = openSync(fifo, 'r+');
-    const child = start([...search, '-o', fifo], {
-      env: { ...bareEnvironment(folder), ...pointedAt(server.url) },
-    });
+    const machine = createMachine(server.url);
+    execFileSync('mkfifo', [machine.pathOf('fifo')]);
+    const reader = openSync(machine.pathOf('fifo'), 'r+');
+    const child = machine.start([...search, '-o', 'fifo']);
     const ended = resultOf(child);
     // Leads are stored before they are written.
-    const operations = join(folder, 'state', 'operations');
-    await expect
-      .poll(() => filesIn(operations, 'leads.jsonl').some((file) => statSync(file).size > 0), {
-        timeout: 20_000,
-      })
-      .toBe(true);
+    const hasLeads = () => filesIn(machine, 'leads.jsonl').some((file) => statSync(file).size > 0);
+    await expect.poll(hasLeads, { timeout: 20_000 }).toBe(true);
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
     closeSync(reader);
   });
 });
 
-function filesIn(operations: string, name: string): string[] {
+function filesIn({ state }: Machine, name: string): string[] {
+  const operations = join(state, 'operations');
   if (!existsSync(operations)) return [];
   return readdirSync(operations)
     .map((one) => join(operations, one, name))
     .filter((file) => existsSync(file));
 }
 
-function hasIntent(operations: string): boolean {
-  return filesIn(operations, 'journal.jsonl').some((file) => readFileSync(file, 'utf8').endsWith('\n'));
+function hasIntent(machine: Machine): boolean {
+  return filesIn(machine, 'journal.jsonl').some((file) => readFileSync(file, 'utf8').endsWith('\n'));
 }
 
 describe('-o', () => {
   it('shows the old file until the new one is whole, and keeps its mode', async () => {
-    const { url, goOn } = await serveInTwo();
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'leads.jsonl'), 'old\n', { mode: 0o640 });
-    const ended = run(['search', 'company', 'x', '-o', 'leads.jsonl'], { env: pointedAt(url), cwd });
-    await waitFor(
-      () => existsSync(join(cwd, 'leads.jsonl.part')) && statSync(join(cwd, 'leads.jsonl.part')).size > 0,
-    );
-    expect(readFileSync(join(cwd, 'leads.jsonl'), 'utf8')).toBe('old\n');
-    goOn();
+    const machine = await serveInTwo();
+    machine.write('leads.jsonl', 'old\n');
+    chmodSync(machine.pathOf('leads.jsonl'), 0o640);
+    const ended = machine.run(toFile('leads.jsonl'));
+    await waitFor(() => hasRows(machine, 'leads.jsonl.part'));
+    expect(machine.read('leads.jsonl')).toBe('old\n');
+    machine.goOn();
     expect(await ended).toMatchObject({ code: 0, stdout: '' });
-    expect(readFileSync(join(cwd, 'leads.jsonl'), 'utf8')).toBe('{"name":"A"}\n{"name":"B"}\n{"name":"C"}\n');
-    expect(statSync(join(cwd, 'leads.jsonl')).mode & 0o777).toBe(0o640);
-    expect(readdirSync(cwd)).toEqual(['leads.jsonl']);
+    expect(machine.read('leads.jsonl')).toBe('{"name":"A"}\n{"name":"B"}\n{"name":"C"}\n');
+    expect(statSync(machine.pathOf('leads.jsonl')).mode & 0o777).toBe(0o640);
+    expect(machine.files()).toEqual(['leads.jsonl']);
   });
 
   it('appends under the same header, and refuses another one before anything is sent', async () => {
-    const url = await serveWhole();
-    const cwd = temporaryFolder();
-    const args = ['search', 'company', 'x', '-o', 'leads.csv', '--append', '--columns', 'name'];
-    for (const _ of [1, 2]) expect(await run(args, { env: pointedAt(url), cwd })).toMatchObject({ code: 0 });
-    expect(readFileSync(join(cwd, 'leads.csv'), 'utf8')).toBe('name\r\nA\r\nB\r\nC\r\nA\r\nB\r\nC\r\n');
-    expect(await run([...args.slice(0, -1), 'name,score'], { env: pointedAt(url), cwd })).toMatchObject({
-      code: 2,
-    });
-    expect(server?.requests).toHaveLength(2);
+    const { run, read } = await serveWhole();
+    const args = toFile('leads.csv', '--append', '--columns', 'name');
+    for (const _ of [1, 2]) expect(await run(args)).toMatchObject({ code: 0 });
+    expect(read('leads.csv')).toBe('name\r\nA\r\nB\r\nC\r\nA\r\nB\r\nC\r\n');
+    expect(await run([...args.slice(0, -1), 'name,score'])).toMatchObject({ code: 2 });
+    expect(server.requests).toHaveLength(2);
   });
 
   it.each([
     ['a folder', 2, 'folder', 'it is a folder'],
     ['a folder that does not exist', 74, 'nowhere/leads.csv', 'the folder nowhere does not exist'],
   ])('%s: %i, and nothing is sent', async (_, exit, target, says) => {
-    const url = await serveWhole();
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'folder'));
-    const { code, stderr } = await run(['search', 'company', 'x', '-o', target], {
-      env: pointedAt(url),
-      cwd,
-    });
+    const { run, pathOf } = await serveWhole();
+    mkdirSync(pathOf('folder'));
+    const { code, stderr } = await run(toFile(target));
     expect(code).toBe(exit);
     expect(stderr).toContain(says);
-    expect(server?.requests).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 
   it('a full disk: 74, and what it cost', async () => {
-    const url = await serveWhole();
-    const { code, stderr } = await run(
-      ['search', 'company', 'x', '-o', '/dev/full', '-f', 'jsonl', '--json-errors'],
-      {
-        env: pointedAt(url),
-      },
-    );
+    const { run } = await serveWhole();
+    const { code, stderr } = await run(toFile('/dev/full', '-f', 'jsonl', '--json-errors'));
     expect(code).toBe(74);
     expect(JSON.parse(stderr).error).toMatchObject({ type: 'local_io', exit: 74, request_id: 'req_test' });
     expect(stderr).toContain('no space left');
   });
 
   it('follows a symbolic link, and takes - for standard output', async () => {
-    const url = await serveWhole();
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'real'));
-    symlinkSync('real/leads.jsonl', join(cwd, 'link.jsonl'));
-    await run(['search', 'company', 'x', '-o', 'link.jsonl'], { env: pointedAt(url), cwd });
-    expect(readdirSync(join(cwd, 'real'))).toEqual(['leads.jsonl']);
-    expect(await run([...search, '-o', '-'], { env: pointedAt(url), cwd })).toMatchObject({
-      stdout: expect.stringContaining('"A"'),
-    });
-    expect(readdirSync(cwd).sort()).toEqual(['link.jsonl', 'real']);
+    const { run, pathOf, files } = await serveWhole();
+    mkdirSync(pathOf('real'));
+    symlinkSync('real/leads.jsonl', pathOf('link.jsonl'));
+    await run(toFile('link.jsonl'));
+    expect(readdirSync(pathOf('real'))).toEqual(['leads.jsonl']);
+    expect((await run([...search, '-o', '-'])).stdout).toContain('"A"');
+    expect(files()).toEqual(['link.jsonl', 'real']);
   });
 
   it.each([
@@ -321,33 +272,27 @@ describe('-o', () => {
     ['leads.md', '| name | description |'],
     ['leads.XLSX', 'PK\u0003\u0004'],
   ])('%s has the format of its extension', async (name, begins) => {
-    const url = await serveWhole();
-    const cwd = temporaryFolder();
-    await run(['search', 'company', 'x', '-o', name], { env: pointedAt(url), cwd });
-    expect(readFileSync(join(cwd, name), 'utf8').startsWith(begins)).toBe(true);
+    const { run, read } = await serveWhole();
+    await run(toFile(name));
+    expect(read(name).startsWith(begins)).toBe(true);
   });
 });
 
 describe('stderr', () => {
   it('has the closing lines, which -q silences', async () => {
-    const url = await serveWhole();
-    const loud = await run(search, { env: pointedAt(url) });
+    const { run } = await serveWhole();
+    const loud = await run(search);
     expect(loud.stderr).toMatch(
       /^3 leads · limit reached · cost at most 3 credits\nsearch ls_test · request req_test · operation op_\w+\n$/,
     );
-    expect((await run([...search, '-q'], { env: pointedAt(url) })).stderr).toBe('');
-    expect((await run([...search, '--json-errors'], { env: pointedAt(url) })).stderr).toBe('');
+    expect((await run([...search, '-q'])).stderr).toBe('');
+    expect((await run([...search, '--json-errors'])).stderr).toBe('');
   });
 
   it('--exit-status makes nothing found a 7', async () => {
-    server = await startFaultServer((socket) => {
-      socket.write(wholeStream(searchFrames([], 'source_finished')));
-    });
-    expect(await run(search, { env: pointedAt(server.url) })).toMatchObject({ code: 0, stdout: '' });
-    expect(await run([...search, '--exit-status'], { env: pointedAt(server.url) })).toMatchObject({
-      code: 7,
-      stdout: '',
-    });
+    const { run } = await serveWhole(searchFrames([], 'source_finished'));
+    expect(await run(search)).toMatchObject({ code: 0, stdout: '' });
+    expect(await run([...search, '--exit-status'])).toMatchObject({ code: 7, stdout: '' });
   });
 });
 

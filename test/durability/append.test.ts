@@ -1,21 +1,14 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type HistoryRecord, readHistory } from '../../src/operations/journal/history.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
 import { folderOf } from '../../src/operations/journal/stored.ts';
-import {
-  chunk,
-  type FaultServer,
-  lastChunk,
-  searchFrames,
-  startFaultServer,
-  streamHead,
-} from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fault-server.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
+import { temporaryFolder } from '../helpers/run.ts';
 import { keepingIn, readOperations } from '../helpers/stored.ts';
-import { inParallel, type Machine, runWith } from './faulty-run.ts';
+import { inParallel, runWith } from './faulty-run.ts';
 
 /** Searches that add to a file of other days, killed anywhere, and continued in every way there is. */
 
@@ -76,19 +69,11 @@ interface Killed {
 
 let server: FaultServer;
 beforeAll(async () => {
-  server = await startFaultServer(async (socket, { method, headers }) => {
-    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+  server = await startSearchServer(({ headers }) => {
     const key = headers['idempotency-key'] ?? '';
     const batches = brought[key] ?? [];
-    const frames = searchFrames(batches).slice(0, key === 'first' ? batches.length : undefined);
-    socket.write(streamHead);
-    for (const frame of frames) {
-      socket.write(chunk(frame));
-      await pause(5);
-    }
-    if (key === 'first') socket.end();
-    else socket.end(lastChunk);
-  });
+    return searchFrames(batches).slice(0, key === 'first' ? batches.length : undefined);
+  }, 5);
 });
 
 /** Names on two lines: a row of CSV is more than a line. */
@@ -96,15 +81,10 @@ function leadsOf(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, at) => `{"name":"${name}\\n${at}","id":12345678901234567890}`);
 }
 
-function createMachine({ file, before }: Kind): Machine {
-  const machine = inFolder(temporaryFolder());
-  mkdirSync(machine.cwd);
-  writeFileSync(join(machine.cwd, file), before);
+function machineFor({ file, before }: Kind): Machine {
+  const machine = createMachine(server.url);
+  machine.write(file, before);
   return machine;
-}
-
-function inFolder(folder: string): Machine {
-  return { cwd: join(folder, 'work'), env: { ...bareEnvironment(folder), ...pointedAt(server.url) } };
 }
 
 /** Makes the machine what it is now again: its journal names its folder, so that a copy elsewhere would not do. */
@@ -116,8 +96,6 @@ function rememberOf({ cwd }: Machine): () => void {
     cpSync(kept, folder, { recursive: true });
   };
 }
-
-const stateOf = ({ env }: Machine): string => env.LEADPIPE_STATE_DIR ?? '';
 
 function search(machine: Machine, { file, options }: Kind, at?: number) {
   const args = ['search', 'person', 'x', '--limit', String(limit), '--idempotency-key', 'first', '-q'];
@@ -132,7 +110,7 @@ function goOn(machine: Machine, id: string, key: string, way: readonly string[],
 }
 
 async function lookAt(machine: Machine, { file }: Kind, where: string): Promise<Killed> {
-  const state = stateOf(machine);
+  const { state } = machine;
   const { operations } = await readOperations(state);
   const searches = await Promise.all(
     operations.map(async ({ operationId, entries }) => {
@@ -146,7 +124,12 @@ async function lookAt(machine: Machine, { file }: Kind, where: string): Promise<
       return { id: operationId, stored, isSent: has('sent'), isWritten: has('written') };
     }),
   );
-  return { machine, where, text: readFileSync(join(machine.cwd, file), 'utf8'), searches };
+  return { machine, where, text: machine.read(file), searches };
+}
+
+/** The rows that are not in their place yet. */
+function partOf(machine: Machine, { file }: Kind): string | undefined {
+  return existsSync(machine.pathOf(`${file}.part`)) ? machine.read(`${file}.part`) : undefined;
 }
 
 /** Kills at every boundary, or every nth; what several of them leave the same way is looked at once. */
@@ -161,15 +144,14 @@ async function killEverywhere(
     for (let at = 1; !isOver; at += step) yield at;
   };
   await inParallel(places(), async (at) => {
-    const machine = createMachine(kind);
+    const machine = machineFor(kind);
     const { code } = await kill(machine, at);
     // Past the last boundary it comes to its end.
     if (code !== null) isOver = true;
     const killed = await lookAt(machine, kind, `killed at ${at}`);
-    const { operations } = await readOperations(stateOf(machine));
+    const { operations } = await readOperations(machine.state);
     const entries = operations.map((operation) => operation.entries.map(({ type }) => type));
-    const part = join(machine.cwd, `${kind.file}.part`);
-    const rows = existsSync(part) && readFileSync(part, 'utf8');
+    const rows = partOf(machine, kind);
     states.set(
       JSON.stringify([killed.text, rows, killed.searches.map(({ stored }) => stored), entries]),
       killed,
@@ -180,7 +162,7 @@ async function killEverywhere(
 
 /** Old rows to the byte, then each lead once. */
 function expectWhole({ machine, where }: Killed, kind: Kind, leads: readonly string[]): void {
-  const text = readFileSync(join(machine.cwd, kind.file), 'utf8');
+  const text = machine.read(kind.file);
   expect({ where, text }).toEqual({ where, text: kind.before + leads.map(kind.rowOf).join('') });
 }
 
@@ -201,7 +183,7 @@ describe.each(kinds)('search --append into $file', (kind) => {
         if (one === undefined) return;
         const leads = one.stored.length;
         const records: HistoryRecord[] = [];
-        for await (const { record } of readHistory(keepingIn(stateOf(machine)))) records.push(record);
+        for await (const { record } of readHistory(keepingIn(machine.state))) records.push(record);
         const known = { leads, leads_search_id: 'ls_test', charged: 'yes' };
         if (leads > 0) expect({ where, records }).toMatchObject({ where, records: [known] });
         const restore = rememberOf(machine);
@@ -210,7 +192,7 @@ describe.each(kinds)('search --append into $file', (kind) => {
           const { code, stderr } = await goOn(machine, one.id, 'second', way);
           expect({ where, way, code, stderr }).toEqual({ where, way, code: 0, stderr: '' });
           expectWhole(killed, kind, [...one.stored, ...(brought.second ?? []).flat()]);
-          const { operations } = await readOperations(stateOf(machine));
+          const { operations } = await readOperations(machine.state);
           const asked = JSON.parse(operations[1]?.entries[0].body ?? '');
           expect(asked.limit).toBe(limit - leads);
           if (leads > 0) expect(asked.dedup_service_leads).toEqual(['ls_test']);
@@ -247,8 +229,7 @@ it(
       const isComplete = stderr.includes('is complete');
       expect({ where, code, stderr }).toMatchObject({ where, code: isComplete ? 2 : 0 });
       // All of it had arrived, and the file was not reached: the same command completes it.
-      if (existsSync(join(machine.cwd, `${kind.file}.part`)))
-        expect(await search(machine, kind)).toMatchObject({ code: 0 });
+      if (partOf(machine, kind) !== undefined) expect(await search(machine, kind)).toMatchObject({ code: 0 });
       const leads = searches.flatMap(({ stored }) => stored);
       // Where everything had arrived, only its place was missing.
       const isWhole = isComplete || searches.at(-1)?.isWritten;
@@ -265,10 +246,9 @@ async function findTorn(kind: Kind): Promise<number> {
     for (let at = 40; at < 400 && torn.length === 0; at++) yield at;
   };
   await inParallel(places(), async (at) => {
-    const machine = createMachine(kind);
+    const machine = machineFor(kind);
     await search(machine, kind, at);
-    const part = join(machine.cwd, `${kind.file}.part`);
-    const text = existsSync(part) ? readFileSync(part, 'utf8') : '';
+    const text = partOf(machine, kind) ?? '';
     if (text !== '' && !text.endsWith('\n')) torn.push(at);
   });
   return torn[0] ?? expect.fail('no row was torn');

@@ -1,12 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
-import { bareEnvironment, pointedAt, start, temporaryFolder } from '../helpers/run.ts';
+import { createMachine } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
-import { type Machine, runWith } from './faulty-run.ts';
+import { runWith } from './faulty-run.ts';
 
 /** Five mornings of a cron job that nobody looks after: whole, killed, no room on the disk, service away, whole again. */
 
@@ -92,31 +91,21 @@ it.each(jobs)(
     close = async () => {
       await gate.shut();
     };
-    const folder = temporaryFolder();
-    const cwd = join(folder, 'work');
-    mkdirSync(cwd);
-    const env = { ...bareEnvironment(folder), ...pointedAt(gate.url, ledgerKey) };
-    const machine: Machine = { cwd, env };
+    const machine = createMachine(gate.url, ledgerKey);
+    const { env } = machine;
     for (const [name, value] of [
       ['retry.attempts', '0'],
       ['poll.interval', '0.05'],
     ] as const) {
       await runInProcess(['config', 'set', name, value], { env });
     }
-    const path = join(cwd, file);
-    const textOf = (): string => readFileSync(path, 'utf8');
-
-    const first = await runWith(undefined, machine, args);
-    expect(first).toMatchObject({ code: 0 });
+    const textOf = (): string => machine.read(file);
+    expect(await machine.run(args)).toMatchObject({ code: 0 });
     const whole = textOf();
 
-    const killed = start(args, { env, cwd });
-    await expect
-      .poll(() => statSync(join(cwd, rows), { throwIfNoEntry: false })?.size ?? 0, {
-        timeout: 15_000,
-        interval: 10,
-      })
-      .toBeGreaterThan(0);
+    const killed = machine.start(args);
+    const size = () => statSync(machine.pathOf(rows), { throwIfNoEntry: false })?.size ?? 0;
+    await expect.poll(size, { timeout: 15_000, interval: 10 }).toBeGreaterThan(0);
     killed.kill('SIGKILL');
     await new Promise((resolve) => killed.once('close', resolve));
     // Rows of other days keep their bytes.
@@ -126,30 +115,23 @@ it.each(jobs)(
     expect(full).toMatchObject({ code: 74 });
 
     await gate.shut();
-    const away = await runWith(undefined, machine, [
-      ...args,
-      ...(args[0] === 'task' ? ['--wait-timeout', '1'] : []),
-    ]);
+    const away = await machine.run([...args, ...(args[0] === 'task' ? ['--wait-timeout', '1'] : [])]);
     expect(away).toMatchObject({ code: 75 });
     expect(textOf()).toBe(whole);
     await gate.open();
 
-    const last = await runWith(
-      undefined,
-      machine,
-      args.filter((word) => word !== '-q'),
-    );
+    const last = await machine.run(args.filter((word) => word !== '-q'));
     expect(last).toMatchObject({ code: 0, stderr: expect.stringMatching(says) });
     const names = namesIn(textOf());
     expect({ twice: names.length - new Set(names).size }).toEqual({ twice: 0 });
     if (args.includes('--append')) expect(names).toHaveLength(2 * limit);
     else expect(textOf()).toBe(whole);
-    expect(readdirSync(cwd)).toEqual([file]);
+    expect(machine.files()).toEqual([file]);
 
     // Every lead of every morning was paid for once.
     await service.quiet();
     expect(service.spent()).toBe(2 * limit);
-    const { operations } = await readOperations(env.LEADPIPE_STATE_DIR ?? '');
+    const { operations } = await readOperations(machine.state);
     const left = await runInProcess(['history', 'resume'], { env });
     expect({ left: left.stderr, operations: operations.length > 1 }).toEqual({
       left: 'There is nothing to resume.\n',

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JournalEntry } from '../../src/operations/journal/entries.ts';
-import { command, resultOf } from '../helpers/run.ts';
+import type { Machine } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 export interface Fault {
@@ -11,28 +10,15 @@ export interface Fault {
   readonly report?: string;
 }
 
-/** A machine of its own: a folder to work in, a state, and the service it knows. */
-export interface Machine {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-}
-
 const preload = join(import.meta.dirname, 'fault-preload.mjs');
 
 /** Runs the built command, which dies or fails where the fault says. */
-export function runWith(fault: Fault | undefined, { cwd, env }: Machine, args: readonly string[]) {
-  const node = fault === undefined ? [] : ['--import', preload];
-  const child = spawn(process.execPath, [...node, command, ...args], {
-    cwd,
-    env: { ...env, FAULT: JSON.stringify(fault) },
-    stdio: 'pipe',
-  });
-  child.stdin.end();
-  return resultOf(child);
+export function runWith(fault: Fault | undefined, machine: Machine, args: readonly string[]) {
+  return machine.run(args, fault && { FAULT: JSON.stringify(fault), NODE_OPTIONS: `--import ${preload}` });
 }
 
-export async function entriesOf({ env }: Machine): Promise<(readonly JournalEntry[])[]> {
-  const { operations } = await readOperations(env.LEADPIPE_STATE_DIR ?? '');
+export async function entriesOf({ state }: Machine): Promise<(readonly JournalEntry[])[]> {
+  const { operations } = await readOperations(state);
   return operations.map(({ entries }) => entries);
 }
 

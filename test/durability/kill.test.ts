@@ -1,11 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { localKeys } from '../../src/local-service/keys.ts';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
-import { entriesOf, type Fault, filesOf, inParallel, type Machine, runWith } from './faulty-run.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
+import { entriesOf, type Fault, filesOf, inParallel, runWith } from './faulty-run.ts';
 
 /** Every boundary of every kind, and every second death; otherwise some of each, and together every third. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
@@ -44,12 +44,10 @@ beforeAll(async () => {
   });
 });
 
-function createMachine({ file, before }: Kind): Machine {
-  const folder = temporaryFolder();
-  const cwd = join(folder, 'work');
-  mkdirSync(cwd);
-  if (before !== undefined) writeFileSync(join(cwd, file), before);
-  return { cwd, env: { ...bareEnvironment(folder), ...pointedAt(service.url, localKeys[0].key) } };
+function machineFor({ file, before }: Kind): Machine {
+  const machine = createMachine(service.url, localKeys[0].key);
+  if (before !== undefined) machine.write(file, before);
+  return machine;
 }
 
 async function balance(): Promise<number> {
@@ -61,11 +59,11 @@ async function balance(): Promise<number> {
 
 /** What a run without faults leaves, and how many places it has to fail at. */
 async function undisturbed(kind: Kind, args: readonly string[]) {
-  const machine = createMachine(kind);
+  const machine = machineFor(kind);
   const report = join(machine.cwd, '../report');
   const { code, stderr } = await runWith({ mode: 'count', report }, machine, args);
   expect({ code, stderr }).toMatchObject({ code: 0 });
-  expect(readdirSync(machine.cwd)).toEqual([kind.file]);
+  expect(machine.files()).toEqual([kind.file]);
   bought++;
   const counted: { boundaries: number; writes: number } = JSON.parse(readFileSync(report, 'utf8'));
   return { files: comparable(machine), ...counted };
@@ -92,7 +90,7 @@ async function recover(machine: Machine, args: readonly string[], bySame: boolea
   if (await isFinished(machine)) return;
   const begun = (await entriesOf(machine)).length > 0;
   const again = begun && !bySame ? ['task', 'resume', '--poll-interval', '0.02'] : args;
-  const { code, stderr } = await runWith(undefined, machine, again);
+  const { code, stderr } = await machine.run(again);
   expect({ where, code, stderr }).toMatchObject({ code: 0 });
 }
 
@@ -117,7 +115,7 @@ describe('task run', () => {
       const random = createRandom(kind.name);
       const [step, from] = exhaustive ? [1, 1] : [3 * kinds.length, 1 + 3 * kinds.indexOf(kind)];
       await inParallel(range(boundaries, step, from), async (at) => {
-        const machine = createMachine(kind);
+        const machine = machineFor(kind);
         const { code } = await runWith({ mode: 'kill', at }, machine, args);
         const where = `killed at ${at} of ${boundaries}`;
         // Polling can take a look more or less.
@@ -141,7 +139,7 @@ describe('task run', () => {
         ? range(boundaries).flatMap((first) => range(boundaries).map((second) => [first, second]))
         : Array.from({ length: 10 }, () => [any(), any()]);
       await inParallel(pairs, async ([first = 0, second = 0]) => {
-        const machine = createMachine(kind);
+        const machine = machineFor(kind);
         await runWith({ mode: 'kill', at: first }, machine, args);
         if (!(await isFinished(machine))) {
           const resume =
@@ -169,7 +167,7 @@ describe('task run', () => {
       expect(writes).toBeGreaterThan(20);
       // Every second write is tried with one of the two.
       await inParallel(exhaustive ? range(writes) : range(writes, 4, from), async (at) => {
-        const machine = createMachine(kind);
+        const machine = machineFor(kind);
         const { code, stderr } = await runWith({ mode, at }, machine, [...args, '--json-errors']);
         const where = `${mode} at write ${at} of ${writes}: ${stderr}`;
         // What can fail without harm is a sync of a folder.
@@ -181,7 +179,7 @@ describe('task run', () => {
           if (operation.some(({ type }) => type === 'created')) expect(error.hint).toContain('leadpipe task');
         }
         const nothingSent = !(await entriesOf(machine)).flat().some(({ type }) => type === 'created');
-        if (nothingSent) await expectFreshRun(machine, args, where);
+        if (nothingSent) expect({ where, ...(await machine.run(args)) }).toMatchObject({ where, code: 0 });
         else await recover(machine, args, at % 2 === 0, where);
         await expectOnce(machine, files, where);
       });
@@ -195,14 +193,9 @@ describe('task run', () => {
 });
 
 async function countWrites(kind: Kind, args: readonly string[], mode: Fault['mode']) {
-  const machine = createMachine(kind);
+  const machine = machineFor(kind);
   const report = join(machine.cwd, '../report');
   await runWith({ mode, at: 1_000_000, report }, machine, args);
   bought++;
   return JSON.parse(readFileSync(report, 'utf8')) as { writes: number };
-}
-
-async function expectFreshRun(machine: Machine, args: readonly string[], where: string): Promise<void> {
-  const { code, stderr } = await runWith(undefined, machine, args);
-  expect({ where, code, stderr }).toMatchObject({ code: 0 });
 }

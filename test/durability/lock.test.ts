@@ -127,7 +127,8 @@ describe('the lock of an operation', () => {
   });
 });
 
-describe('a lock that another machine or container has', () => {
+// Two of them watch a lock for 12 s.
+describe.concurrent('a lock that another machine or container has', () => {
   const foreign = () => `1.1.elsewhere.${randomUUID()}`;
 
   /** A folder that a process of another place holds, which gave its last sign of life so many seconds ago. */

@@ -1,31 +1,21 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { linkSync, openSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, openSync, symlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
+import { createMachine, type Machine } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
-import {
-  bareEnvironment,
-  command,
-  pointedAt,
-  type Result,
-  resultOf,
-  temporaryFolder,
-} from '../helpers/run.ts';
+import { command, type Result, resultOf } from '../helpers/run.ts';
 
 /** Runs that meet at one file. */
 
 let service: RowService;
-let cwd: string;
-let env: Record<string, string>;
+let machine: Machine;
 beforeEach(async () => {
   service = await startRowService({ latencyMs: 300 });
-  cwd = temporaryFolder();
-  env = { ...bareEnvironment(), ...pointedAt(service.url) };
-  writeFileSync(join(cwd, 'in.csv'), `objective\n${[1, 2, 3, 4].map((at) => `who ${at}\n`).join('')}`);
+  machine = createMachine(service.url);
+  machine.write('in.csv', `objective\n${[1, 2, 3, 4].map((at) => `who ${at}\n`).join('')}`);
 });
 
-const textOf = (name: string): string => readFileSync(join(cwd, name), 'utf8');
 const list = (...args: string[]) => [command, 'contact', 'email', ...args, '-q'];
 
 function runIn(
@@ -34,7 +24,7 @@ function runIn(
   stdio: ('pipe' | number)[] = ['pipe', 'pipe', 'pipe'],
 ) {
   const [file = '', ...rest] = [...wrapper, process.execPath, ...args];
-  return spawn(file, rest, { cwd, env, stdio: stdio as unknown as 'pipe' });
+  return spawn(file, rest, { cwd: machine.cwd, env: machine.env, stdio: stdio as unknown as 'pipe' });
 }
 
 it('four shards that add to one new file: one header, and whoever waits is told to', async () => {
@@ -45,11 +35,11 @@ it('four shards that add to one new file: one header, and whoever waits is told 
   for (const [at, args] of shards.entries()) {
     if (first[at]?.code === 75) expect(await resultOf(runIn([], args))).toMatchObject({ code: 0 });
   }
-  const [header, ...rows] = textOf('out.csv').trimEnd().split('\r\n');
+  const [header, ...rows] = machine.read('out.csv').trimEnd().split('\r\n');
   expect(header).toBe('objective,email,email_reference,email_error');
   expect(rows.map((row) => row.split(',')[0]).sort()).toEqual(['who 1', 'who 2', 'who 3', 'who 4']);
   expect(service.charged.size).toBe(4);
-  expect(readdirSync(cwd).sort()).toEqual(['in.csv', 'out.csv']);
+  expect(machine.files()).toEqual(['in.csv', 'out.csv']);
   expect(new Set(first.map(({ code }) => code))).toEqual(new Set([0, 75]));
   for (const { code, stderr } of first) {
     if (code === 75) expect(stderr).toMatch(/process \d+ is working on out\.csv/);
@@ -72,22 +62,22 @@ it.runIf(spawnSync('unshare', [...container.slice(1), 'true']).status === 0)(
         /another machine or container \([\w.-]+\) is working on (?:out\.csv|this operation)/,
       ),
     });
-    expect(readdirSync(cwd).sort()).toEqual(['in.csv', 'out.csv']);
+    expect(machine.files()).toEqual(['in.csv', 'out.csv']);
   },
   60_000,
 );
 
 it.each([
-  ['a symbolic link', () => symlinkSync('in.csv', join(cwd, 'out.csv'))],
-  ['a hard link', () => linkSync(join(cwd, 'in.csv'), join(cwd, 'out.csv'))],
+  ['a symbolic link', () => symlinkSync('in.csv', machine.pathOf('out.csv'))],
+  ['a hard link', () => linkSync(machine.pathOf('in.csv'), machine.pathOf('out.csv'))],
 ])('an input that is also the output, by %s, is refused', async (_, make) => {
   make();
-  const before = textOf('in.csv');
+  const before = machine.read('in.csv');
   const results: Result[] = [];
   for (const more of [['--append'], []]) {
     results.push(await resultOf(runIn([], list('--input', 'in.csv', '-o', 'out.csv', ...more))));
   }
-  expect(textOf('in.csv')).toBe(before);
+  expect(machine.read('in.csv')).toBe(before);
   for (const { code, stderr } of results) {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('are the same file') });
   }
@@ -97,8 +87,8 @@ it.each([
 it.skipIf(process.platform === 'win32')(
   'an input that a shell has opened, and that is also the output, is refused',
   async () => {
-    const path = join(cwd, 'in.csv');
-    const before = textOf('in.csv');
+    const path = machine.pathOf('in.csv');
+    const before = machine.read('in.csv');
     const [reading, adding] = [openSync(path, 'r'), openSync(path, 'a')];
     const ways = [
       [list('--input', '-', '-o', 'in.csv', '--append'), [reading, 'pipe', 'pipe']],
@@ -118,7 +108,7 @@ it.skipIf(process.platform === 'win32')(
       clearTimeout(timer);
       results.push({ code, stderr });
     }
-    expect(textOf('in.csv')).toBe(before);
+    expect(machine.read('in.csv')).toBe(before);
     const refused = { code: 2, stderr: expect.stringContaining('are the same file') };
     expect(results).toEqual(ways.map(() => refused));
     expect(service.requests()).toBe(0);

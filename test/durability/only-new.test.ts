@@ -1,19 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
-import {
-  chunk,
-  type FaultServer,
-  lastChunk,
-  searchFrames,
-  startFaultServer,
-  streamHead,
-} from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fault-server.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 import { someEntities, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
-import { inParallel, type Machine, runWith } from './faulty-run.ts';
+import { inParallel, runWith } from './faulty-run.ts';
 
 /** Runs with --only-new that are killed, or under way at once: no lead comes twice, and none is lost. */
 
@@ -51,26 +41,13 @@ const brought: Readonly<Record<string, readonly (readonly string[])[]>> = {
 let server: FaultServer;
 let tasks: TaskServer;
 beforeAll(async () => {
-  server = await startFaultServer(async (socket, { method, headers }) => {
-    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+  server = await startSearchServer(({ headers }) => {
     const key = headers['idempotency-key'] ?? '';
-    const batches = brought[key] ?? [leadsOf(key, 3)];
-    socket.write(streamHead);
-    for (const frame of searchFrames(batches)) {
-      socket.write(chunk(frame.replaceAll('ls_test', `ls_${key}`)));
-      await pause(2);
-    }
-    socket.end(lastChunk);
-  });
+    const frames = searchFrames(brought[key] ?? [leadsOf(key, 3)]);
+    return frames.map((frame) => frame.replaceAll('ls_test', `ls_${key}`));
+  }, 2);
   tasks = await startTaskServer({ steps: [['done', 45]] });
 });
-
-function createMachine(url = server.url): Machine {
-  const folder = temporaryFolder();
-  const cwd = join(folder, 'work');
-  mkdirSync(cwd);
-  return { cwd, env: { ...bareEnvironment(folder), ...pointedAt(url) } };
-}
 
 const search = (machine: Machine, key: string, at?: number, ...more: string[]) => {
   const fault = at === undefined ? undefined : ({ mode: 'kill', at } as const);
@@ -78,8 +55,7 @@ const search = (machine: Machine, key: string, at?: number, ...more: string[]) =
   return runWith(fault, machine, [...args, ...more]);
 };
 const append = ['--append', '-o', 'leads.jsonl'];
-const rowsOf = ({ cwd }: Machine, file = 'leads.jsonl'): string[] =>
-  readFileSync(join(cwd, file), 'utf8').trimEnd().split('\n');
+const rowsOf = ({ read }: Machine): string[] => read('leads.jsonl').trimEnd().split('\n');
 
 /** The deaths that come before the end, each nth. */
 async function atEveryDeath(
@@ -103,18 +79,18 @@ it(
   'a search --only-new --append that is killed anywhere, and continued by hand or by the next day’s, has each lead once',
   async () => {
     const deaths = await atEveryDeath(async (at, nth) => {
-      const machine = createMachine();
+      const machine = createMachine(server.url);
       await search(machine, 'old');
-      writeFileSync(join(machine.cwd, 'leads.jsonl'), old.map((lead) => `${lead}\n`).join(''));
+      machine.write('leads.jsonl', old.map((lead) => `${lead}\n`).join(''));
       const { code } = await search(machine, 'killed', at, ...append);
       return {
         code,
         async check() {
-          const operation = (await readOperations(machine.env.LEADPIPE_STATE_DIR ?? '')).operations[1];
+          const operation = (await readOperations(machine.state)).operations[1];
           const isOver = operation?.entries.some(({ type }) => type === 'terminal') ?? true;
           const goOn = () => {
             const args = ['--continue', operation?.operationId ?? '', '--idempotency-key', 'rest', '-q'];
-            return runWith(undefined, machine, ['search', ...args]);
+            return machine.run(['search', ...args]);
           };
           const nextDay = () => search(machine, 'later', undefined, ...append);
           const isContinued = !isOver && nth % 2 === 0;
@@ -148,18 +124,18 @@ it(
     const args = ['task', 'run', 'company', 'x', '--only-new', '--num', '9', '-q', '-o', 'leads.jsonl'];
     const whole = someEntities.filter((_, at) => !known.includes(at));
     const deaths = await atEveryDeath(async (at) => {
-      const machine = createMachine();
+      const machine = createMachine(server.url);
       await search(machine, 'seed');
-      const again = { ...machine, env: { ...machine.env, LEADPIPE_BASE_URL: tasks.url } };
-      const { code } = await runWith({ mode: 'kill', at }, again, args);
+      machine.env.LEADPIPE_BASE_URL = tasks.url;
+      const { code } = await runWith({ mode: 'kill', at }, machine, args);
       return {
         code,
         async check() {
-          const { operations } = await readOperations(machine.env.LEADPIPE_STATE_DIR ?? '');
+          const { operations } = await readOperations(machine.state);
           const isOver = operations[1]?.entries.some(({ type }) => type === 'terminal') ?? false;
           // Over, it would be bought again, without what it has brought.
           if (!isOver) {
-            expect({ at, ...(await runWith(undefined, again, args)) }).toMatchObject({
+            expect({ at, ...(await machine.run(args)) }).toMatchObject({
               at,
               code: 0,
               stderr: '',
@@ -175,7 +151,7 @@ it(
 );
 
 it('eight runs at once, while those of other days are folded, lose none of each other’s leads', async () => {
-  const machine = createMachine();
+  const machine = createMachine(server.url);
   const keys = (from: number, to: number): string[] =>
     Array.from({ length: to - from }, (_, at) => `run-${from + at}-`);
   await inParallel(keys(0, 19), async (key) => expect((await search(machine, key)).code).toBe(0));
@@ -185,7 +161,7 @@ it('eight runs at once, while those of other days are folded, lose none of each 
       expect({ key, ...(await search(machine, key)) }).toMatchObject({ key, code: 0, stderr: '' }),
     8,
   );
-  const { stdout } = await runWith(undefined, machine, ['history', 'lists', 'company', '-f', 'jsonl']);
+  const { stdout } = await machine.run(['history', 'lists', 'company', '-f', 'jsonl']);
   const names = stdout.match(/(?<="name":")[^"]*/g)?.sort();
   expect(names).toEqual(
     keys(0, 27)

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { closing } from './closing.ts';
 
 export interface RawRequest {
@@ -90,6 +91,23 @@ export function wholeStream(frames: string | readonly string[]): Buffer {
   return Buffer.concat([streamStart(frames), Buffer.from(lastChunk)]);
 }
 
+/** Answers each search with frames of its own, one at a time; a stream whose frames lack the end is cut. */
+export function startSearchServer(
+  toFrames: (request: RawRequest) => readonly string[],
+  pauseMs = 0,
+): Promise<FaultServer> {
+  return startFaultServer(async (socket, request) => {
+    if (request.method === 'GET') return void socket.write(wholeAnswer('404 Not Found', 'text/plain', ''));
+    const frames = toFrames(request);
+    socket.write(streamHead);
+    for (const one of frames) {
+      socket.write(chunk(one));
+      await pause(pauseMs);
+    }
+    socket.end(frames.at(-1) === streamEnd ? lastChunk : '');
+  });
+}
+
 /** A whole answer with a length. */
 export function wholeAnswer(
   status: string,
@@ -120,6 +138,8 @@ export function frame(payload: unknown): string {
   return `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}\n\n`;
 }
 
+const streamEnd = frame('[DONE]');
+
 /** The frames of a whole search, from the entities of each batch, given as JSON text. */
 export function searchFrames(batches: readonly (readonly string[])[], stopReason = 'limit'): string[] {
   let total = 0;
@@ -137,5 +157,5 @@ export function searchFrames(batches: readonly (readonly string[])[], stopReason
     stop_reason: stopReason,
     finish: true,
   };
-  return [...frames, frame(done), frame('[DONE]')];
+  return [...frames, frame(done), streamEnd];
 }
