@@ -1,14 +1,6 @@
 import { Argument, Option } from 'commander';
-import {
-  furtherKeys,
-  type KeyName,
-  type Keys,
-  noCredits,
-  type Row,
-  type RowResult,
-  sectionOf,
-  type Verdict,
-} from '../../conformance/row.ts';
+import { noCredits, type Row, type RowResult, sectionOf, type Verdict } from '../../conformance/row.ts';
+import { furtherKeys, type KeyName, type Keys } from '../../conformance/service.ts';
 import type { Route } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';

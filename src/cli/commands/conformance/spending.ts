@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Request, Row } from '../../../conformance/row.ts';
-import { paidRequestsOf } from '../../../conformance/spending.ts';
+import { paidRequestsOf, type Row } from '../../../conformance/row.ts';
+import type { Request } from '../../../conformance/service.ts';
 import type { Route } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { limits, web2listLimit } from '../../../contract/limits.ts';
