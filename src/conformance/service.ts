@@ -309,7 +309,8 @@ function namesOf({ endpoint, body }: Request): string[] {
   return type === undefined ? [endpoint] : [endpoint, `${endpoint} ${type}`];
 }
 
-function toJson(text: string): unknown {
+/** Undefined for what is none. */
+export function toJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
