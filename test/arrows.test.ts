@@ -102,11 +102,9 @@ const allowedInside: Readonly<Record<string, readonly string[]>> = {
     'cli/options',
     'cli/messages',
     'cli/records',
-    'cli/commands/conformance',
     'cli/commands/history',
     'cli/commands/task',
   ],
-  'cli/commands/conformance': ['cli/options'],
   'cli/commands/history': [
     'cli',
     'cli/commands',

@@ -1,144 +1,25 @@
-import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
-import type { ErrorType } from '../contract/errors.ts';
+import { endpoints } from '../contract/endpoints.ts';
+import { type ErrorType, errorRows } from '../contract/errors.ts';
+import type { Action, Answer, KeyName, Request, Step } from './service.ts';
+import { flawsOf, memberOf, quoted, results, type Shape } from './shapes.ts';
 
-/** The API keys that rows ask for. Only the main one is always there; rows whose key is missing are left out. */
-export const furtherKeys = {
-  other: 'an active key of another account',
-  sibling: 'another active key of the same account',
-  revoked: 'a revoked key',
-  expired: 'an expired key',
-  no_access: 'an active key without access to searches, contacts and extraction',
-  no_credits: 'an active key whose account has no credits',
-  few_credits: 'an active key whose account has credits, but fewer than 10,000 extracted items cost',
-  busy: 'an active key that has reached its concurrency limit',
-} as const;
-
-export type KeyName = 'main' | keyof typeof furtherKeys;
-export type Keys = Readonly<{ main: string } & Partial<Record<KeyName, string>>>;
-
-/** A request as it goes out. What is left out is as the interface wants it. */
-export interface Request {
-  readonly endpoint: EndpointName;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly body?: object;
-  /** What goes out in place of the body as JSON. */
-  readonly bytes?: () => Uint8Array;
-  /** null leaves the header out. */
-  readonly contentType?: string | null;
-  /**
-   * A label: requests with the same one share a key, that is new in every run. Without a label each POST gets a key
-   * of its own; null leaves the header out.
-   */
-  readonly idempotencyKey?: string | null;
-  readonly idempotencyKeyLength?: number;
-  readonly apiKey?: KeyName | 'none' | 'unknown';
-  /** Which header carries the key, where that is the point. */
-  readonly keyHeader?: KeyHeader;
-  /** This text instead of a key. */
-  readonly authorization?: string;
-  /** The statuses that it may have as a step before a row's own request: 200, unless they are given. */
-  readonly answered?: readonly number[];
-}
-
-export interface Answer {
-  readonly request: Request;
-  /** The Idempotency-Key that went out. */
-  readonly sentKey: string | undefined;
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** Undefined where the body is not JSON. */
-  readonly json: unknown;
-}
-
-/** What a status says of a task. */
-export interface TaskCounts {
-  readonly status: unknown;
-  readonly ready: number;
-  readonly verified: number;
-}
-
-/** What rows can ask for beside their own request. */
-export interface TestedService {
-  send(request: Request): Promise<Answer>;
-  /** Done once in a run, however many rows look at the answers. */
-  once(name: string, take: Take): Promise<readonly Answer[]>;
-  /** Reads the status of a task until it is as wanted, or the task has ended. */
-  statusWhen(searchId: string, wanted?: (counts: TaskCounts) => boolean): Promise<Answer>;
-  /** The balance once nothing moves it any more. */
-  steadyBalance(): Promise<Answer>;
-  /** The balance as soon as it is as wanted, or the last one where it does not become so. */
-  balanceWhen(wanted: (credits: number) => boolean): Promise<Answer>;
-  /** Lets so much time pass without a request. */
-  pause(ms: number): Promise<void>;
-  /** Milliseconds from a fixed moment. */
-  time(): number;
-}
-
-export type Take = (service: TestedService, earlier: readonly Answer[]) => Promise<readonly Answer[]>;
-
-/** Whatever else than one fixed request ends with answers. */
-export interface Action {
-  readonly take: Take;
-  /** The dearest requests that it may send: what a row may cost is known before anything is sent. */
-  readonly pays?: readonly Request[];
-  /** Of actions with the same name only one is taken and paid for. */
-  readonly once?: string;
-  /** A shared one that it takes first. */
-  readonly after?: Action;
-}
-
-export type Step = Request | Action;
-
-/** What an answer breaks, one line each; empty when nothing. */
-export type Check = (answer: Answer, earlier: readonly Answer[]) => readonly string[];
+/** What the answers of a row's steps break, one line each, empty when nothing. The last one is judged. */
+export type Check = (...answers: Answer[]) => readonly string[];
 
 export interface Expectation {
   readonly status: readonly number[];
   /** Of an error; the type's place in the envelope is not documented, and neither that it is always there. */
   readonly types?: readonly ErrorType[];
-  /** What is expected of head and body. */
-  readonly says?: string;
   readonly check?: Check;
-  /** What is expected of the head of an error. */
-  readonly head?: Check;
 }
 
 export interface Row {
   /** `<section>/<name>`, stable: people put it in their notes. */
   readonly id: string;
   readonly rule: string;
-  /** Keys of actions, beside those of the requests. */
-  readonly needs?: readonly KeyName[];
-  /** Taken first; `earlier` of the check. */
-  readonly before?: readonly Step[];
-  readonly request: Step;
+  /** The answer to the last one is judged. */
+  readonly steps: readonly Step[];
   readonly expect: Expectation;
-}
-
-/** Thrown where a row can't be judged; `answer` is why, if it was one. */
-export class NotJudged extends Error {
-  override readonly name = 'NotJudged';
-  readonly answer: Answer | undefined;
-
-  constructor(message: string, answer?: Answer) {
-    super(message);
-    this.answer = answer;
-  }
-}
-
-export function sectionOf({ id }: Row): string {
-  return id.slice(0, id.indexOf('/'));
-}
-
-/** One request that several rows look at. */
-export function shared(once: string, request: Request): Action {
-  return { once, pays: [request], take: async (service) => [await service.send(request)] };
-}
-
-/** What costs nothing. */
-export function free(take: (service: TestedService, earlier: readonly Answer[]) => Promise<Answer>): Action {
-  return { take: async (service, earlier) => [await take(service, earlier)] };
 }
 
 /**
@@ -159,3 +40,113 @@ export interface RowResult {
 
 /** The reason of a row that is skipped for lack of credits. */
 export const noCredits = 'no credits left for this';
+
+export function sectionOf({ id }: Row): string {
+  return id.slice(0, id.indexOf('/'));
+}
+
+/** A check stands for an answer with 200 that it finds nothing in. */
+type Part = Step | Expectation | Check;
+
+/** Rows by `<name>: <rule>`: their steps, then what is expected. `usual` is what they leave out. */
+export function table(
+  prefix: string,
+  usual: Part,
+  rows: Readonly<Record<string, Part | readonly Part[]>>,
+): Row[] {
+  return Object.entries(rows).map(([key, row]) => {
+    const [name = ''] = key.split(': ', 1);
+    const parts = [row].flat() as Part[];
+    const steps = parts.filter(isStep);
+    const expect = parts.find((part) => !isStep(part)) ?? usual;
+    return {
+      id: prefix + name,
+      rule: key.slice(name.length + 2),
+      steps: steps.length > 0 ? steps : [usual as Step],
+      expect: typeof expect === 'function' ? { status: [200], check: expect } : (expect as Expectation),
+    };
+  });
+}
+
+function isStep(part: Part): part is Step {
+  return 'endpoint' in part || 'take' in part;
+}
+
+/** A refusal with the types that the document has for this status. */
+export function refusal(status: number, check?: Check): Expectation {
+  const types = errorRows.filter((row) => row.status === status).map(({ type }) => type);
+  return { status: [status], types, ...(check && { check }) };
+}
+
+export const accepted: Expectation = { status: [200] };
+export const invalid = refusal(422);
+/** Of a key whose account has no credits: 402, unless it is free, but not 422. */
+export const unpaid: Expectation = { ...refusal(402), status: [402, 200] };
+
+export function unless(holds: boolean, problem: string): readonly string[] {
+  return holds ? [] : [problem];
+}
+
+export function ofLast(check: (answer: Answer) => readonly string[]): Check {
+  return (...answers) => check(answers.at(-1) as Answer);
+}
+
+export const bodyLike = (shape: Shape): Check => ofLast(({ json }) => flawsOf(shape, json));
+
+/** The answer of an operation that may end without a result, and says so. */
+export const resultLike = (of: keyof typeof results): Check =>
+  ofLast(({ json }) => flawsOf(results[of][memberOf(json, 'success') === false ? 'without' : 'with'], json));
+
+/** The members at these paths are exactly these. */
+export function holds(wanted: Readonly<Record<string, unknown>>): Check {
+  return ofLast(({ json }) =>
+    Object.entries(wanted)
+      .filter(([path, value]) => memberOf(json, path) !== value)
+      .map(([path, value]) => `$.${path} is ${quoted(memberOf(json, path))}, not ${quoted(value)}`),
+  );
+}
+
+export function header(name: string, accepts: (value: string, answer: Answer) => boolean): Check {
+  return ofLast((answer) => {
+    const value = answer.headers.get(name);
+    if (value === null) return [`the header ${name} is missing`];
+    return unless(accepts(value, answer), `${name} is ${quoted(value)}`);
+  });
+}
+
+const isFilled = (value: string): boolean => value.trim() !== '';
+export const requestId = header('X-Request-Id', isFilled);
+export const noStore = header('Cache-Control', (value) => /(^|,)\s*no-store\s*(,|$)/i.test(value));
+export const suppliedKey = header('Idempotency-Key', (value, { sentKey }) => value === sentKey);
+export const generatedKey = header('Idempotency-Key', isFilled);
+export const jsonType = header('Content-Type', (type) =>
+  /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type),
+);
+
+/** The requests of rows that a service which keeps the rules may charge to the main account; `taken` are shared actions, to which it adds. */
+export function paidRequestsOf(rows: readonly Row[], taken = new Set<Action>()): Request[] {
+  const paidBy = (step: Step): readonly Request[] => {
+    if (!('take' in step)) return isPaid(step) ? [step] : [];
+    if (taken.has(step)) return [];
+    if (step.once) taken.add(step);
+    return step.sends.flatMap(paidBy);
+  };
+  return rows.flatMap(({ steps, expect }) =>
+    steps.flatMap((step, at) => {
+      if ('take' in step) return paidBy(step);
+      const statuses = at === steps.length - 1 ? expect.status : (step.answered ?? [200]);
+      return statuses.includes(200) ? paidBy(step) : [];
+    }),
+  );
+}
+
+function isPaid({ endpoint, apiKey = 'main' }: Request): boolean {
+  return endpoints[endpoint].method === 'POST' && apiKey === 'main';
+}
+
+/** The keys that a row needs beside the main one. */
+export function keysOf({ steps }: Row): KeyName[] {
+  const requests = steps.flatMap((step) => ('take' in step ? step.sends : [step]));
+  const names = requests.map((one) => ('take' in one ? undefined : one.apiKey));
+  return names.filter((name) => name !== undefined && name !== 'none' && name !== 'unknown');
+}

@@ -1,36 +1,42 @@
-import { type EndpointName, endpoints } from '../contract/endpoints.ts';
-import { contactTypes, entityTypes } from '../contract/types.ts';
+import { endpoints } from '../contract/endpoints.ts';
+import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { LeadpipeError } from '../errors.ts';
-import { isObject } from '../json/object.ts';
-import { documentedType, problemsOf, toSummary, toText } from './expectations.ts';
 import {
-  type Answer,
-  type KeyName,
-  NotJudged,
+  type Expectation,
+  keysOf,
   noCredits,
-  type Request,
+  paidRequestsOf,
   type Row,
   type RowResult,
   sectionOf,
   type Verdict,
 } from './row.ts';
-import { envelope } from './shapes.ts';
-import { keysOf, paidRequestsOf } from './spending.ts';
-import { createTestedService, take } from './tested-service.ts';
-import { createWire, NoAnswer, throwIfStopped, type WireOptions } from './wire.ts';
+import {
+  type Action,
+  type Answer,
+  NoAnswer,
+  NotJudged,
+  type Request,
+  type ServiceOptions,
+  TestedService,
+} from './service.ts';
+import { envelope, flawsOf, memberOf, quoted } from './shapes.ts';
 
-export interface ConformanceOptions extends WireOptions {
+export interface ConformanceOptions extends ServiceOptions {
   /** Only rows that cost nothing. */
   readonly free: boolean;
-  /** Milliseconds between two polls of a task or the balance. */
-  readonly pollMs: number;
   /** What may be spent, with what a request costs at most; absent = as much as the rows need. */
   readonly budget?: { readonly credits: number; readonly costOf: (request: Request) => number } | undefined;
   /** Takes the keys out of what the service sent. */
   mask(text: string): string;
 }
 
-const taskMs = 20 * 60_000;
+interface Judgement {
+  readonly result: Verdict;
+  readonly got: string;
+  readonly answer?: Answer | undefined;
+}
+
 const maxGot = 400;
 
 /**
@@ -39,156 +45,155 @@ const maxGot = 400;
  * refuses the main key, for then no row says anything, and when the run is stopped.
  */
 export async function* runRows(rows: readonly Row[], options: ConformanceOptions): AsyncGenerator<RowResult> {
-  const { clock, signal, pollMs, mask } = options;
-  const judge = createJudge(options);
-  await greet(judge.send);
-  const service = createTestedService({ send: judge.send, clock, signal, pollMs, taskMs });
+  const { mask, keys, free, budget } = options;
+  const service = new TestedService(options);
+  const costOf = (request: Request): number => budget?.costOf(request) ?? 0;
+  let taken: ReadonlySet<Action> = new Set();
+  let spent = 0;
+
+  async function judge(row: Row): Promise<Judgement> {
+    const missing = keysOf(row).find((name) => keys[name] === undefined);
+    if (missing !== undefined) return { result: 'left_out', got: `needs the API key "${missing}"` };
+    const takenNow = new Set(taken);
+    const paid = paidRequestsOf([row], takenNow);
+    if (free && paid.length > 0) return { result: 'left_out', got: 'costs credits' };
+    const worst = paid.reduce((sum, request) => sum + costOf(request), 0);
+    if (budget !== undefined && spent + worst > budget.credits) return { result: 'skipped', got: noCredits };
+    taken = takenNow;
+    spent += worst;
+    const answers: Answer[] = [];
+    try {
+      for (const [at, step] of row.steps.entries())
+        for (const answer of await service.take(step, ...answers)) {
+          answers.push(answer);
+          const excuse = excused(answer, row.expect);
+          if (excuse !== undefined) return excuse;
+          const wanted = answer.request.answered ?? [200];
+          if (at < row.steps.length - 1 && !wanted.includes(answer.status))
+            return failed(answer, [
+              `request ${answers.length}: ${answer.status} instead of ${wanted.join(' or ')}`,
+            ]);
+        }
+      const answer = answers.at(-1) as Answer;
+      // What should have been refused may be charged.
+      if (answer.status === 200 && !row.expect.status.includes(200)) spent += costOf(answer.request);
+      const problems = problemsOf(row.expect, answers);
+      return problems.length > 0
+        ? failed(answer, problems)
+        : { result: 'passed', got: toSummary(answer), answer };
+    } catch (error) {
+      if (error instanceof NoAnswer) return { result: 'failed', got: error.message };
+      if (!(error instanceof NotJudged)) throw error;
+      const { answer, message } = error;
+      const excuse = answer && excused(answer, row.expect);
+      return excuse ?? { result: 'failed', got: `could not be tried: ${message}`, answer };
+    }
+  }
+
+  function toResult(row: Row, { result, got, answer }: Judgement): RowResult {
+    const requestId = answer?.headers.get('x-request-id') ?? null;
+    const { status, types = [], check } = row.expect;
+    const expected = [status, types].filter(({ length }) => length > 0).map((some) => some.join(' or '));
+    return {
+      row: row.id,
+      section: sectionOf(row),
+      rule: row.rule,
+      result,
+      expected: expected.join(' ') + (check === undefined ? '' : ', and what the rule says'),
+      got: mask(got).slice(0, maxGot),
+      request_id: requestId === null ? null : mask(requestId),
+    };
+  }
+
+  await greet(service);
   const unavailable: [Row, Judgement, Answer][] = [];
-  const toResult = (row: Row, { result, got, requestId }: Judgement): RowResult => ({
-    row: row.id,
-    section: sectionOf(row),
-    rule: row.rule,
-    result,
-    expected: toText(row.expect),
-    got: mask(got).slice(0, maxGot),
-    request_id: requestId === null ? null : mask(requestId),
-  });
   for (const row of rows) {
-    const judgement = await judge.judge(service, row);
-    throwIfStopped(signal);
-    if (judgement.away === undefined) yield toResult(row, judgement);
-    else unavailable.push([row, judgement, judgement.away]);
+    const judgement = await judge(row);
+    service.throwIfStopped();
+    if (judgement.result === 'skipped' && judgement.answer?.status === 503)
+      unavailable.push([row, judgement, judgement.answer]);
+    else yield toResult(row, judgement);
   }
-  for (const [row, judgement, answer] of unavailable) {
-    const contrary = judge.isEnabled(answer.request);
-    yield toResult(
-      row,
-      contrary ? failed(answer, ['503, although the same was answered otherwise in this run']) : judgement,
-    );
-  }
+  const contrary = '503, although the same was answered otherwise in this run';
+  for (const [row, judgement, answer] of unavailable)
+    yield toResult(row, service.isEnabled(answer.request) ? failed(answer, [contrary]) : judgement);
 }
 
 /** Asks once before all rows: without a service that answers and takes the key, hundreds of rows would fail. */
-async function greet(send: (request: Request) => Promise<Answer>): Promise<void> {
-  try {
-    const { status } = await send({ endpoint: 'balance' });
-    if (status === 401 || status === 403) {
-      throw new LeadpipeError('authentication', `the service refuses the main API key: ${status}`, {
-        hint: 'Set LEADPIPE_API_KEY to an active key with access to everything.',
-        status,
-        charged: 'no',
-      });
-    }
-  } catch (error) {
+async function greet(service: TestedService): Promise<void> {
+  const { status } = await service.send({ endpoint: 'balance' }).catch((error) => {
     if (!(error instanceof NoAnswer)) throw error;
     throw new LeadpipeError('temporary', `the service can't be reached: ${error.message}`, {
       charged: 'no',
       retryable: true,
       cause: error,
     });
-  }
-}
-
-interface Judgement {
-  readonly result: Verdict;
-  readonly got: string;
-  readonly requestId: string | null;
-  /** The 503 for which the row is skipped. */
-  readonly away?: Answer;
-}
-
-function createJudge(options: ConformanceOptions) {
-  const { keys, free, budget } = options;
-  const wire = createWire(options);
-  /** What answered other than with 503: operations, and with them the types that are enabled one by one. */
-  const enabled = new Set<string>();
-  const taken = new Set<string>();
-  let spent = 0;
-
-  async function send(request: Request): Promise<Answer> {
-    const answer = await wire(request);
-    // A replay or a conflict comes from an earlier request that was admitted.
-    if ([200, 402, 409].includes(answer.status)) for (const name of namesOf(request)) enabled.add(name);
-    return answer;
-  }
-
-  async function judge(service: ReturnType<typeof createTestedService>, row: Row): Promise<Judgement> {
-    const missing = keysOf(row).find((name: KeyName) => keys[name] === undefined);
-    if (missing !== undefined) return toJudgement('left_out', `needs the API key "${missing}"`);
-    const paid = free ? paidRequestsOf([row]) : paidRequestsOf([row], taken);
-    if (free && paid.length > 0) return toJudgement('left_out', 'costs credits');
-    const worst = budget === undefined ? 0 : paid.reduce((sum, request) => sum + budget.costOf(request), 0);
-    if (budget !== undefined && spent + worst > budget.credits) return toJudgement('skipped', noCredits);
-    spent += worst;
-    const earlier: Answer[] = [];
-    try {
-      for (const step of row.before ?? []) {
-        for (const answer of await take(service, step, earlier)) {
-          earlier.push(answer);
-          const away = excused(answer, row);
-          if (away !== undefined) return away;
-          const wanted = answer.request.answered ?? [200];
-          if (!wanted.includes(answer.status)) {
-            const what = `request ${earlier.length}: ${answer.status} instead of ${wanted.join(' or ')}`;
-            return failed(answer, [what]);
-          }
-        }
-      }
-      const answers = await take(service, row.request, earlier);
-      const answer = answers.at(-1) as Answer;
-      for (const one of answers) {
-        const away = excused(one, row);
-        if (away !== undefined) return away;
-      }
-      // What should have been refused may be charged.
-      if (answer.status === 200 && !row.expect.status.includes(200))
-        spent += budget?.costOf(answer.request) ?? 0;
-      const problems = problemsOf(row.expect, answer, [...earlier, ...answers.slice(0, -1)]);
-      if (problems.length > 0) return failed(answer, problems);
-      return toJudgement('passed', toSummary(answer), answer);
-    } catch (error) {
-      if (error instanceof NotJudged) {
-        const away = error.answer === undefined ? undefined : excused(error.answer, row);
-        return away ?? toJudgement('failed', `could not be tried: ${error.message}`, error.answer);
-      }
-      if (error instanceof NoAnswer) return toJudgement('failed', error.message);
-      throw error;
-    }
-  }
-
-  return { send, judge, isEnabled: (request: Request) => enabled.has(namesOf(request).at(-1) as string) };
-}
-
-/** The operation, and the type in it that is enabled by itself. */
-function namesOf({ endpoint, body }: Request): string[] {
-  const { entity_type, contact_type } = (isObject(body) ? body : {}) as Record<string, unknown>;
-  const type = [...entityTypes, ...contactTypes].find((one) => one === (entity_type ?? contact_type));
-  return type === undefined ? [endpoint] : [endpoint, `${endpoint} ${type}`];
+  });
+  if (status !== 401 && status !== 403) return;
+  throw new LeadpipeError('authentication', `the service refuses the main API key: ${status}`, {
+    hint: 'Set LEADPIPE_API_KEY to an active key with access to everything.',
+    status,
+    charged: 'no',
+  });
 }
 
 /** What is not enabled here, or can't be paid, says nothing about the rule. */
-function excused(answer: Answer, { expect }: Row): Judgement | undefined {
+function excused(answer: Answer, expect: Expectation): Judgement | undefined {
   const { status, request } = answer;
-  if (expect.status.includes(status) || (request.answered ?? []).includes(status)) return undefined;
+  if ([...expect.status, ...(request.answered ?? [])].includes(status)) return undefined;
   // An answer without the error envelope may come from a proxy, not from the service.
-  if (envelope(answer.json, '$').length > 0) return undefined;
+  if (flawsOf(envelope, answer.json).length > 0) return undefined;
   const type = documentedType(answer);
-  if (status === 503 && (type === undefined || type === 'service_unavailable'))
-    return { ...toJudgement('skipped', '503: not enabled here', answer), away: answer };
-  const isPaid = endpoints[request.endpoint satisfies EndpointName].method === 'POST';
-  const isMain = (request.apiKey ?? 'main') === 'main';
-  if (status === 402 && isPaid && isMain && (type === undefined || type === 'insufficient_credits'))
-    return toJudgement('skipped', noCredits, answer);
+  if (status === 503 && (type ?? 'service_unavailable') === 'service_unavailable')
+    return { result: 'skipped', got: '503: not enabled here', answer };
+  const isPaid = endpoints[request.endpoint].method === 'POST' && (request.apiKey ?? 'main') === 'main';
+  if (status === 402 && isPaid && (type ?? 'insufficient_credits') === 'insufficient_credits')
+    return { result: 'skipped', got: noCredits, answer };
   return undefined;
-}
-
-function toJudgement(result: Verdict, got: string, answer?: Answer): Judgement {
-  return { result, got, requestId: answer?.headers.get('x-request-id') ?? null };
 }
 
 function failed(answer: Answer, problems: readonly string[]): Judgement {
   const more = problems.length > 3 ? `; and ${problems.length - 3} more` : '';
-  const [first = ''] = problems;
-  const head = first.startsWith(String(answer.status)) ? '' : `${toSummary(answer)}: `;
-  return toJudgement('failed', `${head}${problems.slice(0, 3).join('; ')}${more}`, answer);
+  const head = problems[0]?.startsWith(String(answer.status)) ? '' : `${toSummary(answer)}: `;
+  return { result: 'failed', got: `${head}${problems.slice(0, 3).join('; ')}${more}`, answer };
+}
+
+/** What the answers break. */
+function problemsOf(
+  { status, types = [], check }: Expectation,
+  answers: readonly Answer[],
+): readonly string[] {
+  const answer = answers.at(-1) as Answer;
+  if (!status.includes(answer.status)) return [`${answer.status} instead of ${status.join(' or ')}`];
+  const problems = check?.(...answers) ?? [];
+  if (answer.status < 400) return problems;
+  return [...flawsOf(envelope, answer.json), ...wrongType(types, answer), ...problems];
+}
+
+/**
+ * The type's place in the envelope is not documented: any member where types usually stand will do, and an
+ * envelope without one breaks nothing. But a documented type that belongs to another error does, and so does
+ * something undocumented in the one place that is named for it.
+ */
+function wrongType(types: readonly ErrorType[], answer: Answer): readonly string[] {
+  const found = candidates(answer);
+  if (types.length === 0 || found.some((type) => types.some((one) => one === type))) return [];
+  const claimed = documentedType(answer) ?? memberOf(answer.json, 'error.type');
+  if (typeof claimed !== 'string') return [];
+  return [`the error type is ${quoted(claimed)} instead of ${types.join(' or ')}`];
+}
+
+function candidates({ json }: Answer): unknown[] {
+  const members = ['type', 'code', 'error_type', 'name', 'status'];
+  return ['error.', ''].flatMap((place) => members.map((member) => memberOf(json, place + member)));
+}
+
+function documentedType(answer: Answer): ErrorType | undefined {
+  return candidates(answer).flatMap((one) => errorRows.filter(({ type }) => type === one))[0]?.type;
+}
+
+/** The status and, of an error, the type that was found. */
+function toSummary(answer: Answer): string {
+  const type = answer.status < 400 ? undefined : documentedType(answer);
+  return type === undefined ? String(answer.status) : `${answer.status} ${type}`;
 }

@@ -1,11 +1,6 @@
 import { contactTypes, extractionTypes, noResultTexts, taskStates } from '../contract/types.ts';
 import { isObject } from '../json/object.ts';
 
-/**
- * What a JSON value looks like. Each shape returns what is wrong, one line each, with the place as a path from `$`.
- */
-export type Shape = (value: unknown, at: string) => readonly string[];
-
 const maxQuoted = 60;
 
 /** A value as JSON, or as much of it as can be shown. */
@@ -33,167 +28,145 @@ export function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : Number.NaN;
 }
 
-function shape(name: string, accepts: (value: unknown) => boolean): Shape {
-  return (value, at) => (accepts(value) ? [] : [`${at} is ${quoted(value)}, not ${name}`]);
+export function listIn(value: unknown, path: string): readonly unknown[] {
+  const list = memberOf(value, path);
+  return Array.isArray(list) ? list : [];
 }
 
-const text = shape('a string', (value) => typeof value === 'string');
-export const filledText = shape('a text', (value) => typeof value === 'string' && value.trim() !== '');
-const truth = shape('a boolean', (value) => typeof value === 'boolean');
-const count = shape(
-  'a whole number of at least 0',
-  (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+/** What stands under a path of names. */
+export function memberOf(value: unknown, path: string): unknown {
+  const inner = (outer: unknown, name: string): unknown => (isObject(outer) ? outer[name] : undefined);
+  return path.split('.').reduce(inner, value);
+}
+
+/** Says what a value should be, where it is not. */
+type Test = (value: unknown) => true | string;
+
+/** In an object that has no other members; elsewhere they are allowed, since the document tells clients to ignore them. */
+const closed = Symbol('closed');
+
+/** What a JSON value looks like: a test, a list, or an object, of which the names with `?` may be absent. */
+export type Shape = Test | readonly [Shape] | { readonly [name: string]: Shape; readonly [closed]?: true };
+
+/** What is wrong with a value, one line each, with the place as a path from `$`. */
+export function flawsOf(shape: Shape, value: unknown, at = '$'): readonly string[] {
+  const flawUnless = (passed: true | string) =>
+    passed === true ? [] : [`${at} is ${quoted(value)}, not ${passed}`];
+  if (typeof shape === 'function') return flawUnless(shape(value));
+  if (Array.isArray(shape)) {
+    if (!Array.isArray(value)) return flawUnless('an array');
+    return value.flatMap((item, index) => flawsOf(shape[0], item, `${at}[${index}]`));
+  }
+  if (!isObject(value)) return flawUnless('an object');
+  const flaws = Object.entries(shape).flatMap(([key, inner]) => {
+    const name = key.replace('?', '');
+    return name !== key && value[name] === undefined ? [] : flawsOf(inner, value[name], `${at}.${name}`);
+  });
+  const more =
+    closed in shape ? Object.keys(value).filter((name) => !(name in shape || `${name}?` in shape)) : [];
+  return more.length === 0 ? flaws : [...flaws, `${at} also has ${more.map(quoted).join(', ')}`];
+}
+
+const among =
+  (...values: readonly unknown[]): Test =>
+  (value) =>
+    values.includes(value) || values.map(quoted).join(' or ');
+const matching =
+  (pattern: RegExp, what: string): Test =>
+  (value) =>
+    (typeof value === 'string' && pattern.test(value)) || what;
+const text: Test = (value) => typeof value === 'string' || 'a string';
+const textOrNull: Test = (value) => value === null || text(value);
+const filledText = matching(/\S/, 'a text');
+const truth: Test = (value) => typeof value === 'boolean' || 'a boolean';
+const integer: Test = (value) => Number.isSafeInteger(value) || 'a whole number';
+const count: Test = (value) =>
+  (integer(value) === true && numberOf(value) >= 0) || 'a whole number of at least 0';
+const notNull: Test = (value) => (value !== undefined && value !== null) || 'a JSON value other than null';
+const object: Test = (value) => isObject(value) || 'an object';
+const dateTime = matching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, 'a time as YYYY-MM-DD HH:MM:SS');
+const timestamp = matching(
+  /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]00:00)$/,
+  'a UTC RFC 3339 timestamp',
 );
-const integer = shape('a whole number', (value) => Number.isSafeInteger(value));
-const notNull = shape('a JSON value other than null', (value) => value !== undefined && value !== null);
-export const object = shape('an object', isObject);
 
-function matching(name: string, pattern: RegExp): Shape {
-  return shape(name, (value) => typeof value === 'string' && pattern.test(value));
-}
-
-function among(...values: readonly unknown[]): Shape {
-  return shape(values.map(quoted).join(' or '), (value) => values.includes(value));
-}
-
-function orNull(inner: Shape): Shape {
-  return (value, at) => (value === null ? [] : inner(value, at));
-}
-
-export function listOf(inner: Shape): Shape {
-  return (value, at) =>
-    Array.isArray(value)
-      ? value.flatMap((item, index) => inner(item, `${at}[${index}]`))
-      : [`${at} is ${quoted(value)}, not an array`];
-}
-
-/** Any object whose members all look like this. */
-function mapOf(inner: Shape): Shape {
-  return (value, at) =>
-    isObject(value)
-      ? Object.entries(value).flatMap(([name, item]) => inner(item, `${at}.${name}`))
-      : [`${at} is ${quoted(value)}, not an object`];
-}
-
-/** What may be absent. */
-function maybe(inner: Shape): Shape {
-  return (value, at) => (value === undefined ? [] : inner(value, at));
-}
-
-/** An object with these members; others are allowed unless it is closed: the document tells clients to ignore them. */
-export function objectWith(members: Readonly<Record<string, Shape>>, closed?: 'closed'): Shape {
-  return (value, at) => {
-    if (!isObject(value)) return [`${at} is ${quoted(value)}, not an object`];
-    const wrong = Object.entries(members).flatMap(([name, inner]) => inner(value[name], `${at}.${name}`));
-    const more = Object.keys(value).filter((name) => closed && !Object.hasOwn(members, name));
-    return more.length === 0 ? wrong : [...wrong, `${at} also has ${more.map(quoted).join(', ')}`];
-  };
-}
-
-/** The resources of the document, field by field. */
-
-/** Present by default is not present always: clients tolerate absent fields. Those that are there have their form. */
-export const entity: Shape = objectWith({
-  name: maybe(text),
-  links: maybe(object),
-  description: maybe(text),
-  score: maybe(objectWith({ score: text, reason: text })),
-});
+/** The resources of the document, field by field. Present by default is not present always: clients tolerate absent fields. */
+export const entities: Shape = [
+  { 'name?': text, 'links?': object, 'description?': text, 'score?': { score: text, reason: text } },
+];
 
 /** Each value *generally* holds content and reference: where they are, they are texts. */
-export const enrichedFields: Shape = mapOf((value, at) =>
-  isObject(value) ? objectWith({ content: maybe(text), reference: maybe(text) })(value, at) : [],
-);
+const enrichedValue: Test = (value) => {
+  const parts = isObject(value) ? [value.content, value.reference] : [];
+  return (
+    parts.every((one) => one === undefined || typeof one === 'string') || 'texts as content and reference'
+  );
+};
+export const enrichedWith = (field: string): Shape => ({ [closed]: true, [`${field}?`]: enrichedValue });
 
-export const taskStatus: Shape = objectWith({
-  status: objectWith({
-    status: among(...taskStates),
-    ready_count: count,
-    verified_count: count,
-    stop_reason: text,
-  }),
-});
+export const createdTask: Shape = { leads_search_id: filledText };
 
-export const page: Shape = objectWith({
+const status = among(...taskStates);
+export const taskStatus: Shape = {
+  status: { status, ready_count: count, verified_count: count, stop_reason: text },
+};
+
+export const page: Shape = {
   object: among('entity_search_items'),
   leads_search_id: filledText,
-  status: among(...taskStates),
+  status,
   pts: count,
   num: count,
   count,
   ready_count: count,
   limit: count,
-  entities: listOf(object),
-});
+  entities: [object],
+};
 
-export const batch: Shape = objectWith({
-  object: among('entity_search_batch'),
-  batch_index: count,
-  count,
-  cum_count: count,
-  entities: listOf(object),
-});
-
-export const done: Shape = objectWith({
-  object: among('entity_search_done'),
-  cum_count: count,
-  stop_reason: text,
-  finish: among(true),
-});
-
-/** RFC 3339 in UTC. */
-const timestamp = matching(
-  'a UTC RFC 3339 timestamp',
-  /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]00:00)$/,
-);
-
-/** The body holds only these fields. */
-export const contactResult: Shape = objectWith(
+export const batches: Shape = [
   {
-    object: among('contact_search_result'),
-    request: objectWith({ contact_type: among(...contactTypes), objective: text }, 'closed'),
-    result: objectWith({ content: orNull(text), reference: orNull(text) }, 'closed'),
-    created_at: timestamp,
+    object: among('entity_search_batch'),
+    batch_index: count,
+    count,
+    cum_count: count,
+    entities: [object],
   },
-  'closed',
-);
+];
 
-const dateTime = matching('a time as YYYY-MM-DD HH:MM:SS', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+export const dones: Shape = [
+  { object: among('entity_search_done'), cum_count: count, stop_reason: text, finish: among(true) },
+];
 
-export const balance: Shape = objectWith({
+export const contactResult: Shape = {
+  [closed]: true,
+  object: among('contact_search_result'),
+  request: { [closed]: true, contact_type: among(...contactTypes), objective: text },
+  result: { [closed]: true, content: textOrNull, reference: textOrNull },
+  created_at: timestamp,
+};
+
+export const balance: Shape = {
   object: among('credit_balance'),
   available_credits: integer,
-  updated_at: maybe(dateTime),
-  next_credit_refresh_at: maybe(dateTime),
+  'updated_at?': dateTime,
+  'next_credit_refresh_at?': dateTime,
+};
+
+const noResult = (text: string): Shape => ({
+  success: truth,
+  answer: { [closed]: true, answer: among(text) },
 });
+const extracted = {
+  [closed]: true,
+  success: truth,
+  metadata: { type: among(...extractionTypes), target: text, instruction: textOrNull, limit: integer },
+} as const;
 
-export const enriched: Shape = resultOrNone(object, noResultTexts.enrich);
-export const researched: Shape = resultOrNone(notNull, noResultTexts.deepSearch);
-
-/** `answer` when `success` is true, else an object with one text that is given. */
-function resultOrNone(answer: Shape, none: string): Shape {
-  const nothing = objectWith({ answer: among(none) }, 'closed');
-  return (value, at) => [
-    ...objectWith({ success: truth })(value, at),
-    ...(isObject(value) ? (value.success === false ? nothing : answer)(value.answer, `${at}.answer`) : []),
-  ];
-}
-
-/** No extra top-level fields. */
-export const extraction: Shape = (value, at) =>
-  objectWith(
-    {
-      success: truth,
-      data: isObject(value) && value.success === false ? text : listOf(object),
-      metadata: objectWith({
-        type: among(...extractionTypes),
-        target: text,
-        instruction: orNull(text),
-        limit: integer,
-      }),
-    },
-    'closed',
-  )(value, at);
+export const results = {
+  enrich: { with: { success: truth, answer: object }, without: noResult(noResultTexts.enrich) },
+  deepSearch: { with: { success: truth, answer: notNull }, without: noResult(noResultTexts.deepSearch) },
+  extract: { with: { ...extracted, data: [object] }, without: { ...extracted, data: text } },
+} as const satisfies Readonly<Record<string, Readonly<Record<'with' | 'without', Shape>>>>;
 
 /** Other members of the envelope are not documented. */
-export const envelope: Shape = objectWith({ error: objectWith({ message: filledText }) });
+export const envelope: Shape = { error: { message: filledText } };

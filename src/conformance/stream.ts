@@ -2,19 +2,10 @@ import { createParser } from 'eventsource-parser';
 import { streamSentinel } from '../contract/types.ts';
 import { isObject } from '../json/object.ts';
 import { arrayItems, type JsonText, objectMembers } from '../json/text.ts';
-import type { Answer } from './row.ts';
+import type { Answer } from './service.ts';
+import { listIn } from './shapes.ts';
 
-export interface Events {
-  /** The payloads of all frames, in order. */
-  readonly payloads: readonly string[];
-  readonly batches: readonly Record<string, unknown>[];
-  readonly dones: readonly Record<string, unknown>[];
-  /** The entities of all batches, in their order. */
-  readonly entities: readonly Record<string, unknown>[];
-  /** The same as they were written. */
-  readonly texts: readonly JsonText[];
-  readonly leadsSearchId: string | undefined;
-}
+export type Events = ReturnType<typeof eventsOf>;
 
 /** The parser keeps a trailing CR back: lines end with LF alone before it sees them. */
 function linesOf({ text }: Answer): string {
@@ -31,33 +22,31 @@ export function oddFrames(answer: Answer): string[] {
   return /\n\n$/.test(text) || text === '' ? odd : [...odd, 'the last frame, without a blank line after it'];
 }
 
-export function eventsOf(answer: Answer): Events {
+export function eventsOf(answer: Answer) {
+  /** All frames, in order. */
   const payloads: string[] = [];
   const parser = createParser({ onEvent: ({ data }) => payloads.push(data) });
   parser.feed(linesOf(answer));
-  const events = payloads
-    .filter((payload) => payload !== streamSentinel)
-    .map((payload) => ({ payload, event: toObject(payload) }));
-  const ofBatches = events.filter(({ event }) => event.object === 'entity_search_batch');
-  const batches = ofBatches.map(({ event }) => event);
+  const events = payloads.filter((payload) => payload !== streamSentinel).map(toEvent);
+  const batches = events.filter(({ object }) => object === 'entity_search_batch');
   return {
     payloads,
-    batches,
-    dones: events.map(({ event }) => event).filter(({ object }) => object === 'entity_search_done'),
-    entities: batches.flatMap(({ entities }) => (Array.isArray(entities) ? entities.filter(isObject) : [])),
-    texts: ofBatches.flatMap(({ payload }) => entityTexts(payload)),
-    leadsSearchId: batches.map((batch) => batch.leads_search_id).find((id) => typeof id === 'string'),
+    batches: batches.map(({ event }) => event),
+    dones: events.filter(({ object }) => object === 'entity_search_done').map(({ event }) => event),
+    entities: batches.flatMap(({ event }) => listIn(event, 'entities').filter(isObject)),
+    /** The same as they were written. */
+    texts: batches.flatMap(({ payload }) => entityTexts(payload)),
+    leadsSearchId: batches.map(({ event }) => event.leads_search_id).find((id) => typeof id === 'string'),
   };
 }
 
 /** Anything that is not a JSON object counts as an event that the document does not know. */
-function toObject(payload: string): Record<string, unknown> {
+function toEvent(payload: string): { payload: string; event: Record<string, unknown>; object: unknown } {
   try {
-    const value: unknown = JSON.parse(payload);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+    const event: unknown = JSON.parse(payload);
+    if (isObject(event)) return { payload, event, object: event.object };
+  } catch {}
+  return { payload, event: {}, object: undefined };
 }
 
 /** The entities of a page or a batch as they were written: a text can be compared however deep it is nested. */

@@ -45,6 +45,11 @@ const tariffs: Lookups = {
   }),
 };
 
+/** Pure: what of a purchase is paid for at most, and by which price. */
+export function tariffOf<Kind extends PaidKind>(kind: Kind, body: BodyOf<Kind>): Tariff {
+  return tariffs[kind](body);
+}
+
 /**
  * Pure: what a purchase costs at most. A plain search reserves up to `limit` credits, says the interface; a price above one
  * credit is believed all the same, since a limit that is too strict costs nothing.
@@ -54,7 +59,7 @@ export function toWorstCase<Kind extends PaidKind>(
   body: BodyOf<Kind>,
   prices: Prices,
 ): WorstCase {
-  const { setting, units, plain }: Tariff = tariffs[kind](body);
+  const { setting, units, plain } = tariffOf(kind, body);
   const price = plain ? Math.max(1, prices[setting] ?? 1) : prices[setting];
   return price === undefined ? { credits: null, setting } : { credits: exact(units * price) };
 }

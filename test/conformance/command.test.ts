@@ -62,7 +62,7 @@ describe('leadpipe conformance', () => {
       section: 'fetch',
       rule: 'a page has all its fields',
       result: 'passed',
-      expected: '200, an entity_search_items',
+      expected: '200, and what the rule says',
       got: '200',
       request_id: expect.stringMatching(/^req_/),
     });
@@ -107,7 +107,7 @@ describe('leadpipe conformance', () => {
     const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env });
     expect(result.code).toBe(76);
     expect(result.stderr).toMatch(
-      /^warning: this costs credits: at most 1 lead of a search, \d+ lookups of email addresses/,
+      /^warning: this costs credits: at most 1 search lead, \d+ email lookups/,
     );
     expect(result.stderr).toContain('contact/contact-type-missing');
     expect(result.stderr).toMatch(/\n\d+ rows: \d+ passed, \d+ failed, 0 skipped\n/);

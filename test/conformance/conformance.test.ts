@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { toBound } from '../../src/cli/commands/conformance/spending.ts';
+import { toBound } from '../../src/cli/commands/conformance.ts';
 import { createClock } from '../../src/clock.ts';
 import type { RowResult } from '../../src/conformance/row.ts';
 import { rows } from '../../src/conformance/rows.ts';

@@ -1,18 +1,31 @@
+import { hash } from 'node:crypto';
 import { Argument, Option } from 'commander';
 import {
-  furtherKeys,
-  type KeyName,
-  type Keys,
   noCredits,
+  paidRequestsOf,
   type Row,
   type RowResult,
   sectionOf,
   type Verdict,
 } from '../../conformance/row.ts';
+import { furtherKeys, type KeyName, type Keys, type Request, toJson } from '../../conformance/service.ts';
 import type { Route } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, UsageError } from '../../errors.ts';
+import { LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
+import { isObject } from '../../json/object.ts';
 import type { localKeys } from '../../local-service/keys.ts';
+import { toTerminal } from '../../operations/journal/entries.ts';
+import { withNewJournal } from '../../operations/journal/journal.ts';
+import {
+  creditsOf,
+  exact,
+  type PriceName,
+  type Prices,
+  tariffOf,
+  toOverLimit,
+  toSpending,
+  toUnknownPrice,
+} from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout } from '../../output/layout.ts';
@@ -25,7 +38,6 @@ import { createNotes, toCounted, withStatus } from '../messages/status-line.ts';
 import { readNamedFile } from '../options/inputs.ts';
 import { type ConnectionOptions, createMaxCreditsOption, type RecordOptions } from '../options/options.ts';
 import { withOutput } from '../records/record-output.ts';
-import { toAnnouncement, toBound, toBudget, withRecord } from './conformance/spending.ts';
 
 interface ConformanceOptions extends ConnectionOptions, RecordOptions {
   readonly keys?: string;
@@ -59,16 +71,11 @@ const furtherKeysOfLocalService = {
   busy: 'lp_local_busy',
 } as const satisfies Record<keyof typeof furtherKeys, (typeof localKeys)[number]['key']>;
 
-/** A run of a local service is over in seconds; its tasks need not take their time. */
-const quickly = [
-  'batch_pause_ms=0',
-  'batch_size=2',
-  'task_start_ms=20',
-  'task_step_ms=50',
-  'task_step=3',
-  // Less than 10,000 items of an extraction cost.
-  'opening_credits=9000',
-];
+/** A run of a local service is over in seconds; its tasks need not take their time. Its credits are fewer than 10,000 items of an extraction cost. */
+const quickly =
+  'batch_pause_ms=0 batch_size=2 task_start_ms=20 task_step_ms=50 task_step=3 opening_credits=9000'.split(
+    ' ',
+  );
 const pollMs = { local: 25, remote: 1000 };
 
 export const createCommand = defineCommand({
@@ -100,26 +107,13 @@ export const createCommand = defineCommand({
   run: runConformance,
 });
 
-/** Pure: the rows of a section, or those whose names begin so. Throws UsageError when there are none. */
-export function toRows(all: readonly Row[], only: string | undefined): readonly Row[] {
-  if (only === undefined) return all;
-  const sections = [...new Set(all.map(sectionOf))];
-  const chosen = all.filter((row) =>
-    sections.includes(only) ? sectionOf(row) === only : row.id.startsWith(only),
-  );
-  if (chosen.length > 0) return chosen;
-  throw new UsageError(
-    `--only: there is no section ${only}, and no row whose name begins with it`,
-    `Sections: ${sections.join(', ')}.`,
-  );
-}
-
 async function runConformance(
   context: Context,
   address: string | undefined,
   options: ConformanceOptions,
 ): Promise<void> {
-  if (address !== undefined && (options.local || options.baseUrl !== undefined)) {
+  const { local = false, free = false, only, timeout } = options;
+  if (address !== undefined && (local || options.baseUrl !== undefined)) {
     throw new UsageError(`the address is given twice: as the argument ${address} and as an option`);
   }
   const connection = address === undefined ? options : { ...options, baseUrl: address };
@@ -129,104 +123,65 @@ async function runConformance(
     import('../../transport/mask.ts'),
     import('../../transport/time-limits.ts'),
   ]);
-  const rows = toRows(all, options.only);
+  const rows = toRows(all, only);
   const further = options.keys === undefined ? {} : await readFurtherKeys(options.keys);
   const notes = createNotes(context, options);
 
   const check = async (route: Route): Promise<void> => {
-    const { settings, baseUrl, keyHeader } = route;
-    const keys: Keys = {
-      ...(options.local ? furtherKeysOfLocalService : {}),
-      ...further,
-      main: route.apiKey,
-    };
-    const bound = toBound(options.free ? [] : rows, settings);
-    const budget = options.local ? undefined : toBudget(bound, options.maxCredits, settings);
-    if (!options.local && bound.units !== '') notes.warn(toAnnouncement(bound));
-    const kind = { shape: 'list', layout, settings } as const;
+    const { settings, apiKey, dispatcher } = route;
+    const keys: Keys = { ...(local ? furtherKeysOfLocalService : {}), ...further, main: apiKey };
+    const bound = toBound(free ? [] : rows, settings);
+    const budget = local ? undefined : toBudget(bound, options.maxCredits, settings);
+    if (!local && bound.units !== '') notes.warn(toAnnouncement(bound));
     const masks = Object.values(keys).map(createMask);
-    const done: RowResult[] = [];
-    const text = (seconds: number) => toCounted({ unit: 'row' }, done.length, 'checking', seconds);
-    const run = () =>
-      withOutput(context, options, kind, (output) =>
-        withStatus(context, options, text, async (update) => {
-          const run = runRows(rows, {
-            fetch: throughRoute(context, route),
-            clock: context.clock,
-            signal: context.signal,
-            newKey: context.ids.idempotencyKey,
-            userAgent: `leadpipe/${context.version}`,
-            baseUrl,
-            keys,
-            keyHeader,
-            secondsFor: (endpoint) => options.timeout ?? timeLimits[endpoint].total,
-            free: options.free === true,
-            budget,
-            pollMs: options.local ? pollMs.local : pollMs.remote,
-            trace: notes.trace,
-            mask: (text) => masks.reduce((rest, mask) => mask(rest), text),
-          });
+    const results: RowResult[] = [];
+    const run = runRows(rows, {
+      ...route,
+      ...context,
+      // Certificates are checked, and the proxy of the environment is used: Node's fetch takes a dispatcher; its type does not say so.
+      fetch: (input, init) => context.fetch(input, { ...init, ...({ dispatcher } as object) }),
+      newKey: context.ids.idempotencyKey,
+      userAgent: `leadpipe/${context.version}`,
+      keys,
+      secondsFor: (endpoint) => timeout ?? timeLimits[endpoint].total,
+      free,
+      budget,
+      pollMs: local ? pollMs.local : pollMs.remote,
+      trace: notes.trace,
+      mask: (text) => masks.reduce((rest, mask) => mask(rest), text),
+    });
+    const line = (seconds: number) => toCounted({ unit: 'row' }, results.length, 'checking', seconds);
+    const work = () =>
+      withOutput(context, options, { shape: 'list', layout, settings }, (output) =>
+        withStatus(context, options, line, async (update) => {
           for await (const result of run) {
             await output.write([JSON.stringify(result)]);
-            done.push(result);
+            results.push(result);
             update();
           }
-          return { rows: done.length, outcome: toOutcome(done), results: done };
+          return results;
         }),
       );
-    const record = { ...route, local: options.local === true };
-    const { results, outcome } = await withRecord(context, record, bound.units === '' ? null : bound, run);
+    if (bound.units === '') await work();
+    else await withRecord(context, { ...route, local }, bound, work);
     notes.say(toClosingLine(results));
-    if (outcome === 'interface')
-      throw toFailure(
-        results.filter(({ result }) => result === 'failed'),
-        results.length,
-      );
-    if (outcome === 'partial') throw toUnpaid(results);
+    const failure = toFailure(results);
+    if (failure !== undefined) throw failure;
   };
   await withRoute(context, connection, check, { local: { alone: true, set: quickly } });
 }
 
-/** Pure: `187 rows: 180 passed, 2 failed, 1 skipped, 4 left out`. */
-export function toClosingLine(results: readonly RowResult[]): string {
-  const count = (verdict: Verdict): number => results.filter(({ result }) => result === verdict).length;
-  const others = count('left_out') === 0 ? '' : `, ${count('left_out')} left out`;
-  return `${countOf(results.length, 'row')}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${others}`;
-}
-
-function toOutcome(results: readonly RowResult[]): 'complete' | 'partial' | 'interface' {
-  if (results.some(({ result }) => result === 'failed')) return 'interface';
-  return results.some(isUnpaid) ? 'partial' : 'complete';
-}
-
-const isUnpaid = ({ result, got }: RowResult): boolean => result === 'skipped' && got === noCredits;
-
-function toUnpaid(results: readonly RowResult[]): LeadpipeError {
-  const { length } = results.filter(isUnpaid);
-  const which = length === 1 ? '1 row was' : `${length} rows were`;
-  return new LeadpipeError('partial', `${which} skipped for lack of credits`, { retryable: false });
-}
-
-const maxNamed = 8;
-
-function toFailure(failures: readonly RowResult[], total: number): LeadpipeError {
-  const named = failures.slice(0, maxNamed).map(({ row }) => row);
-  const more = failures.length > maxNamed ? ` and ${failures.length - maxNamed} more` : '';
-  return new LeadpipeError(
-    'interface',
-    `the service breaks the interface in ${failures.length} of ${total} rows: ${named.join(', ')}${more}`,
-    {
-      type: 'interface',
-      hint: `To see the requests of the first one: leadpipe conformance … --only ${named[0]} --verbose`,
-      retryable: false,
-    },
+/** Pure: the rows of a section, or those whose names begin so. Throws UsageError when there are none. */
+function toRows(all: readonly Row[], only: string | undefined): readonly Row[] {
+  if (only === undefined) return all;
+  const sections = [...new Set(all.map(sectionOf))];
+  const isSection = sections.includes(only);
+  const chosen = all.filter((row) => (isSection ? sectionOf(row) === only : row.id.startsWith(only)));
+  if (chosen.length > 0) return chosen;
+  throw new UsageError(
+    `--only: there is no section ${only}, and no row whose name begins with it`,
+    `Sections: ${sections.join(', ')}.`,
   );
-}
-
-/** Connections with their certificates checked, and through the proxy of the environment. */
-function throughRoute(context: Context, { dispatcher }: Route): typeof globalThis.fetch {
-  // Node's fetch takes a dispatcher; its type does not say so.
-  return (input, init) => context.fetch(input, { ...init, ...({ dispatcher } as object) });
 }
 
 /** The file of --keys. Throws UsageError, which never quotes a key. */
@@ -237,21 +192,136 @@ async function readFurtherKeys(file: string): Promise<Partial<Record<KeyName, st
       `Write it as a JSON object, for example {"other":"…"}. The names are ${Object.keys(furtherKeys).join(', ')}.`,
     );
   const value = toJson(await readNamedFile(file, '--keys'));
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw wrong('is not a JSON object');
+  if (!isObject(value)) throw wrong('is not a JSON object');
   for (const [name, key] of Object.entries(value)) {
     if (!Object.hasOwn(furtherKeys, name)) throw wrong(`has an unknown name: ${JSON.stringify(name)}`);
-    if (typeof key !== 'string' || flawOfKey(key) !== undefined) {
+    if (typeof key !== 'string' || flawOfKey(key) !== undefined)
       throw wrong(`has a value for ${JSON.stringify(name)} that is not an API key`);
-    }
   }
   return value;
 }
 
-function toJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+const kindsOfRequests = {
+  search: 'search',
+  createTask: 'task create',
+  contactSearch: 'contact',
+  deepSearch: 'research',
+  enrich: 'enrich',
+  extract: 'extract',
+} as const;
+
+function tariffOfRequest({ endpoint, body }: Request) {
+  return tariffOf(kindsOfRequests[endpoint as keyof typeof kindsOfRequests], body as never);
+}
+
+const units: Partial<Record<PriceName, string>> = {
+  'price.search': 'search lead',
+  'price.task': 'task lead',
+  'price.contact.email': 'email lookup',
+  'price.contact.phone': 'phone lookup',
+  'price.research': 'research question',
+  'price.enrich': 'enrichment',
+  'price.extract': 'extracted item',
+};
+
+type Bound = ReturnType<typeof toBound>;
+
+/** Pure: what rows cost at most with a service that charges for nothing else than what it has to accept. */
+export function toBound(rows: readonly Row[], prices: Prices) {
+  const counts = new Map<PriceName, number>();
+  for (const { setting, units } of paidRequestsOf(rows).map(tariffOfRequest))
+    counts.set(setting, (counts.get(setting) ?? 0) + units);
+  const all = [...counts];
+  return {
+    /** `12 search leads, 3 enrichments`; empty where nothing is paid. */
+    units: all.map(([setting, count]) => countOf(count, units[setting])).join(', '),
+    /** The first price that is not set, where nobody knows the credits. */
+    missing: all.find(([setting]) => prices[setting] === undefined)?.[0],
+    credits: all.reduce((sum, [setting, count]) => exact(sum + count * (prices[setting] ?? 0)), 0),
+  };
+}
+
+/** Pure: what a run may spend. Throws `credits` where the rows may cost more, or nobody knows how much. */
+function toBudget(
+  { units, missing, credits }: Bound,
+  asked: number | undefined,
+  settings: Route['settings'],
+) {
+  const spending = toSpending(asked, { origin: '', settings });
+  if (spending === undefined || units === '') return undefined;
+  if (missing !== undefined) throw toUnknownPrice(missing);
+  if (credits > spending.limit) throw toOverLimit(credits, spending);
+  const costOf = (request: Request): number => {
+    const { setting, units } = tariffOfRequest(request);
+    // A service that takes a type of contact which does not exist may charge as for one that does.
+    return units * (settings[setting] ?? settings['price.contact.email'] ?? 0);
+  };
+  return { credits: spending.limit, costOf };
+}
+
+function toAnnouncement({ units, missing, credits }: Bound): string {
+  const sum = missing === undefined ? `; by your prices at most ${creditsOf(credits)}` : '';
+  return `this costs credits: at most ${units}${sum}. A service that accepts what it should refuse may charge more. To spend nothing: --free`;
+}
+
+/** Runs `work` as an operation of the history. */
+async function withRecord(
+  context: Context,
+  { apiKey, baseUrl, profile, local }: Route & { readonly local: boolean },
+  { missing, credits }: Bound,
+  work: () => Promise<readonly RowResult[]>,
+): Promise<void> {
+  await withNewJournal(context, 'needed', async (journal) => {
+    const time = context.clock.now().toISOString();
+    await journal.append(
+      {
+        type: 'intent',
+        time,
+        command: 'conformance',
+        // Of the run: each request has a key of its own.
+        idempotency_key: context.ids.idempotencyKey(),
+        worst_case: missing === undefined ? credits : null,
+        profile,
+        origin: local ? 'local' : baseUrl.origin,
+        key_fingerprint: hash('sha256', `${journal.operationId}:${apiKey}`).slice(0, 12),
+        output: null,
+        options: {},
+      },
+      { type: 'sent', time },
+    );
+    const end = (outcome: Outcome, leads: number) =>
+      journal.append(toTerminal(outcome, { leads, charged: local ? 'no' : 'maybe' }));
+    try {
+      const results = await work();
+      await end(toFailure(results)?.outcome ?? 'complete', results.length);
+    } catch (error) {
+      await end(error instanceof LeadpipeError ? error.outcome : 'bug', 0);
+      throw error;
+    }
+  });
+}
+
+/** `187 rows: 180 passed, 2 failed, 1 skipped, 4 left out`. */
+function toClosingLine(results: readonly RowResult[]): string {
+  const count = (verdict: Verdict): number => results.filter(({ result }) => result === verdict).length;
+  const others = count('left_out') === 0 ? '' : `, ${count('left_out')} left out`;
+  return `${countOf(results.length, 'row')}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${others}`;
+}
+
+const maxNamed = 8;
+
+/** How a run ends that was not whole, or found something. */
+function toFailure(results: readonly RowResult[]): LeadpipeError | undefined {
+  const failures = results.filter(({ result }) => result === 'failed').map(({ row }) => row);
+  if (failures.length > 0) {
+    const more = failures.length > maxNamed ? ` and ${failures.length - maxNamed} more` : '';
+    const named = failures.slice(0, maxNamed).join(', ') + more;
+    const words = `the service breaks the interface in ${failures.length} of ${results.length} rows: ${named}`;
+    const hint = `To see the requests of the first one: leadpipe conformance … --only ${failures[0]} --verbose`;
+    return new LeadpipeError('interface', words, { type: 'interface', hint, retryable: false });
   }
+  const { length } = results.filter(({ result, got }) => result === 'skipped' && got === noCredits);
+  if (length === 0) return undefined;
+  const which = length === 1 ? '1 row was' : `${length} rows were`;
+  return new LeadpipeError('partial', `${which} skipped for lack of credits`, { retryable: false });
 }

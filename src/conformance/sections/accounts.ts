@@ -1,155 +1,124 @@
-import { type EndpointName, endpoints, type KeyHeader } from '../../contract/endpoints.ts';
+import { type EndpointName, endpoints } from '../../contract/endpoints.ts';
 import { limits } from '../../contract/limits.ts';
 import {
   accepted,
   bodyLike,
-  each,
-  isJson,
+  type Check,
+  jsonType,
   noStore,
+  type Row,
   refusal,
   table,
   unless,
   unpaid,
-} from '../expectations.ts';
-import {
-  type Answer,
-  type Check,
-  type Expectation,
-  free,
-  type KeyName,
-  type Request,
-  type Row,
-  type Step,
-  shared,
 } from '../row.ts';
-import { anyRequest, extraction, names, post, postEndpoints } from '../samples.ts';
+import { anyRequest, names, ofFinishedTask, post, postEndpoints, shared, steady } from '../samples.ts';
+import { creditsOf, type KeyName, type Request, type Step } from '../service.ts';
 import { balance } from '../shapes.ts';
-import { creditsOf, ofFinishedTask, steady } from '../tested-service.ts';
 import { foundContact } from './answers.ts';
 
 /** Keys, accounts and their errors. */
 
 const all = Object.keys(endpoints) as EndpointName[];
-/** Which access Enrich and Deep Search take, and whether reading a task takes any, is not documented. */
-const scoped = all.filter((name) => endpoints[name].access !== 'any' && endpoints[name].method === 'POST');
 
-const jsonError = (status: number): Expectation => ({
-  ...refusal(status),
-  says: 'as application/json',
-  head: (answer) =>
-    unless(
-      isJson(answer.headers.get('content-type') ?? ''),
-      `the media type is ${answer.headers.get('content-type') ?? 'missing'}`,
-    ),
-});
-
-type ApiKey = NonNullable<Request['apiKey']>;
-const keyed = (status: number, some: readonly EndpointName[], keys: Readonly<Record<string, ApiKey>>) =>
-  Object.entries(keys).flatMap(([key, apiKey]) =>
-    each('authentication', some, refusal(status), { [key]: (one) => ({ ...anyRequest(one), apiKey }) }),
-  );
-
-const malformed = (name: string, authorization: string): Row[] =>
-  table(
-    'authentication',
-    { endpoint: 'balance', authorization },
-    { [`${name}: a malformed key gives 401`]: refusal(401) },
-  );
-
-/** The two endpoints that the interface shows with both headers. */
-const forms = (['x-api-key', 'bearer'] as KeyHeader[]).flatMap((keyHeader) => {
-  const key = `${keyHeader}: shown with ${keyHeader === 'bearer' ? 'Authorization: Bearer' : 'x-api-key'}`;
+function keyRows(one: EndpointName): Row[] {
+  const by = (apiKey: KeyName | 'none' | 'unknown'): Request => ({ ...anyRequest(one), apiKey });
+  // Which access Enrich and Deep Search take, and whether reading a task takes any, is not documented.
+  const isScoped = endpoints[one].access !== 'any' && endpoints[one].method === 'POST';
   return [
-    ...each('authentication', ['fetch'], accepted(), {
-      [key]: () => ofFinishedTask('fetch', {}, { keyHeader }),
+    ...table(`authentication/${names[one]}-`, refusal(401), {
+      'without-key: a missing key gives 401': by('none'),
+      'unknown-key: an unknown key gives 401': by('unknown'),
     }),
-    ...each('authentication', ['contactSearch'], accepted(), {
-      [key]: (one) => post(one, { keyHeader }),
+    ...table(`authentication/${names[one]}-`, refusal(403), {
+      'revoked: a revoked key gives 403': by('revoked'),
+      'expired: an expired key gives 403': by('expired'),
+      ...(isScoped && { 'no-access: a key without access to the operation gives 403': by('no_access') }),
     }),
   ];
-});
+}
+
+const malformed = 'a malformed key gives 401';
+const plain = 'shown with x-api-key';
+const bearer = 'shown with Authorization: Bearer';
 
 export const authenticationRows: readonly Row[] = [
-  ...keyed(401, all, {
-    'without-key: a missing key gives 401': 'none',
-    'unknown-key: an unknown key gives 401': 'unknown',
+  ...all.flatMap(keyRows),
+  ...table('authentication/', refusal(401), {
+    [`bearer-without-a-key: ${malformed}`]: { endpoint: 'balance', authorization: 'Bearer' },
+    [`basic: ${malformed}`]: { endpoint: 'balance', authorization: 'Basic bm9ib2R5Om5vdGhpbmc=' },
+    [`bearer-with-two-words: ${malformed}`]: { endpoint: 'balance', authorization: 'Bearer not a key' },
   }),
-  ...malformed('bearer-without-a-key', 'Bearer'),
-  ...malformed('basic', 'Basic bm9ib2R5Om5vdGhpbmc='),
-  ...malformed('bearer-with-two-words', 'Bearer not a key'),
-  ...keyed(403, all, {
-    'revoked: a revoked key gives 403': 'revoked',
-    'expired: an expired key gives 403': 'expired',
+  // The two endpoints that the interface shows with both headers.
+  ...table('authentication/', accepted, {
+    [`fetch-x-api-key: ${plain}`]: ofFinishedTask('fetch', {}, { keyHeader: 'x-api-key' }),
+    [`fetch-bearer: ${bearer}`]: ofFinishedTask('fetch', {}, { keyHeader: 'bearer' }),
+    [`contact-x-api-key: ${plain}`]: post('contactSearch', {}, { keyHeader: 'x-api-key' }),
+    [`contact-bearer: ${bearer}`]: post('contactSearch', {}, { keyHeader: 'bearer' }),
   }),
-  ...keyed(403, scoped, { 'no-access: a key without access to the operation gives 403': 'no_access' }),
-  ...forms,
 ];
 
 /** What an account that can't pay gets: 402, unless the same costs nobody anything. */
-function poor(apiKey: KeyName, request: Request, usual: Step = request) {
-  const funds = free((service) => service.send({ endpoint: 'balance', apiKey }));
-  const check: Check = (_, earlier) => {
-    const [before, after] = [earlier.at(1), earlier.at(-1)] as [Answer, Answer];
+function poor(key: string, apiKey: KeyName, request: Request, usual: Step = request): Row[] {
+  const funds: Request = { endpoint: 'balance', apiKey };
+  const check: Check = (_, before, __, after, { status }) => {
     const cost = creditsOf(before) - creditsOf(after);
-    return unless(cost <= 0, `200, although this costs ${cost} or more`);
+    return unless(status === 402 || cost <= 0, `200, although this costs ${cost} or more`);
   };
-  const expect: Expectation = { ...unpaid, check };
-  return { before: [funds, steady, usual, steady], request: { ...request, apiKey }, expect };
+  const steps = [funds, steady, usual, steady, { ...request, apiKey }];
+  return table('errors/', { ...unpaid, check }, { [key]: steps });
 }
 
-const mostItems = post('extract', { body: { ...extraction, limit: limits.extractLimit.max } });
+const mostItems = post('extract', { limit: limits.extractLimit.max });
 
 export const errorRows: readonly Row[] = [
   ...postEndpoints.flatMap((one) => {
     const usual = one === 'contactSearch' ? foundContact : post(one);
-    const key = `${names[one]}-without-credits: an account without enough credits gives 402`;
-    return table('errors', post(one), { [key]: poor('no_credits', post(one), usual) });
+    const rule = 'an account without enough credits gives 402';
+    return poor(`${names[one]}-without-credits: ${rule}`, 'no_credits', post(one), usual);
   }),
-  ...table('errors', mostItems, {
-    'too-few-credits: an account that has some credits, but not enough for the request, gives 402': poor(
-      'few_credits',
-      mostItems,
-      post('extract'),
-    ),
-  }),
-  ...each('errors', postEndpoints, refusal(429), {
-    'busy: a key that has reached its concurrency limit gives 429': (one) => post(one, { apiKey: 'busy' }),
-  }),
-  ...each('errors', all, jsonError(401), {
-    'media-type: errors are answered as application/json': (one) => ({ ...anyRequest(one), apiKey: 'none' }),
-  }),
+  ...poor(
+    'too-few-credits: an account that has some credits, but not enough for the request, gives 402',
+    'few_credits',
+    mostItems,
+    post('extract'),
+  ),
+  ...postEndpoints.flatMap((one) =>
+    table(`errors/${names[one]}-`, refusal(429), {
+      'busy: a key that has reached its concurrency limit gives 429': post(one, {}, { apiKey: 'busy' }),
+    }),
+  ),
+  ...all.flatMap((one) =>
+    table(`errors/${names[one]}-`, refusal(401, jsonType), {
+      'media-type: errors are answered as application/json': { ...anyRequest(one), apiKey: 'none' },
+    }),
+  ),
 ];
 
-export const balanceRows: readonly Row[] = table('balance', shared('balance', { endpoint: 'balance' }), {
-  'body: the balance has object, available_credits and, if there are any, two date-time texts': bodyLike(
-    'a credit_balance',
-    balance,
-  ),
+export const balanceRows: readonly Row[] = table('balance/', shared({ endpoint: 'balance' }), {
+  'body: the balance has object, available_credits and, if there are any, two date-time texts':
+    bodyLike(balance),
   'no-store: the balance must not be cached': noStore,
-  'any-active-key: any active key is enough for the balance': {
-    request: { endpoint: 'balance', apiKey: 'no_access' },
-    expect: accepted(),
-  },
-  'account-of-the-key: the API key decides the account: an account without credits shows none': {
-    request: { endpoint: 'balance', apiKey: 'no_credits' },
-    expect: accepted('no available_credits', (answer) =>
-      unless(creditsOf(answer) <= 0, `$.available_credits is ${creditsOf(answer)}`),
-    ),
-  },
+  'any-active-key: any active key is enough for the balance': [
+    { endpoint: 'balance', apiKey: 'no_access' },
+    accepted,
+  ],
+  'account-of-the-key: the API key decides the account: an account without credits shows none': [
+    { endpoint: 'balance', apiKey: 'no_credits' },
+    (answer) => unless(creditsOf(answer) <= 0, `$.available_credits is ${creditsOf(answer)}`),
+  ],
 });
 
 const foreign = { user_id: 'conformance', account_id: 'conformance' };
 /** After something was spent: an account that nobody knows has as much as a new one. */
-export const foreignRows: readonly Row[] = table(
-  'balance',
-  { endpoint: 'balance', query: foreign },
-  {
-    'foreign-user: the API key alone decides the account: no identifier is accepted': {
-      before: [steady],
-      expect: accepted('the same balance as without it', (answer, [own]) => {
-        const credits = creditsOf(answer);
-        return unless(credits === creditsOf(own as Answer), `$.available_credits is ${credits}`);
-      }),
-    },
-  },
-);
+export const foreignRows: readonly Row[] = table('balance/', steady, {
+  'foreign-user: the API key alone decides the account: no identifier is accepted': [
+    steady,
+    { endpoint: 'balance', query: foreign },
+    (own, answer) =>
+      unless(
+        creditsOf(answer) === creditsOf(own),
+        `$.available_credits is ${creditsOf(answer)}, not ${creditsOf(own)}`,
+      ),
+  ],
+});

@@ -2,35 +2,24 @@ import { endpoints } from '../../contract/endpoints.ts';
 import { limits } from '../../contract/limits.ts';
 import {
   accepted,
-  conflicting,
-  each,
+  type Expectation,
   generatedKey,
-  header,
   invalid,
-  isJson,
+  jsonType,
+  type Row,
+  refusal,
   table,
-} from '../expectations.ts';
-import { type Expectation, type Request, type Row, shared } from '../row.ts';
-import { anyRequest, names, type PostEndpoint, post, postBodies, postEndpoints } from '../samples.ts';
-import { ofFinishedTask } from '../tested-service.ts';
-import { paddedTo } from '../wire.ts';
+} from '../row.ts';
+import { names, ofFinishedTask, type PostEndpoint, post, postEndpoints } from '../samples.ts';
+import type { Request } from '../service.ts';
 
 /** What the document says of all endpoints, or of several. */
 
-/** The endpoints that state a body limit, and with it what else a body must not be. */
-const limited = postEndpoints.filter((endpoint) => endpoints[endpoint].bodyLimit);
-/** Where no Idempotency-Key is needed, and a generated one is returned. */
-const optional = postEndpoints.filter((endpoint) => endpoints[endpoint].idempotencyKey === 'optional');
 /** The status of a bad header is not documented: what fits a bad request or a bad key will do. */
 const badKey: Expectation = { status: [422, 409], types: ['invalid_request_error', 'idempotency_error'] };
 
-const jsonType = header('Content-Type', 'application/json', isJson);
-const text = (body: string) => (): Uint8Array => Buffer.from(body);
-const bodyText = (endpoint: PostEndpoint): string => JSON.stringify(postBodies[endpoint]);
-const { max: largest } = limits.requestBody;
-const { max: longest } = limits.idempotencyKey;
-
-const other: Readonly<Record<PostEndpoint, object>> = {
+/** What makes another request of the usual one. */
+const others: Readonly<Record<PostEndpoint, object>> = {
   search: { objective: 'fintech companies' },
   createTask: { objective: 'fintech companies' },
   contactSearch: { contact_type: 'phone' },
@@ -39,88 +28,102 @@ const other: Readonly<Record<PostEndpoint, object>> = {
   extract: { limit: 2 },
 };
 
-/** The second request with a key; the first was refused where `answered` says so. */
-function second(endpoint: PostEndpoint, key: string, change: object, answered?: number[]): Row[] {
-  const id = `${names[endpoint]}-${key}`;
-  const request = post(endpoint, { idempotencyKey: `common/${id.split(': ', 1)}` });
-  const body = { ...postBodies[endpoint], ...change };
-  const first = answered === undefined ? request : { ...request, body: {}, answered };
-  const expect = answered === undefined ? conflicting : accepted();
-  return table('common', { ...request, body }, { [id]: { before: [first], expect } });
-}
+/** A body of exactly so many bytes: white space between tokens counts. */
+const paddedTo = (bytes: number) => (json: string) =>
+  `${json.slice(0, -1)}${' '.repeat(bytes - Buffer.byteLength(json))}}`;
 
-/** Right requests, in which something is changed. */
-function posts(
-  some: readonly PostEndpoint[],
-  expect: Expectation,
-  changes: Readonly<Record<string, (right: string, endpoint: PostEndpoint) => Partial<Request>>>,
-): Row[] {
-  return Object.entries(changes).flatMap(([key, change]) =>
-    each('common', some, expect, { [key]: (one) => post(one, change(bodyText(one), one)) }),
-  );
-}
-
-const wrongType = 'a media type other than application/json gives 422';
-const noObject = 'a body that is not an object gives 422';
-const severalObjects = 'one JSON object stands in a body, and nothing after it';
-const mostBytes = 'a body has at most 1 MiB';
-const mostOfKey = 'an Idempotency-Key has at most 128 characters';
-const jsonRule = 'media-type: JSON is answered as application/json';
 /** A lone continuation byte in place of the first space of a text. */
-const notUtf8 = (right: string) => {
-  const body = Buffer.from(right);
+function notUtf8(json: string): Uint8Array {
+  const body = Buffer.from(json);
   body[body.indexOf(0x20)] = 0x80;
   return body;
-};
+}
 
-const notReplayed = postEndpoints.filter((endpoint) => endpoints[endpoint].repetition === 'refused');
-const notStreamed = postEndpoints.filter((one) => one !== 'search');
-const same = 'duplicate: the same request with the same Idempotency-Key gives 409 and not the first answer';
-const another = 'conflict: another request with the same Idempotency-Key gives 409';
-const reusable = 'refused-key: the Idempotency-Key of a rejected request can be used again';
+const { max: largest } = limits.requestBody;
+const { max: longest } = limits.idempotencyKey;
+const wrongType = 'a media type other than application/json gives 422';
+const noObject = 'a body that is not an object gives 422';
+const oneObject = 'one JSON object stands in a body, and nothing after it';
+const mostBytes = 'a body has at most 1 MiB';
+const mostOfKey = 'an Idempotency-Key has at most 128 characters';
+const keyRequired = 'without-key: create_task requires an Idempotency-Key';
+const keyGenerated = 'generated-key: a key that is left out is generated and returned';
+const jsonRule = 'media-type: JSON is answered as application/json';
+
+function rowsOf(one: PostEndpoint): Row[] {
+  const { bodyLimit, idempotencyKey, repetition, answer } = endpoints[one];
+  const name = names[one];
+  const rows = (expect: Expectation, changes: Readonly<Record<string, Partial<Request>>>): Row[] =>
+    Object.entries(changes).flatMap(([key, more]) =>
+      table(`common/${name}-`, expect, { [key]: post(one, {}, more) }),
+    );
+  /** The second request with a key. */
+  const withKey = (of: string, change: object = {}, more: Partial<Request> = {}): Request =>
+    post(one, change, { idempotencyKey: `common/${name}-${of}`, ...more });
+  return [
+    ...rows(invalid, {
+      [`text-plain: ${wrongType}`]: { contentType: 'text/plain' },
+      [`form: ${wrongType}`]: { contentType: 'application/x-www-form-urlencoded' },
+      [`no-media-type: ${wrongType}`]: { contentType: null },
+      [`malformed-json: ${noObject}`]: { bytes: (json) => json.slice(0, -1) },
+      [`empty-body: ${noObject}`]: { bytes: () => '' },
+      [`array: ${noObject}`]: { bytes: (json) => `[${json}]` },
+      // What else a body must not be stands in the document beside the limit of its size.
+      ...(bodyLimit && {
+        [`null: ${noObject}`]: { bytes: () => 'null' },
+        [`two-objects: ${oneObject}`]: { bytes: (json) => json + json },
+        [`trailing-text: ${oneObject}`]: { bytes: (json) => `${json} x` },
+        'invalid-utf-8: a body is UTF-8': { bytes: notUtf8 },
+        [`body-over-1-mib: ${mostBytes}`]: { bytes: paddedTo(largest + 1) },
+      }),
+    }),
+    ...rows(accepted, {
+      ...(bodyLimit && {
+        [`body-of-1-mib: ${mostBytes}`]: { bytes: paddedTo(largest) },
+        'charset: a media type may have a charset': { contentType: 'application/json; charset=utf-8' },
+      }),
+      [`key-of-128: ${mostOfKey}`]: { idempotencyKey: longest },
+    }),
+    ...rows(badKey, {
+      [`key-of-129: ${mostOfKey}`]: { idempotencyKey: longest + 1 },
+      ...(idempotencyKey === 'required' && { [keyRequired]: { idempotencyKey: null } }),
+    }),
+    ...table(`common/${name}-`, post(one, {}, { idempotencyKey: null }), {
+      ...(idempotencyKey === 'optional' && { [keyGenerated]: generatedKey }),
+      ...(idempotencyKey === 'recommended' && {
+        'without-key: a streaming search needs no Idempotency-Key': accepted,
+      }),
+    }),
+    ...table(`common/${name}-`, refusal(409), {
+      ...(repetition === 'refused' && {
+        'duplicate: the same request with the same Idempotency-Key gives 409 and not the first answer': [
+          withKey('duplicate'),
+          withKey('duplicate'),
+        ],
+      }),
+      'conflict: another request with the same Idempotency-Key gives 409': [
+        withKey('conflict'),
+        withKey('conflict', others[one]),
+      ],
+    }),
+    ...table(`common/${name}-`, accepted, {
+      'refused-key: the Idempotency-Key of a rejected request can be used again': [
+        { ...withKey('refused-key'), body: {}, answered: [422] },
+        withKey('refused-key'),
+      ],
+      ...(answer === 'application/json' && { [jsonRule]: [post(one), jsonType] }),
+    }),
+  ];
+}
 
 export const postRows: readonly Row[] = [
-  ...posts(postEndpoints, invalid, {
-    [`text-plain: ${wrongType}`]: () => ({ contentType: 'text/plain' }),
-    [`form: ${wrongType}`]: () => ({ contentType: 'application/x-www-form-urlencoded' }),
-    [`no-media-type: ${wrongType}`]: () => ({ contentType: null }),
-    [`malformed-json: ${noObject}`]: (right) => ({ bytes: text(right.slice(0, -1)) }),
-    [`empty-body: ${noObject}`]: () => ({ bytes: text('') }),
-    [`array: ${noObject}`]: (right) => ({ bytes: text(`[${right}]`) }),
+  ...postEndpoints.flatMap(rowsOf),
+  ...table('common/', invalid, {
+    'contact-unknown-field: unknown fields are rejected': post('contactSearch', { more: 1 }),
   }),
-  ...posts(limited, invalid, {
-    [`null: ${noObject}`]: () => ({ bytes: text('null') }),
-    [`two-objects: ${severalObjects}`]: (right) => ({ bytes: text(right + right) }),
-    [`trailing-text: ${severalObjects}`]: (right) => ({ bytes: text(`${right} x`) }),
-    'invalid-utf-8: a body is UTF-8': (right) => ({ bytes: () => notUtf8(right) }),
-    [`body-over-1-mib: ${mostBytes}`]: (_, one) => ({ bytes: paddedTo(largest + 1, postBodies[one]) }),
+  ...table('common/', jsonType, {
+    [`status-${jsonRule}`]: ofFinishedTask('status'),
+    [`fetch-${jsonRule}`]: ofFinishedTask('fetch'),
+    [`balance-${jsonRule}`]: { endpoint: 'balance' },
   }),
-  ...posts(['contactSearch'], invalid, {
-    'unknown-field: unknown fields are rejected': () => ({ body: { ...postBodies.contactSearch, more: 1 } }),
-  }),
-  ...posts(limited, accepted(), {
-    [`body-of-1-mib: ${mostBytes}`]: (_, one) => ({ bytes: paddedTo(largest, postBodies[one]) }),
-    'charset: a media type may have a charset': () => ({ contentType: 'application/json; charset=utf-8' }),
-  }),
-  ...posts(postEndpoints, accepted(), {
-    [`key-of-128: ${mostOfKey}`]: () => ({ idempotencyKeyLength: longest }),
-  }),
-  ...posts(['search'], accepted(), {
-    'without-key: a streaming search needs no Idempotency-Key': () => ({ idempotencyKey: null }),
-  }),
-  ...posts(postEndpoints, badKey, {
-    [`key-of-129: ${mostOfKey}`]: () => ({ idempotencyKeyLength: longest + 1 }),
-  }),
-  ...posts(['createTask'], badKey, {
-    'without-key: create_task requires an Idempotency-Key': () => ({ idempotencyKey: null }),
-  }),
-  ...posts(optional, generatedKey, {
-    'generated-key: a key that is left out is generated and returned': () => ({ idempotencyKey: null }),
-  }),
-  ...notReplayed.flatMap((one) => second(one, same, {})),
-  ...postEndpoints.flatMap((one) => second(one, another, other[one])),
-  ...postEndpoints.flatMap((one) => second(one, reusable, {}, [422])),
-  ...each('common', notStreamed, jsonType, { [jsonRule]: (one) => shared(`usual ${one}`, post(one)) }),
-  ...each('common', ['status', 'fetch'], jsonType, { [jsonRule]: (one) => ofFinishedTask(one) }),
-  ...each('common', ['balance'], jsonType, { [jsonRule]: anyRequest }),
 ];

@@ -2,49 +2,39 @@ import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
 import {
   accepted,
-  bodyLike,
-  changed,
-  conflicting,
+  type Check,
+  type Expectation,
   holds,
   invalid,
-  memberOf,
+  ofLast,
+  type Row,
+  refusal,
+  resultLike,
   suppliedKey,
   table,
   unless,
-} from '../expectations.ts';
-import { type Answer, type Expectation, type Row, shared } from '../row.ts';
-import { extraction, pageExtraction, post, targetOf } from '../samples.ts';
-import { quoted, extraction as shape } from '../shapes.ts';
+} from '../row.ts';
+import { pageList, post, shared } from '../samples.ts';
+import { listIn } from '../shapes.ts';
 import { choiceRows, integerRows, textRows } from './fields.ts';
 
-const send = (change: object) => post('extract', { body: { ...extraction, ...change } });
-const ofPage = (change: object) => post('extract', { body: { ...pageExtraction, ...change } });
+const ofPage = (change: object) => post('extract', { ...pageList, ...change });
 /** Nobody has so many followers that they cost anything. */
 const nowhere = { target: 'zzqx-conformance-kwyjibo' };
-const fewItems = shared('extraction', send({ limit: 3 }));
-const fromPage = shared('page extraction', ofPage({ limit: 1 }));
-function echoes(wanted: Readonly<Record<string, unknown>>): Expectation {
-  const members = Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value] as const);
-  const says = members.map(([path, value]) => `${path} ${quoted(value)}`);
-  return accepted(says.join(', '), holds(Object.fromEntries(members)));
-}
+const fewItems = shared(post('extract', { limit: 3 }));
+const fromPage = shared(ofPage({ limit: 1 }));
 
-/** What is sent in place of a target, or of both. */
-function echo(change: Readonly<Record<string, string>>) {
-  const { type, target } = { ...extraction, ...change };
-  return { request: send(change), expect: echoes({ type, target }) };
-}
+const echoes = (wanted: Readonly<Record<string, unknown>>): Check =>
+  holds(Object.fromEntries(Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value])));
 
-const atMost = (most: number) =>
-  accepted(`at most ${most} items`, (answer) => {
-    const { length } = itemsOf(answer);
+/** What is sent in place of a target, or of both, and comes back. */
+const echo = (type: string, target: string) => [post('extract', { type, target }), echoes({ type, target })];
+
+const atMost = (most: number): Check =>
+  ofLast(({ json }) => {
+    const { length } = listIn(json, 'data');
     return unless(length <= most, `${length} items`);
   });
-
-function itemsOf(answer: Answer): readonly unknown[] {
-  const data = memberOf(answer, 'data');
-  return Array.isArray(data) ? data : [];
-}
 
 /** Hosts that nobody can reach from the internet, by what they are. */
 const notPublic = {
@@ -59,102 +49,93 @@ const notPublic = {
   benchmark: '198.18.0.1',
   'special-name': 'printer nas.local db.internal a.test a.invalid a.corp a.intranet',
 };
+const notPublicRows = Object.entries(notPublic).flatMap(([kind, hosts]) =>
+  hosts
+    .split(' ')
+    .map((host, at) => [
+      `web2list-${kind}-${at + 1}: the target of web2list is public, which ${host} is not`,
+      ofPage({ target: `http://${host}/list` }),
+    ]),
+);
 
-const duplicate = send({ limit: 1 });
-const again = { ...duplicate, idempotencyKey: 'extract/duplicate' };
+function targetOf(type: string): string {
+  if (type.startsWith('github_repo')) return 'octocat/hello-world';
+  return type.startsWith('github') ? 'octocat' : 'nasa';
+}
+
+const again = post('extract', {}, { idempotencyKey: 'extract/duplicate' });
 /** The first answer again, or a refusal: both are allowed. */
 const replayed: Expectation = {
+  ...refusal(409),
   status: [200, 409],
-  ...(conflicting.types === undefined ? {} : { types: conflicting.types }),
-  says: 'and the same body and Idempotency-Key with 200',
-  check: (answer, [first]) => [
-    ...(answer.text === first?.text ? [] : ['the body differs from the first one']),
-    ...(suppliedKey.check?.(answer, []) ?? []),
+  check: (first, answer) => [
+    ...unless(answer.status !== 200 || answer.text === first.text, 'the body differs from the first one'),
+    ...(answer.status === 200 ? suppliedKey(answer) : []),
   ],
 };
 
-const response = bodyLike('an extract response', shape);
+const { limit: _, ...wanted } = pageList;
+const fields = 'the answer has success, data and metadata, and no other fields';
 const repeats = 'metadata repeats type and target as they were sent';
+const types = extractionTypes.filter((type) => type !== 'web2list');
 
 export const extractRows: readonly Row[] = [
-  ...table('extract', fewItems, {
-    'body: the answer has success, data and metadata, and no other fields': response,
-    'web2list-body: the answer has success, data and metadata, and no other fields': {
-      request: fromPage,
-      expect: response,
-    },
+  ...table('extract/', fewItems, {
+    [`body: ${fields}`]: resultLike('extract'),
+    [`web2list-body: ${fields}`]: [fromPage, resultLike('extract')],
     'idempotency-key: the answer has the Idempotency-Key of the request': suppliedKey,
     'instruction-none: metadata.instruction is null when none was sent': echoes({ instruction: null }),
     'limit-in-effect: metadata.limit is the limit of the request': echoes({ limit: 3 }),
     'at-most-limit: limit is the maximum number of results': atMost(3),
-    'default-limit: limit is 100 by default': {
-      request: send({ limit: undefined, ...nowhere }),
-      expect: echoes({ limit: 100 }),
-    },
-    'failure: when success is false, data says why': {
-      request: send({ target: 'nobody' }),
-      expect: response,
-    },
-    [`echo: ${repeats}`]: echo({}),
-    [`echo-address: ${repeats}`]: echo({ target: 'https://GitHub.com/Octocat' }),
-    [`echo-handle: ${repeats}`]: echo({ type: 'x_followers', target: '@NASA' }),
+    'default-limit: limit is 100 by default': [
+      post('extract', { limit: undefined, ...nowhere }),
+      echoes({ limit: 100 }),
+    ],
+    'failure: when success is false, data says why': [
+      post('extract', { target: 'nobody' }),
+      resultLike('extract'),
+    ],
+    [`echo: ${repeats}`]: echo('github_user_followers', 'octocat'),
+    [`echo-address: ${repeats}`]: echo('github_user_followers', 'https://GitHub.com/Octocat'),
+    [`echo-handle: ${repeats}`]: echo('x_followers', '@NASA'),
   }),
-  ...table('extract', fromPage, {
+  ...table('extract/', fromPage, {
     'web2list-limit: web2list ignores limit: metadata.limit is always 100': echoes({ limit: web2listLimit }),
     'web2list-at-most-100: web2list gives at most 100 items': atMost(web2listLimit),
-    'web2list-ignores-limit: web2list gives as many items with a limit as without one': {
-      before: [fromPage],
-      request: ofPage({}),
-      expect: accepted('more than one item, if there are more', (answer, [limited]) => {
-        const isCut = itemsOf(answer).length > 1 && itemsOf(limited as Answer).length <= 1;
-        return unless(!isCut, 'one item with limit 1');
-      }),
-    },
-    'web2list-echo: metadata repeats type, target and instruction': echoes(pageExtraction),
+    'web2list-ignores-limit: web2list gives as many items with a limit as without one': [
+      fromPage,
+      ofPage({}),
+      (limited, answer) => {
+        const isCut = listIn(answer.json, 'data').length > 1 && listIn(limited.json, 'data').length <= 1;
+        return unless(!isCut, 'more than one item, but one with limit 1');
+      },
+    ],
+    'web2list-echo: metadata repeats type, target and instruction': echoes(wanted),
   }),
   ...choiceRows(
     'extract',
-    send,
     'type',
-    extractionTypes.filter((type) => type !== 'web2list'),
-    (type) => ({
-      target: targetOf(type as (typeof extractionTypes)[number]),
-    }),
+    Object.fromEntries(types.map((type) => [type, { target: targetOf(type) }])),
   ),
   // Addresses: a handle of this length may be wrong for other reasons.
-  ...textRows('extract', send, limits.extractTarget, {
-    required: true,
-    prefix: pageExtraction.target,
-    sendSample: ofPage,
+  ...textRows('extract', limits.extractTarget, { prefix: pageList.target, change: pageList }),
+  ...table('extract/', accepted, {
+    'instruction-is-null: instruction is a string or null': post('extract', { instruction: null }),
   }),
-  ...changed('extract', send, accepted(), {
-    'instruction-is-null: instruction is a string or null': { instruction: null },
+  ...textRows('extract', limits.extractInstruction),
+  ...integerRows('extract', limits.extractLimit, nowhere),
+  ...table('extract/', invalid, {
+    'web2list-without-instruction: web2list requires an instruction': ofPage({ instruction: undefined }),
+    'web2list-instruction-null: web2list requires an instruction': ofPage({ instruction: null }),
+    'web2list-not-a-url: the target of web2list is a URL': ofPage({ target: 'example' }),
+    'web2list-ftp: the target of web2list is an HTTP or HTTPS URL': ofPage({
+      target: 'ftp://example.com/list',
+    }),
+    'web2list-file: the target of web2list is an HTTP or HTTPS URL': ofPage({ target: 'file:///etc/passwd' }),
+    ...Object.fromEntries(notPublicRows),
+    'unknown-field: extract rejects unknown fields': post('extract', { conformance: true }),
   }),
-  ...textRows('extract', send, limits.extractInstruction, { required: false }),
-  ...integerRows('extract', send, limits.extractLimit, (change) => send({ ...nowhere, ...change })),
-  ...changed('extract', ofPage, invalid, {
-    'web2list-without-instruction: web2list requires an instruction': { instruction: undefined },
-    'web2list-instruction-null: web2list requires an instruction': { instruction: null },
-    'web2list-not-a-url: the target of web2list is a URL': { target: 'example' },
-    'web2list-ftp: the target of web2list is an HTTP or HTTPS URL': { target: 'ftp://example.com/list' },
-    'web2list-file: the target of web2list is an HTTP or HTTPS URL': { target: 'file:///etc/passwd' },
-  }),
-  ...Object.entries(notPublic).flatMap(([kind, hosts]) =>
-    hosts.split(' ').flatMap((host, at) =>
-      changed('extract', ofPage, invalid, {
-        [`web2list-${kind}-${at + 1}: the target of web2list is public, which ${host} is not`]: {
-          target: `http://${host}/list`,
-        },
-      }),
-    ),
-  ),
-  ...changed('extract', send, invalid, {
-    'unknown-field: extract rejects unknown fields': { conformance: true },
-  }),
-  ...table('extract', again, {
-    'duplicate: a repeated request gets its first answer again, or 409': {
-      before: [again],
-      expect: replayed,
-    },
+  ...table('extract/', replayed, {
+    'duplicate: a repeated request gets its first answer again, or 409': [again, again],
   }),
 ];

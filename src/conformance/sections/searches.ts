@@ -5,81 +5,79 @@ import {
   streamEntityTypes,
   webSearchEntityTypes,
 } from '../../contract/types.ts';
-import { isObject } from '../../json/object.ts';
 import { type JsonText, stringOf, valueAt } from '../../json/text.ts';
-import { accepted, changed, invalid, memberOf, table, unless } from '../expectations.ts';
-import { type Action, type Answer, NotJudged, type Request, type Row, type TestedService } from '../row.ts';
-import { companies, getTask, names, objectiveOf, post, rareObjective } from '../samples.ts';
-import { enrichedFields, quoted } from '../shapes.ts';
+import { accepted, type Check, invalid, type Row, table, unless } from '../row.ts';
+import { type Form, names, post, rare, shared } from '../samples.ts';
+import { type Action, type Answer, NotJudged, searchIdOf, statusOf, type TestedService } from '../service.ts';
+import { enrichedWith, flawsOf, memberOf, quoted } from '../shapes.ts';
 import { entityTexts, eventsOf, identityOf } from '../stream.ts';
-import { searchIdOf, statusOf } from '../tested-service.ts';
 import { choiceRows, integerRows, listRows, textRows } from './fields.ts';
 
 /** The two forms of Entity Search, which have the same fields, exclusions and entities. */
-type Form = 'search' | 'createTask';
+
+const lists = [limits.entityEnrichFields, limits.dedupServiceLeads, limits.dedupCustomLeads];
 
 export function searchRows(form: Form): Row[] {
-  const name = names[form];
+  const prefix = `${names[form]}/`;
   const isTask = form === 'createTask';
-  const send = (change: object): Request => ({ endpoint: form, body: companies(change) });
-  const sendRare = (change: object): Request => send({ objective: rareObjective, ...change });
-  const webSearch = (change: object, id: string): Row[] =>
-    webSearchEntityTypes.flatMap((type) =>
-      changed(name, send, invalid, {
-        [`entity-type-${type}-${id}: ${type} is for tasks alone, and needs enable_web_search: true`]: {
-          entity_type: type,
-          ...change,
-        },
-      }),
+  /** What the types that only tasks have must be refused with. */
+  const webSearch = (id: string, change: object) =>
+    Object.fromEntries(
+      webSearchEntityTypes.map((type) => [
+        `entity-type-${type}-${id}: ${type} is for tasks alone, and needs enable_web_search: true`,
+        post(form, { entity_type: type, ...change }),
+      ]),
     );
+  const types = (isTask ? entityTypes : streamEntityTypes).map((type) => [type, changeFor(type)]);
   return [
-    ...choiceRows(name, send, 'entity_type', isTask ? entityTypes : streamEntityTypes, (type) => ({
-      objective: objectiveOf(type as EntityType),
-      ...(webSearchEntityTypes.some((one) => one === type) ? { enable_web_search: true } : {}),
-    })),
-    ...webSearch({}, 'without-web-search'),
-    ...textRows(name, send, limits.entityObjective, { required: true }),
-    ...integerRows(name, send, limits.entityLimit, sendRare),
-    ...[limits.entityEnrichFields, limits.dedupServiceLeads, limits.dedupCustomLeads].flatMap((limit) =>
-      listRows(name, send, limit),
-    ),
-    ...changed(name, send, invalid, {
-      'unknown-field: unknown fields are rejected': { entity_kind: 'company' },
+    ...choiceRows(form, 'entity_type', Object.fromEntries(types)),
+    ...textRows(form, limits.entityObjective),
+    ...integerRows(form, limits.entityLimit, rare),
+    ...lists.flatMap((limit) => listRows(form, limit)),
+    ...table(prefix, invalid, {
+      ...webSearch('without-web-search', {}),
+      ...webSearch(`web-search-${!isTask}`, { enable_web_search: !isTask }),
+      'unknown-field: unknown fields are rejected': post(form, { entity_kind: 'company' }),
+      ...(isTask
+        ? { 'web-search-a-string: enable_web_search is a boolean': post(form, { enable_web_search: 'true' }) }
+        : { 'web-search: only tasks accept enable_web_search': post(form, { enable_web_search: true }) }),
     }),
-    ...(isTask
-      ? [
-          ...webSearch({ enable_web_search: false }, 'web-search-false'),
-          ...changed(name, send, accepted(), {
-            'web-search-true: enable_web_search is allowed for every type': { enable_web_search: true },
-            'web-search-false: enable_web_search can be false': { enable_web_search: false },
-          }),
-          ...changed(name, send, invalid, {
-            'web-search-a-string: enable_web_search is a boolean': { enable_web_search: 'true' },
-          }),
-        ]
-      : [
-          ...webSearch({ enable_web_search: true }, 'web-search-true'),
-          ...changed(name, send, invalid, {
-            'web-search: only tasks accept enable_web_search': { enable_web_search: true },
-          }),
-        ]),
+    ...table(prefix, accepted, {
+      ...(isTask && {
+        'web-search-true: enable_web_search is allowed for every type': post(form, {
+          enable_web_search: true,
+        }),
+        'web-search-false: enable_web_search can be false': post(form, { enable_web_search: false }),
+      }),
+    }),
     ...exclusionRows(form),
     ...enrichedRows(form),
   ];
 }
 
-/** What a search found: its stream, or the page of the task after it has ended, with the status before it. */
-function find(form: Form, change: object): Action {
-  const request = post(form, { body: companies({ limit: 3, ...change }) });
-  return { pays: [request], take: (service) => findNow(service, request) };
+function changeFor(type: EntityType): object {
+  if (type === 'company') return {};
+  const objective = type === 'person' ? 'founders in Berlin' : type === 'shopify_store' ? 'coffee' : 'travel';
+  return { objective, ...(webSearchEntityTypes.some((one) => one === type) && { enable_web_search: true }) };
 }
 
-async function findNow(service: TestedService, request: Request): Promise<readonly Answer[]> {
-  const answer = await service.send(request);
-  if (request.endpoint === 'search') return [answer];
-  const searchId = searchIdOf(answer);
-  const status = await service.statusWhen(searchId);
-  return [status, await service.send(getTask('fetch', { leads_search_id: searchId, num: '500' }))];
+/** What a search found, in two answers: its counts, and its leads. Of a stream both are the same one. */
+export function find(form: Form, change: object): Action {
+  const request = post(form, { limit: 3, ...change });
+  return { sends: [request], take: (service) => findNow(service, form, change) };
+}
+
+async function findNow(service: TestedService, form: Form, change: object): Promise<readonly Answer[]> {
+  const answer = await service.send(post(form, { limit: 3, ...change }));
+  if (form === 'search') return [answer, answer];
+  const leads_search_id = searchIdOf(answer);
+  const counts = await service.statusWhen(leads_search_id);
+  return [counts, await service.send({ endpoint: 'fetch', query: { leads_search_id, num: '500' } })];
+}
+
+/** How many leads a search gave, and was charged for. A page may be short: the status of a task says it. */
+export function countOf(answer: Answer): number {
+  return answer.request.endpoint === 'search' ? eventsOf(answer).entities.length : statusOf(answer).ready;
 }
 
 function leadsOf(answer: Answer): readonly JsonText[] {
@@ -87,70 +85,61 @@ function leadsOf(answer: Answer): readonly JsonText[] {
   return entityTexts(answer.json === undefined ? '' : answer.text);
 }
 
-function idOf(answer: Answer): string | undefined {
-  return answer.request.query?.leads_search_id ?? eventsOf(answer).leadsSearchId;
-}
-
 /** Undefined where it has none, or none that is a text. */
 function nameOf(lead: JsonText): string | undefined {
   return stringOf(valueAt(lead, 'name'));
 }
 
-function stopReasonOf(answer: Answer): unknown {
-  if (answer.request.endpoint === 'search') return eventsOf(answer).dones[0]?.stop_reason;
-  return memberOf(answer, 'status.stop_reason');
-}
+/** The same leads for all rows that look at them or exclude them, and a few more, so that some are left. */
+const three = { search: shared(find('search', {})), createTask: shared(find('createTask', {})) };
+const six = {
+  search: shared(find('search', { limit: 6 })),
+  createTask: shared(find('createTask', { limit: 6 })),
+};
 
 /** What both forms leave out when they are told to. */
 function exclusionRows(form: Form): Row[] {
-  const other: Form = form === 'search' ? 'createTask' : 'search';
-  /** The same leads for all rows that exclude them; a few more are there, as later rows see. */
-  const first = (of: Form, limit = 3): Action => ({
-    ...find(of, { limit }),
-    once: `first ${limit} leads of ${of}`,
-  });
-
-  function excluding(before: Action, by: 'dedup_service_leads' | 'dedup_custom_leads') {
-    const [isById, isTask] = [by === 'dedup_service_leads', form === 'createTask'];
-    const request: Action = {
-      pays: find(form, {}).pays ?? [],
-      take(service, earlier) {
-        const found = earlier.at(-1) as Answer;
-        const excluded = isById ? [idOf(found)] : leadsOf(found).map(nameOf);
-        if (leadsOf(found).length === 0 || excluded.includes(undefined))
+  function excluding(other: Form, by: 'dedup_service_leads' | 'dedup_custom_leads') {
+    const isById = by === 'dedup_service_leads';
+    const excluded: Action = {
+      sends: [post(form, { limit: 3 })],
+      take(service, _, __, ___, found) {
+        const leads = leadsOf(found as Answer);
+        const id = found?.request.query?.leads_search_id ?? eventsOf(found as Answer).leadsSearchId;
+        const excluded = isById ? [id] : leads.map(nameOf);
+        if (leads.length === 0 || excluded.includes(undefined))
           throw new NotJudged('the search found no leads, or they have no name or leads_search_id');
-        return findNow(service, post(form, { body: companies({ limit: 3, [by]: excluded }) }));
+        return findNow(service, form, { [by]: excluded });
       },
     };
-    const expect = accepted('other leads, up to the limit', (answer, earlier) => {
-      const status = isTask ? earlier.at(-1) : answer;
-      const found = earlier.at(isTask ? -2 : -1) as Answer;
+    const check: Check = (_, more, __, found, counts, answer) => {
       const same = isById ? identityOf : (lead: JsonText) => nameOf(lead) ?? '';
       const excluded = new Set(leadsOf(found).map(same));
-      const leads = leadsOf(answer);
-      // A page may be short: of a task, its status says how many came.
-      const came = status === undefined ? leads.length : countOf(status);
+      const came = countOf(counts);
       // Six were there, and three of them are not excluded.
-      const isMoreThere = earlier.some((one) => leadsOf(one).length === 6);
-      const isFull = status !== undefined && stopReasonOf(status) === 'limit';
+      const isMoreThere = leadsOf(more).length === 6;
+      const stopReason =
+        form === 'search'
+          ? eventsOf(counts).dones[0]?.stop_reason
+          : memberOf(counts.json, 'status.stop_reason');
       return [
-        ...leads
+        ...leadsOf(answer)
           .filter((lead) => excluded.has(same(lead)))
           .map((lead) => `${quoted(nameOf(lead))} came although it was excluded`),
         ...unless(!isMoreThere || came > 0, 'nothing came, although more was there'),
-        ...unless(!isFull || came >= 3, `the limit of 3 is reached with ${came} leads`),
+        ...unless(stopReason !== 'limit' || came >= 3, `the limit of 3 is reached with ${came} leads`),
       ];
-    });
-    return { before: [first(form, 6), before], request, expect };
+    };
+    return [six[form], three[other], excluded, check];
   }
 
-  return table(names[form], post(form), {
+  return table(`${names[form]}/`, accepted, {
     'excludes-custom-leads: leads named in dedup_custom_leads are excluded, and others come up to limit':
-      excluding(first(form), 'dedup_custom_leads'),
+      excluding(form, 'dedup_custom_leads'),
     'excludes-earlier-searches: leads of the searches in dedup_service_leads are excluded, and others come up to limit':
-      excluding(first(form), 'dedup_service_leads'),
+      excluding(form, 'dedup_service_leads'),
     'excludes-across-forms: streams exclude the leads of tasks, and tasks those of streams': excluding(
-      first(other),
+      form === 'search' ? 'createTask' : 'search',
       'dedup_service_leads',
     ),
   });
@@ -160,41 +149,23 @@ const field = 'headcount';
 
 /** Enrichment is only there where it was asked for. */
 function enrichedRows(form: Form): Row[] {
-  const entitiesOf = (answer: Answer): Record<string, unknown>[] => {
-    const entities = leadsOf(answer).map((lead) => JSON.parse(lead) as Record<string, unknown>);
-    if (entities.length === 0) throw new NotJudged('the search found nothing');
-    return entities;
+  const fieldsOf = (answer: Answer): unknown[] => {
+    const leads = leadsOf(answer).map((lead) => JSON.parse(lead) as Record<string, unknown>);
+    if (leads.length === 0) throw new NotJudged('the search found nothing');
+    return leads.flatMap((lead) => ('enrich_fields' in lead ? [lead.enrich_fields] : []));
   };
-  const usual = { ...find(form, {}), once: `first 3 leads of ${form}` };
-  return table(names[form], usual, {
-    'not-enriched: entities have enrich_fields only when it was requested': accepted(
-      'no enrich_fields',
-      (answer) => {
-        const { length } = entitiesOf(answer).filter((one) => 'enrich_fields' in one);
-        return unless(length === 0, `${length} entities have enrich_fields`);
-      },
-    ),
-    'enriched: enrich_fields has an entry for each requested name, with the texts content and reference': {
-      request: find(form, { enrich_fields: [field] }),
-      expect: accepted(`enrich_fields with ${field}`, (answer) => {
-        const fields = entitiesOf(answer).flatMap((one) =>
-          'enrich_fields' in one ? [one.enrich_fields] : [],
-        );
-        if (fields.length === 0) return ['no entity has enrich_fields'];
-        return fields.flatMap((one) => {
-          const others = isObject(one) ? Object.keys(one).filter((other) => other !== field) : [];
-          return [
-            ...enrichedFields(one, '$.enrich_fields'),
-            ...others.map((other) => `enrich_fields also has ${quoted(other)}`),
-          ];
-        });
-      }),
+  return table(`${names[form]}/`, three[form], {
+    'not-enriched: entities have enrich_fields only when it was requested': (_, answer) => {
+      const { length } = fieldsOf(answer);
+      return unless(length === 0, `${length} entities have enrich_fields`);
     },
+    'enriched: enrich_fields has an entry for each requested name, with the texts content and reference': [
+      find(form, { enrich_fields: [field] }),
+      (_, answer) => {
+        const all = fieldsOf(answer);
+        if (all.length === 0) return ['no entity has enrich_fields'];
+        return all.flatMap((one) => flawsOf(enrichedWith(field), one, '$.enrich_fields'));
+      },
+    ],
   });
-}
-
-/** How many leads a search gave, and was charged for. */
-export function countOf(answer: Answer): number {
-  const { endpoint } = answer.request;
-  return endpoint === 'search' ? eventsOf(answer).entities.length : (statusOf(answer)?.ready ?? Number.NaN);
 }
