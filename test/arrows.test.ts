@@ -139,7 +139,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
     'files/lock-owner.ts',
     'files/write-failure.ts',
     'local-service/catalogue-file.ts',
-    'local-service/catalogue-store.ts',
+    'local-service/catalogue.ts',
     'local-service/database.ts',
     'local-service/demonstration.ts',
     'local-service/scenario.ts',

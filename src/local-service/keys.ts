@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Access } from '../contract/endpoints.ts';
 
 /** A well-known API key of the local service. */
@@ -6,6 +5,7 @@ export interface LocalKey {
   readonly key: string;
   /** Credits and idempotency keys belong to the account, tasks to the key. */
   readonly account: string;
+  readonly description: string;
   /** Absent: to everything. */
   readonly access?: readonly Access[];
   /** Absent: the key is active. */
@@ -14,59 +14,46 @@ export interface LocalKey {
   readonly openingCredits?: number;
   /** Where it differs from the switch `user_concurrency`. */
   readonly concurrency?: number;
-  readonly description: string;
 }
 
-const key = <Key extends string>(
-  key: Key,
-  account: string,
-  description: string,
-  more: Partial<LocalKey> = {},
-) => ({
-  ...{ key, account, description, ...more },
+const demo = <Key extends string>(key: Key, description: string, more: Partial<LocalKey> = {}) => ({
+  ...{ key, account: 'demo', description, ...more },
 });
+const only = (...access: Access[]) => ({ access: [...access, 'any' as const] });
 
 /** Every key the local service knows; any other answers 401. */
 export const localKeys = [
-  key('lp_local_demo', 'demo', 'has access to everything'),
-  key(
+  demo('lp_local_demo', 'has access to everything'),
+  demo(
     'lp_local_other',
-    'other',
     'has access to everything, but belongs to another account: it has no access to the tasks of lp_local_demo',
+    { account: 'other' },
   ),
-  key('lp_local_entity_only', 'demo', 'has access to Entity Search only: contact and extract answer 403', {
-    access: ['entity-search', 'any'],
-  }),
-  key(
+  demo(
+    'lp_local_entity_only',
+    'has access to Entity Search only: contact and extract answer 403',
+    only('entity-search'),
+  ),
+  demo(
     'lp_local_contact_only',
-    'demo',
     'has access to Contact Search only: searches, tasks and extract answer 403',
-    {
-      access: ['contact-search', 'any'],
-    },
+    only('contact-search'),
   ),
-  key('lp_local_extract_only', 'demo', 'has access to Extract only: searches, tasks and contact answer 403', {
-    access: ['extract', 'any'],
-  }),
-  key(
+  demo(
+    'lp_local_extract_only',
+    'has access to Extract only: searches, tasks and contact answer 403',
+    only('extract'),
+  ),
+  demo(
     'lp_local_no_access',
-    'demo',
     'is active, but has no access to searches, contact and extract: these answer 403',
-    { access: ['any'] },
+    only(),
   ),
-  key('lp_local_broke', 'broke', 'has no credits: paid requests answer 402', { openingCredits: 0 }),
-  key('lp_local_busy', 'busy', 'is at its concurrency limit: paid requests answer 429', { concurrency: 0 }),
-  key('lp_local_revoked', 'demo', 'is revoked: all requests answer 403', { state: 'revoked' }),
-  key('lp_local_expired', 'demo', 'is expired: all requests answer 403', { state: 'expired' }),
-] as const;
-
-const byKey = new Map<string, LocalKey>(localKeys.map((row) => [row.key, row]));
-
-export function findKey(key: string): LocalKey | undefined {
-  return byKey.get(key);
-}
-
-/** How a key is recorded: the state never holds a key itself. */
-export function fingerprintOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex').slice(0, 32);
-}
+  demo('lp_local_broke', 'has no credits: paid requests answer 402', { account: 'broke', openingCredits: 0 }),
+  demo('lp_local_busy', 'is at its concurrency limit: paid requests answer 429', {
+    account: 'busy',
+    concurrency: 0,
+  }),
+  demo('lp_local_revoked', 'is revoked: all requests answer 403', { state: 'revoked' }),
+  demo('lp_local_expired', 'is expired: all requests answer 403', { state: 'expired' }),
+] as const satisfies readonly LocalKey[];

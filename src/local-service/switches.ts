@@ -98,47 +98,31 @@ export class SwitchError extends Error {
   override readonly name = 'SwitchError';
 }
 
-/** The defaults, with some of them replaced. */
+/** The defaults, with some of them replaced. Throws SwitchError. */
 export function createSwitches(changes: Partial<Switches> = {}): Switches {
-  const switches: Record<string, string | number> = {};
-  for (const [name, row] of Object.entries(switchTable)) switches[name] = row.default;
-  for (const [name, value] of Object.entries(changes))
-    if (value !== undefined) switches[name] = checkedValue(name, value);
-  return switches as Switches;
+  const defaults = Object.entries(switchTable).map(([name, row]) => [name, row.default]);
+  const changed = Object.entries(changes).map(([name, value]) => [name, checked(name, value)]);
+  return Object.fromEntries([...defaults, ...changed]) as Switches;
 }
 
 /** Reads `name=value` texts, as they stand on a command line. Throws SwitchError. */
 export function toSwitches(assignments: readonly string[]): Partial<Switches> {
-  const changes: Record<string, string | number> = {};
-  for (const assignment of assignments) {
-    const equals = assignment.indexOf('=');
-    if (equals < 1) throw new SwitchError(`write a switch as name=value, not as ${assignment}`);
-    const name = assignment.slice(0, equals);
-    const value = assignment.slice(equals + 1);
-    const isNumber = typeof rowOf(name).default === 'number' && /^\d+$/.test(value);
-    changes[name] = checkedValue(name, isNumber ? Number(value) : value);
-  }
-  return changes as Partial<Switches>;
+  const changes = assignments.map((assignment) => {
+    const [, name, text = ''] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
+    if (name === undefined) throw new SwitchError(`write a switch as name=value, not as ${assignment}`);
+    return [name, checked(name, /^\d+$/.test(text) ? Number(text) : text)];
+  });
+  return Object.fromEntries(changes) as Partial<Switches>;
 }
 
-function rowOf(name: string): SwitchRow {
-  if (Object.hasOwn(switchTable, name)) return switchTable[name as SwitchName];
-  throw new SwitchError(`there is no switch ${name}`);
-}
-
-function checkedValue(name: string, value: unknown): string | number {
-  const row = rowOf(name);
-  if (typeof row.default === 'number') {
-    const { max = Number.MAX_SAFE_INTEGER } = row;
-    if (!Number.isSafeInteger(value) || (value as number) < 0 || (value as number) > max)
-      throw new SwitchError(
-        `the switch ${name} must be a whole number${row.max === undefined ? ', at least 0' : ` from 0 to ${max}`}`,
-      );
-    return value as number;
+function checked(name: string, value: unknown): string | number {
+  const row: SwitchRow | undefined = Object.entries(switchTable).find(([known]) => known === name)?.[1];
+  if (row === undefined) throw new SwitchError(`there is no switch ${name}`);
+  const { max = Number.MAX_SAFE_INTEGER, values } = row;
+  if (typeof row.default === 'string') {
+    if (values?.includes(String(value)) ?? true) return String(value);
+    throw new SwitchError(`the switch ${name} must be one of ${values?.join(', ')}`);
   }
-  if (typeof value !== 'string' || (row.values !== undefined && !row.values.includes(value)))
-    throw new SwitchError(
-      `the switch ${name} must be ${row.values === undefined ? 'a text' : `${row.values.slice(0, -1).join(', ')} or ${row.values.at(-1)}`}`,
-    );
-  return value;
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) return value as number;
+  throw new SwitchError(`the switch ${name} must be a whole number from 0 to ${max}`);
 }

@@ -102,8 +102,18 @@ export const knownRuns = new RegExp(
 );
 
 /** Without accents, and each word without an s at its end: "heads of sales" is "head of sale". */
-export function toKey(lower: string): string {
+function toKey(lower: string): string {
   return withoutAccents(lower).replace(/(?<=\p{Script=Latin}{3})s(?!\p{L})/gu, '');
+}
+
+/** A phrase as it is looked up, in the singular. */
+export function toPhraseKey(text: string): string {
+  return toKey(
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\p{N}&+#]+/gu, ' ')
+      .trim(),
+  );
 }
 
 export function withoutAccents(lower: string): string {

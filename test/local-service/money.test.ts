@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { forgetOld, openStore } from '../../src/local-service/store.ts';
+import { forgetOld } from '../../src/local-service/ledger.ts';
+import { openStore } from '../../src/local-service/store.ts';
 import { admitForTest } from './ledger-steps.ts';
 import { errorOf, expectToAddUp, type Running, running } from './running.ts';
 
@@ -152,9 +153,7 @@ describe('what is left open', () => {
         rows.run(
           `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, created_at)
            VALUES (?1, 'demo', ?1, ?1, '', 'open', 5, 5, ?2, ?3)`,
-          operation,
-          owner,
-          service.clock.time,
+          [operation, owner, service.clock.time],
         );
       }
     });
@@ -184,9 +183,7 @@ describe('what a killed process left open', () => {
         rows.run(
           `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, search_id, created_at)
            VALUES (?, 'demo', 'search', ?, '', 'open', 1, 3, '999999999..gone', ?, 0)`,
-          id ?? '',
-          id ?? '',
-          searchId ?? null,
+          [id ?? '', id ?? '', searchId ?? null],
         );
       }
       rows.exec(
