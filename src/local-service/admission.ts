@@ -39,40 +39,38 @@ export async function takeIn<Wanted extends Cost>(
   const caller = authenticate(service, exchange);
   const received = await receive(exchange);
   const wanted = toWanted(received);
-  const earlier = service.store.transaction((rows) => {
-    forgetOld(rows, service.now());
+  const { store, now } = service;
+  const bodyHash = createHash('sha256').update(received.bytes).digest('hex');
+  const earlier = store.transaction((rows) => {
+    forgetOld(rows, now());
     endOrphans(service, rows);
-    return (
-      earlierOf(rows, exchange, caller, received) ??
-      reserve(rows, service, exchange, caller, received, wanted)
-    );
+    const request = [caller.key.account, exchange.operation, received.idempotencyKey, bodyHash] as const;
+    const known = earlierOf(rows, caller, request);
+    if (known === undefined) reserve(rows, service, caller, wanted, [exchange.requestId, ...request]);
+    return known;
   });
   if (earlier === undefined && exchange.fault?.fault === 'status') {
     // A rehearsed failure of a request that was admitted: the reservation is released, the key is used.
-    service.store.transaction((rows) => release(rows, exchange.requestId, service.now()));
+    store.transaction((rows) => release(rows, exchange.requestId, now()));
     throw new Rehearsed();
   }
   return { caller, wanted, earlier };
 }
 
+type Request = readonly [account: string, operation: string, idempotencyKey: string, bodyHash: string];
+
 // rule: common.no-duplicates, common.conflict
-function earlierOf(
-  rows: Rows,
-  { operation }: Exchange,
-  { key, fingerprint }: Caller,
-  received: Received,
-): Earlier | undefined {
-  const earlier = rows.get<Earlier & { operation: string; bodyHash: string; apiKey: string | null }>(
-    `SELECT operation, body_hash AS bodyHash, requests.search_id AS searchId, answer, state, searches.key AS apiKey
+function earlierOf(rows: Rows, { fingerprint }: Caller, [account, operation, key, bodyHash]: Request) {
+  const earlier = rows.get<Earlier & { isSame: number; apiKey: string | null }>(
+    `SELECT operation = ? AND body_hash = ? AS isSame, searches.search_id AS searchId, answer, state, key AS apiKey
      FROM requests LEFT JOIN searches ON searches.search_id = requests.search_id
      WHERE requests.account = ? AND idempotency_key = ?`,
-    [key.account, received.idempotencyKey],
+    [operation, bodyHash, account, key],
   );
-  if (earlier === undefined) return undefined;
-  if (earlier.operation !== operation || earlier.bodyHash !== hashOf(received))
+  if (earlier?.isSame === 0)
     throw new Refusal(409, 'the Idempotency-Key was already used for another request');
   // It can't read what that one made, and a second one would be charged to the same account.
-  if (earlier.apiKey !== null && earlier.apiKey !== fingerprint)
+  if (earlier && earlier.apiKey !== null && earlier.apiKey !== fingerprint)
     throw new Refusal(409, 'the Idempotency-Key was already used with another API key');
   return earlier;
 }
@@ -81,38 +79,27 @@ function earlierOf(
 function reserve(
   rows: Rows,
   service: Service,
-  { requestId, operation }: Exchange,
   caller: Caller,
-  received: Received,
   { price, units }: Cost,
-): undefined {
+  request: readonly [requestId: string, ...Request],
+): void {
   const { store, now, switches } = service;
   const { account, concurrency = switches.user_concurrency } = caller.key;
   const { available } = fundsOf(rows, caller, service);
   const running = rows.all<{ account: string }>('SELECT account FROM requests WHERE owner IS NOT NULL');
-  const own = running.filter((request) => request.account === account);
+  const own = running.filter((one) => one.account === account);
   if (own.length >= concurrency || running.length >= switches.service_concurrency)
     throw new Refusal(429, 'too many requests are running at the same time');
   const credits = price * units;
   if (available < credits)
     throw new Refusal(402, `the request may cost ${credits} credits, and ${available} are available`);
-  rows.run('UPDATE accounts SET reserved = reserved + ?, updated_at = ? WHERE account = ?', [
-    credits,
-    now(),
-    account,
-  ]);
+  const charge = 'UPDATE accounts SET reserved = reserved + ?, updated_at = ? WHERE account = ?';
+  rows.run(charge, [credits, now(), account]);
   rows.run(
-    `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, created_at)
-     VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?)`,
-    [
-      ...[requestId, account, operation, received.idempotencyKey, hashOf(received)],
-      ...[price, credits, store.owner, now()],
-    ],
+    `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, price, reserved, owner, created_at, state)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')`,
+    [...request, price, credits, store.owner, now()],
   );
-}
-
-function hashOf({ bytes }: Received): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 export function alreadyExists(): Refusal {

@@ -6,6 +6,7 @@ import { unguarded } from '../files/csv-guard.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers, objectOf } from '../json/text.ts';
+import { FieldError, nullable, object, oneOf, readFields, text } from './fields.ts';
 import type { NewLead } from './lead.ts';
 
 /** Thrown for a catalogue file that can't be used; the message names the file and the line. */
@@ -33,9 +34,9 @@ export function readCatalogueFile(path: string) {
   }
 }
 
-export function* leadsOf(path: string, text: string, kind = 'jsonl'): Generator<NewLead> {
+export function* leadsOf(path: string, content: string, kind = 'jsonl'): Generator<NewLead> {
   let count = 0;
-  for (const [line, json] of kind === 'csv' ? csvLines(path, text) : jsonLines(text)) {
+  for (const [line, json] of kind === 'csv' ? csvLines(path, content) : jsonLines(content)) {
     try {
       yield toLead(json);
     } catch (error) {
@@ -69,55 +70,42 @@ const withheld = new Set([
 ]);
 const notFacts = new Set([...withheld, 'name', 'description', 'links']);
 
+const leadFields = {
+  name: text({ unit: 'characters', min: 1, max: 10_000, trimmed: true }),
+  description: nullable(text({ unit: 'characters', min: 0, max: 1_000_000 }), ''),
+  entity_type: nullable(oneOf(entityTypes), null),
+  links: nullable(object, {}),
+};
+
 function toLead(json: string): NewLead {
   const value = parsed(json);
-  if (value === undefined) throw new Error('the line is not valid JSON');
-  if (!isObject(value)) throw new Error('the line must be a JSON object');
-  const { name, entity_type } = value;
-  const description = value.description ?? '';
-  const links = value.links ?? {};
-  const entityType = entityTypes.find((type) => type === entity_type) ?? null;
-  if (typeof name !== 'string' || name.trim() === '')
-    throw new Error('name must be a text that is not empty');
-  if (typeof description !== 'string') throw new Error('description must be a text');
-  if (!isObject(links)) throw new Error('links must be an object');
-  if (entityType === null && entity_type !== undefined && entity_type !== null)
-    throw new Error(
-      `entity_type is ${JSON.stringify(entity_type)}, but must be one of ${entityTypes.join(', ')}`,
-    );
+  if (!isObject(value)) throw new FieldError('the line must be a JSON object');
+  const { name, description, entity_type: entityType } = readFields(value, leadFields, 'open');
   const members = allMembers(json);
-  const facts = new Map<string, string>();
+  const raw = new Map(members);
+  const others = members.filter(([member]) => !notFacts.has(member));
+  const facts = new Map([...scalarsOf(objectOf(others)), ...scalarsOf(raw.get('facts'))]);
   const sources = new Map<string, string>();
-  for (const [member, raw] of members) {
-    if (member === 'enrich_fields')
-      for (const [field, answer] of allMembers(raw)) {
-        const { content = 'null', reference = 'null' } = Object.fromEntries(allMembers(answer));
-        addFact(facts, field, content);
-        const source = parsed(reference);
-        if (typeof source === 'string') sources.set(field, source);
-      }
-    else if (member === 'facts') for (const [field, fact] of allMembers(raw)) addFact(facts, field, fact);
-    else if (!notFacts.has(member)) addFact(facts, member, raw);
+  for (const [field, answer] of allMembers(raw.get('enrich_fields') ?? '')) {
+    const { content, reference } = Object.fromEntries(scalarsOf(answer));
+    if (content !== undefined) facts.set(field, content);
+    if (reference !== undefined) sources.set(field, reference);
   }
-  const { email, phone } = isObject(value.contact) ? value.contact : value;
+  const contact = scalarsOf(isObject(value.contact) ? raw.get('contact') : json);
   return {
     ...{ entityType, name, description, facts, sources },
-    links: new Map(
-      Object.entries(links)
-        .filter(([, link]) => typeof link === 'string' || typeof link === 'number')
-        .map(([kind, link]) => [kind, String(link)]),
-    ),
+    links: scalarsOf(raw.get('links')),
     // A carriage return between two values of it would end a line of the event stream.
     record: objectOf(members.filter(([member]) => !withheld.has(member))).replaceAll('\r', ''),
-    email: typeof email === 'string' ? email.trim() || null : null,
-    phone: typeof phone === 'string' ? phone.trim() || null : null,
+    email: contact.get('email')?.trim() || null,
+    phone: contact.get('phone')?.trim() || null,
   };
 }
 
-/** Texts and numbers are facts, the latter as they were written; nested values are not. */
-function addFact(facts: Map<string, string>, name: string, raw: string): void {
-  if (raw.startsWith('"')) facts.set(name, JSON.parse(raw) as string);
-  else if (/^[-\dtf]/.test(raw)) facts.set(name, raw);
+/** The texts and numbers of an object, the latter as they were written; nested values are neither. */
+function scalarsOf(json = ''): Map<string, string> {
+  const scalars = allMembers(json).filter(([, raw]) => /^["\dtf-]/.test(raw));
+  return new Map(scalars.map(([name, raw]) => [name, raw.startsWith('"') ? JSON.parse(raw) : raw]));
 }
 
 function parsed(json: string): unknown {
@@ -131,11 +119,8 @@ function parsed(json: string): unknown {
 /** Each row as the JSON line that says the same. */
 function* csvLines(path: string, text: string): Generator<Line> {
   const [header = ''] = /^[^\n\r]*/.exec(text.trimStart()) ?? [];
-  const rows = csvRowsOf(
-    parse,
-    text,
-    delimiterOf(header, (cell) => cell === 'name'),
-  );
+  const delimiter = delimiterOf(header, (cell) => cell === 'name');
+  const rows = csvRowsOf(parse, text, delimiter);
   const columns = (rows[0]?.cells ?? []).map((column) => unguarded(column.trim()));
   if (!columns.includes('name')) throw new CatalogueError(`${path}: the file has no column "name"`);
   const enriched = enrichedColumns(columns);
@@ -180,12 +165,12 @@ function toJson(row: ReadonlyMap<string, string>, enriched: ReturnType<typeof en
     else if (!isLink) facts.push([column, JSON.stringify(value)]);
     else if (!links.has(column)) links.set(column, JSON.stringify(value));
   }
-  const texts = ['entity_type', 'email', 'phone'].filter((column) => row.get(column));
+  const cell = (column: string) => [column, JSON.stringify(row.get(column)?.trim() || null)] as const;
   return objectOf([
-    ['name', JSON.stringify(row.get('name')?.trim())],
+    cell('name'),
     ['links', objectOf(links)],
     ['description', JSON.stringify(row.get('description') ?? '')],
-    ...texts.map((column) => [column, JSON.stringify(row.get(column))] as const),
+    ...['entity_type', 'email', 'phone'].map(cell),
     ['facts', objectOf(facts)],
     ['enrich_fields', objectOf(answers)],
   ]);

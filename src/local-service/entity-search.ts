@@ -61,33 +61,26 @@ async function findLeads(service: Service, caller: Caller, search: Search) {
   const taken = deliveredBy(service, caller, search.dedup_service_leads);
   const { matches, considered } = await service.catalogue.search(search.entity_type, search.objective);
   const leads: { identity: string; record: string }[] = [];
-  const { rejected_streak, no_data_timeout, web_only } = service.switches;
-  /** Where a search ends, the first in order. */
-  const ends = [
-    [search.limit, 'limit'],
-    [rejected_streak, 'rejected_streak'],
-    [no_data_timeout, 'no_data_timeout'],
-  ] as const;
-  let end: (typeof ends)[number] | undefined;
+  const { switches } = service;
+  let stopReason: 'source_finished' | 'limit' | 'rejected_streak' | 'no_data_timeout' = 'source_finished';
   let fits = false;
   for (const match of matches) {
     fits = true;
     const { identity, name, id } = match.lead;
-    if (web_only > 0 && id % web_only === 0 && !search.enable_web_search) continue;
+    if (switches.web_only > 0 && id % switches.web_only === 0 && !search.enable_web_search) continue;
     if (names.has(nameKey(name)) || taken.has(identity)) continue;
-    // The limit ends a search when it is reached, the others when there is more.
-    end = ends.find(([most], at) => at > 0 && most > 0 && leads.length === most);
-    if (end !== undefined) break;
+    const early = (['rejected_streak', 'no_data_timeout'] as const).find(
+      (reason) => switches[reason] > 0 && switches[reason] === leads.length,
+    );
+    if (early === undefined) leads.push({ identity, record: toRecord(match, search.enrich_fields) });
     taken.add(identity);
-    leads.push({ identity, record: toRecord(match, search.enrich_fields) });
-    if (leads.length === search.limit) end = ends[0];
-    if (end !== undefined) break;
+    stopReason = early ?? (leads.length === search.limit ? 'limit' : stopReason);
+    if (stopReason !== 'source_finished') break;
   }
   const { catalogue, hint } = service;
   // The interface has no place for it: it is said beside the answer, where somebody listens.
   if (!fits && catalogue.fictional && hint !== undefined)
     for (const line of whatIsKnown(search.entity_type, catalogue.all(search.entity_type))) hint(line);
-  const stopReason = end?.[1] ?? 'source_finished';
   return { leads, stopReason, considered: Math.max(considered, leads.length) };
 }
 

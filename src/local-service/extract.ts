@@ -6,7 +6,7 @@ import { objectOf } from '../json/text.ts';
 import { billed } from './admission.ts';
 import type { Catalogue } from './catalogue.ts';
 import { bareAddress, plainText } from './catalogue-index.ts';
-import { FieldError, integer, oneOf, optional, readFields, text } from './fields.ts';
+import { FieldError, integer, nullable, oneOf, readFields, text } from './fields.ts';
 import type { Lead } from './lead.ts';
 import { firstOf, typeIn } from './lead-finder.ts';
 
@@ -14,10 +14,7 @@ import { firstOf, typeIn } from './lead-finder.ts';
 const extractFields = {
   type: oneOf(extractionTypes),
   target: text(limits.extractTarget),
-  instruction: optional(
-    (given, name) => (given === null ? null : text(limits.extractInstruction)(given, name)),
-    null,
-  ),
+  instruction: nullable(text(limits.extractInstruction), null),
   limit: integer(limits.extractLimit),
 };
 

@@ -1,4 +1,5 @@
 import type { Limit } from '../contract/limits.ts';
+import { isObject } from '../json/object.ts';
 
 /** Thrown for a field that is not what it must be; the message names the field, and what it must be. */
 export class FieldError extends Error {
@@ -23,11 +24,17 @@ export function readFields<Table extends Checks>(given: object, table: Table, mo
   return Object.fromEntries(read) as Read<Table>;
 }
 
+/** A field that may be left out. */
 export function optional<Value, Otherwise>(
   check: Check<Value>,
   otherwise: Otherwise,
 ): Check<Value | Otherwise> {
   return (given, name) => (given === undefined ? otherwise : check(given, name));
+}
+
+/** One that may be null, too. */
+export function nullable<Value, Otherwise>(check: Check<Value>, otherwise: Otherwise) {
+  return optional((given, name) => (given === null ? otherwise : check(given, name)), otherwise);
 }
 
 export function oneOf<Value extends string>(allowed: readonly Value[]): Check<Value> {
@@ -38,8 +45,13 @@ export function oneOf<Value extends string>(allowed: readonly Value[]): Check<Va
   };
 }
 
+export function object(given: unknown, name: string): Readonly<Record<string, unknown>> {
+  if (!isObject(given)) throw new FieldError(`${name} must be an object`);
+  return given;
+}
+
 /** A text, trimmed where its limit is. */
-export function text({ unit, trimmed, min, max }: Limit): Check<string> {
+export function text({ unit, trimmed, min, max }: Omit<Limit, 'field'>): Check<string> {
   return (given, name) => {
     if (typeof given !== 'string') throw new FieldError(`${name} is required and must be a string`);
     const counted = trimmed ? given.trim() : given;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
@@ -21,28 +22,31 @@ const routes: Record<
 // rule: balance.no-store
 const notStored: readonly EndpointName[] = ['createTask', 'contactSearch', 'balance'];
 
-/** Takes the HTTP requests of a server to the routes, and nowhere else; returns what ends those that are running. */
-export function listenTo(server: Server, service: Service): () => Promise<void> {
-  const running = new Map<AbortController, { run: Promise<void>; incoming: IncomingMessage }>();
-  const listen = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+/** Takes the HTTP requests of a server to the routes, and nowhere else; returns what is running. */
+export function listenTo(server: Server, service: Service): ReadonlySet<Promise<void>> {
+  const running = new Set<Promise<void>>();
+  server.on('request', (incoming, outgoing) => {
     // rule: general.request-id, contact.headers
     const requestId = `req_${randomUUID()}`;
     outgoing.setHeader(responseHeaders.requestId, requestId);
-    logWhenClosed(service, incoming, outgoing, requestId);
+    const start = service.clock.monotonic();
+    const gone = new AbortController();
+    outgoing.on('close', () => {
+      if (!outgoing.writableFinished) gone.abort();
+      const outcome = outgoing.writableFinished ? outgoing.statusCode : `${outgoing.statusCode} cut`;
+      const ms = Math.round(service.clock.monotonic() - start);
+      service.log?.(`${incoming.method} ${incoming.url?.split('?')[0]} ${outcome} ${ms} ms ${requestId}`);
+    });
     try {
       const { operation, query } = toOperation(incoming, outgoing);
-      const gone = new AbortController();
-      outgoing.on('close', () => {
-        if (!outgoing.writableFinished) gone.abort();
-      });
       const fault = service.scenario.next(operation);
       const exchange = { operation, requestId, incoming, outgoing, query, gone: gone.signal, fault };
-      running.set(gone, { run: serve(service, exchange).finally(() => running.delete(gone)), incoming });
+      const run = serve(service, exchange).finally(() => running.delete(run));
+      running.add(run);
     } catch (error) {
       refuse(service, { outgoing, fault: undefined }, error);
     }
-  };
-  server.on('request', listen);
+  });
   // What is not HTTP, is too large to be a request's head, or did not come in time: there is no request to answer to.
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     const refusal = new Refusal(422, `the request can't be read: ${code}`);
@@ -52,16 +56,7 @@ export function listenTo(server: Server, service: Service): () => Promise<void> 
     if (socket.writable) socket.write(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
     socket.destroy();
   });
-  return async () => {
-    server.off('request', listen).on('request', (_, outgoing) => outgoing.destroy());
-    const left = [...running];
-    for (const [gone, { incoming }] of left) {
-      gone.abort();
-      // Its body may never come.
-      if (!incoming.complete) incoming.destroy();
-    }
-    await Promise.all(left.map(([, { run }]) => run));
-  };
+  return running;
 }
 
 /** The operation that a request asks for, with its query; throws a Refusal where there is none. */
@@ -101,42 +96,19 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
     service.answering.delete(requestId);
   }
   if (fault?.fault === 'cut' && operation !== 'search') return;
-  if (fault?.fault === 'stall') await new Promise((resolve) => whenAborted(gone, resolve));
+  if (fault?.fault === 'stall' && !gone.aborted) await once(gone, 'abort');
   // A stream that the closing service cut short must not look like a clean end.
   if (!outgoing.writableEnded) outgoing.destroy();
 }
 
-function whenAborted(signal: AbortSignal, then: (_: unknown) => void): void {
-  if (signal.aborted) then(undefined);
-  else signal.addEventListener('abort', then, { once: true });
-}
-
 function refuse(service: Service, to: Parameters<typeof answer>[0], error: unknown): void {
-  const refusal = toRefusal(error);
-  if (refusal.status === 500) {
+  let refusal = error instanceof FieldError ? new Refusal(422, error.message) : error;
+  if (!(refusal instanceof Refusal)) {
     service.failed?.(error);
     service.log?.((error as Error).stack ?? String(error));
+    refusal = new Refusal(500, 'the local service failed while it answered this request');
   }
+  const { status } = refusal as Refusal;
   if (to.outgoing.headersSent) to.outgoing.destroy();
-  else if (!to.outgoing.destroyed) answer(to, refusal.status, toEnvelope(refusal, service.switches));
-}
-
-function toRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
-  if (error instanceof FieldError) return new Refusal(422, error.message);
-  return new Refusal(500, 'the local service failed while it answered this request');
-}
-
-function logWhenClosed(
-  { clock, log }: Service,
-  { method, url }: IncomingMessage,
-  outgoing: ServerResponse,
-  requestId: string,
-): void {
-  const start = clock.monotonic();
-  outgoing.once('close', () => {
-    const outcome = outgoing.writableFinished ? outgoing.statusCode : `${outgoing.statusCode} cut`;
-    const ms = Math.round(clock.monotonic() - start);
-    log?.(`${method} ${url?.split('?')[0]} ${outcome} ${ms} ms ${requestId}`);
-  });
+  else if (!to.outgoing.destroyed) answer(to, status, toEnvelope(refusal as Refusal, service.switches));
 }

@@ -3,7 +3,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type EndpointName, endpoints } from '../contract/endpoints.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
-import { FieldError, flag, integer, oneOf, optional, readFields } from './fields.ts';
+import { FieldError, flag, integer, object, oneOf, optional, readFields } from './fields.ts';
 import { longestWaitMs } from './switches.ts';
 
 /**
@@ -88,8 +88,7 @@ function parse(path: string) {
     throw new ScenarioError(`${path}: "faults" must be an array`);
   return scenario.faults.map((entry, index) => {
     try {
-      if (isObject(entry)) return toFault(entry);
-      throw new FieldError('must be an object');
+      return toFault(object(entry, 'it'));
     } catch (error) {
       throw new ScenarioError(`${path}: fault ${index + 1}: ${(error as Error).message}`);
     }
@@ -104,14 +103,16 @@ function toFault(entry: object) {
 }
 
 function toHeaders(given: unknown, name: string): Record<string, string> {
-  if (!isObject(given)) throw new FieldError(`${name} must be an object`);
-  for (const [header, text] of Object.entries(given)) {
+  const headers = Object.entries(object(given, name)).map(
+    ([header, text]) => [header, String(text)] as const,
+  );
+  for (const [header, text] of headers) {
     try {
       validateHeaderName(header);
-      validateHeaderValue(header, String(text));
+      validateHeaderValue(header, text);
     } catch {
       throw new FieldError(`the name or value of the header ${header} is not valid`);
     }
   }
-  return Object.fromEntries(Object.entries(given).map(([header, text]) => [header, String(text)]));
+  return Object.fromEntries(headers);
 }

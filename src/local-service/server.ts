@@ -61,7 +61,7 @@ export async function startLocalService(options: LocalServiceOptions) {
       advanceTasks(rows, service);
     });
     const server = createServer({ requireHostHeader: false });
-    const endRequests = listenTo(server, service);
+    const running = listenTo(server, service);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
     await once(server, 'listening');
     // A connection that can't be taken, for lack of file descriptors, is lost; the service is not.
@@ -77,11 +77,11 @@ export async function startLocalService(options: LocalServiceOptions) {
       async close() {
         const closed = once(server, 'close');
         server.close();
-        await endRequests();
-        // What was running may have begun a task.
-        service.cancelLook?.();
         server.closeAllConnections();
         await closed;
+        await Promise.all(running);
+        // What was running may have begun a task.
+        service.cancelLook?.();
         closeAll();
       },
     };

@@ -212,14 +212,14 @@ describe("the user's own catalogue", () => {
   });
 
   it.each([
-    ['a.jsonl', '{"name":"A"}\n{"name":', /a\.jsonl:2: the line is not valid JSON/],
-    ['a.jsonl', '{"name":"A"}\n{"title":"B"}', /a\.jsonl:2: name must be a text/],
+    ['a.jsonl', '{"name":"A"}\n{"name":', /a\.jsonl:2: the line must be a JSON object/],
+    ['a.jsonl', '{"name":"A"}\n{"title":"B"}', /a\.jsonl:2: name is required/],
     ['a.jsonl', '["A"]', /a\.jsonl:1: the line must be a JSON object/],
-    ['a.ndjson', '{"name":"A","entity_type":"alien"}', /a\.ndjson:1: entity_type is "alien"/],
+    ['a.ndjson', '{"name":"A","entity_type":"alien"}', /a\.ndjson:1: entity_type must be one of/],
     ['a.jsonl', '{"name":"A","links":"https://a.example"}', /a\.jsonl:1: links must be an object/],
     ['a.jsonl', '\n', /a\.jsonl contains no leads/],
     ['a.csv', 'title\nA\n', /a\.csv: the file has no column "name"/],
-    ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: name must be a text that is not empty/],
+    ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: name is required/],
     ['a.csv', 'name\n"A\n', /a\.csv:2: the line has a quote that is never closed/],
     ['a.csv', 'name;city\nA;Bern;x\n', /a\.csv:2: the line has 3 cells, but the header has 2/],
     ['a.txt', 'A', /must end in \.jsonl, \.ndjson or \.csv/],
