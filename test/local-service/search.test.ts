@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CatalogueError, startLocalService } from '../../src/local-service/server.ts';
-import { payloads, running, SteppedClock, temporaryFolder } from './running.ts';
+import { CatalogueError } from '../../src/local-service/server.ts';
+import { payloads, running, temporaryFolder } from './running.ts';
 
 const path = '/v1/entity-search';
 
@@ -235,24 +235,6 @@ describe("the user's own catalogue", () => {
   });
 });
 
-describe('the demonstration', () => {
-  it('is served without a file, and finds by what its leads are', async () => {
-    const service = await startLocalService({
-      stateDir: temporaryFolder(),
-      port: 0,
-      pid: process.pid,
-      clock: new SteppedClock(),
-      switches: { batch_pause_ms: 0 },
-    });
-    try {
-      expect(service.fictional).toBe(true);
-      const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
-      const body = JSON.stringify({ entity_type: 'company', objective: 'seed-stage fintech in Berlin' });
-      const leads = await leadsOf(await fetch(`${service.url}${path}`, { method: 'POST', headers, body }));
-      expect(leads.length).toBeGreaterThan(5);
-      for (const lead of leads) expect(JSON.stringify(lead)).toMatch(/fintech.*Berlin|Berlin.*fintech/i);
-    } finally {
-      await service.close();
-    }
-  });
+it('the demonstration is served without a file', async () => {
+  expect((await running({ leads: 'demonstration' })).fictional).toBe(true);
 });
