@@ -17,62 +17,38 @@ export function demonstrationFile(): { content: Buffer; text: () => string } {
   return { content, text: () => (isPacked ? brotliDecompressSync(content) : content).toString() };
 }
 
-interface Knowledge {
-  readonly one: string;
-  /** The facts that leads are found by, and how several of each are called. */
-  readonly facts: Readonly<Record<string, string>>;
-  readonly example: string;
-}
-
-const account = (one: string): Knowledge => ({
-  one,
-  facts: { topic: 'topics', language: 'languages', country: 'countries' },
-  example: '{topic} in {language}',
-});
-const page = (one: string): Knowledge => ({
-  one,
-  facts: { topic: 'topics', city: 'cities' },
-  example: '{topic}, {city}',
-});
-const knowledge: Readonly<Record<EntityType, Knowledge>> = {
-  person: {
-    one: 'person',
-    facts: { title: 'titles', industry: 'industries', city: 'cities' },
-    example: '{title} in {city}',
-  },
-  company: {
-    one: 'company',
-    facts: { industry: 'industries', city: 'cities' },
-    example: '{industry} in {city}',
-  },
-  twitter_creator: account('creator on X'),
-  youtube_creator: account('creator on YouTube'),
-  tiktok_creator: account('creator on TikTok'),
-  instagram_creator: account('creator on Instagram'),
-  shopify_store: {
-    one: 'store',
-    facts: { product_category: 'products', country: 'countries' },
-    example: '{product_category} in {country}',
-  },
-  xiaohongshu: page('account on Xiaohongshu'),
-  wechat: page('account on WeChat'),
+/** What a lead of each type is called, and the facts by which they are found. */
+const knowledge: Readonly<Record<EntityType, readonly [one: string, ...facts: string[]]>> = {
+  person: ['person', 'title', 'city', 'industry'],
+  company: ['company', 'industry', 'city'],
+  twitter_creator: ['creator on X', 'topic', 'language', 'country'],
+  youtube_creator: ['creator on YouTube', 'topic', 'language', 'country'],
+  tiktok_creator: ['creator on TikTok', 'topic', 'language', 'country'],
+  instagram_creator: ['creator on Instagram', 'topic', 'language', 'country'],
+  shopify_store: ['store', 'product_category', 'country'],
+  xiaohongshu: ['account on Xiaohongshu', 'topic', 'city'],
+  wechat: ['account on WeChat', 'topic', 'city'],
 };
-
 const mostNamed = 15;
 
 /** What a search that found nothing might have looked for, line by line. */
 export function whatIsKnown(type: EntityType, leads: readonly Lead[]): string[] {
-  const { one, facts, example } = knowledge[type];
-  let fitting = leads;
-  const filled = example.replace(/\{(\w+)\}/g, (_, fact: string) => {
-    const [commonest = ''] = commonestOf(fitting, fact);
-    fitting = fitting.filter((lead) => lead.facts.get(fact) === commonest);
-    return commonest;
+  const [one, ...facts] = knowledge[type];
+  const known = facts.map((fact) => {
+    const values = commonestOf(leads, fact);
+    const more = values.length > mostNamed ? ` · ${values.length - mostNamed} more` : '';
+    return `${fact.replace('_', ' ')}: ${values.slice(0, mostNamed).join(' · ')}${more}`;
   });
+  const [what = '', where = ''] = facts;
+  const [example = ''] = commonestOf(leads, what);
+  const [place = ''] = commonestOf(
+    leads.filter((lead) => lead.facts.get(what) === example),
+    where,
+  );
   return [
     `The demonstration has no ${one} that matches. It has:`,
-    ...Object.entries(facts).map(([fact, several]) => `${several}: ${toList(commonestOf(leads, fact))}`),
-    `For example: ${filled}`,
+    ...known,
+    `For example: ${example} in ${place}`,
   ];
 }
 
@@ -83,10 +59,4 @@ function commonestOf(leads: readonly Lead[], fact: string): string[] {
     if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1);
   }
   return [...counts].sort(([, a], [, b]) => b - a).map(([value]) => value);
-}
-
-function toList(values: readonly string[]): string {
-  const more = values.length - mostNamed;
-  // One more to name takes no more room than to say that there is one.
-  return (more <= 1 ? values : [...values.slice(0, mostNamed), `${more} more`]).join(' · ');
 }

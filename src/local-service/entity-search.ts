@@ -1,90 +1,87 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
-import { type EntityType, entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
-import { checkEnabled } from './admission.ts';
-import { invalid } from './answer.ts';
-import type { Match } from './catalogue.ts';
-import type { Rows } from './database.ts';
+import { entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
+import { checkEnabled } from './access.ts';
+import { takeIn } from './admission.ts';
 import { whatIsKnown } from './demonstration.ts';
+import { FieldError, flag, integer, oneOf, readFields, text, texts } from './fields.ts';
 import { answersOf } from './lead.ts';
-import { type Body, flag, integer, oneOf, onlyFields, text, texts } from './request.ts';
+import type { Received } from './request.ts';
+import type { Match } from './search.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
-export type EntitySearch = ReturnType<typeof toSearch>;
-
-const fields = [
-  'entity_type',
-  'objective',
-  'limit',
-  'enrich_fields',
-  'dedup_service_leads',
-  'dedup_custom_leads',
-];
+// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom
+const streamFields = {
+  entity_type: oneOf(streamEntityTypes),
+  objective: text(limits.entityObjective),
+  limit: integer(limits.entityLimit),
+  enrich_fields: texts(limits.entityEnrichFields),
+  dedup_service_leads: texts(limits.dedupServiceLeads),
+  dedup_custom_leads: texts(limits.dedupCustomLeads),
+};
+const taskFields = { ...streamFields, entity_type: oneOf(entityTypes), enable_web_search: flag };
 
 /** What a request asks for, and what it can cost. */
-// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom
-export function toSearch(service: Service, { fields: given }: Body, isTask: boolean) {
-  onlyFields(given, isTask ? [...fields, 'enable_web_search'] : fields);
-  const { switches } = service;
-  const search = {
-    entityType: oneOf<EntityType>(given, 'entity_type', isTask ? entityTypes : streamEntityTypes),
-    objective: text(given, 'objective', limits.entityObjective),
-    limit: integer(given, 'limit', limits.entityLimit),
-    enrichFields: texts(given, 'enrich_fields', limits.entityEnrichFields),
-    dedupServiceLeads: texts(given, 'dedup_service_leads', limits.dedupServiceLeads),
-    dedupCustomLeads: texts(given, 'dedup_custom_leads', limits.dedupCustomLeads),
-    enableWebSearch: isTask && flag(given, 'enable_web_search'),
-  };
+function toSearch(service: Service, { fields }: Received, isTask: boolean) {
+  const search = isTask
+    ? readFields(fields, taskFields)
+    : { ...readFields(fields, streamFields), enable_web_search: false };
+  const { entity_type, enable_web_search, enrich_fields, limit } = search;
   // rule: create.web-search
-  if (webSearchEntityTypes.some((type) => type === search.entityType) && !search.enableWebSearch)
-    throw invalid(`enable_web_search must be true for ${search.entityType}`);
-  checkEnabled(service, search.entityType);
+  if (webSearchEntityTypes.some((type) => type === entity_type) && !enable_web_search)
+    throw new FieldError(`enable_web_search must be true for ${entity_type}`);
+  checkEnabled(service, entity_type);
+  const { price_search, price_enrich_fields, price_web_search } = service.switches;
   const price =
-    switches.price_search +
-    (search.enrichFields.length > 0 ? switches.price_enrich_fields : 0) +
-    (search.enableWebSearch ? switches.price_web_search : 0);
-  return { ...search, cost: { price, units: search.limit } };
+    price_search +
+    (enrich_fields.length > 0 ? price_enrich_fields : 0) +
+    (enable_web_search ? price_web_search : 0);
+  return { ...search, price, units: limit };
+}
+type Search = ReturnType<typeof toSearch>;
+
+/**
+ * Takes a search in, finds its leads and records them all; what of them is delivered or ready is `ready_count`. Where
+ * an earlier request had the same key, that one.
+ */
+export async function beginSearch(service: Service, exchange: Exchange) {
+  const isTask = exchange.operation === 'createTask';
+  const { caller, wanted, earlier } = await takeIn(service, exchange, (received) =>
+    toSearch(service, received, isTask),
+  );
+  if (earlier !== undefined) return { earlier };
+  const found = await findLeads(service, caller, wanted);
+  return { ...found, searchId: record(service, exchange, caller, wanted.limit, found) };
 }
 
-/** What a search found: unique leads, exclusions left out, at most `limit`. */
-export interface Found {
-  readonly leads: readonly { readonly identity: string; readonly record: string }[];
-  readonly stopReason: 'limit' | 'source_finished' | 'rejected_streak' | 'no_data_timeout';
-  /** Leads looked at, rejected ones included. */
-  readonly considered: number;
-}
-
-// rule: search.up-to-limit, search.dedup-service, search.dedup-custom, events.unique
-export async function findLeads(service: Service, caller: Caller, search: EntitySearch): Promise<Found> {
-  const names = new Set(search.dedupCustomLeads.map(nameKey));
-  const taken = await deliveredBy(service, caller, search.dedupServiceLeads);
-  const { matches, considered } = await service.catalogue.search(search.entityType, search.objective);
+/** Unique leads, exclusions left out, at most `limit`. */
+// rule: search.up-to-limit, events.unique
+async function findLeads(service: Service, caller: Caller, search: Search) {
+  const names = new Set(search.dedup_custom_leads.map(nameKey));
+  const taken = deliveredBy(service, caller, search.dedup_service_leads);
+  const { matches, considered } = await service.catalogue.search(search.entity_type, search.objective);
   const leads: { identity: string; record: string }[] = [];
-  const { rejected_streak, no_data_timeout, web_only } = service.switches;
-  let stopReason: Found['stopReason'] = 'source_finished';
+  const { switches } = service;
+  let stopReason: 'source_finished' | 'limit' | 'rejected_streak' | 'no_data_timeout' = 'source_finished';
   let fits = false;
-  for await (const match of matches) {
+  for (const match of matches) {
     fits = true;
     const { identity, name, id } = match.lead;
-    if (web_only > 0 && id % web_only === 0 && !search.enableWebSearch) continue;
+    if (switches.web_only > 0 && id % switches.web_only === 0 && !search.enable_web_search) continue;
     if (names.has(nameKey(name)) || taken.has(identity)) continue;
-    if (rejected_streak > 0 && leads.length === rejected_streak) stopReason = 'rejected_streak';
-    else if (no_data_timeout > 0 && leads.length === no_data_timeout) stopReason = 'no_data_timeout';
-    if (stopReason !== 'source_finished') break;
+    const early = (['rejected_streak', 'no_data_timeout'] as const).find(
+      (reason) => switches[reason] > 0 && switches[reason] === leads.length,
+    );
+    if (early === undefined) leads.push({ identity, record: toRecord(match, search.enrich_fields) });
     taken.add(identity);
-    leads.push({ identity, record: toRecord(match, search.enrichFields) });
-    if (leads.length === search.limit) stopReason = 'limit';
-    if (leads.length === search.limit) break;
+    stopReason = early ?? (leads.length === search.limit ? 'limit' : stopReason);
+    if (stopReason !== 'source_finished') break;
   }
-  if (!fits) sayWhatIsKnown(service, search.entityType);
+  const { catalogue, hint } = service;
+  // The interface has no place for it: it is said beside the answer, where somebody listens.
+  if (!fits && catalogue.fictional && hint !== undefined)
+    for (const line of whatIsKnown(search.entity_type, catalogue.all(search.entity_type))) hint(line);
   return { leads, stopReason, considered: Math.max(considered, leads.length) };
-}
-
-/** The interface has no place for it: it is said beside the answer, where somebody listens. */
-function sayWhatIsKnown({ catalogue, hint }: Service, type: EntityType): void {
-  if (!catalogue.fictional || hint === undefined) return;
-  for (const line of whatIsKnown(type, catalogue.all(type))) hint(line);
 }
 
 function nameKey(name: string): string {
@@ -92,77 +89,58 @@ function nameKey(name: string): string {
 }
 
 /** The leads that earlier searches of the same account delivered; other searches are none of its business. */
-async function deliveredBy(
-  { store }: Service,
-  { key }: Caller,
-  searchIds: readonly string[],
-): Promise<Set<string>> {
-  const taken = new Set<string>();
-  for (const searchId of new Set(searchIds)) {
-    const delivered = store.transaction((rows) =>
-      rows.all<{ identity: string }>(
-        `SELECT identity FROM entities JOIN searches USING (search_id)
-         WHERE search_id = ? AND account = ? AND position < ready_count`,
-        wholeId(searchId),
-        key.account,
-      ),
-    );
-    for (const { identity } of delivered) taken.add(identity);
-    await nextTurn();
-  }
-  return taken;
+function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly string[]): Set<string> {
+  const delivered = store.transaction((rows) =>
+    rows.all<{ identity: string }>(
+      `SELECT identity FROM entities JOIN searches USING (search_id)
+       WHERE search_id IN (SELECT value FROM json_each(?)) AND account = ? AND position < ready_count`,
+      [JSON.stringify(searchIds.filter(isWhole)), key.account],
+    ),
+  );
+  return new Set(delivered.map(({ identity }) => identity));
 }
 
 /** SQLite reads a text up to its first NUL, and what goes on after it is another ID. */
-export function wholeId(searchId: string): string {
-  return searchId.includes('\0') ? '' : searchId;
+export function isWhole(searchId: string): boolean {
+  return !searchId.includes('\0');
 }
 
 /** The entity as it is sent: the catalogue's own text, to which the search adds what it says about it. */
 // rule: entity.fields, entity.enrich-fields, entity.not-enriched
 function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[]): string {
-  const added: Record<string, unknown> = { score: { score: score.toFixed(2), reason } };
-  if (enrichFields.length > 0) {
-    const answerOf = answersOf(lead);
-    added.enrich_fields = Object.fromEntries(
-      enrichFields.map((field) => {
-        const answer = answerOf(field);
-        return [field, { content: answer?.text ?? '', reference: answer?.reference ?? '' }];
-      }),
-    );
-  }
+  const answerOf = answersOf(lead);
+  const fields = enrichFields.map((field) => {
+    const { text: content, reference } = answerOf(field) ?? { text: '', reference: '' };
+    return [field, { content, reference }];
+  });
+  const added = {
+    score: { score: score.toFixed(2), reason },
+    ...(fields.length === 0 ? {} : { enrich_fields: Object.fromEntries(fields) }),
+  };
   return `${lead.record.trimEnd().slice(0, -1)},${JSON.stringify(added).slice(1)}`;
 }
 
-/** Records a search with everything it found; what of it is delivered or ready is `ready_count`. */
-export function recordSearch(
-  rows: Rows,
-  { now }: Service,
-  { requestId, operation }: Exchange,
+function record(
+  { store, now, switches }: Service,
+  { requestId, operation, fault }: Exchange,
   { key, fingerprint }: Caller,
-  { limit }: EntitySearch,
-  { stopReason, leads, considered }: Found,
+  limit: number,
+  { stopReason, leads, considered }: Awaited<ReturnType<typeof findLeads>>,
 ): string {
   const searchId = `ls_${randomUUID()}`;
-  const [form, status] = operation === 'createTask' ? ['task', 'created'] : ['stream', 'running'];
-  rows.run('UPDATE requests SET search_id = ? WHERE request_id = ?', searchId, requestId);
-  rows.run(
-    `INSERT INTO searches (search_id, request_id, account, key, form, entity_limit, status, stop_reason, found, considered, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    searchId,
-    requestId,
-    key.account,
-    fingerprint,
-    form,
-    limit,
-    status,
-    stopReason,
-    leads.length,
-    considered,
-    now(),
-  );
-  leads.forEach(({ identity, record }, position) => {
-    rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', searchId, position, identity, record);
+  const isTask = operation === 'createTask';
+  const failsAfter = fault?.fault === 'task_error' ? fault.afterBatches * switches.batch_size : null;
+  store.transaction((rows) => {
+    // A task belongs to no process: any of them takes it further.
+    rows.run('UPDATE requests SET search_id = ?, owner = iif(?, NULL, owner) WHERE request_id = ?', [
+      ...[searchId, isTask ? 1 : 0, requestId],
+    ]);
+    rows.run('INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)', [
+      ...[searchId, requestId, key.account, fingerprint, isTask ? 'task' : 'stream', limit],
+      ...[isTask ? 'created' : 'running', stopReason, leads.length, considered, failsAfter, now()],
+    ]);
+    for (const [position, { identity, record }] of leads.entries())
+      rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', [searchId, position, identity, record]);
   });
   return searchId;
 }

@@ -1,59 +1,53 @@
 import { createHash } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { limits, web2listLimit } from '../contract/limits.ts';
-import {
-  type EntityType,
-  type ExtractionType,
-  type ExtractRequest,
-  type ExtractResponse,
-  extractionTypes,
-} from '../contract/types.ts';
+import { type EntityType, type ExtractionType, extractionTypes } from '../contract/types.ts';
 import { objectOf } from '../json/text.ts';
-import { invalid } from './answer.ts';
-import { answerBilled, type Outcome } from './billed.ts';
-import { type Catalogue, firstOf } from './catalogue.ts';
+import { billed } from './admission.ts';
+import type { Catalogue } from './catalogue.ts';
 import { bareAddress, plainText } from './catalogue-index.ts';
+import { FieldError, integer, nullable, oneOf, readFields, text } from './fields.ts';
 import type { Lead } from './lead.ts';
-import { typeIn } from './lead-finder.ts';
-import { integer, oneOf, onlyFields, text } from './request.ts';
-import type { Exchange, Service } from './service.ts';
+import { firstOf, typeIn } from './lead-finder.ts';
+
+// rule: extract.target, extract.instruction, extract.limit, extract.closed
+const extractFields = {
+  type: oneOf(extractionTypes),
+  target: text(limits.extractTarget),
+  instruction: nullable(text(limits.extractInstruction), null),
+  limit: integer(limits.extractLimit),
+};
 
 /** POST /v1/extract */
-export function extract(service: Service, exchange: Exchange): Promise<void> {
-  const { price_extract: price, extract_replay } = service.switches;
-  return answerBilled(service, exchange, ({ fields }) => {
-    const request = toExtract(fields);
-    return {
-      cost: { price, units: request.limit },
-      work: () => run(service, request),
-      keepAnswer: extract_replay === 'on',
-    };
-  });
-}
-
-type Extract = Required<ExtractRequest> & { readonly instruction: string | null };
-
-// rule: extract.target, extract.instruction, extract.limit, extract.closed, extract.web2list-instruction
-function toExtract(fields: Readonly<Record<string, unknown>>): Extract {
-  onlyFields(fields, ['type', 'target', 'instruction', 'limit']);
-  const type = oneOf(fields, 'type', extractionTypes);
-  const target = text(fields, 'target', limits.extractTarget);
-  const absent = fields.instruction === undefined || fields.instruction === null;
-  const instruction = absent ? null : text(fields, 'instruction', limits.extractInstruction);
-  const limit = integer(fields, 'limit', limits.extractLimit);
-  if (type !== 'web2list') return { type, target, instruction, limit };
-  if (instruction === null || instruction.trim() === '')
-    throw invalid('instruction is required for web2list');
-  if (!isPublicUrl(target)) throw invalid('target must be a public HTTP or HTTPS URL for web2list');
-  return { type, target, instruction, limit: web2listLimit };
-}
+export const extract = billed(({ catalogue, switches }, { fields }) => {
+  const given = readFields(fields, extractFields);
+  const { type, target, instruction } = given;
+  const isPage = type === 'web2list';
+  // rule: extract.web2list-instruction
+  if (isPage && !instruction?.trim()) throw new FieldError('instruction is required for web2list');
+  if (isPage && !isPublicUrl(target))
+    throw new FieldError('target must be a public HTTP or HTTPS URL for web2list');
+  const limit = isPage ? web2listLimit : given.limit;
+  // rule: extract.echo, extract.instruction-echo, extract.limit-echo
+  const metadata = { type, target, instruction, limit };
+  const work = async () => {
+    const items = isPage
+      ? await itemsOfPage(catalogue, target, instruction ?? '', limit)
+      : membersOf(catalogue, type, target, limit);
+    // rule: extract.fields, extract.failure
+    const success = typeof items !== 'string';
+    const data = success ? `[${items.join(',')}]` : JSON.stringify(items);
+    const text = `{"success":${success},"data":${data},"metadata":${JSON.stringify(metadata)}}`;
+    return { text, units: success ? items.length : 0 };
+  };
+  const keepAnswer = switches.extract_replay === 'on';
+  return { price: switches.price_extract, units: limit, work, keepAnswer };
+});
 
 // rule: extract.web2list-target
 function isPublicUrl(target: string): boolean {
-  if (!URL.canParse(target)) return false;
-  const { protocol, hostname, username, password } = new URL(target);
-  if (protocol !== 'http:' && protocol !== 'https:') return false;
-  if (username !== '' || password !== '') return false;
+  const { protocol, hostname, username, password } = URL.canParse(target) ? new URL(target) : new URL('x:');
+  if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return false;
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (isIP(host) === 4) return !notPublic.check(host);
   // Of the other half of IPv6 nothing is public.
@@ -74,87 +68,46 @@ for (const network of [
   notPublic.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
 }
 
-async function run({ catalogue }: Service, { type, target, instruction, limit }: Extract): Promise<Outcome> {
-  const found =
-    type === 'web2list'
-      ? await extractFromPage(catalogue, target, instruction ?? '', limit)
-      : catalogue.fictional
-        ? extractMembers(catalogue, type, target, limit)
-        : { failure: 'your own leads have no followers: only the fictional leads can be extracted' };
-  // rule: extract.fields, extract.failure, extract.echo, extract.instruction-echo, extract.limit-echo
-  const metadata: ExtractResponse['metadata'] = { type, target, instruction, limit };
-  if ('failure' in found) {
-    const body: ExtractResponse = { success: false, data: found.failure, metadata };
-    return { text: JSON.stringify(body), units: 0 };
-  }
-  const text = `{"success":true,"data":[${found.join(',')}],"metadata":${JSON.stringify(metadata)}}`;
-  return { text, units: found.length };
-}
+/** Items as JSON texts (some of their numbers are larger than JavaScript's), or why there are none. */
+type Items = readonly string[] | string;
 
-/** Extracted items as JSON texts (some of their numbers are larger than JavaScript's), or why there are none. */
-type Extraction = readonly string[] | { readonly failure: string };
-
-/** The account of this name does not exist on any platform, so that a failure can be tried out. */
-const nobody = 'nobody';
-
-interface Platform {
-  readonly site: string;
-  /** Whose names the members have. */
-  readonly members: EntityType;
-  /** Ids of the size each platform gives out; those above 2^53 show who rounds. */
-  readonly idDigits: number;
-}
-
-const platforms: Readonly<Record<string, Platform>> = {
-  x: { site: 'https://x.example', members: 'twitter_creator', idDigits: 19 },
-  ins: { site: 'https://instagram.example', members: 'instagram_creator', idDigits: 17 },
-  tiktok: { site: 'https://tiktok.example', members: 'tiktok_creator', idDigits: 19 },
-  github: { site: 'https://github.example', members: 'person', idDigits: 9 },
+/** Of each platform: its site, whose names its members have, and how long its ids are; those above 2^53 show who rounds. */
+const platforms: Readonly<Record<string, readonly [site: string, members: EntityType, idDigits: number]>> = {
+  x: ['https://x.example', 'twitter_creator', 19],
+  ins: ['https://instagram.example', 'instagram_creator', 17],
+  tiktok: ['https://tiktok.example', 'tiktok_creator', 19],
+  github: ['https://github.example', 'person', 9],
 };
 
-/** The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` are the same account. */
-function accountOf(target: string, isRepository: boolean): string {
-  const parts = bareAddress(target.trim().replace(/^@/, '')).split('/').filter(Boolean);
-  return parts
-    .slice(isRepository ? -2 : -1)
-    .join('/')
-    .replace(/^@/, '');
-}
-
 /** Members of a list on a platform: invented, and the same each time for the same target. */
-function extractMembers(
-  catalogue: Catalogue,
-  type: ExtractionType,
-  target: string,
-  limit: number,
-): Extraction {
-  const platform = platforms[type.split('_')[0] as string] as Platform;
-  const account = accountOf(target, type.startsWith('github_repo'));
-  if (account.split('/').at(-1) === nobody) return { failure: `${target} does not exist` };
-  const leads = catalogue.all(platform.members);
-  const seed = hashOf(`${type}:${account}`);
+function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number): Items {
+  if (!catalogue.fictional)
+    return 'your own leads have no followers: only the fictional leads can be extracted';
+  const [platform = ''] = type.split('_');
+  const [site, members, idDigits] = platforms[platform] ?? ['', 'person', 0];
+  // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` are the same account.
+  const parts = bareAddress(target.trim()).split('/').filter(Boolean);
+  const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
+  // The account of this name does not exist on any platform, so that a failure can be tried out.
+  if (account.at(-1) === 'nobody') return `${target} does not exist`;
+  const leads = catalogue.all(members);
+  const seed = hashOf(`${type}:${account.join('/')}`);
   const size = Math.min(limit, leads.length, 40 + (seed % 400));
-  // A stride that shares no factor with the length visits every lead once.
-  const stride = strideFor(leads.length, seed);
-  return Array.from({ length: size }, (_, index) =>
-    toMember(type, platform, leads[(seed + index * stride) % leads.length] as Lead),
-  );
-}
-
-function toMember(type: ExtractionType, { site, idDigits }: Platform, lead: Lead): string {
-  const handle = handleOf(lead);
-  const [link = ''] = lead.links.values();
-  const members: [string, string][] = [
-    ['id', idOf(`${lead.name.toLowerCase()}\n${link}`, idDigits)],
-    [type.startsWith('github') ? 'login' : 'username', JSON.stringify(handle)],
-    ['name', JSON.stringify(lead.name)],
-    ['url', JSON.stringify(`${site}/${handle}`)],
-  ];
-  if (type === 'github_repo_contributors')
-    members.push(['contributions', String(1 + (hashOf(lead.name) % 900))]);
-  const followers = lead.facts.get('followers') ?? lead.facts.get('subscribers');
-  if (followers !== undefined && /^\d+$/.test(followers)) members.push(['followers_count', followers]);
-  return objectOf(members);
+  return Array.from({ length: size }, (_, index) => {
+    const lead = leads[(seed + index) % leads.length] as Lead;
+    const handle = handleOf(lead);
+    const followers = lead.facts.get('followers') ?? lead.facts.get('subscribers') ?? '';
+    return objectOf([
+      ['id', idOf(lead.identity, idDigits)],
+      [platform === 'github' ? 'login' : 'username', JSON.stringify(handle)],
+      ['name', JSON.stringify(lead.name)],
+      ['url', JSON.stringify(`${site}/${handle}`)],
+      ...(type === 'github_repo_contributors'
+        ? [['contributions', String(1 + (hashOf(lead.name) % 900))] as const]
+        : []),
+      ...(/^\d+$/.test(followers) ? [['followers_count', followers] as const] : []),
+    ]);
+  });
 }
 
 function handleOf({ name, id }: Lead): string {
@@ -171,6 +124,10 @@ function idOf(text: string, digits: number): string {
   return `1${number.padStart(digits, '7').slice(-(digits - 1))}`;
 }
 
+function hashOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
+}
+
 /** Words of an instruction that say how a list is to be made, and not of what. */
 const making =
   /\b(?:return|extract|list|get|each|every|all|their|its|as|columns?|fields?|items?|rows?|entries|page|site|shown|listed|names?|titles?|websites?|links?|urls?|descriptions?|city|cities|country|countries|headcounts?|number of employees|industry|industries|topics?|subscribers|followers)\b/gi;
@@ -179,53 +136,35 @@ const making =
  * A page of the catalogue's: what it has of the site, and of any other page what fits, as the instruction says. The
  * fields that the instruction names are those of the items.
  */
-async function extractFromPage(
+async function itemsOfPage(
   catalogue: Catalogue,
   target: string,
   instruction: string,
   limit: number,
-): Promise<Extraction> {
-  const host = new URL(target).hostname.replace(/^www\./, '');
+): Promise<Items> {
   const type = typeIn(instruction);
-  const ofSite = catalogue.mentioning(host, limit);
+  const ofSite = catalogue.mentioning(new URL(target).hostname.replace(/^www\./, ''), limit);
   const { matches } = await catalogue.search(type, instruction.replace(making, ' '));
-  const fitting = (await firstOf(matches, ofSite.length === 0 ? limit : 5000)).map(({ lead }) => lead);
+  const fitting = firstOf(matches, ofSite.length === 0 ? limit : 5000).map(({ lead }) => lead);
   const ids = new Set(fitting.map(({ id }) => id));
   const chosen = ofSite.filter(({ id, entityType }) =>
     // An instruction of which the catalogue has no word leaves all that is there.
     ids.size > 0 ? ids.has(id) : type === undefined || entityType === null || entityType === type,
   );
   const leads = ofSite.length === 0 ? fitting : chosen;
-  if (leads.length === 0) return { failure: `nothing on ${target} matches the instruction` };
-  const plain = plainText(instruction.replaceAll('_', ' '));
-  const isNamed = (member: string) =>
-    ['', 's'].some((ending) =>
-      plain.includes(`${plainText(member.replaceAll('_', ' ')).trimEnd()}${ending} `),
-    );
+  if (leads.length === 0) return `nothing on ${target} matches the instruction`;
   const items = leads.map(
-    (lead) => new Map([['name', lead.name], ...lead.facts, ...lead.links, ['description', lead.description]]),
+    ({ name, facts, links, description }) =>
+      new Map([['name', name], ...facts, ...links, ['description', description]]),
   );
+  const plain = plainText(instruction.replaceAll('_', ' ')).replace(/s(?= )/g, '');
+  const isNamed = (member: string) =>
+    plain.includes(plainText(member.replaceAll('_', ' ')).replace(/s(?= )/g, ''));
   const named = new Set(items.flatMap((item) => [...item.keys()]).filter(isNamed));
-  if (named.size > 0) named.add('name');
-  return items.map((item) =>
-    objectOf(
-      [...item]
-        .filter(([member, value]) => (named.size === 0 ? value !== '' : named.has(member)))
-        .map(([member, value]) => [member, JSON.stringify(value)] as const),
-    ),
-  );
-}
-
-function strideFor(length: number, seed: number): number {
-  let stride = 1 + (seed % Math.max(1, length - 1));
-  while (divisor(stride, length) !== 1) stride += 1;
-  return stride;
-}
-
-function divisor(a: number, b: number): number {
-  return b === 0 ? a : divisor(b, a % b);
-}
-
-function hashOf(text: string): number {
-  return createHash('sha256').update(text).digest().readUInt32BE(0);
+  const isShown = (member: string, value: string) =>
+    named.size === 0 ? value !== '' : member === 'name' || named.has(member);
+  return items.map((item) => {
+    const shown = [...item].filter(([member, value]) => isShown(member, value));
+    return objectOf(shown.map(([member, value]) => [member, JSON.stringify(value)]));
+  });
 }

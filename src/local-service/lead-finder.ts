@@ -1,7 +1,13 @@
 import type { EntityType } from '../contract/types.ts';
-import { type Catalogue, firstOf } from './catalogue.ts';
+import type { Catalogue } from './catalogue.ts';
 import { bareAddress, plainText } from './catalogue-index.ts';
 import type { Lead } from './lead.ts';
+
+export function firstOf<Item>(items: Iterable<Item>, most: number): Item[] {
+  const first: Item[] = [];
+  for (const item of items) if (first.push(item) >= most) break;
+  return first;
+}
 
 /**
  * The one lead a text is about ("e-mail of Lena Weber, CTO at Acme"): the lead that has everything the text
@@ -11,11 +17,11 @@ export async function findLead(catalogue: Catalogue, text: string): Promise<Lead
   const about = text.replace(asking, ' ');
   const plain = plainText(about);
   const { matches } = await catalogue.search(undefined, about);
-  const fitting = (await firstOf(matches, 100)).filter(({ coverage }) => coverage === 1);
-  const byName = fitting.find(({ lead }) => named(plain, lead.name));
+  const fitting = firstOf(matches, 100).filter(({ coverage }) => coverage === 1);
+  const byName = fitting.find(({ lead }) => isNamed(plain, lead.name));
   // One word is enough to name a lead, but not to describe one.
-  const described = fitting.find(({ words }) => words > 1);
-  return byName?.lead ?? described?.lead ?? namedLead(catalogue, plain) ?? linkedLead(catalogue, text);
+  const described = byName ?? fitting.find(({ words }) => words > 1);
+  return described?.lead ?? namedLead(catalogue, plain) ?? catalogue.called(addressesIn(text))[0];
 }
 
 /** What is asked for says nothing about whom. */
@@ -27,37 +33,32 @@ const mostNameWords = 12;
 
 /** Of several leads that are named, the one most of whose facts are in the text; then the longer name. */
 function namedLead(catalogue: Catalogue, plain: string): Lead | undefined {
-  const weightOf = ({ name, facts, links }: Lead): number =>
-    [...facts.values(), ...links.values()].filter((fact) => fact.length > 2 && named(plain, fact)).length *
-      1000 +
-    name.length;
-  const leads = catalogue.named(possibleNames(plain)).map((lead) => ({ lead, weight: weightOf(lead) }));
-  return leads.sort((a, b) => b.weight - a.weight)[0]?.lead;
-}
-
-/** Every row of words of a plain text, once. */
-function possibleNames(plain: string): string[] {
   const words = plain.split(' ').filter(Boolean);
   const names = words.flatMap((_, start) =>
-    words.slice(start, start + mostNameWords).map((_, more) => words.slice(start, start + more + 1)),
+    words
+      .slice(start, start + mostNameWords)
+      .map((_, more) => words.slice(start, start + more + 1).join(' ')),
   );
-  return [...new Set(names.map((name) => ` ${name.join(' ')} `))];
+  const weightOf = ({ name, facts, links }: Lead): number => {
+    const said = [...facts.values(), ...links.values()].filter(
+      (one) => one.length > 2 && isNamed(plain, one),
+    );
+    return 1000 * said.length + name.length;
+  };
+  const leads = catalogue.called([...new Set(names)].map((name) => ` ${name} `));
+  const weighed = leads.map((lead) => ({ lead, weight: weightOf(lead) }));
+  return weighed.sort((a, b) => b.weight - a.weight)[0]?.lead;
 }
 
-function linkedLead(catalogue: Catalogue, text: string): Lead | undefined {
-  const addresses =
-    text.match(
-      /(?<![\p{L}\p{N}-])(?:https?:\/\/)?[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?:\/[^\s,;)"']*)?/giu,
-    ) ?? [];
-  for (const address of addresses) {
-    const lead = catalogue.linked(bareAddress(address));
-    if (lead !== undefined) return lead;
-  }
-  return undefined;
+function addressesIn(text: string): string[] {
+  const addresses = text.match(
+    /(?<![\p{L}\p{N}-])(?:https?:\/\/)?[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?:\/[^\s,;)"']*)?/giu,
+  );
+  return (addresses ?? []).map(bareAddress);
 }
 
 /** Whether a name is in a text, whole words and in a row; the text is plain already. */
-function named(plain: string, name: string): boolean {
+function isNamed(plain: string, name: string): boolean {
   const plainName = plainText(name);
   return plainName.length > 2 && plain.includes(plainName);
 }

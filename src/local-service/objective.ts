@@ -7,7 +7,7 @@ import {
   knownRuns,
   meaningOf,
   orWords,
-  rewordings,
+  reworded,
   stopRuns,
   stopWords,
   typeRuns,
@@ -27,17 +27,8 @@ export interface Term {
   readonly pairs?: readonly Term[];
 }
 
-export interface Objective {
-  readonly terms: readonly Term[];
-  readonly conditions: readonly Condition[];
-  /** What is not to be found. */
-  readonly excluded: readonly Term[];
-  /** Whether it named the type itself ("companies", "YouTube channels"). */
-  readonly namesType: boolean;
-}
-
 /** What a catalogue knows of words in lower case. */
-export interface Known {
+interface Known {
   /** Whether leads are called so by what they are: "law firm", "head of marketing", "new york". */
   isPhrase(text: string): boolean;
   isPlace(text: string): boolean;
@@ -54,7 +45,8 @@ const longestMeaning = 5;
 
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
 
-export function parseObjective(objective: string, known: Known): Objective {
+/** What is to be found and what is not, in words and numbers; and whether the type itself was named ("companies"). */
+export function parseObjective(objective: string, known: Known) {
   const { conditions, rest } = takeConditions(objective.normalize('NFKC'));
   const excluded: Term[] = [];
   const positive = rest.replace(deniedRuns, (...match) => {
@@ -65,13 +57,11 @@ export function parseObjective(objective: string, known: Known): Objective {
   const runs = (positive.match(cjk) ?? []).slice(0, mostTerms);
   const units = toUnits(positive.replace(cjk, ' '), known);
   const { wanted, denied } = readUnits(units, known);
+  const ofRuns = runs.flatMap((run) => toRuns(run.replace(typeRuns, ' '), known));
   return {
-    terms: unique([
-      ...joinAlternatives(wanted, known),
-      ...runs.flatMap((run) => toRuns(run.replace(typeRuns, ' '), known)),
-    ]).slice(0, mostTerms),
-    conditions,
-    excluded: unique([...excluded, ...denied]).slice(0, mostTerms),
+    terms: unique([...joinAlternatives(wanted), ...ofRuns]),
+    conditions: conditions as readonly Condition[],
+    excluded: unique([...excluded, ...denied]),
     namesType: units.some(({ kind }) => kind === 'type') || runs.some((run) => run.search(typeRuns) >= 0),
   };
 }
@@ -84,30 +74,26 @@ interface Unit {
 }
 
 function toUnits(text: string, known: Known): Unit[] {
-  const said = joinPrefixes(
-    rewordings.reduce((now, [pattern, better]) => now.replace(pattern, better), text),
-  );
-  const words = [...said.matchAll(/[\p{L}\p{N}][\p{L}\p{M}\p{N}&+#.'’-]*|[,;:()/!?¬]/gu)]
-    .slice(0, mostWords)
-    .flatMap(toUnit);
+  const words =
+    joinPrefixes(reworded(text)).match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}&+#.'’-]*|[,;:()/!?¬]/gu) ?? [];
+  const all = words.slice(0, mostWords).flatMap(toUnit);
   const units: Unit[] = [];
-  for (let at = 0; at < words.length; ) {
-    const unit = phraseAt(words, at, known) ?? (words[at] as Unit);
+  for (let at = 0; at < all.length; ) {
+    const unit = phraseAt(all, at, known) ?? (all[at] as Unit);
     units.push(unit);
     at += unit.surface.split(' ').length;
   }
   return units;
 }
 
-function toUnit([word]: RegExpExecArray): Unit[] {
-  if (/^\P{L}$/u.test(word) && !/\p{N}/u.test(word))
+function toUnit(word: string): Unit[] {
+  if (/^[^\p{L}\p{N}]$/u.test(word))
     return [{ surface: word, lower: word, kind: word === denial ? 'denial' : 'break' }];
   const surface = word.replace(/['’]s$|(?<![.'’&+#-])[.'’&+#-]+$/gu, '');
   const lower = surface.toLowerCase();
   const isStop = (stopWords.has(lower) || orWords.has(lower)) && surface !== 'US' && surface !== 'IT';
   const kind = typeWords.has(lower) ? 'type' : isStop ? 'stop' : 'content';
-  const end = /\.$/.test(word) ? [{ surface: '.', lower: '.', kind: 'break' as const }] : [];
-  return [{ surface, lower, kind }, ...end];
+  return [{ surface, lower, kind }, ...(word.endsWith('.') ? toUnit(';') : [])];
 }
 
 /** The longest run of words from here that is one thing. A funding round always is: "Series A" is no "Series B". */
@@ -116,10 +102,9 @@ function phraseAt(words: readonly Unit[], at: number, known: Known): Unit | unde
     const run = words.slice(at, at + length);
     if (run.length < length || run.some(({ kind }) => kind === 'break' || kind === 'denial')) continue;
     const lower = run.map((word) => word.lower).join(' ');
-    const isRound = /^series [a-h]$/.test(lower);
-    const isOne = isRound || meaningOf(lower, 'exactly') !== undefined;
-    if (!isOne && (run.at(-1)?.kind === 'stop' || !run.some(({ kind }) => kind === 'content'))) continue;
-    if (isOne || (length <= longestPhrase && known.isPhrase(lower)))
+    const isOne = /^series [a-h]$/.test(lower) || meaningOf(lower, 'exactly') !== undefined;
+    const isTelling = run.at(-1)?.kind !== 'stop' && run.some(({ kind }) => kind === 'content');
+    if (isOne || (isTelling && length <= longestPhrase && known.isPhrase(lower)))
       return { surface: run.map(({ surface }) => surface).join(' '), lower, kind: 'content' };
   }
   return undefined;
@@ -128,12 +113,14 @@ function phraseAt(words: readonly Unit[], at: number, known: Known): Unit | unde
 /** A term, and whether only "or" or a comma stands between it and the one before. */
 interface Wanted {
   readonly term: Term;
+  readonly isPlace: boolean;
   readonly after: 'or' | 'comma' | 'other';
 }
 
 function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; denied: Term[] } {
   const wanted: Wanted[] = [];
   const denied: Term[] = [];
+  const isPlace = ({ forms }: Term) => forms.some(known.isPlace);
   let after: Wanted['after'] = 'other';
   /** What is denied at present; a list of places goes on after commas. */
   let scope: Unit[] | undefined;
@@ -143,19 +130,20 @@ function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; de
     const named = scope.filter(({ kind }) => kind === 'content');
     const terms = (named.length === 0 ? scope.slice(0, 1) : named).flatMap((one) => toTerm(one, known) ?? []);
     if (terms.length > 0) denied.push(joined(terms, 'AND'));
-    places = terms.every(({ forms }) => forms.some(known.isPlace));
+    places = terms.every(isPlace);
     scope = undefined;
   };
   for (const unit of units) {
     const { kind, lower } = unit;
+    const isOr = lower === '/' || orWords.has(lower);
     if (kind === 'denial') {
       closeScope();
       scope = [];
-    } else if (kind === 'break' || orWords.has(lower) || andWords.has(lower)) {
-      const goesOn = orWords.has(lower) && scope !== undefined;
+    } else if (kind === 'break' || isOr || andWords.has(lower)) {
+      const goesOn = isOr && lower !== '/' && scope !== undefined;
       closeScope();
       if (goesOn) scope ??= [];
-      after = lower === '/' || orWords.has(lower) ? 'or' : lower === ',' ? 'comma' : 'other';
+      after = isOr ? 'or' : lower === ',' ? 'comma' : 'other';
     } else if (kind === 'stop') {
       closeScope();
       if (scope === undefined) places = false;
@@ -163,9 +151,9 @@ function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; de
     } else if (scope !== undefined) scope.push(unit);
     else if (kind === 'content') {
       const term = toTerm(unit, known);
-      if (term !== undefined && places && term.forms.some(known.isPlace)) denied.push(term);
+      if (term !== undefined && places && isPlace(term)) denied.push(term);
       else if (term !== undefined) {
-        wanted.push({ term, after });
+        wanted.push({ term, after, isPlace: isPlace(term) });
         places = false;
       }
       after = 'other';
@@ -176,14 +164,13 @@ function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; de
 }
 
 /** "Berlin or Munich" is one thing to find, and so is "climate, energy or mobility". */
-function joinAlternatives(wanted: readonly Wanted[], known: Known): Term[] {
-  const isPlace = ({ term }: Wanted) => term.forms.some(known.isPlace);
+function joinAlternatives(wanted: readonly Wanted[]): Term[] {
   const groups: Wanted[][] = [];
   for (const one of wanted.toReversed()) {
-    const group = groups[0];
-    const [next] = group ?? [];
-    const inList = next?.after === 'comma' && (group?.length ?? 0) > 1 && isPlace(next) === isPlace(one);
-    if (next?.after === 'or' || inList) group?.unshift(one);
+    const [group = []] = groups;
+    const [next] = group;
+    const isInList = next?.after === 'comma' && group.length > 1 && next.isPlace === one.isPlace;
+    if (next?.after === 'or' || isInList) group.unshift(one);
     else groups.unshift([one]);
   }
   return groups.map((group) =>
@@ -205,7 +192,7 @@ function joined(terms: readonly Term[], operator: 'AND' | 'OR'): Term {
 }
 
 function unique(terms: readonly Term[]): Term[] {
-  return [...new Map(terms.map((term) => [term.query, term])).values()];
+  return [...new Map(terms.map((term) => [term.query, term])).values()].slice(0, mostTerms);
 }
 
 /** "seed-stage" asks for both of its words, apart from those that say nothing. */
@@ -219,27 +206,20 @@ function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>, known: Know
   }
   const parts = lower.split(/[^\p{L}\p{M}\p{N}]+/u).filter(Boolean);
   if (parts.length === 1 || lower.includes(' ')) return toPhrase(lower, surface);
-  if (parts.every((part) => stopWords.has(part))) return undefined;
   const telling = parts.filter((part) => !hyphenEndings.has(part)).slice(0, mostTerms);
-  if (telling.length === 0) return undefined;
-  if (telling.length === 1) return toTerm({ surface, lower: telling[0] as string }, known);
+  const [first] = telling;
+  if (first === undefined || parts.every((part) => stopWords.has(part))) return undefined;
+  if (telling.length === 1) return toTerm({ surface, lower: first }, known);
   if (telling.some((part) => part.length < 3 || stopWords.has(part))) return toPhrase(surface);
-  return {
-    ...joined(
-      telling.map((part) => toPhrase(part)),
-      'AND',
-    ),
-    surface,
-    forms: telling,
-  };
+  const both = telling.map((part) => toPhrase(part));
+  return { ...joined(both, 'AND'), surface, forms: telling };
 }
 
 /** Words without spaces: those with a meaning, and what is left between them and what says nothing. */
 function toRuns(text: string, known: Known): Term[] {
   const terms: Term[] = [];
   const rest = text.replace(knownRuns, (word) => {
-    const term = toTerm({ surface: word, lower: word }, known);
-    if (term !== undefined) terms.push(term);
+    terms.push(...[toTerm({ surface: word, lower: word }, known) ?? []].flat());
     return ' ';
   });
   for (const run of rest.replace(stopRuns, ' ').split(' ').filter(Boolean)) {

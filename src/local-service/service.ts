@@ -1,27 +1,39 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import type { EndpointName } from '../contract/endpoints.ts';
-import type { OpenedCatalogue } from './catalogue-store.ts';
+import type { Catalogue } from './catalogue.ts';
 import type { LocalKey } from './keys.ts';
 import type { Fault, Scenario } from './scenario.ts';
 import type { Store } from './store.ts';
 import type { Switches } from './switches.ts';
-import type { TaskClock } from './tasks.ts';
 
-export interface Service {
+export interface Listeners {
+  /** Receives a line per request. */
+  readonly log?: ((line: string) => void) | undefined;
+  /** Receives what made a request fail inside the service: a state that can't be written any more, say. */
+  readonly failed?: ((error: unknown) => void) | undefined;
+  /** Receives, line by line, what the demonstration knows when a search of it found nothing. */
+  readonly hint?: ((line: string) => void) | undefined;
+}
+
+export interface Service extends Listeners {
   readonly store: Store;
-  readonly catalogue: OpenedCatalogue;
+  readonly catalogue: Catalogue;
   readonly switches: Switches;
   readonly clock: Clock;
   readonly scenario: Scenario;
-  readonly tasks: TaskClock;
   /** The IDs of the requests that are being answered. */
   readonly answering: Set<string>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly log: ((line: string) => void) | undefined;
-  readonly failed: ((error: unknown) => void) | undefined;
-  readonly hint: ((line: string) => void) | undefined;
+  /** Cancels the next look at the tasks; absent: none are under way. */
+  cancelLook?: (() => void) | undefined;
+}
+
+/** Who asks: an active key, with its fingerprint. */
+export interface Caller {
+  readonly key: LocalKey;
+  readonly fingerprint: string;
 }
 
 /** One HTTP request of a known operation, and its answer. */
@@ -35,10 +47,4 @@ export interface Exchange {
   readonly gone: AbortSignal;
   /** What the scenario has in store for it. */
   readonly fault: Fault | undefined;
-}
-
-/** Who asks: an active key, with its fingerprint. */
-export interface Caller {
-  readonly key: LocalKey;
-  readonly fingerprint: string;
 }

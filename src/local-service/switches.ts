@@ -21,22 +21,15 @@ const wait = (value: number, meaning: string) => ({ default: value, meaning, max
 const choice = <Value extends string>(values: readonly [Value, ...Value[]], meaning: string) => ({
   ...{ default: values[0] as Value, values, meaning },
 });
+const disabled =
+  'what is switched off (answers 503), separated by commas: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types';
 
 export const switchTable = {
-  auth_header: choice(
-    ['any', 'documented'],
-    'which of the two API key headers an endpoint accepts: any of them, or only those that the interface shows for it',
-  ),
-  error_type_at: choice(
-    ['error.type', 'error.code', 'type', 'none'],
-    'where an error answer holds the type of the error',
-  ),
+  auth_header: choice(['any', 'documented'], 'which of the two API key headers an endpoint accepts'),
+  error_type_at: choice(['error.type', 'error.code', 'type', 'none'], 'where an error answer has its type'),
   key_lifetime_s: count(0, 'a key expires this many seconds after its first use; 0 = never'),
   opening_credits: count(100_000, 'credits that a new account starts with'),
-  next_refresh_s: count(
-    0,
-    'the balance names a next_credit_refresh_at this many seconds ahead; 0 = it names none',
-  ),
+  next_refresh_s: count(0, 'seconds until the next_credit_refresh_at of the balance; 0 = it has none'),
   price_search: count(1, 'credits per lead of a search or task'),
   price_enrich_fields: count(1, 'extra credits per lead when enrich_fields are requested'),
   price_web_search: count(1, 'extra credits per lead with enable_web_search'),
@@ -45,100 +38,65 @@ export const switchTable = {
   price_research: count(20, 'credits per deep search with a result'),
   price_enrich: count(2, 'credits per enrich request with a result'),
   price_extract: count(1, 'credits per extracted item'),
-  contact_billing: choice(
-    ['per_result', 'per_request'],
-    'whether a completed contact lookup is always charged, or only when something was found',
-  ),
-  no_result_bills: choice(
-    ['no', 'yes'],
-    'whether research and enrich are charged when they end without a result (success: false)',
-  ),
+  contact_billing: choice(['per_result', 'per_request'], 'when a completed contact lookup is charged'),
+  no_result_bills: choice(['no', 'yes'], 'whether research and enrich cost something without a result'),
   user_concurrency: count(10, 'requests of one account that may run at the same time'),
   service_concurrency: count(100, 'requests of all accounts that may run at the same time'),
-  disabled: {
-    default: '' as string,
-    meaning:
-      'what is switched off (answers 503), separated by commas: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types',
-  },
+  disabled: { default: '' as string, meaning: disabled },
   batch_size: count(10, 'leads per stream event'),
   batch_pause_ms: wait(40, 'milliseconds between two events of a stream'),
-  unread_ms: wait(
-    60_000,
-    'after this many milliseconds without reading, the client of a stream counts as gone; 0 = never',
-  ),
+  unread_ms: wait(60_000, 'milliseconds until a client that reads nothing counts as gone; 0 = never'),
   dropped_stream: choice(
     ['bills_sent', 'bills_all', 'bills_nothing'],
-    'what is charged for a stream when its client goes away or the service is killed',
+    'what a stream costs that is cut short',
   ),
   stream_fetch: choice(['off', 'on'], 'whether status and fetch accept the leads_search_id of a stream'),
   rejected_streak: count(
     0,
-    'a search that finds more leads than this ends there, with the stop_reason rejected_streak; 0 = never',
+    'leads after which a search ends with the stop_reason rejected_streak; 0 = never',
   ),
   no_data_timeout: count(0, 'the same with the stop_reason no_data_timeout'),
-  web_only: count(
-    0,
-    'every n-th lead of the catalogue is found only with enable_web_search; 0 = all are found without',
-  ),
+  web_only: count(0, 'every n-th lead is found only with enable_web_search; 0 = none'),
   task_start_ms: wait(300, 'milliseconds that a new task stays in the state created'),
   task_step_ms: wait(250, 'milliseconds between two steps of a running task'),
   task_step: count(20, 'leads that become ready in each step'),
-  extract_replay: choice(
-    ['on', 'off'],
-    'whether a repeated extract request gets its first answer again; off gives 409',
-  ),
+  extract_replay: choice(['on', 'off'], 'whether a repeated extract gets its first answer; off gives 409'),
 } as const satisfies Record<string, SwitchRow>;
 
-export type SwitchName = keyof typeof switchTable;
-
-export type Switches = { -readonly [Name in SwitchName]: (typeof switchTable)[Name]['default'] };
+export type Switches = {
+  -readonly [Name in keyof typeof switchTable]: (typeof switchTable)[Name]['default'];
+};
 
 /** Thrown for a switch that does not exist or a value it can't have. */
 export class SwitchError extends Error {
   override readonly name = 'SwitchError';
 }
 
-/** The defaults, with some of them replaced. */
+/** The defaults, with some of them replaced. Throws SwitchError. */
 export function createSwitches(changes: Partial<Switches> = {}): Switches {
-  const switches: Record<string, string | number> = {};
-  for (const [name, row] of Object.entries(switchTable)) switches[name] = row.default;
-  for (const [name, value] of Object.entries(changes))
-    if (value !== undefined) switches[name] = checkedValue(name, value);
-  return switches as Switches;
+  const defaults = Object.entries(switchTable).map(([name, row]) => [name, row.default]);
+  const changed = Object.entries(changes).map(([name, value]) => [name, checked(name, value)]);
+  return Object.fromEntries([...defaults, ...changed]) as Switches;
 }
 
 /** Reads `name=value` texts, as they stand on a command line. Throws SwitchError. */
 export function toSwitches(assignments: readonly string[]): Partial<Switches> {
-  const changes: Record<string, string | number> = {};
-  for (const assignment of assignments) {
-    const equals = assignment.indexOf('=');
-    if (equals < 1) throw new SwitchError(`write a switch as name=value, not as ${assignment}`);
-    const name = assignment.slice(0, equals);
-    const value = assignment.slice(equals + 1);
-    const isNumber = typeof rowOf(name).default === 'number' && /^\d+$/.test(value);
-    changes[name] = checkedValue(name, isNumber ? Number(value) : value);
-  }
-  return changes as Partial<Switches>;
+  const changes = assignments.map((assignment) => {
+    const [, name, text = ''] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
+    if (name === undefined) throw new SwitchError(`write a switch as name=value, not as ${assignment}`);
+    return [name, checked(name, /^\d+$/.test(text) ? Number(text) : text)];
+  });
+  return Object.fromEntries(changes) as Partial<Switches>;
 }
 
-function rowOf(name: string): SwitchRow {
-  if (Object.hasOwn(switchTable, name)) return switchTable[name as SwitchName];
-  throw new SwitchError(`there is no switch ${name}`);
-}
-
-function checkedValue(name: string, value: unknown): string | number {
-  const row = rowOf(name);
-  if (typeof row.default === 'number') {
-    const { max = Number.MAX_SAFE_INTEGER } = row;
-    if (!Number.isSafeInteger(value) || (value as number) < 0 || (value as number) > max)
-      throw new SwitchError(
-        `the switch ${name} must be a whole number${row.max === undefined ? ', at least 0' : ` from 0 to ${max}`}`,
-      );
-    return value as number;
+function checked(name: string, value: unknown): string | number {
+  const row: SwitchRow | undefined = Object.entries(switchTable).find(([known]) => known === name)?.[1];
+  if (row === undefined) throw new SwitchError(`there is no switch ${name}`);
+  const { max = Number.MAX_SAFE_INTEGER, values } = row;
+  if (typeof row.default === 'string') {
+    if (values?.includes(String(value)) ?? true) return String(value);
+    throw new SwitchError(`the switch ${name} must be one of ${values?.join(', ')}`);
   }
-  if (typeof value !== 'string' || (row.values !== undefined && !row.values.includes(value)))
-    throw new SwitchError(
-      `the switch ${name} must be ${row.values === undefined ? 'a text' : `${row.values.slice(0, -1).join(', ')} or ${row.values.at(-1)}`}`,
-    );
-  return value;
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) return value as number;
+  throw new SwitchError(`the switch ${name} must be a whole number from 0 to ${max}`);
 }

@@ -7,18 +7,16 @@ import vocabulary from './vocabulary.json' with { type: 'json' };
 
 /** They do not say what to find. */
 export const stopWords = words(vocabulary.stop);
-
+/** They only say which type is meant; for any type, since the type is chosen elsewhere. */
+export const typeWords = words(vocabulary.types);
+/** Second halves of compounds that say nothing of their own: "seed-stage", "Berlin-based". */
+export const hyphenEndings = words(vocabulary.endings);
 export const orWords = words(['or oder bzw ou o u']);
 export const andWords = words(['and und sowie et y e']);
 
-/** They only say which type is meant; for any type, since the type is chosen elsewhere. */
-export const typeWords = words(vocabulary.types);
-
 /** The same without spaces, Chinese and Japanese. */
-export const typeRuns =
-  /小红书|微信|公众号|公眾號|博主|账号|帳號|达人|達人|创作者|创业公司|公司|企业|网红|スタートアップ|ベンチャー|企業|会社|チャンネル|クリエイター|インフルエンサー|ユーチューバー|ブロガー|ショップ|ストア|オンライン|ブランド|店舗|お店|アカウント/g;
-export const stopRuns =
-  /的|在|和|与|與|或|有|找|寻找|关于|關於|推荐|做|我|们|是|了|及|等|位于|专注|最近|粉丝|超过|以上|大于|至少|以下|未満|登録者数?|従業員数?|人|名|万|専門|拠点|向け|系|店|屋|氏|用品|商品|販売|関連|分野|業界|地域|\p{Script=Hiragana}+/gu;
+export const typeRuns = anyOf(words(vocabulary.typeRuns));
+export const stopRuns = anyOf([...words(vocabulary.stopRuns), '\\p{Script=Hiragana}+']);
 /** "不在北京的…", "除了北京以外", "東京以外の…": what is not to be found. */
 export const deniedRuns =
   /(?:不在|不是|除了)(?<denied>\p{Script=Han}+?)(?:以外|之外|的|(?=\P{Script=Han}|$))|(?<![\p{Script=Han}\p{Script=Katakana}ー])(?<other>[\p{Script=Han}\p{Script=Katakana}ー]{1,20}?)以外の?/gu;
@@ -26,44 +24,41 @@ export const deniedRuns =
 /** Stands in the text for everything that denies what comes after it. */
 export const denial = '¬';
 
-/** What objectives say in more than one word, in its short form; ways to deny become the sign for them. */
-export const rewordings: readonly (readonly [RegExp, string])[] = [
-  [/(?<!\p{L})(?:[dlnmtscj]|qu)['’](?=\p{L})/giu, ' '],
-  [/\b(?:not|nicht) (?:only|just|nur)\b/giu, ' '],
-  [
-    /\b(?:other than|rather than|instead of|apart from|(?:with|but|and|have|has) no|(?:any|every)(?:where|thing|one) but|outside(?: of)?(?! sales)|not|nor|never|except(?: for)?|excluding|exclude|without|(?:is|are|do|does|have|has|was|were)n['’]t|nicht|ohne|kein(?:e[nrms]?)?|ausgenommen|hors(?: de)?|sauf|sans|excepto|salvo|sin|fuera de)\b|(?<!\p{L})(?:auß(?:er|erhalb)(?: von)?|en dehors de|pas (?:à|en|au|aux)|que no (?:están?|sean?))(?!\p{L})/giu,
-    ` ${denial} `,
-  ],
-  [/(^|,) ?no (?!code)/gi, `, ${denial} `],
-  [
-    /\b(?:raised|raising) (?:money|funds|capital)\b|\bgeld (?:aufgenommen|bekommen)\b|\bdes fonds\b|\bfondos\b/giu,
-    ' ',
-  ],
+/** What objectives say that says nothing: a verb, and not what somebody does in the mountains; a figure of speech, and not where satellites are. */
+const empty = [
+  /(?<!\p{L})(?:[dlnmtscj]|qu)['’](?=\p{L})/giu,
+  /\b(?:not|nicht) (?:only|just|nur)\b/giu,
+  /\b(?:raised|raising) (?:money|funds|capital)\b|\bgeld (?:aufgenommen|bekommen)\b|\bdes fonds\b|\bfondos\b/giu,
+  /\brunning (?=(?:an?|the|their|its|on)\b)/gi,
+  /(?<=\p{L}) (?:space|scene)(?= (?:in|of|at|for|with|from)\b|\s*(?:$|[,.;]))/giu,
+];
+const denials = [
+  /\b(?:other than|rather than|instead of|apart from|(?:with|but|and|have|has) no|(?:any|every)(?:where|thing|one) but|outside(?: of)?(?! sales)|not|nor|never|except(?: for)?|excluding|exclude|without|(?:is|are|do|does|have|has|was|were)n['’]t|nicht|ohne|kein(?:e[nrms]?)?|ausgenommen|hors(?: de)?|sauf|sans|excepto|salvo|sin|fuera de)\b|(?<!\p{L})(?:auß(?:er|erhalb)(?: von)?|en dehors de|pas (?:à|en|au|aux)|que no (?:están?|sean?))(?!\p{L})/giu,
+  /(?<=^|,) ?no (?!code)/gi,
+];
+const names =
+  '(?:kanal|kanäle|blogger|influencer|podcasts?|läden|geschäfte|firma|firmen|unternehmen|startups|hersteller|anbieter)';
+/** What objectives say in more than one word, in its short form. German says of whom, and what of, in one word. */
+const rewordings: readonly (readonly [RegExp, string])[] = [
+  ...empty.map((pattern) => [pattern, ' '] as const),
+  ...denials.map((pattern) => [pattern, ` ${denial} `] as const),
   [/(?<![\p{L}-])non-(\p{Lu}[\p{L}.]*)/gu, ` ${denial} $1, `],
-  // A verb, and not what somebody does in the mountains; a figure of speech, and not where satellites are.
-  [/\brunning (?=(?:an?|the|their|its|on)\b)/gi, ' '],
-  [/(?<=\p{L}) (?:space|scene)(?= (?:in|of|at|for|with|from)\b|\s*(?:$|[,.;]))/giu, ' '],
-  // German says of whom, and what of, in one word.
   [/(?<!\p{L})(\p{L}+er)innen\b/giu, 'female $1'],
   [
     /(?<!\p{L})(?:(?:co-?)?(?:fondatrice|fundadora)|entrepreneuse|emprendedora)s?(?!\p{L})/giu,
     'female founder',
   ],
   [/(?<!\p{L})s[eé]rie ([a-h])(?!\p{L})/giu, 'Series $1'],
-  [
-    /(?<!\p{L})(\p{L}{3,})(kanal|kanäle|blogger|influencer|podcasts?|läden|geschäfte|firma|firmen|unternehmen|startups|hersteller|anbieter)\b/giu,
-    '$1 $2',
-  ],
+  [new RegExp(`(?<!\\p{L})(\\p{L}{3,})(${names})\\b`, 'giu'), '$1 $2'],
 ];
 
-/** Second halves of compounds that say nothing of their own: "seed-stage", "Berlin-based". */
-export const hyphenEndings = words(['stage based led focused driven powered first friendly backed round']);
+export function reworded(text: string): string {
+  return rewordings.reduce((said, [pattern, better]) => said.replace(pattern, better), text);
+}
 
-/** What a word means. */
-export interface Meaning {
-  /** Other ways to say it. */
+/** What a word means: other ways to say it, and whether it says what somebody is. */
+interface Meaning {
   readonly forms: readonly string[];
-  /** Whether it says what somebody is. */
   readonly isRole: boolean;
 }
 
@@ -85,34 +80,36 @@ export function meaningOf(lower: string, exactly?: 'exactly'): Meaning | undefin
   const exact = meanings.get(key);
   if (exact !== undefined || exactly) return exact;
   // What is left of a short word may be anything: "teens" are no tea.
-  return [/ie$/, /e$/, /n$/, /en$/, /innen$/, /aux$/, /(?<=[dtrnl])e$/]
-    .map((ending, at) => key.replace(ending, at === 0 ? 'y' : at === 5 ? 'al' : ''))
-    .filter((word) => word.length > 3)
-    .map((word) => meanings.get(word))
-    .find((meaning) => meaning !== undefined);
+  const singulars = ['ie=y', 'e=', 'n=', 'en=', 'innen=', 'aux=al'].map((pair) => {
+    const [ending = '', other = ''] = pair.split('=');
+    return key.endsWith(ending) ? `${key.slice(0, -ending.length)}${other}` : '';
+  });
+  const known = singulars.find((word) => word.length > 3 && meanings.has(word));
+  return known === undefined ? undefined : meanings.get(known);
 }
 
-/** Words without spaces that have a meaning, the longer ones first. */
-export const knownRuns = new RegExp(
-  [...meanings.keys()]
-    .filter((word) => /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u.test(word))
-    .sort((a, b) => b.length - a.length)
-    .join('|'),
-  'gu',
+/** Words without spaces that have a meaning. */
+export const knownRuns = anyOf(
+  [...meanings.keys()].filter((word) =>
+    /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u.test(word),
+  ),
 );
 
 /** Without accents, and each word without an s at its end: "heads of sales" is "head of sale". */
-export function toKey(lower: string): string {
+function toKey(lower: string): string {
   return withoutAccents(lower).replace(/(?<=\p{Script=Latin}{3})s(?!\p{L})/gu, '');
+}
+
+/** A phrase as it is looked up, in the singular. */
+export function toPhraseKey(text: string): string {
+  const words = text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}&+#]+/gu, ' ');
+  return toKey(words.trim());
 }
 
 export function withoutAccents(lower: string): string {
   // The signs of Japanese that make one sound of another stay.
-  return lower
-    .normalize('NFD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .normalize('NFC')
-    .replaceAll('ß', 'ss');
+  const bare = lower.normalize('NFD').replace(/[\u0300-\u036f]/g, '');
+  return bare.normalize('NFC').replaceAll('ß', 'ss');
 }
 
 /** The facts that a word of an objective may mean, the likeliest first. */
@@ -128,4 +125,9 @@ function namesByName(lines: readonly string[]): ReadonlyMap<string, readonly str
 
 function words(lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(' ')));
+}
+
+/** The longer ones first. */
+function anyOf(runs: Iterable<string>): RegExp {
+  return new RegExp([...runs].sort((a, b) => b.length - a.length).join('|'), 'gu');
 }

@@ -56,12 +56,10 @@ describe('--local', () => {
     const { stdout, stderr, code } = await run(search, { env });
     expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
     expect(stderr).toMatch(
-      /\n0 leads · no more matches · cost nothing\n.*\nThe demonstration has no company that matches\. It has:\nindustries: fintech · .*\ncities: .*\nFor example: .* in .*\n$/,
+      /\n0 leads · no more matches · cost nothing\n.*\nThe demonstration has no company that matches\. It has:\nindustry: fintech · .*\ncity: .*\nFor example: .* in .*\n$/,
     );
     const task = ['task', 'run', 'person', 'sommeliers', '--local', '--poll-interval', '0.1'];
-    expect((await run(task, { env })).stderr).toMatch(
-      /\ntitles: .*\nindustries: .*\ncities: .*\nFor example: /,
-    );
+    expect((await run(task, { env })).stderr).toMatch(/\ntitle: .*\ncity: .*\nindustry: .*\nFor example: /);
     expect((await run([...search, '-q'], { env })).stderr).toBe('');
     const { stderr: one } = await run([...search, '--exit-status', '--json-errors'], { env });
     expect(JSON.parse(one).error).toMatchObject({ exit: 7 });

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/local-service/database.ts';
+import type { Store } from '../../src/local-service/store.ts';
 
 /** What an account has. Credits; available + reserved + settled = opening. */
 interface Funds {
@@ -12,7 +12,7 @@ interface Funds {
 }
 
 /** The funds of every account, and everything that does not add up; nothing does not. */
-export function audit(store: Database): { accounts: Funds[]; faults: string[] } {
+export function audit(store: Pick<Store, 'transaction'>): { accounts: Funds[]; faults: string[] } {
   return store.transaction((rows) => {
     const faults: string[] = [];
     const accounts = rows.all<Funds>(

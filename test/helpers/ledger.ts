@@ -46,7 +46,7 @@ export async function startLedgerService(
   const { stateDir } = service;
   const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
   const get = <T>(sql: string, ...values: string[]): T | undefined =>
-    store.transaction((rows) => rows.get<T>(sql, ...values));
+    store.transaction((rows) => rows.get<T>(sql, values));
   const expectToAddUp = (): void => {
     const { faults } = audit(store);
     if (faults.length > 0) throw new Error(faults.join('\n'));

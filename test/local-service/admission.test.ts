@@ -233,19 +233,6 @@ describe('media type and body', () => {
     const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit;
     expect((await fetch(`${service.url}${paths.search}`, init)).status).toBe(422);
   });
-
-  it.each([
-    ['search', paths.search, { ...search, page: 1 }, 422],
-    ['create_task', paths.createTask, { ...task, page: 1 }, 422],
-    ['contact', paths.contact, { ...contact, page: 1 }, 422],
-    ['extract', paths.extract, { ...extract, page: 1 }, 422],
-    ['deep-search', paths.research, { query: 'Kontora', page: 1 }, 200],
-    ['enrich', paths.enrich, { ...enrich, page: 1 }, 200],
-    ['enable_web_search in a stream', paths.search, { ...search, enable_web_search: true }, 422],
-  ])('an unknown field in %s: %#', async (_, path, body, status) => {
-    const service = await running();
-    expect((await service.post(path, body, { 'idempotency-key': 'a' })).status).toBe(status);
-  });
 });
 
 describe('fields', () => {
@@ -255,163 +242,94 @@ describe('fields', () => {
     type: 'object',
     properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}])),
   });
-  const rows: [string, string, object, number][] = [
-    ['search: entity_type missing', paths.search, { objective: 'x' }, 422],
-    ['search: entity_type of tasks', paths.search, { ...search, entity_type: 'wechat' }, 422],
-    ['search: objective missing', paths.search, { entity_type: 'company' }, 422],
-    ['search: objective of spaces', paths.search, { ...search, objective: ' \n\t ' }, 422],
-    ['search: objective not a text', paths.search, { ...search, objective: 5 }, 422],
-    [
-      'search: objective of 4000 bytes and spaces around',
-      paths.search,
-      { ...search, objective: ` ${'é'.repeat(2000)} ` },
-      200,
-    ],
-    ['search: objective of 4001 bytes', paths.search, { ...search, objective: `${'é'.repeat(2000)}x` }, 422],
-    ['search: limit a text', paths.search, { ...search, limit: '5' }, 422],
-    ['search: limit 5.5', paths.search, { ...search, limit: 5.5 }, 422],
-    ['search: limit null', paths.search, { ...search, limit: null }, 422],
-    ['search: limit true', paths.search, { ...search, limit: true }, 422],
-    ['search: limit 0', paths.search, { ...search, limit: 0 }, 422],
-    ['search: limit 1', paths.search, { ...search, limit: 1 }, 200],
-    ['search: limit 1000', paths.search, { ...search, limit: 1000 }, 200],
-    ['search: limit 1001', paths.search, { ...search, limit: 1001 }, 422],
-    ['search: 20 enrich_fields', paths.search, { ...search, enrich_fields: Array(20).fill('city') }, 200],
-    ['search: 21 enrich_fields', paths.search, { ...search, enrich_fields: Array(21).fill('city') }, 422],
-    ['search: enrich_fields a text', paths.search, { ...search, enrich_fields: 'city' }, 422],
-    ['search: enrich_fields of numbers', paths.search, { ...search, enrich_fields: [1] }, 422],
-    [
-      'search: 100 dedup_service_leads',
-      paths.search,
-      { ...search, dedup_service_leads: Array(100).fill('x') },
-      200,
-    ],
-    [
-      'search: 101 dedup_service_leads',
-      paths.search,
-      { ...search, dedup_service_leads: Array(101).fill('x') },
-      422,
-    ],
-    [
-      'search: 1000 dedup_custom_leads',
-      paths.search,
-      { ...search, dedup_custom_leads: Array(1000).fill('x') },
-      200,
-    ],
-    [
-      'search: 1001 dedup_custom_leads',
-      paths.search,
-      { ...search, dedup_custom_leads: Array(1001).fill('x') },
-      422,
-    ],
-    ['task: enable_web_search a text', paths.createTask, { ...task, enable_web_search: 'true' }, 422],
-    ['task: enable_web_search null', paths.createTask, { ...task, enable_web_search: null }, 422],
-    ['task: wechat without web search', paths.createTask, { ...task, entity_type: 'wechat' }, 422],
-    [
-      'task: wechat with false',
-      paths.createTask,
-      { ...task, entity_type: 'wechat', enable_web_search: false },
-      422,
-    ],
-    [
-      'task: wechat with web search',
-      paths.createTask,
-      { ...task, entity_type: 'wechat', enable_web_search: true },
-      200,
-    ],
-    ['contact: unknown type', paths.contact, { ...contact, contact_type: 'fax' }, 422],
-    [
-      'contact: 4000 characters of four bytes',
-      paths.contact,
-      { ...contact, objective: '𝒳'.repeat(4000) },
-      200,
-    ],
-    ['contact: 4001 characters', paths.contact, { ...contact, objective: 'x'.repeat(4001) }, 422],
-    ['research: empty', paths.research, { query: '' }, 422],
-    ['research: 4000 characters', paths.research, { query: '𝒳'.repeat(4000) }, 200],
-    ['research: 4001 characters', paths.research, { query: 'x'.repeat(4001) }, 422],
-    ['enrich: empty context', paths.enrich, { ...enrich, entity_context: '' }, 422],
-    ['enrich: context of spaces', paths.enrich, { ...enrich, entity_context: '  ' }, 422],
-    [
-      'enrich: context of 16 KiB',
-      paths.enrich,
-      { ...enrich, entity_context: ` ${'x'.repeat(16_384)} ` },
-      200,
-    ],
-    ['enrich: context over 16 KiB', paths.enrich, { ...enrich, entity_context: 'x'.repeat(16_385) }, 422],
-    ['enrich: schema missing', paths.enrich, { entity_context: 'x' }, 422],
-    ['enrich: schema a list of names', paths.enrich, { ...enrich, enrich_fields: ['city'] }, 422],
-    ['enrich: root not an object', paths.enrich, { ...enrich, enrich_fields: { type: 'array' } }, 422],
-    [
-      'enrich: no properties',
-      paths.enrich,
-      { ...enrich, enrich_fields: { type: 'object', properties: {} } },
-      422,
-    ],
-    ['enrich: 12 levels', paths.enrich, { ...enrich, enrich_fields: nested(12) }, 200],
-    ['enrich: 13 levels', paths.enrich, { ...enrich, enrich_fields: nested(13) }, 422],
-    ['enrich: 200 properties', paths.enrich, { ...enrich, enrich_fields: wide(200) }, 200],
-    ['enrich: 201 properties', paths.enrich, { ...enrich, enrich_fields: wide(201) }, 422],
-    [
-      'enrich: 256 KiB',
-      paths.enrich,
-      { ...enrich, enrich_fields: { ...schema, title: 'x'.repeat(262_144) } },
-      422,
-    ],
-    ['extract: unknown type', paths.extract, { ...extract, type: 'facebook' }, 422],
-    ['extract: empty target', paths.extract, { ...extract, target: '' }, 422],
-    ['extract: target of 2049 characters', paths.extract, { ...extract, target: 'x'.repeat(2049) }, 422],
-    ['extract: limit 10000', paths.extract, { ...extract, limit: 10_000 }, 200],
-    ['extract: limit 10001', paths.extract, { ...extract, limit: 10_001 }, 422],
-    ['extract: instruction null', paths.extract, { ...extract, instruction: null }, 200],
-    [
-      'extract: instruction of 4001 characters',
-      paths.extract,
-      { ...extract, instruction: 'x'.repeat(4001) },
-      422,
-    ],
-    ...(
-      [
-        [undefined, 'https://example.com', 422],
-        [null, 'https://example.com', 422],
-        ['teams', 'https://example.com/list', 200],
-        ['teams', 'example.com', 422],
-        ['teams', 'ftp://example.com', 422],
-        ['teams', 'http://localhost/x', 422],
-        ['teams', 'http://127.0.0.1/x', 422],
-        ['teams', 'http://10.1.2.3/x', 422],
-        ['teams', 'http://[::1]/x', 422],
-        ['teams', 'http://[2001:db8::1]/x', 422],
-        ['teams', 'http://[2a00:1450::1]/x', 200],
-        ['teams', 'http://192.0.0.1/x', 422],
-        ['teams', 'http://192.0.2.7/x', 422],
-        ['teams', 'http://198.18.0.1/x', 422],
-        ['teams', 'http://198.19.255.1/x', 422],
-        ['teams', 'http://198.20.0.1/x', 200],
-        ['teams', 'http://198.51.100.1/x', 422],
-        ['teams', 'http://203.0.113.1/x', 422],
-        ['teams', 'http://8.8.8.8/x', 200],
-        ['teams', 'http://intern.test/x', 422],
-        ['teams', 'http://intern.invalid/x', 422],
-        ['teams', 'http://wiki.corp/x', 422],
-        ['teams', 'http://wiki.intranet./x', 422],
-        ['teams', 'http://user:secret@example.com', 422],
-      ] as const
-    ).map(([instruction, target, status]): [string, string, object, number] => [
-      `extract: web2list ${instruction} ${target}`,
-      paths.extract,
-      { type: 'web2list', target, instruction },
-      status,
-    ]),
+  type Row = readonly [name: keyof typeof bodies, changed: object, status: number];
+  const rows: readonly Row[] = [
+    ['search', { entity_type: undefined }, 422],
+    ['search', { entity_type: 'wechat' }, 422],
+    ['search', { objective: undefined }, 422],
+    ['search', { objective: ' \n\t ' }, 422],
+    ['search', { objective: 5 }, 422],
+    ['search', { objective: ` ${'é'.repeat(2000)} ` }, 200],
+    ['search', { objective: `${'é'.repeat(2000)}x` }, 422],
+    ['search', { limit: '5' }, 422],
+    ['search', { limit: 5.5 }, 422],
+    ['search', { limit: null }, 422],
+    ['search', { limit: true }, 422],
+    ['search', { limit: 0 }, 422],
+    ['search', { limit: 1 }, 200],
+    ['search', { limit: 1000 }, 200],
+    ['search', { limit: 1001 }, 422],
+    ['search', { enrich_fields: Array(20).fill('city') }, 200],
+    ['search', { enrich_fields: Array(21).fill('city') }, 422],
+    ['search', { enrich_fields: 'city' }, 422],
+    ['search', { enrich_fields: [1] }, 422],
+    ['search', { dedup_service_leads: Array(100).fill('x') }, 200],
+    ['search', { dedup_service_leads: Array(101).fill('x') }, 422],
+    ['search', { dedup_custom_leads: Array(1000).fill('x') }, 200],
+    ['search', { dedup_custom_leads: Array(1001).fill('x') }, 422],
+    ['search', { page: 1 }, 422],
+    ['search', { enable_web_search: true }, 422],
+    ['createTask', { enable_web_search: 'true' }, 422],
+    ['createTask', { enable_web_search: null }, 422],
+    ['createTask', { entity_type: 'wechat' }, 422],
+    ['createTask', { entity_type: 'wechat', enable_web_search: false }, 422],
+    ['createTask', { entity_type: 'wechat', enable_web_search: true }, 200],
+    ['createTask', { page: 1 }, 422],
+    ['contact', { contact_type: 'fax' }, 422],
+    ['contact', { objective: '𝒳'.repeat(4000) }, 200],
+    ['contact', { objective: 'x'.repeat(4001) }, 422],
+    ['contact', { page: 1 }, 422],
+    ['research', { query: '' }, 422],
+    ['research', { query: '𝒳'.repeat(4000) }, 200],
+    ['research', { query: 'x'.repeat(4001) }, 422],
+    ['research', { page: 1 }, 200],
+    ['enrich', { entity_context: '' }, 422],
+    ['enrich', { entity_context: '  ' }, 422],
+    ['enrich', { entity_context: ` ${'x'.repeat(16_384)} ` }, 200],
+    ['enrich', { entity_context: 'x'.repeat(16_385) }, 422],
+    ['enrich', { enrich_fields: undefined }, 422],
+    ['enrich', { enrich_fields: ['city'] }, 422],
+    ['enrich', { enrich_fields: { type: 'array' } }, 422],
+    ['enrich', { enrich_fields: { type: 'object', properties: {} } }, 422],
+    ['enrich', { enrich_fields: nested(12) }, 200],
+    ['enrich', { enrich_fields: nested(13) }, 422],
+    ['enrich', { enrich_fields: wide(200) }, 200],
+    ['enrich', { enrich_fields: wide(201) }, 422],
+    ['enrich', { enrich_fields: { ...schema, title: 'x'.repeat(262_144) } }, 422],
+    ['enrich', { page: 1 }, 200],
+    ['extract', { type: 'facebook' }, 422],
+    ['extract', { target: '' }, 422],
+    ['extract', { target: 'x'.repeat(2049) }, 422],
+    ['extract', { limit: 10_000 }, 200],
+    ['extract', { limit: 10_001 }, 422],
+    ['extract', { instruction: null }, 200],
+    ['extract', { instruction: 'x'.repeat(4001) }, 422],
+    ['extract', { page: 1 }, 422],
+    ['extract', { type: 'web2list', target: 'https://example.com' }, 422],
+    ['extract', { type: 'web2list', target: 'https://example.com', instruction: null }, 422],
+    ...pages('https://example.com/list http://[2a00:1450::1]/x http://198.20.0.1/x http://8.8.8.8/x', 200),
+    ...pages('example.com ftp://example.com http://localhost/x http://127.0.0.1/x http://10.1.2.3/x', 422),
+    ...pages('http://[::1]/x http://[2001:db8::1]/x http://192.0.0.1/x http://192.0.2.7/x', 422),
+    ...pages('http://198.18.0.1/x http://198.19.255.1/x http://198.51.100.1/x http://203.0.113.1/x', 422),
+    ...pages('http://intern.test/x http://intern.invalid/x http://wiki.corp/x http://wiki.intranet./x', 422),
+    ...pages('http://user:secret@example.com', 422),
   ];
+  function pages(targets: string, status: number): Row[] {
+    const page = { type: 'web2list', instruction: 'teams' };
+    return targets.split(' ').map((target) => ['extract', { ...page, target }, status]);
+  }
 
-  it.each(rows)('%s', async (_, path, body, status) => {
-    const service = await running();
-    const answer = await service.post(path, body, { 'idempotency-key': 'a' });
-    expect(answer.status).toBe(status);
-    if (status === 422) expect(await errorOf(answer)).toBe('422 invalid_request_error');
-    else await answer.text();
-  });
+  it.each(rows.map((row) => [JSON.stringify(row).slice(0, 80), ...row] as const))(
+    '%s',
+    async (_, name, changed, status) => {
+      const service = await running();
+      const body = { ...bodies[name], ...changed };
+      const answer = await service.post(paths[name], body, { 'idempotency-key': 'a' });
+      expect(answer.status).toBe(status);
+      if (status === 422) expect(await errorOf(answer)).toBe('422 invalid_request_error');
+      else await answer.text();
+    },
+  );
 
   it.each([
     ['Idempotency-Key of 128 characters', 'x'.repeat(128), 200],

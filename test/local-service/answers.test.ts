@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startLocalService } from '../../src/local-service/server.ts';
-import { type Running, running, SteppedClock, someLeads, temporaryFolder } from './running.ts';
+import { type Running, running, someLeads } from './running.ts';
 
 async function json(service: Running, path: string, body: object): Promise<unknown> {
   const answer = await service.post(path, body);
@@ -181,32 +180,19 @@ describe('extract', () => {
   });
 
   it('of the demonstration: the same list each time, with ids that JavaScript would round', async () => {
-    const service = await startLocalService({
-      stateDir: temporaryFolder(),
-      port: 0,
-      pid: process.pid,
-      clock: new SteppedClock(),
-    });
-    const headers = { 'content-type': 'application/json', authorization: 'Bearer lp_local_demo' };
-    const post = async (body: object) =>
-      (
-        await fetch(`${service.url}/v1/extract`, { method: 'POST', headers, body: JSON.stringify(body) })
-      ).text();
-    try {
-      const first = await post({ type: 'x_followers', target: '@ada', limit: 7 });
-      const items = first.match(/"id":\d+/g) ?? [];
-      expect(items).toHaveLength(7);
-      expect(new Set(items).size).toBe(7);
-      expect(first).toMatch(/"id":\d{19},/);
-      expect(await post({ type: 'x_followers', target: 'https://x.com/ada', limit: 7 })).toBe(
-        first.replace('"target":"@ada"', '"target":"https://x.com/ada"'),
-      );
-      expect(await post({ type: 'github_repo_contributors', target: 'ada/engine', limit: 2 })).toMatch(
-        /"contributions":\d/,
-      );
-      expect(await post({ type: 'ins_following', target: 'nobody' })).toContain('"success":false');
-    } finally {
-      await service.close();
-    }
+    const service = await running({ leads: 'demonstration' });
+    const post = async (body: object) => (await service.post('/v1/extract', body)).text();
+    const first = await post({ type: 'x_followers', target: '@ada', limit: 7 });
+    const items = first.match(/"id":\d+/g) ?? [];
+    expect(items).toHaveLength(7);
+    expect(new Set(items).size).toBe(7);
+    expect(first).toMatch(/"id":\d{19},/);
+    expect(await post({ type: 'x_followers', target: 'https://x.com/ada', limit: 7 })).toBe(
+      first.replace('"target":"@ada"', '"target":"https://x.com/ada"'),
+    );
+    expect(await post({ type: 'github_repo_contributors', target: 'ada/engine', limit: 2 })).toMatch(
+      /"contributions":\d/,
+    );
+    expect(await post({ type: 'ins_following', target: 'nobody' })).toContain('"success":false');
   });
 });

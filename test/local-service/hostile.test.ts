@@ -18,62 +18,35 @@ const paths = {
 
 const city = { type: 'object', properties: { city: { type: 'string' } } };
 
-/** A request of every kind, with a text in each of its fields in turn. */
-const withWord: readonly [field: string, path: string, body: (word: string) => object][] = [
-  ['search objective', paths.search, (word) => ({ entity_type: 'company', objective: word })],
-  ['search entity_type', paths.search, (word) => ({ entity_type: word, objective: 'fintech' })],
-  [
-    'search lists',
-    paths.search,
-    (word) => ({
-      entity_type: 'company',
-      objective: 'fintech',
-      enrich_fields: [word],
-      dedup_service_leads: [word],
-      dedup_custom_leads: [word],
-    }),
-  ],
-  [
-    'search condition',
-    paths.search,
-    (word) => ({ entity_type: 'company', objective: `over 10 ${word} or ${word} under 5` }),
-  ],
-  ['search field', paths.search, (word) => ({ entity_type: 'company', objective: 'fintech', [word]: 1 })],
-  ['task objective', paths.createTask, (word) => ({ entity_type: 'company', objective: word })],
-  ['contact objective', paths.contact, (word) => ({ contact_type: 'email', objective: `${word} Weber` })],
-  ['contact type', paths.contact, (word) => ({ contact_type: word, objective: 'Lena Weber' })],
-  ['research query', paths.research, (word) => ({ query: word })],
-  ['research field', paths.research, (word) => ({ query: 'Kontora', [word]: word })],
-  ['enrich context', paths.enrich, (word) => ({ entity_context: word, enrich_fields: city })],
-  [
-    'enrich context of pairs',
-    paths.enrich,
-    (word) => ({ entity_context: `{"${word}":"${word}"}`, enrich_fields: city }),
-  ],
-  [
-    'enrich properties',
-    paths.enrich,
-    (word) => ({
-      entity_context: `Kontora; ${word}: ${word}`,
-      enrich_fields: { type: 'object', properties: { [word]: {}, city: { [word]: {}, enum: [word] } } },
-    }),
-  ],
-  [
-    'enrich enum',
-    paths.enrich,
-    (word) => ({
-      entity_context: 'Kontora',
-      enrich_fields: { type: 'object', properties: { city: { enum: [{ [word]: 1 }, null, 'Berlin'] } } },
-    }),
-  ],
-  ['extract type', paths.extract, (word) => ({ type: word, target: '@ada' })],
-  ['extract target', paths.extract, (word) => ({ type: 'x_followers', target: word })],
-  [
-    'extract page',
-    paths.extract,
-    (word) => ({ type: 'web2list', target: `https://${word}.example/`, instruction: word }),
-  ],
-];
+/** Requests of every kind, with a text in each of their fields in turn. */
+function bodiesWith(word: string): readonly [path: string, body: object][] {
+  const company = { entity_type: 'company', objective: 'fintech' };
+  const kontora = { entity_context: 'Kontora', enrich_fields: city };
+  const properties = { [word]: {}, city: { [word]: {}, enum: [word] } };
+  const ofScalars = { enum: [{ [word]: 1 }, null, 'Berlin'] };
+  return [
+    [paths.search, { ...company, objective: word }],
+    [paths.search, { ...company, entity_type: word }],
+    [
+      paths.search,
+      { ...company, enrich_fields: [word], dedup_service_leads: [word], dedup_custom_leads: [word] },
+    ],
+    [paths.search, { ...company, objective: `over 10 ${word} or ${word} under 5` }],
+    [paths.search, { ...company, [word]: 1 }],
+    [paths.createTask, { ...company, objective: word }],
+    [paths.contact, { contact_type: 'email', objective: `${word} Weber` }],
+    [paths.contact, { contact_type: word, objective: 'Lena Weber' }],
+    [paths.research, { query: word }],
+    [paths.research, { query: 'Kontora', [word]: word }],
+    [paths.enrich, { ...kontora, entity_context: word }],
+    [paths.enrich, { ...kontora, entity_context: `{"${word}":"${word}"}` }],
+    [paths.enrich, { entity_context: `Kontora; ${word}: ${word}`, enrich_fields: { ...city, properties } }],
+    [paths.enrich, { ...kontora, enrich_fields: { ...city, properties: { city: ofScalars } } }],
+    [paths.extract, { type: word, target: '@ada' }],
+    [paths.extract, { type: 'x_followers', target: word }],
+    [paths.extract, { type: 'web2list', target: `https://${word}.example/`, instruction: word }],
+  ];
+}
 
 /** Words that every object has something under. */
 const inherited = Object.getOwnPropertyNames(Object.prototype);
@@ -92,13 +65,11 @@ async function send(service: Running, path: string, body: unknown): Promise<[sta
 }
 
 describe('words that every JavaScript object has', () => {
-  it.each(withWord)('%s', async (_, path, body) => {
+  it('in every field', async () => {
     const service = await running({ leads: [...someLeads, ...inheritedLeads] });
-    for (const word of inherited) {
-      const [status, text] = await send(service, path, body(word));
-      expect({ word, status, text }).toMatchObject({
-        status: expect.toSatisfy((one) => one === 200 || one === 422),
-      });
+    for (const [path, body] of inherited.flatMap(bodiesWith)) {
+      const [status, text] = await send(service, path, body);
+      expect([200, 422], `${JSON.stringify(body)}: ${text}`).toContain(status);
     }
   });
 

@@ -1,5 +1,5 @@
 import type { Rows } from '../../src/local-service/database.ts';
-import { settle } from '../../src/local-service/store.ts';
+import { settle } from '../../src/local-service/ledger.ts';
 
 /** Reserves 3 credits and settles 1 of them, as a request does. */
 export function admitForTest(rows: Rows, id: string): void {
@@ -8,8 +8,7 @@ export function admitForTest(rows: Rows, id: string): void {
   rows.run(
     `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, created_at)
      VALUES (?, 'demo', 'search', ?, '', 'open', 1, 3, 0)`,
-    id,
-    id,
+    [id, id],
   );
   settle(rows, id, 1, 0);
 }

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../src/local-service/store.ts';
-import { audit } from '../helpers/audit.ts';
 import { bareEnvironment, start } from '../helpers/run.ts';
+import { expectToAddUp } from './running.ts';
 
 /** `npm run soak` has more. */
 const kills = Number(process.env.LEADPIPE_KILLS ?? 12);
@@ -51,16 +50,9 @@ async function available(url: string): Promise<number> {
   return ((await response.json()) as { available_credits: number }).available_credits;
 }
 
-/** The ledger of a service that has ended. */
-function ledgerOf(env: Record<string, string>): ReturnType<typeof audit> {
-  const stateDir = join(env.LEADPIPE_STATE_DIR ?? '', 'local-service');
-  const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
-  try {
-    return audit(store);
-  } finally {
-    store.close();
-  }
-}
+/** The accounts of a service that has ended; throws what does not add up. */
+const accountsOf = (env: Record<string, string>) =>
+  expectToAddUp(join(env.LEADPIPE_STATE_DIR ?? '', 'local-service'));
 
 describe('serve under load', () => {
   it('answers 50 streams and 200 look-ups at once, and charges for each what it brought', async () => {
@@ -127,9 +119,8 @@ describe('serve under load', () => {
       const killed = new Promise((resolve) => setTimeout(resolve, random() * span)).then(served.kill);
       await Promise.allSettled([...work, killed]);
       await killed;
-      const { faults, accounts } = ledgerOf(env);
-      expect({ told, faults }).toEqual({ told, faults: [] });
-      for (const one of accounts) expect(one.available + one.reserved + one.settled).toBe(opening);
+      for (const { available, reserved, settled } of accountsOf(env))
+        expect({ told, sum: available + reserved + settled }).toEqual({ told, sum: opening });
     }
     const { url } = await serve(env, 'task_start_ms=0', 'task_step_ms=1');
     for (const [key, id] of tasks) {
@@ -138,7 +129,7 @@ describe('serve under load', () => {
     }
     expect(tasks.size).toBeGreaterThan(0);
     // Everything has ended, so nothing is held back any more.
-    const [demo] = ledgerOf(env).accounts.filter(({ account }) => account === 'demo');
+    const [demo] = accountsOf(env).filter(({ account }) => account === 'demo');
     expect({ seed, reserved: demo?.reserved }).toEqual({ seed, reserved: 0 });
   }, 300_000);
 });

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { forgetOld, openStore } from '../../src/local-service/store.ts';
+import { forgetOld } from '../../src/local-service/ledger.ts';
 import { admitForTest } from './ledger-steps.ts';
-import { errorOf, expectToAddUp, type Running, running } from './running.ts';
+import { errorOf, expectToAddUp, type Running, running, withRows } from './running.ts';
 
 const search = { entity_type: 'company', objective: 'fintech', limit: 3 };
 const task = { entity_type: 'company', objective: 'fintech' };
@@ -140,25 +140,17 @@ describe('what is left open', () => {
     const service = await running({ switches: { opening_credits: 100, batch_pause_ms: 3_600_000 } });
     const stream = await call(service, 'search');
     expect(await service.balance()).toBe(97);
-    const store = openStore({
-      stateDir: service.stateDir,
-      pid: process.pid,
-      monotonic: () => performance.now(),
-    });
-    store.transaction((rows) => {
+    withRows(service.stateDir, (rows) => {
       const owner = rows.get<{ owner: string }>('SELECT owner FROM requests')?.owner ?? '';
       for (const operation of ['contactSearch', 'createTask']) {
         rows.run("UPDATE accounts SET reserved = reserved + 5 WHERE account = 'demo'");
         rows.run(
           `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, created_at)
            VALUES (?1, 'demo', ?1, ?1, '', 'open', 5, 5, ?2, ?3)`,
-          operation,
-          owner,
-          service.clock.time,
+          [operation, owner, service.clock.time],
         );
       }
     });
-    store.close();
     expect(await service.balance()).toBe(97);
     // A task that was not made can be asked for again; a look-up may have been made.
     const headers = { 'idempotency-key': 'createTask' };
@@ -173,8 +165,7 @@ describe('what a killed process left open', () => {
   it('is settled as dropped or released by the next start', async () => {
     const { stateDir, close } = await running();
     await close();
-    const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
-    store.transaction((rows) => {
+    withRows(stateDir, (rows) => {
       admitForTest(rows, 'ended');
       for (const [id, searchId] of [
         ['stream', 's'],
@@ -184,16 +175,13 @@ describe('what a killed process left open', () => {
         rows.run(
           `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, state, price, reserved, owner, search_id, created_at)
            VALUES (?, 'demo', 'search', ?, '', 'open', 1, 3, '999999999..gone', ?, 0)`,
-          id ?? '',
-          id ?? '',
-          searchId ?? null,
+          [id ?? '', id ?? '', searchId ?? null],
         );
       }
       rows.exec(
         `INSERT INTO searches VALUES ('s', 'stream', 'demo', 'k', 'stream', 3, 'running', 'limit', 3, 3, 2, 2, NULL, 0)`,
       );
     });
-    store.close();
     await (await running({ stateDir })).close();
     expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 0, settled: 1 + 2 }]);
   });
@@ -323,17 +311,11 @@ describe('requests that ended long ago', () => {
     expect(answer.status).toBe(200);
     await answer.text();
     await service.close();
-    const store = openStore({
-      stateDir: service.stateDir,
-      pid: process.pid,
-      monotonic: () => performance.now(),
-    });
-    const left = store.transaction((rows) => rows.get('SELECT count(*) AS requests FROM requests'));
-    const entities = store.transaction((rows) =>
+    const left = withRows(service.stateDir, (rows) => [
+      rows.get('SELECT count(*) AS requests FROM requests'),
       rows.get('SELECT count(DISTINCT search_id) AS searches FROM entities'),
-    );
-    store.close();
-    expect([left, entities]).toEqual([{ requests: 11 }, { searches: 1 }]);
+    ]);
+    expect(left).toEqual([{ requests: 11 }, { searches: 1 }]);
     expect(expectToAddUp(service.stateDir)).toMatchObject([
       { reserved: 0, settled: 4 + 9 * 3 + 8 * 5 + 10 * 20 },
     ]);
@@ -346,31 +328,19 @@ describe('requests that ended long ago', () => {
     await (await call(service, 'createTask', { 'idempotency-key': 'task' })).text();
     // As if every process had been away.
     service.clock.forward(31 * days);
-    const store = openStore({
-      stateDir: service.stateDir,
-      pid: process.pid,
-      monotonic: () => performance.now(),
+    withRows(service.stateDir, (rows) => {
+      forgetOld(rows, service.clock.time);
+      expect(rows.get('SELECT reserved FROM accounts')).toEqual({ reserved: 100 });
     });
-    store.transaction((rows) => forgetOld(rows, service.clock.time));
-    expect(store.transaction((rows) => rows.get('SELECT reserved FROM accounts'))).toEqual({ reserved: 100 });
-    store.close();
   });
 
   it('a state of an older version is taken over', async () => {
     const first = await running();
     await (await call(first, 'search')).text();
     await first.close();
-    const store = openStore({
-      stateDir: first.stateDir,
-      pid: process.pid,
-      monotonic: () => performance.now(),
-    });
-    store.transaction((rows) =>
-      rows.exec(
-        'DROP INDEX requests_ended; ALTER TABLE accounts DROP COLUMN forgotten; PRAGMA user_version = 1',
-      ),
-    );
-    store.close();
+    const older =
+      'DROP INDEX requests_ended; ALTER TABLE accounts DROP COLUMN forgotten; PRAGMA user_version = 1';
+    withRows(first.stateDir, (rows) => rows.exec(older));
     const second = await running({ stateDir: first.stateDir });
     expect(await second.balance()).toBe(100_000 - 3);
   });

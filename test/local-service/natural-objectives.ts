@@ -62,12 +62,24 @@ youtube_creator # 気候変動についてのポッドキャスト、登録者10
 shopify_store # トレイルランニング用品のオンラインショップ # product_category=trail running
 `;
 
-export const naturalObjectives = table
-  .trim()
-  .split('\n')
-  .map((line) => {
-    const [type, objective = '', facts] = line.split(' # ');
-    const pairs = facts?.split('; ').map((pair) => pair.split('='));
-    const fit = pairs?.map(([name = '', wanted = '']) => [name, new RegExp(wanted)] as const);
-    return [type as EntityType, objective, fit && Object.fromEntries(fit)] as const;
-  });
+/** Lines of `type # objective # …`. */
+export function rowsOf(lines: string): [type: EntityType, objective: string, ...string[]][] {
+  const rows = lines.trim().split('\n');
+  return rows.map((line) => line.split(' # ') as [EntityType, string, ...string[]]);
+}
+
+/** Whether facts are as `name=pattern; name!pattern; name>number; name<=number` says. */
+export function toFit(wanted = ''): (facts: Readonly<Record<string, string>>) => boolean {
+  const tests = wanted.split('; ').map((one) => /^(\w+)(=|!|>|<=)(.*)$/.exec(one) ?? []);
+  return (facts) =>
+    tests.every(([, name = '', sign, than = '']) => {
+      const value = facts[name] ?? '';
+      if (sign === '>') return Number(value) > Number(than);
+      if (sign === '<=') return Number(value) <= Number(than);
+      return new RegExp(than).test(value) === (sign === '=');
+    });
+}
+
+export const naturalObjectives = rowsOf(table).map(
+  ([type, objective, facts]) => [type, objective, facts === undefined ? undefined : toFit(facts)] as const,
+);

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openCatalogueOf } from '../../src/local-service/catalogue-store.ts';
 import { bareEnvironment, run } from '../helpers/run.ts';
 import { payloads, type Running, running, temporaryFolder } from './running.ts';
 
@@ -179,37 +178,5 @@ describe('a file of many lines', () => {
     const text = await answer.text();
     expect(text).not.toContain('\r');
     expect(payloads(text)[0]).toMatchObject({ entities: [{ name: 'Ada', more: { a: 1, b: [2, 3] } }] });
-  });
-
-  it('is searched while everything else goes on', async () => {
-    const folder = temporaryFolder();
-    const file = join(folder, 'many.jsonl');
-    const lines = Array.from({ length: 12_000 }, (_, index) =>
-      JSON.stringify({ name: `Kontora ${index}`, description: 'seed fintech', facts: { headcount: index } }),
-    );
-    writeFileSync(file, lines.join('\n'));
-    const catalogue = await openCatalogueOf(folder, file);
-    try {
-      let turns = 0;
-      let counting = true;
-      const count = () => {
-        turns += 1;
-        if (counting) setImmediate(count);
-      };
-      setImmediate(count);
-      const { matches } = await catalogue.search('company', 'seed fintech with more than 9000 employees');
-      expect(turns).toBeGreaterThan(10);
-      turns = 0;
-      let first = 0;
-      for await (const { lead } of matches) {
-        expect(Number(lead.facts.get('headcount'))).toBeGreaterThan(9000);
-        first += 1;
-        if (first === 10) break;
-      }
-      expect(turns).toBeGreaterThan(10);
-      counting = false;
-    } finally {
-      catalogue.close();
-    }
   });
 });

