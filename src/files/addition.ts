@@ -15,7 +15,7 @@ export interface Addition {
 }
 
 /** Bytes of a file, as far as they are there, with some in front of them. */
-export interface Piece {
+interface Piece {
   readonly file: FileHandle;
   readonly from: number;
   readonly to?: number;
@@ -23,14 +23,14 @@ export interface Piece {
   readonly before?: string;
 }
 
-const blockSize = 1 << 20;
-
-export async function toAddition(piece: Piece, at: number): Promise<Addition> {
+export async function toAddition(at: number, ...pieces: readonly Piece[]): Promise<Addition> {
   const digest = createHash('sha256');
   let length = 0;
-  for await (const block of blocksOf(piece)) {
-    digest.update(block);
-    length += block.length;
+  for (const piece of pieces) {
+    for await (const block of blocksOf(piece)) {
+      digest.update(block);
+      length += block.length;
+    }
   }
   return { at, length, digest: digest.digest('hex').slice(0, 32) };
 }
@@ -40,9 +40,7 @@ export async function toAddition(piece: Piece, at: number): Promise<Addition> {
  * .part becomes it. The caller holds the lock of the output. Throws LocalIoError, with the file as it was.
  */
 export async function addRows(path: string, target: string, rows: Piece, at: number): Promise<void> {
-  const file = await openIfThere(target, constants.O_RDWR | constants.O_APPEND).catch((error) =>
-    fail(path, error),
-  );
+  const file = await openIfThere(path, target, constants.O_RDWR | constants.O_APPEND);
   if (file === undefined) {
     await rename(`${target}.part`, target).catch((error) => fail(path, error));
     return await syncFolder(dirname(target));
@@ -73,62 +71,58 @@ export async function addRows(path: string, target: string, rows: Piece, at: num
  * and nothing was changed. The caller holds the lock of the output. Throws LocalIoError.
  */
 export async function completeAddition(path: string, addition: Addition): Promise<'done' | 'not_added'> {
+  const { at, length } = addition;
   const target = await targetOf(path);
-  const end = addition.at + addition.length;
-  const opened = await Promise.all([target, `${target}.part`].map((one) => openIfThere(one, 'r'))).catch(
-    (error) => fail(path, error),
-  );
-  const [file, part] = opened;
+  const file = await openIfThere(path, target, 'r');
+  const part = await openIfThere(path, `${target}.part`, 'r');
   try {
     const size = file === undefined ? 0 : (await file.stat()).size;
-    const rows = part && (await findRows(part, addition));
-    if (file !== undefined && size >= end) {
-      if (!isSame(await toAddition({ file, from: addition.at, to: end }, 0), addition)) return 'not_added';
-      if (rows !== undefined) await rm(`${target}.part`, { force: true });
+    if (file !== undefined && size >= at + length) {
+      if (!isSame(await toAddition(at, { file, from: at, to: at + length }), addition)) return 'not_added';
+      if (await findRest(undefined, part, addition, at)) await rm(`${target}.part`, { force: true });
       return 'done';
     }
-    if (rows === undefined || size < addition.at) return 'not_added';
-    const [written, rest] = split(rows, size - addition.at);
-    if (file !== undefined) {
-      const there = await toAddition({ file, from: addition.at, to: size }, 0);
-      if (!isSame(there, await toAddition(written, 0))) return 'not_added';
-    }
+    const rest = await findRest(file, part, addition, size);
+    if (rest === undefined) return 'not_added';
     await addRows(path, target, rest, size);
     return 'done';
   } finally {
-    for (const handle of opened) await handle?.close();
+    await file?.close();
+    await part?.close();
   }
 }
 
-/** The rows of a .part that are these bytes: with or without its header, behind a line end or not. */
-async function findRows(part: FileHandle, addition: Addition): Promise<Piece | undefined> {
-  const { size } = await part.stat();
-  for (const before of ['', '\n', '\r\n']) {
-    const from = size - (addition.length - before.length);
-    if (from < 0 || from > size) continue;
-    const rows = { file: part, from, before };
-    if (isSame(await toAddition(rows, 0), addition)) return rows;
+/**
+ * The end of a .part that makes these bytes, behind those that stand in the file: with or without its header, behind a line end or
+ * not. Undefined where they are others.
+ */
+async function findRest(
+  file: FileHandle | undefined,
+  part: FileHandle | undefined,
+  addition: Addition,
+  size: number,
+): Promise<Piece | undefined> {
+  const written = size - addition.at;
+  if (part === undefined || written < 0) return undefined;
+  const { size: partSize } = await part.stat();
+  for (const before of ['', '\n', '\r\n'].map((lineEnd) => lineEnd.slice(written))) {
+    const rest = { file: part, from: partSize - (addition.length - written - before.length), before };
+    if (rest.from < 0 || rest.from > partSize) continue;
+    const there = file === undefined ? [] : [{ file, from: addition.at, to: size }];
+    if (isSame(await toAddition(addition.at, ...there, rest), addition)) return rest;
   }
   return undefined;
-}
-
-/** Pure: the first bytes, and the others. */
-function split({ before = '', ...piece }: Piece, length: number): [Piece, Piece] {
-  const middle = piece.from + Math.max(0, length - before.length);
-  return [
-    { ...piece, before: before.slice(0, length), to: middle },
-    { ...piece, before: before.slice(length), from: middle },
-  ];
 }
 
 function isSame(one: Addition, other: Addition): boolean {
   return one.length === other.length && one.digest === other.digest;
 }
 
-async function* blocksOf({ file, from, to = Number.POSITIVE_INFINITY, before = '' }: Piece) {
+/** In pieces of at most a megabyte. */
+export async function* blocksOf({ file, from, to = Number.POSITIVE_INFINITY, before = '' }: Piece) {
   if (before !== '') yield Buffer.from(before);
   for (let at = from; at < to; ) {
-    const length = Math.min(blockSize, to - at);
+    const length = Math.min(1 << 20, to - at);
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
@@ -136,11 +130,13 @@ async function* blocksOf({ file, from, to = Number.POSITIVE_INFINITY, before = '
   }
 }
 
-async function openIfThere(path: string, flags: string | number): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, flags);
-  } catch (error) {
+async function openIfThere(
+  path: string,
+  file: string,
+  flags: string | number,
+): Promise<FileHandle | undefined> {
+  return await open(file, flags).catch((error) => {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+    return fail(path, error);
+  });
 }

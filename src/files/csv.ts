@@ -44,7 +44,10 @@ const lenient: Options = { bom: true, relax_column_count: true, relax_quotes: tr
  * The rows of CSV (RFC 4180). Blank lines are no rows. A quote that is never closed takes all the rest with it: that row comes out
  * with its flaw, and is the last.
  */
-export async function* readCsv(text: AsyncIterable<string>, delimiter: string): AsyncGenerator<CsvRow, void> {
+export async function* readCsv(
+  text: AsyncIterable<string> | Iterable<string>,
+  delimiter: string,
+): AsyncGenerator<CsvRow, void> {
   const { parse } = await import('csv-parse');
   const { options, rows, last } = gather(delimiter);
   const parser = parse(options);

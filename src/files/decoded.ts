@@ -1,20 +1,22 @@
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../errors.ts';
 
-/** Bytes that say which text they are, at its beginning. */
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+/** How texts begin that say which encoding they have. */
 const marks = [
-  { encoding: 'utf-8', bytes: [0xef, 0xbb, 0xbf] },
-  { encoding: 'utf-16le', bytes: [0xff, 0xfe] },
-  { encoding: 'utf-16be', bytes: [0xfe, 0xff] },
-] as const;
+  { encoding: 'utf-8', bytes: bytesOf('\xef\xbb\xbf') },
+  { encoding: 'utf-16le', bytes: bytesOf('\xff\xfe') },
+  { encoding: 'utf-16be', bytes: bytesOf('\xfe\xff') },
+];
 
 /** Files that people give instead of the text in them, by how they begin. */
 const others = [
-  { is: 'an Excel workbook (.xlsx), or another zip file', bytes: [0x50, 0x4b, 0x03, 0x04] },
-  { is: 'a workbook or document of an old Office (.xls, .doc)', bytes: [0xd0, 0xcf, 0x11, 0xe0] },
-  { is: 'a PDF file', bytes: [0x25, 0x50, 0x44, 0x46, 0x2d] },
-  { is: 'a file that gzip has compressed', bytes: [0x1f, 0x8b] },
-] as const;
+  { is: 'an Excel workbook (.xlsx), or another zip file', bytes: bytesOf('PK\x03\x04') },
+  { is: 'a workbook or document of an old Office (.xls, .doc)', bytes: bytesOf('\xd0\xcf\x11\xe0') },
+  { is: 'a PDF file', bytes: bytesOf('%PDF-') },
+  { is: 'a file that gzip has compressed', bytes: bytesOf('\x1f\x8b') },
+];
 
 /**
  * The text of bytes in UTF-8, or in UTF-16 with its byte order mark, piece after piece. `what` names the input in the
@@ -24,66 +26,54 @@ export async function* decoded(
   bytes: AsyncIterable<Uint8Array | string>,
   what: string,
 ): AsyncGenerator<string> {
-  const decoding = createDecoding(what);
+  const decode = createDecoding(what);
   for await (const piece of bytes) {
-    const text = decoding.take(Buffer.from(piece));
+    const text = decode(Buffer.from(piece));
     if (text !== '') yield text;
   }
-  const rest = decoding.end();
+  const rest = decode(Buffer.alloc(0), true);
   if (rest !== '') yield rest;
 }
 
 /** The same for bytes that are all here. Throws UsageError. */
 export function decodeText(bytes: Uint8Array, what: string): string {
-  const decoding = createDecoding(what);
-  return decoding.take(bytes) + decoding.end();
+  return createDecoding(what)(Buffer.from(bytes), true);
 }
 
 function createDecoding(what: string) {
   let decoder: TextDecoder | undefined;
-  let head: Uint8Array = new Uint8Array();
-  /** The end of the piece before: a character can begin there. */
-  let before: Buffer = Buffer.alloc(0);
-  let lines = 0;
-  const decode = (piece: Uint8Array, isLast: boolean): string => {
-    decoder ??= decoderOf(piece, what);
-    const text = textOf(decoder, piece, isLast);
+  let held = Buffer.alloc(0);
+  let line = 1;
+  return (piece: Buffer, isLast = false): string => {
+    const bytes = Buffer.concat([held, piece]);
+    if (decoder === undefined && !isLast && mayBecome(bytes)) {
+      held = bytes;
+      return '';
+    }
+    held = Buffer.alloc(0);
+    decoder ??= decoderOf(bytes, what);
+    const text = textOf(decoder, bytes, isLast);
     if (text === undefined) {
-      const found = foundIn(
-        decoder.encoding,
-        Buffer.concat([before, piece]),
-        lines - linesIn(before.toString()),
-      );
       throw new UsageError(
-        `${what} is not UTF-8 text (${found})`,
+        `${what} is not UTF-8 text (${foundIn(decoder.encoding, bytes, line)})`,
         'Save it as UTF-8 (in Excel: "CSV UTF-8"). Nothing was sent; as it is, you would pay for garbled text.',
       );
     }
-    if (piece.length > 0) before = Buffer.from(piece.subarray(-4));
-    lines += linesIn(text);
+    line += linesIn(text);
     return text;
-  };
-  return {
-    take(piece: Uint8Array): string {
-      if (decoder !== undefined) return decode(piece, false);
-      head = Buffer.concat([head, piece]);
-      return mayBecome(head) ? '' : decode(head, false);
-    },
-    end: () => (decoder === undefined ? decode(head, true) : decode(new Uint8Array(), true)),
   };
 }
 
-/** Whether more bytes could still make a mark of these: a line that is shorter is not waited for. */
-function mayBecome(head: Uint8Array): boolean {
+/** Whether more bytes could still make one of these beginnings: a line that is shorter is not waited for. */
+function mayBecome(head: Buffer): boolean {
   return [...marks, ...others].some(
-    ({ bytes }) => head.length < bytes.length && head.every((byte, at) => byte === bytes[at]),
+    ({ bytes }) => head.length < bytes.length && bytes.subarray(0, head.length).equals(head),
   );
 }
 
 /** Throws UsageError for what is no text at all. */
-function decoderOf(first: Uint8Array, what: string): TextDecoder {
-  const begins = ({ bytes }: { readonly bytes: readonly number[] }) =>
-    bytes.every((byte, at) => first[at] === byte);
+function decoderOf(first: Buffer, what: string): TextDecoder {
+  const begins = ({ bytes }: { readonly bytes: Buffer }) => first.subarray(0, bytes.length).equals(bytes);
   const other = others.find(begins);
   if (other !== undefined) {
     throw new UsageError(
@@ -94,7 +84,7 @@ function decoderOf(first: Uint8Array, what: string): TextDecoder {
   return new TextDecoder(marks.find(begins)?.encoding ?? 'utf-8', { fatal: true });
 }
 
-function textOf(decoder: TextDecoder, piece: Uint8Array, isLast: boolean): string | undefined {
+function textOf(decoder: TextDecoder, piece: Buffer, isLast: boolean): string | undefined {
   try {
     const text = decoder.decode(piece, { stream: !isLast });
     // No text holds a zero, and UTF-16 without its mark is full of them.
@@ -105,7 +95,7 @@ function textOf(decoder: TextDecoder, piece: Uint8Array, isLast: boolean): strin
 }
 
 /** What can't be read, in words. It is not quoted: it may be a key. */
-function foundIn(encoding: string, bytes: Buffer, linesBefore: number): string {
+function foundIn(encoding: string, bytes: Buffer, line: number): string {
   if (encoding !== 'utf-8') return 'it begins as UTF-16, but part of it is damaged';
   const zero = bytes.indexOf(0);
   if (zero !== -1) {
@@ -114,15 +104,11 @@ function foundIn(encoding: string, bytes: Buffer, linesBefore: number): string {
       ? 'it looks like UTF-16 without the mark'
       : "it contains a zero byte, which text files don't have";
   }
-  // The piece may begin within a character.
-  let start = 0;
-  while (start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
-  const text = bytes.subarray(start).toString();
-  const at = text.indexOf('\ufffd');
-  const good = at === -1 ? text : text.slice(0, at);
-  const byte = bytes[start + Buffer.byteLength(good)] ?? bytes.at(-1) ?? 0;
-  const line = linesBefore + linesIn(good) + 1;
-  return `line ${line} has the byte 0x${byte.toString(16).toUpperCase()}; it looks like Latin-1 or Windows-1252`;
+  // The piece may begin or end within a character.
+  const start = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  const text = bytes.toString('utf8', Math.max(0, start));
+  const good = text.slice(0, Math.max(0, text.indexOf('\ufffd')));
+  return `line ${line + linesIn(good)} is not; it looks like Latin-1 or Windows-1252`;
 }
 
 function linesIn(text: string): number {

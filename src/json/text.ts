@@ -79,11 +79,10 @@ export function* eachItem(text: JsonText): Generator<JsonText, void> {
   }
 }
 
-/** A value whose members are cut out once, however many of them are asked for. */
+/** A value whose parts are cut out once, however many of them are asked for. */
 export class JsonView {
   readonly text: JsonText;
-  #members: Map<string, JsonText> | undefined;
-  #items: readonly JsonText[] | undefined;
+  #parts: Map<string, JsonText> | undefined;
   #inner: Map<string, JsonView> | undefined;
 
   constructor(text: JsonText) {
@@ -92,18 +91,14 @@ export class JsonView {
 
   /** The member of an object, or the item of an array by its number. */
   member(name: string): JsonText | undefined {
-    if (kindOf(this.text) !== 'array') {
-      this.#members ??= objectMembers(this.text);
-      return this.#members.get(name);
-    }
-    this.#items ??= arrayItems(this.text);
-    return String(Number(name)) === name ? this.#items[Number(name)] : undefined;
+    this.#parts ??= partsOf(this.text);
+    return this.#parts.get(name);
   }
 
-  /** The names of an object's members, in their order. */
+  /** The names of its members, in their order. */
   names(): Iterable<string> {
-    this.#members ??= objectMembers(this.text);
-    return this.#members.keys();
+    this.#parts ??= partsOf(this.text);
+    return this.#parts.keys();
   }
 
   /** A view of the member, the same one each time. */
@@ -128,6 +123,11 @@ export class JsonView {
     }
     return undefined;
   }
+}
+
+function partsOf(text: JsonText): Map<string, JsonText> {
+  if (kindOf(text) !== 'array') return objectMembers(text);
+  return new Map(arrayItems(text).map((item, at) => [String(at), item]));
 }
 
 /**

@@ -17,7 +17,7 @@ export function createCsvForm(options: WriterOptions): WriterForm {
     record_delimiter: options.lineEnd ?? '\r\n',
     quoted_empty: columns.length === 1,
     // The library quotes only cells that hold its own line end and delimiter, and readers take others for one.
-    quoted_match: /[\r\n;\t|]/,
+    quoted_match: [';', '\t', '|', '\r', '\n'],
   };
   const header = csvHeader(columns, raw);
   const cellOf = (value: JsonText | undefined): string => csvCell(value, raw);
@@ -45,17 +45,17 @@ export function csvCell(value: JsonText | undefined, raw: boolean): string {
   }
 }
 
-// Nothing to drop, and no delimiter. Most cells are so, and need no second look.
-const plain = /^[\x20-\x3a\x3c-\x7e]*$/;
+// Begins no formula, and has nothing to drop and no delimiter. Most cells are so, and need no second look.
+const plain = /^[a-z0-9][\x20-\x3a\x3c-\x7e]*$/i;
 const dropped = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const phoneNumber = /^\+[1-9]\d{6,14}$/;
 
 function textCell(text: string, raw: boolean): string {
+  if (plain.test(text)) return text;
   if (raw) return wellFormed(text);
-  const isPlain = plain.test(text);
-  const clean = isPlain ? text : wellFormed(text.replace(dropped, ''));
+  const clean = wellFormed(text.replace(dropped, ''));
   if (phoneNumber.test(clean)) return clean;
-  const safe = isPlain ? clean : behindDelimiters(clean, (start) => `'${start}`);
+  const safe = behindDelimiters(clean, (start) => `'${start}`);
   return isFormula(clean) ? `'${safe}` : safe;
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, lstat, open, rename, rm, stat } from 'node:fs/promises';
+import { access, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
@@ -8,21 +8,18 @@ import { type FolderLock, lockLost } from '../files/folder-lock.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
-import { type AppendTo, checkAppend, headerOf } from './append.ts';
+import { type AppendTo, checkAppend, scanCsv } from './append.ts';
 import { changed, type Opening, openPart } from './part-file.ts';
-import type { FileSink } from './sink.ts';
+import { type FileSink, openDirect } from './sink.ts';
 
-/** Makes the file out of its rows, which a format needs that can't be written row by row. */
-export type Make = (part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>;
-
-export interface FileSinkOptions {
+interface FileSinkOptions {
   readonly opening?: Opening | undefined;
   /** Adds the rows to those that the file has, under the same header. */
   readonly append?: AppendTo | undefined;
   /** Prints that the rows of an earlier run, which stood in the .part, are in another file now. */
   readonly warn?: ((line: string) => void) | undefined;
-  /** What makes the file of its rows, where these are not the file. */
-  readonly make?: Make | undefined;
+  /** Makes the file out of its rows, which a format needs that can't be written row by row. */
+  readonly make?: ((part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>) | undefined;
   /** To wait for the reader of a FIFO; without it there must be one. */
   readonly waiting?: Pick<Context, 'clock' | 'signal'> | undefined;
   /** Of the output: a run that has lost it puts nothing into place. */
@@ -39,25 +36,23 @@ export interface FileSinkOptions {
 export async function createFileSink(path: string, options: FileSinkOptions = {}): Promise<FileSink> {
   const { append, lock, make, opening = 'new', waiting, warn = () => {} } = options;
   const existing = await statOrNothing(path);
-  if (existing?.isDirectory()) {
-    throw new UsageError(`can't write ${path}: it is a folder`, 'Give the name of a file.');
-  }
-  if (existing !== undefined && !existing.isFile() && make !== undefined) {
-    throw new UsageError(`can't write ${path}: a workbook needs a regular file`, 'Give the name of a file.');
-  }
   if (existing !== undefined && !existing.isFile()) {
-    const { openDirect, openFifo } = await import('./direct-sink.ts');
-    return existing.isFIFO() ? await openFifo(path, waiting) : await openDirect(path);
+    const isFolder = existing.isDirectory();
+    if (!isFolder && make === undefined) return await openDirect(path, existing.isFIFO(), waiting);
+    const why = isFolder ? 'it is a folder' : 'a workbook needs a regular file';
+    throw new UsageError(`can't write ${path}: ${why}`, 'Give the name of a file.');
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const lineEnd = (append && (await checkAppend(target, path, append)).lineEnd) ?? '\r\n';
+  const { lineEnd } =
+    append === undefined ? { lineEnd: '\r\n' as const } : await checkAppend(target, path, append);
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // Behind these bytes it is gone on with: what stands there is cut off with the first write.
   const start = typeof opening === 'object' && 'at' in opening ? opening.at : 0;
   const handle = await openPart(path, part, named, opening, warn);
-  if (existing !== undefined) await handle.chmod(existing.mode & 0o777).catch(() => undefined);
+  const mode = (existing ?? (await handle.stat())).mode & 0o777;
+  if (existing !== undefined) await handle.chmod(mode).catch(() => undefined);
   let length = start;
   let isTrimmed = false;
   let broken: Error | undefined;
@@ -67,29 +62,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
     isTrimmed = true;
   }
 
-  async function write(text: string | Buffer): Promise<void> {
-    if (broken !== undefined) throw broken;
-    const bytes = Buffer.from(text);
-    if (bytes.length === 0) return;
-    await trim();
-    let done = 0;
-    try {
-      while (done < bytes.length) {
-        const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, length + done);
-        done += bytesWritten;
-      }
-    } catch (error) {
-      const failure = writeFailure(path, error);
-      // Back to the last whole write.
-      await handle.truncate(length).catch(() => {
-        broken = failure;
-      });
-      throw failure;
-    }
-    length += bytes.length;
-  }
-
-  const sync = async (): Promise<void> => void (await handle.sync().catch((error) => fail(path, error)));
+  const sync = (): Promise<void> => handle.sync().catch((error) => fail(path, error));
 
   /** Whether what was opened is still what has the name: it may have been removed, or given another name by another run. */
   async function isInPlace(): Promise<boolean> {
@@ -99,23 +72,29 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
 
   /** Throws LocalIoError, with the file as it was. */
   async function add(to: AppendTo, adding: (addition: Addition) => Promise<void>): Promise<void> {
-    const header = to.format === 'csv' ? await headerOf(handle) : undefined;
-    const wanted = { format: to.format, ...(header && { header: header.cells }) };
     // Since it was opened, others may have added rows, or replaced it.
-    const { length: at, before } = await checkAppend(target, path, wanted).catch((error: LeadpipeError) => {
+    const { length: at, before } = await checkAppend(target, path, to).catch((error: LeadpipeError) => {
       throw changed(`${error.message}: it was changed while this run was writing ${named}`, error);
     });
-    const from = at > 0 && header !== undefined ? header.length : 0;
+    const from = at > 0 && to.format === 'csv' ? (await scanCsv(handle, true)).end : 0;
     if (from === length && at > 0) return await rm(part);
     const rows = { file: handle, from, before };
-    await adding(await toAddition(rows, at));
+    await adding(await toAddition(at, rows));
     await addRows(path, target, rows, at);
   }
 
+  /** Throws LocalIoError, with the file as it was. */
   async function replace(): Promise<void> {
     const whole = make === undefined ? part : `${part}.made`;
     try {
-      if (make !== undefined) await makeFile(part, whole, make);
+      if (make !== undefined) {
+        await rm(whole, { force: true });
+        const file = await open(whole, 'ax', mode);
+        await make(part, (bytes) => file.appendFile(bytes))
+          .then(() => file.chmod(mode).catch(() => undefined))
+          .then(() => file.sync())
+          .finally(() => file.close());
+      }
       await rename(whole, target);
     } catch (error) {
       if (make !== undefined) await rm(whole, { force: true }).catch(() => undefined);
@@ -132,35 +111,42 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
     continued: start > 0,
     replaces: append === undefined && start === 0 && (existing?.size ?? 0) > 0,
     lineEnd,
-    write,
+    async write(text) {
+      if (broken !== undefined) throw broken;
+      await trim();
+      const bytes = Buffer.from(text);
+      try {
+        await handle.appendFile(bytes);
+      } catch (error) {
+        const failure = writeFailure(path, error);
+        // Back to the last whole write.
+        await handle.truncate(length).catch(() => {
+          broken = failure;
+        });
+        throw failure;
+      }
+      length += bytes.length;
+    },
     sync,
     async commit(adding = async () => {}) {
       try {
         await trim();
         await sync();
         if (!(await isInPlace())) {
-          throw changed(
-            `${named} was moved or replaced while this run was writing it; ${path} was not changed`,
-          );
+          const what = 'was moved or replaced while this run was writing it';
+          throw changed(`${named} ${what}; ${path} was not changed`);
         }
         if (lock?.isHeld() === false) throw lockLost(path);
         await (append === undefined ? replace() : add(append, adding)).catch((error: unknown) => {
-          throw error instanceof LocalIoError
-            ? error.with({
-                hint: `The rows are in ${named}. Mend that, and run the same command again: what arrived is not bought again.`,
-              })
-            : error;
+          const hint = `The rows are in ${named}. Mend that, and run the same command again: what arrived is not bought again.`;
+          throw error instanceof LocalIoError ? error.with({ hint }) : error;
         });
       } finally {
         await handle.close();
       }
     },
-    async discard() {
-      if (await isInPlace()) await rm(part, { force: true });
-      await handle.close().catch((error) => fail(path, error));
-    },
-    async abandon() {
-      const isEmpty = (await handle.stat()).size === 0;
+    async abandon(nothing = false) {
+      const isEmpty = nothing || (await handle.stat()).size === 0;
       if (isEmpty && (await isInPlace())) await rm(part, { force: true });
       // A cut run is reported as such; a disk that also fails to sync must not hide that.
       else await sync().catch(() => undefined);
@@ -168,17 +154,4 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
       return isEmpty ? undefined : named;
     },
   };
-}
-
-async function makeFile(part: string, path: string, make: Make): Promise<void> {
-  const { mode } = await stat(part);
-  await rm(path, { force: true });
-  const handle = await open(path, 'wx', mode & 0o777);
-  try {
-    await make(part, async (bytes) => void (await handle.appendFile(bytes)));
-    await handle.chmod(mode & 0o777).catch(() => undefined);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,15 +1,17 @@
+import { constants, createWriteStream, openSync } from 'node:fs';
+import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
+import { wait } from '../clock.ts';
+import type { Context } from '../context.ts';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
+import { codeOf } from '../files/error-code.ts';
 import { writeFailure } from '../files/write-failure.ts';
 
-/** Where the bytes of an output go. */
+/** Where the text of an output goes. */
 export interface Sink {
-  /**
-   * Writes all of the text, as UTF-8, or of the bytes, in one go. Resolves when it has been taken, so that no one runs ahead
-   * of the reader.
-   */
-  write(text: string | Buffer): Promise<void>;
+  /** Writes all of the text in one go. Resolves when it has been taken, so that no one runs ahead of the reader. */
+  write(text: string): Promise<void>;
 }
 
 export interface FileSink extends Sink {
@@ -28,58 +30,96 @@ export interface FileSink extends Sink {
    * rows are added.
    */
   commit(adding?: (addition: Addition) => Promise<void>): Promise<void>;
-  /** Closes it, and removes the .part: the file stays as it is. */
-  discard(): Promise<void>;
-  /** The run was cut: closes, and returns the path of the file that holds its rows (undefined, and no file, without rows). */
-  abandon(): Promise<string | undefined>;
+  /**
+   * The run was cut, or has brought `nothing`: closes, and returns the path of the file that holds its rows (undefined, and no file,
+   * without rows).
+   */
+  abandon(nothing?: boolean): Promise<string | undefined>;
 }
 
 /**
- * A sink on a stream of the process. A write resolves when the stream has passed its bytes on, not when it has
- * queued them: whoever waits for it holds one batch in memory, however slow the reader.
+ * A sink on a stream. A write resolves when the stream has passed its bytes on, not when it has queued them: whoever waits for it
+ * holds one batch in memory, however slow the reader.
  *
  * When `signal` aborts, a write that waits rejects with the outcome that is the signal's reason, and later ones
  * (a closing bracket) are handed over without waiting.
  */
-export function createStreamSink(stream: Writable, signal: AbortSignal, name = 'standard output'): Sink {
+export function createStreamSink(stream: Writable, signal: AbortSignal, name = 'standard output'): FileSink {
   let failure: Error | undefined;
   // For ever: an error that nobody listens to, even after the last write, would be an uncaught exception.
   stream.on('error', (error) => {
     failure ??= writeFailure(name, error);
   });
+  const close = async (): Promise<void> => {
+    if (name !== 'standard output') stream.destroy();
+  };
   return {
     async write(text) {
       if (failure !== undefined) throw failure;
       if (stream.destroyed || stream.writableEnded) throw readerClosed();
-      if (text.length === 0) return;
-      if (signal.aborted) {
-        stream.write(text);
-        return;
-      }
+      if (signal.aborted) return void stream.write(text);
+      let settle = (_error?: Error): void => {};
+      const closed = (): void => settle(failure ?? readerClosed());
+      const aborted = (): void => settle(stopped(signal));
+      stream.on('close', closed);
+      signal.addEventListener('abort', aborted);
       await new Promise<void>((resolve, reject) => {
-        const settle = (error?: Error): void => {
-          stream.off('close', closed);
-          signal.removeEventListener('abort', aborted);
-          if (error === undefined) resolve();
-          else reject(error);
-        };
-        const closed = (): void => settle(failure ?? readerClosed());
-        const aborted = (): void => settle(stopped(signal));
-        stream.on('close', closed);
-        signal.addEventListener('abort', aborted);
+        settle = (error) => (error === undefined ? resolve() : reject(error));
         stream.write(text, (error) => {
           if (error) failure ??= writeFailure(name, error);
           settle(failure);
         });
+      }).finally(() => {
+        stream.off('close', closed);
+        signal.removeEventListener('abort', aborted);
       });
     },
+    length: undefined,
+    continued: false,
+    replaces: false,
+    lineEnd: '\r\n',
+    sync: async () => {},
+    commit: close,
+    abandon: () => close().then(() => undefined),
   };
+}
+
+/** Between two tries to find a reader, in milliseconds. */
+const retryMs = 50;
+
+/**
+ * What is no regular file: /dev/null, or a FIFO. That is opened and written without blocking, since what blocks in Node's thread
+ * pool can't be stopped by any signal. Waits for its reader, as a shell does, until `signal` aborts; without `waiting` there must be
+ * one.
+ *
+ * @throws LocalIoError, and the outcome that is the signal's reason.
+ */
+export async function openDirect(
+  path: string,
+  isFifo: boolean,
+  waiting?: Pick<Context, 'clock' | 'signal'>,
+): Promise<FileSink> {
+  const signal = waiting?.signal ?? new AbortController().signal;
+  for (;;) {
+    try {
+      const fd = openSync(path, constants.O_WRONLY | (isFifo ? constants.O_NONBLOCK : 0));
+      const stream = isFifo
+        ? new Socket({ fd, readable: false, writable: true })
+        : createWriteStream(path, { fd });
+      return createStreamSink(stream, signal, path);
+    } catch (error) {
+      if (codeOf(error) !== 'ENXIO') throw writeFailure(path, error);
+    }
+    if (waiting === undefined) throw writeFailure(path, new Error('no program reads from it'));
+    if (signal.aborted) throw stopped(signal, `stopped while waiting for a reader of ${path}`);
+    await wait(waiting.clock, retryMs, signal);
+  }
 }
 
 function readerClosed(): LeadpipeError {
   return new LeadpipeError('reader_closed', 'the reader of the output has gone away');
 }
 
-export function stopped(signal: AbortSignal, message = 'stopped while writing the output'): LeadpipeError {
+function stopped(signal: AbortSignal, message = 'stopped while writing the output'): LeadpipeError {
   return new LeadpipeError(stoppedBy(signal), message);
 }

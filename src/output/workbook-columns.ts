@@ -1,45 +1,55 @@
 import type { Yielder } from '../event-loop.ts';
-import { eachItem, type JsonText, kindOf, objectMembers, stringOf } from '../json/text.ts';
-import { type Cell, fitsNumber, header, isPlainNumber, toCell } from './workbook-cell.ts';
+import { eachItem, type JsonText, kindOf, objectMembers, stringOf, toLine } from '../json/text.ts';
+import { wellFormed } from './clean.ts';
 
-/** Rows by which the widths of the columns are chosen. */
-const looked = 200;
-/** Kinds of links that become columns; of more, all stay together. */
-const mostKinds = 100;
-
-export interface SheetColumns {
-  /** Undefined where there is not even a header. */
-  readonly head: readonly Cell[] | undefined;
-  /** In characters. */
-  readonly widths: readonly number[];
-  cellsOf(row: JsonText): Cell[];
+/** A cell, as it will stand in a sheet. */
+export interface Cell {
+  readonly kind: 'text' | 'number' | 'truth' | 'header';
+  readonly text: string;
+  /** Where it leads, when all of it is an address. */
+  readonly link?: string;
+  /** Whether it had more characters than a cell takes. */
+  readonly isCut?: true;
 }
 
-/** What is known of a column when all rows have been seen. */
+/** A column of the rows, and what is known of it when all of them have been seen. */
 interface Found {
   readonly name: string;
   /** Whether all texts are numbers, and all numbers are what Excel keeps as they are. */
   isPlain: boolean;
   isExact: boolean;
   /** Of links: the kinds that were seen, and whether another column of that name has the same. Undefined for anything else. */
-  kinds: Map<string, { isThere: boolean }> | undefined;
+  kinds: Map<string, boolean> | undefined;
 }
 
-/** Where a cell is taken from. */
-interface Source {
-  readonly header: string;
-  readonly from: Found;
-  toValue(row: readonly JsonText[]): JsonText;
-}
+/** Rows by which the widths of the columns are chosen. */
+const looked = 200;
+/** Kinds of links that become columns; of more, all stay together. */
+const mostKinds = 100;
+/** UTF-16 units, as Excel counts them. */
+const longestText = 32_767;
+const longestLink = 2_079;
+const mostDigits = 15;
 
-/** Reads all rows once, the header first: whether a column holds numbers, and which links there are, the last row can tell. */
-export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielder): Promise<SheetColumns> {
+// What XML can't hold, and what makes a text look like another one.
+const dropped =
+  /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g;
+const address = /^https?:\/\/[^\s<>"]+$/i;
+
+/**
+ * Reads all rows once, the header first: whether a column holds numbers, and which links there are, the last row can tell. Returns
+ * the header (undefined where there is none), widths in characters, and what makes the cells of a row.
+ */
+export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielder) {
   let found: Found[] | undefined;
   const first: JsonText[] = [];
   for await (const row of rows) {
     const values = [...eachItem(row)];
     if (found === undefined) {
-      found = values.map((value) => toFound(stringOf(value) ?? ''));
+      found = values.map((value) => {
+        const name = stringOf(value) ?? '';
+        return { name, isPlain: true, isExact: true, kinds: name === 'links' ? new Map() : undefined };
+      });
       continue;
     }
     if (first.length < looked) first.push(row);
@@ -51,49 +61,37 @@ export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielde
     const values = [...eachItem(row)];
     return sources.map(({ from, toValue }) => toCell(toValue(values), from));
   };
-  const head = found && sources.map((source) => header(source.header));
+  const head = found && sources.map(({ header }): Cell => ({ ...textCell(header), kind: 'header' }));
   return { head, widths: widthsOf([head ?? [], ...first.map(cellsOf)]), cellsOf };
-}
-
-function toFound(name: string): Found {
-  return { name, isPlain: true, isExact: true, kinds: name === 'links' ? new Map() : undefined };
 }
 
 function look(column: Found, value: JsonText, row: readonly JsonText[], all: readonly Found[]): void {
   const kind = kindOf(value);
-  if (kind === 'null') return;
   const text = stringOf(value);
   // A score that is none leaves the others what they are: they are to be sorted.
-  if (text !== undefined && text !== '' && column.name !== 'score') column.isPlain &&= isPlainNumber(text);
+  if (text && column.name !== 'score') column.isPlain &&= isPlainNumber(text);
   if (kind === 'number') column.isExact &&= fitsNumber(value.trim());
-  const { kinds } = column;
-  if (kinds === undefined) return;
-  const members = kind === 'object' ? objectMembers(value) : undefined;
-  if (
-    members === undefined ||
-    [...members.values()].some((one) => !['string', 'null'].includes(kindOf(one)))
-  ) {
-    column.kinds = undefined;
-    return;
-  }
-  for (const [name, link] of members) {
+  if (column.kinds === undefined || kind === 'null') return;
+  const links = [...objectMembers(value)];
+  for (const [name, link] of links) {
     const there = row[all.findIndex((one) => one.name === name)];
-    const before = kinds.get(name)?.isThere ?? true;
-    kinds.set(name, { isThere: before && there !== undefined && stringOf(there) === stringOf(link) });
+    const isThere = there !== undefined && stringOf(there) === stringOf(link);
+    column.kinds.set(name, isThere && (column.kinds.get(name) ?? true));
   }
-  if (kinds.size > mostKinds) column.kinds = undefined;
+  const areLinks = kind === 'object' && links.every(([, link]) => ['string', 'null'].includes(kindOf(link)));
+  if (!areLinks || column.kinds.size > mostKinds) column.kinds = undefined;
 }
 
-/** A column, or one for each kind of link that no other column has. */
-function toSources(from: Found, at: number, all: readonly Found[]): Source[] {
+/** What stands in a sheet for a column: itself, or a column for each kind of link that no other column has. */
+function toSources(from: Found, at: number, all: readonly Found[]) {
   const toValue = (row: readonly JsonText[]): JsonText => row[at] ?? 'null';
-  if (from.kinds === undefined || from.kinds.size === 0) return [{ header: from.name, from, toValue }];
+  if (!from.kinds?.size) return [{ header: from.name, from, toValue }];
   return [...from.kinds]
-    .filter(([, { isThere }]) => !isThere)
+    .filter(([, isThere]) => !isThere)
     .map(([name]) => ({
       header: all.some((one) => one.name === name) ? `${from.name}.${name}` : name,
       from: { ...from, isPlain: false },
-      toValue: (row) => objectMembers(toValue(row)).get(name) ?? 'null',
+      toValue: (row: readonly JsonText[]) => objectMembers(toValue(row)).get(name) ?? 'null',
     }));
 }
 
@@ -109,4 +107,39 @@ function widthsOf(rows: readonly (readonly Cell[])[]): number[] {
     }
   }
   return widths;
+}
+
+/**
+ * Text as text, also where it looks like a number or a formula, unless the whole column is plain numbers; numbers as numbers
+ * where Excel keeps all of the column as they are: others are IDs, or would be rounded.
+ */
+function toCell(value: JsonText, { isPlain, isExact }: Found): Cell {
+  const kind = kindOf(value);
+  const text = kind === 'null' ? '' : (stringOf(value) ?? toLine(value).trim());
+  if (kind === 'boolean') return { kind: 'truth', text };
+  const isNumber = kind === 'number' || (isPlain && kind === 'string' && isPlainNumber(text));
+  return isNumber && isExact ? { kind: 'number', text } : textCell(text);
+}
+
+/** A text that is a number and nothing else: no leading zero, no plus. */
+function isPlainNumber(text: string): boolean {
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) && fitsNumber(text);
+}
+
+/** Whether Excel keeps a number as it was written, which it does with 15 digits. */
+function fitsNumber(written: string): boolean {
+  const digits = written.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
+  return digits.length <= mostDigits && Math.abs(Number(written)) < 10 ** mostDigits;
+}
+
+function textCell(given: string): Cell {
+  const text = wellFormed(given).replace(dropped, '').replace(/\r\n?/g, '\n');
+  if (text.length > longestText) {
+    // Not in the middle of a character.
+    const cut = text.slice(0, longestText - 1).replace(/[\ud800-\udbff]$/, '');
+    return { kind: 'text', text: `${cut}…`, isCut: true };
+  }
+  if (!address.test(text) || !URL.canParse(text)) return { kind: 'text', text };
+  const { href } = new URL(text);
+  return href.length > longestLink ? { kind: 'text', text } : { kind: 'text', text, link: href };
 }

@@ -1,9 +1,11 @@
+import { createReadStream } from 'node:fs';
 import { Zip, ZipDeflate } from 'fflate';
 import { createYielder } from '../event-loop.ts';
-import type { JsonText } from '../json/text.ts';
-import { type Cell, columnName, xmlOf } from './workbook-cell.ts';
-import { findColumns } from './workbook-columns.ts';
+import { type JsonText, toLine } from '../json/text.ts';
+import { type Cell, findColumns } from './workbook-columns.ts';
 import {
+  cellXml,
+  columnName,
   contentTypes,
   relations,
   rootRelations,
@@ -11,7 +13,8 @@ import {
   sheetHead,
   styles,
   workbookXml,
-} from './workbook-parts.ts';
+} from './workbook-xml.ts';
+import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
 /** What a sheet takes in Excel. */
 const ofExcel = { rows: 1_048_576, columns: 16_384, links: 65_530 };
@@ -20,33 +23,54 @@ const longestSheet = 1 << 30;
 /** Characters that are compressed at once. */
 const pieceLength = 1 << 16;
 
-/** What did not fit into a workbook. */
-export interface Unfit {
-  /** Cells that are cut. */
-  cells: number;
-  /** Columns that are left out. */
-  columns: number;
+type Write = (bytes: Uint8Array) => Promise<void>;
+
+/**
+ * What stands in the .part of a workbook, which can't be added to: a line for each row, an array of its cells as the
+ * service sent them, the header first. A run that was cut goes on with it, and the workbook is made of it at the end.
+ */
+export function createWorkbookRows(options: WriterOptions): WriterForm {
+  const header = options.layout.columns.map((column) => JSON.stringify(column.header));
+  const toText = (rows: readonly (readonly JsonText[])[]): string =>
+    rows.map((cells) => `${toLine(`[${cells.join(',')}]`)}\n`).join('');
+  return createRowsForm(options, [header], (value = 'null') => value, toText);
 }
 
-interface Sheet {
-  readonly number: number;
-  readonly file: ZipDeflate;
-  readonly links: [at: string, address: string][];
-  rows: number;
-  length: number;
+/** The rows of a .part, one by one. Throws what reading throws. */
+export async function* readWorkbookRows(path: string): AsyncGenerator<JsonText, void> {
+  let rest = '';
+  for await (const piece of createReadStream(path, 'utf8')) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
+/** What makes the workbook of its .part. `warn` prints what did not fit. */
+export function toWorkbook(signal: AbortSignal, warn: (line: string) => void) {
+  return async (part: string, write: Write): Promise<void> => {
+    const unfit = await writeWorkbook(() => readWorkbookRows(part), write, { signal });
+    const kept = 'csv and jsonl keep';
+    if (unfit.cells > 0) {
+      const limit = 'a cell of a workbook holds up to 32767 characters';
+      warn(`${limit}: longer texts were cut (${unfit.cells}); ${kept} them whole`);
+    }
+    if (unfit.columns > 0) {
+      warn(`a workbook has up to 16384 columns: ${unfit.columns} were left out; ${kept} all of them`);
+    }
+  };
 }
 
 /**
  * Writes rows, the header first, as a workbook; however many there are, only a piece of it is in memory: they are read twice.
- * Rows that do not fit on a sheet go on with another one, under the same header. Throws what `write` throws, and what the
- * signal says.
+ * Rows that do not fit on a sheet go on with another one, under the same header. Returns how many cells were cut, and how many
+ * columns left out. Throws what `write` throws, and what the signal says.
  */
 export async function writeWorkbook(
-  rows: AsyncIterable<JsonText>,
-  write: (bytes: Uint8Array) => Promise<void>,
+  read: () => AsyncIterable<JsonText>,
+  write: Write,
   { signal, most = ofExcel }: { readonly signal?: AbortSignal; readonly most?: typeof ofExcel } = {},
-): Promise<Unfit> {
-  const unfit: Unfit = { cells: 0, columns: 0 };
+): Promise<{ readonly cells: number; readonly columns: number }> {
   const yielder = createYielder(signal);
   const made: Uint8Array[] = [];
   const zip = new Zip((error, bytes) => {
@@ -55,6 +79,7 @@ export async function writeWorkbook(
   });
   const passOn = async (): Promise<void> => {
     for (const bytes of made.splice(0)) await write(bytes);
+    if (yielder.isDue()) await yielder.yield();
   };
   const begin = (name: string): ZipDeflate => {
     const file = new ZipDeflate(name);
@@ -68,60 +93,48 @@ export async function writeWorkbook(
   add('_rels/.rels', rootRelations);
   add('xl/styles.xml', styles);
 
-  const { head, widths, cellsOf } = await findColumns(rows, yielder);
+  const { head, widths, cellsOf } = await findColumns(read(), yielder);
   const columns = Math.min(most.columns, head?.length ?? 0);
-  unfit.columns = (head?.length ?? 0) - columns;
-  let text = '';
-
-  const beginSheet = (number: number): Sheet => {
+  const sheets: number[] = [];
+  let cut = 0;
+  const rows = read()[Symbol.asyncIterator]();
+  // The header.
+  await rows.next();
+  let next = await rows.next();
+  do {
+    const number = sheets.push(sheets.length + 1);
     const file = begin(`xl/worksheets/sheet${number}.xml`);
-    text = sheetHead(widths.slice(0, columns));
-    const next = { number, file, links: [], rows: 0, length: 0 };
-    if (head !== undefined) addRow(next, head);
-    return next;
-  };
-  const addRow = (to: Sheet, cells: readonly Cell[]): void => {
-    const row = ++to.rows;
-    let line = `<row r="${row}">`;
-    for (const [index, cell] of cells.slice(0, columns).entries()) {
-      if (cell.isCut) unfit.cells++;
-      const at = `${columnName(index)}${row}`;
-      const isLink = cell.link !== undefined && to.links.length < most.links;
-      if (isLink) to.links.push([at, cell.link as string]);
-      line += xmlOf(at, cell, isLink);
+    const links: [at: string, address: string][] = [];
+    let text = sheetHead(widths.slice(0, columns));
+    let length = 0;
+    let row = 0;
+    const addRow = (cells: readonly Cell[]): void => {
+      text += `<row r="${++row}">`;
+      for (const [index, cell] of cells.slice(0, columns).entries()) {
+        if (cell.isCut) cut++;
+        const at = `${columnName(index)}${row}`;
+        const isLink = cell.link !== undefined && links.length < most.links;
+        if (isLink) links.push([at, cell.link as string]);
+        text += cellXml(at, cell, isLink);
+      }
+      text += '</row>';
+    };
+    if (head !== undefined) addRow(head);
+    for (; !next.done && row < most.rows && length <= longestSheet; next = await rows.next()) {
+      addRow(cellsOf(next.value));
+      if (text.length < pieceLength) continue;
+      length += text.length;
+      file.push(Buffer.from(text));
+      text = '';
+      await passOn();
     }
-    text += `${line}</row>`;
-  };
-  const endSheet = ({ file, links, number, rows: count }: Sheet): void => {
-    const range = columns === 0 ? undefined : `A1:${columnName(columns - 1)}${count}`;
+    const range = columns === 0 ? undefined : `A1:${columnName(columns - 1)}${row}`;
     file.push(Buffer.from(text + sheetEnd(range, links)), true);
-    text = '';
     if (links.length > 0) add(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations(links));
-  };
-  let sheet = beginSheet(1);
-  let isHead = true;
-  for await (const row of rows) {
-    if (isHead) {
-      isHead = false;
-      continue;
-    }
-    if (sheet.rows === most.rows || sheet.length > longestSheet) {
-      endSheet(sheet);
-      sheet = beginSheet(sheet.number + 1);
-    }
-    addRow(sheet, cellsOf(row));
-    if (text.length < pieceLength) continue;
-    sheet.length += text.length;
-    sheet.file.push(Buffer.from(text));
-    text = '';
-    await passOn();
-    if (yielder.isDue()) await yielder.yield();
-  }
-  endSheet(sheet);
-  const numbers = Array.from({ length: sheet.number }, (_, index) => index + 1);
-  add('xl/workbook.xml', workbookXml(numbers));
-  add('xl/_rels/workbook.xml.rels', relations([], numbers));
+  } while (!next.done);
+  add('xl/workbook.xml', workbookXml(sheets));
+  add('xl/_rels/workbook.xml.rels', relations([], sheets));
   zip.end();
   await passOn();
-  return unfit;
+  return { cells: cut, columns: (head?.length ?? 0) - columns };
 }

@@ -114,7 +114,7 @@ async function createForm(format: Format, options: WriterOptions): Promise<Write
     case 'md':
       return (await import('./markdown.ts')).createMarkdownForm(options);
     case 'xlsx':
-      return (await import('./workbook-rows.ts')).createWorkbookRows(options);
+      return (await import('./workbook.ts')).createWorkbookRows(options);
     case 'table':
     case 'cards':
       if (options.shape === 'list')

@@ -11,11 +11,9 @@ const env = bareEnvironment(folder);
 async function workbook(name: string, rows: readonly string[], most?: object): Promise<string> {
   const path = join(folder, name);
   const pieces: Uint8Array[] = [];
-  const source = {
-    async *[Symbol.asyncIterator]() {
-      yield* rows;
-    },
-  };
+  async function* source() {
+    yield* rows;
+  }
   const options = most === undefined ? {} : { most: { rows: 3, columns: 9, links: 9 } };
   await writeWorkbook(source, async (bytes) => void pieces.push(bytes), options);
   writeFileSync(path, Buffer.concat(pieces));

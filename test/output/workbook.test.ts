@@ -6,18 +6,15 @@ import { strFromU8, unzipSync } from 'fflate';
 import readWorkbook, { type Row } from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
 import { entityLayout, pathLayout } from '../../src/output/columns.ts';
-import { writeWorkbook } from '../../src/output/workbook.ts';
-import { createWorkbookRows, readWorkbookRows } from '../../src/output/workbook-rows.ts';
+import { createWorkbookRows, readWorkbookRows, writeWorkbook } from '../../src/output/workbook.ts';
 import { createWriter } from '../../src/output/writer.ts';
 import { gatheringSink } from './gathering-sink.ts';
 
 async function bytesOf(rows: readonly string[], options?: Parameters<typeof writeWorkbook>[2]) {
   const pieces: Uint8Array[] = [];
-  const source = {
-    async *[Symbol.asyncIterator]() {
-      yield* rows;
-    },
-  };
+  async function* source() {
+    yield* rows;
+  }
   const unfit = await writeWorkbook(source, async (bytes) => void pieces.push(bytes), options);
   return { bytes: Buffer.concat(pieces), unfit };
 }

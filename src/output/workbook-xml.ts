@@ -1,4 +1,4 @@
-import { escapeXml } from './workbook-cell.ts';
+import type { Cell } from './workbook-columns.ts';
 
 /* The parts of a workbook, as little as every reader takes (ECMA-376, the transitional form). */
 
@@ -45,18 +45,12 @@ export function relations(
   links: readonly (readonly [at: string, address: string])[],
   sheets: readonly number[] = [],
 ): string {
+  const relation = (id: string, kind: string, target: string, more = ''): string =>
+    `<Relationship Id="${id}" Type="${related}/${kind}" Target="${target}"${more}/>`;
   const rows = [
-    ...links.map(
-      ([at, address]) =>
-        `<Relationship Id="${at}" Type="${related}/hyperlink" Target="${escapeXml(address)}" TargetMode="External"/>`,
-    ),
-    ...sheets.map(
-      (number) =>
-        `<Relationship Id="sheet${number}" Type="${related}/worksheet" Target="worksheets/sheet${number}.xml"/>`,
-    ),
-    ...(sheets.length === 0
-      ? []
-      : [`<Relationship Id="styles" Type="${related}/styles" Target="styles.xml"/>`]),
+    ...links.map(([at, address]) => relation(at, 'hyperlink', escapeXml(address), ' TargetMode="External"')),
+    ...sheets.map((number) => relation(`sheet${number}`, 'worksheet', `worksheets/sheet${number}.xml`)),
+    sheets.length === 0 ? '' : relation('styles', 'styles', 'styles.xml'),
   ];
   return `${head}<Relationships xmlns="${packaged}/relationships">${rows.join('')}</Relationships>`;
 }
@@ -79,10 +73,40 @@ export function sheetEnd(
   links: readonly (readonly [at: string, address: string])[],
 ): string {
   const filter = range === undefined ? '' : `<autoFilter ref="${range}"/>`;
-  return `</sheetData>${filter}${linksXml(links)}</worksheet>`;
+  const rows = links.map(([at]) => `<hyperlink ref="${at}" r:id="${at}"/>`).join('');
+  return `</sheetData>${filter}${rows && `<hyperlinks>${rows}</hyperlinks>`}</worksheet>`;
 }
 
-function linksXml(links: readonly (readonly [at: string, address: string])[]): string {
-  if (links.length === 0) return '';
-  return `<hyperlinks>${links.map(([at]) => `<hyperlink ref="${at}" r:id="${at}"/>`).join('')}</hyperlinks>`;
+/** The places of `styles`. */
+const styleOf = { text: 1, integer: 2, header: 3, link: 4 } as const;
+
+/** A cell at a place, as A1. */
+export function cellXml(at: string, { kind, text }: Cell, isLink: boolean): string {
+  if (text === '') return '';
+  switch (kind) {
+    case 'truth':
+      return `<c r="${at}" t="b"><v>${text === 'true' ? 1 : 0}</v></c>`;
+    case 'number':
+      return `<c r="${at}"${/^-?\d+$/.test(text) ? ` s="${styleOf.integer}"` : ''}><v>${text}</v></c>`;
+    default: {
+      const style = styleOf[isLink ? 'link' : kind];
+      return `<c r="${at}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${escapeXml(text)}</t></is></c>`;
+    }
+  }
+}
+
+/** A, B, … Z, AA, … */
+export function columnName(index: number): string {
+  const letter = String.fromCharCode(65 + (index % 26));
+  return index < 26 ? letter : columnName(Math.floor(index / 26) - 1) + letter;
+}
+
+/** Also `_x0041_`, which Excel would read as an A. */
+function escapeXml(text: string): string {
+  return text
+    .replace(/_(?=x[\da-f]{4}_)/gi, '_x005F_')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 }
