@@ -198,14 +198,14 @@ export function createClient(options: ClientOptions): Client {
   return {
     async search(request, call = {}) {
       checkInput(request, inputs.search);
-      const body = toEntitySearchRequest(String(request.entity_type), request, names);
+      const body = toEntitySearchRequest(request, names);
       return send(call, async (client, stop, key) =>
         toSearch(await client.search(body, key, stop), body, key, connections.awaited),
       );
     },
     async createTask(request, call = {}) {
       checkInput(request, inputs.createTask);
-      const body = toCreateTaskRequest(String(request.entity_type), request, names);
+      const body = toCreateTaskRequest(request, names);
       return send(call, async (client, stop, key) => whole(await client.createTask(body, key, stop)));
     },
     async status(request, call = {}) {
@@ -228,24 +228,24 @@ export function createClient(options: ClientOptions): Client {
     },
     async contactSearch(request, call = {}) {
       checkInput(request, inputs.contactSearch);
-      const body = toContactSearchRequest(String(request.contact_type), request.objective, names);
+      const body = toContactSearchRequest(request, names);
       return send(call, async (client, stop, key) => whole(await client.contactSearch(body, key, stop)));
     },
     async deepSearch(request, call = {}) {
       checkInput(request, inputs.deepSearch);
-      const body = toDeepSearchRequest(request.query, names);
+      const body = toDeepSearchRequest(request, names);
       return send(call, async (client, stop, key) => whole(await client.deepSearch(body, key, stop)));
     },
     async enrich(request, call = {}) {
       checkInput(request, inputs.enrich);
-      const body = toEnrichRequest(request.entity_context, toJsonValue(request.enrich_fields), names);
+      const body = toEnrichRequest({ ...request, enrich_fields: toJsonValue(request.enrich_fields) }, names);
       const { checkJsonSchema } = await import('./requests/json-schema.ts');
       await checkJsonSchema(body.enrich_fields);
       return send(call, async (client, stop, key) => whole(await client.enrich(body, key, stop)));
     },
     async extract(request, call = {}) {
       checkInput(request, inputs.extract);
-      const body = toExtractRequest(String(request.type), request, names);
+      const body = toExtractRequest(request, names);
       return send(call, async (client, stop, key) => {
         const answer = whole<ExtractResponse>(await client.extract(body, key, stop));
         const { data } = answer.value;

@@ -8,6 +8,11 @@ const deepest = 100;
 /** A longer number is none that a program could count with. */
 const longestNumber = 40;
 
+/** Pure: the value of JSON as an agent can take it. */
+export function toAgentValue(text: JsonText): unknown {
+  return JSON.parse(toAgentJson(text));
+}
+
 /**
  * Pure: JSON as an agent can take it, on one line: every text and name cleaned as for a terminal, and a number that JSON.parse
  * would round (IDs are larger than 2^53) as a text. Lines stay lines: they are what an answer in prose is made of.

@@ -370,7 +370,8 @@ describe('limits', () => {
       const args = { ...search, limit: 2 + version };
       const answers = await Promise.all([1, 2, 3].map(() => agent.call('search', args)));
       for (const { structuredContent } of answers) expect(structuredContent.count).toBe(args.limit);
-      expect(questions).toBe(1);
+      // A client that asks by itself asks for each call.
+      expect(questions).toBe(version === 1 ? 1 : 3);
       expect(service.spent() - before).toBe(args.limit);
       says = 'fail';
       // The second client tells its own program that its question failed.
