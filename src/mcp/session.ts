@@ -38,11 +38,6 @@ export interface McpOptions extends PaidOptions {
   say(line: string): void;
 }
 
-/** How many calls of a client have no answer yet. */
-export interface Calls {
-  underWay: number;
-}
-
 export type Session = ReturnType<typeof createSession>;
 
 type Request = ServerContext['mcpReq'];
@@ -99,8 +94,8 @@ export function createSession(context: Context, options: McpOptions) {
   }
 
   return {
-    /** For one client. */
-    createServer(calls: Calls = { underWay: 0 }): Server {
+    /** For one client; `calls` counts those of it that have no answer yet. */
+    createServer(calls = { underWay: 0 }): Server {
       const server = new Server(
         { name: 'leadpipe', version: context.version },
         // Arguments are checked here, with messages that say what to do; the SDK's validator would only be loaded.
