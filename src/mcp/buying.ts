@@ -25,7 +25,6 @@ import { toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { buyTask } from '../operations/task/buy.ts';
 import { pause } from '../transport/pause.ts';
 import { createProgress, type Tell } from './progress.ts';
-import type { Result } from './tool.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;
 
@@ -43,7 +42,7 @@ export interface Bought {
   readonly operationId: string | undefined;
   readonly charged: 'no' | 'maybe' | 'yes';
   /** What else is known of it, as clients read it. */
-  readonly facts: Result;
+  readonly facts: Readonly<Record<string, unknown>>;
   readonly warnings?: readonly string[];
   /** The one answer, as the service sent it. */
   readonly answer?: JsonText;

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { PassThrough, type Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { finished, PassThrough, type Readable } from 'node:stream';
 import {
   deserializeMessage,
   isJSONRPCNotification,
@@ -70,7 +69,7 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
   output.setMaxListeners(0);
   const server = serve(() => session.createServer(), { transport, onerror: ({ message }) => say(message) });
   const stopped = signal.aborted ? undefined : once(signal, 'abort');
-  const closed = finished(output).catch(() => {});
+  const closed = new Promise<void>((resolve) => finished(output, () => resolve()));
   const failure: unknown = await Promise.race([read(), closed, stopped]).then(
     () => undefined,
     (error: unknown) => error,

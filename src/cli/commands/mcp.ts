@@ -1,4 +1,4 @@
-import { lstatSync, statSync } from 'node:fs';
+import { lstat, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { readProfile } from '../../config/settings.ts';
@@ -58,7 +58,7 @@ export const createCommand = defineCommand({
   async run(context, given: McpCommandOptions) {
     const { say } = createNotes(context, given);
     const { confirm = false, files, http, local, maxCredits, profile } = given;
-    if (files !== undefined && !statSync(files, { throwIfNoEntry: false })?.isDirectory())
+    if (files !== undefined && !(await stat(files).catch(() => undefined))?.isDirectory())
       throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
     // Where the settings can't be read, each call says so.
     const { settings } = await readProfile(context, profile).catch(() => ({ settings: {} }));
@@ -100,7 +100,7 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
       );
     }
     const output = resolve(folder, name);
-    if (lstatSync(output, { throwIfNoEntry: false })) {
+    if (await lstat(output).catch(() => undefined)) {
       throw new UsageError(`${name} is there already`, 'Choose another name.');
     }
     const { answersAs, printedAs } = await import('../records/orders.ts');
