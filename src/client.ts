@@ -5,8 +5,6 @@ import {
   type Page,
   type SearchEvent,
   type SearchStream,
-  type Status,
-  type Success,
   toBalance,
   toContact,
   toCreatedTask,
@@ -19,9 +17,7 @@ import {
 import { type Endpoint, type EndpointName, endpoints } from './contract/endpoints.ts';
 import type {
   ContactSearchRequest,
-  CreatedTask,
   CreateTaskRequest,
-  CreditBalance,
   DeepSearchRequest,
   EnrichRequest,
   EntitySearchRequest,
@@ -35,13 +31,19 @@ import type { TimeLimits } from './transport/watch.ts';
 
 export type { Answer, Page, SearchEvent, SearchStream, Status, Success } from './answers.ts';
 
+function post<Body extends object>(endpoint: Endpoint, more: Pick<Request, 'followed'> = {}) {
+  return (body: Body, idempotencyKey: string): Request => ({
+    endpoint,
+    body: JSON.stringify(body),
+    idempotencyKey,
+    ...more,
+  });
+}
+
 /** The request of each endpoint, before it is sent: what `--dry-run` shows is what would go out. */
 export const requests = {
-  search: (body: EntitySearchRequest, key: string) => post(endpoints.search, body, key),
-  createTask: (body: CreateTaskRequest, key: string): Request => ({
-    ...post(endpoints.createTask, body, key),
-    followed: true,
-  }),
+  search: post<EntitySearchRequest>(endpoints.search),
+  createTask: post<CreateTaskRequest>(endpoints.createTask, { followed: true }),
   status: (id: string): Request => ({
     endpoint: endpoints.status,
     query: { leads_search_id: id },
@@ -52,33 +54,22 @@ export const requests = {
     query: { leads_search_id: id, pts: String(pts), num: String(num) },
     followed: true,
   }),
-  contactSearch: (body: ContactSearchRequest, key: string) => post(endpoints.contactSearch, body, key),
-  deepSearch: (body: DeepSearchRequest, key: string) => post(endpoints.deepSearch, body, key),
-  enrich: (body: EnrichRequest, key: string) => post(endpoints.enrich, body, key),
-  extract: (body: ExtractRequest, key: string) => post(endpoints.extract, body, key),
+  contactSearch: post<ContactSearchRequest>(endpoints.contactSearch),
+  deepSearch: post<DeepSearchRequest>(endpoints.deepSearch),
+  enrich: post<EnrichRequest>(endpoints.enrich),
+  extract: post<ExtractRequest>(endpoints.extract),
   // A purchase often follows, and must not find a connection that the service is about to close.
   // rule: balance.no-store
   balance: (): Request => ({ endpoint: endpoints.balance, last: true }),
 } as const;
 
-type Buy<Body, Result> = (request: Body, idempotencyKey: string, signal: AbortSignal) => Promise<Result>;
+export type Client = ReturnType<typeof createClient>;
 
-/** A method per endpoint; each sends one request. All throw RequestError and StoppedError. */
-export interface Client {
-  readonly search: Buy<EntitySearchRequest, SearchStream>;
-  readonly createTask: Buy<CreateTaskRequest, Answer<CreatedTask>>;
-  status(leadsSearchId: string, signal: AbortSignal): Promise<Answer<{ readonly status: Status }>>;
-  /** `pts` is the position to start from, `num` the most entities to bring (1 to 500). */
-  fetch(leadsSearchId: string, pts: number, num: number, signal: AbortSignal): Promise<Page>;
-  readonly contactSearch: Buy<ContactSearchRequest, Answer<object>>;
-  readonly deepSearch: Buy<DeepSearchRequest, Answer<Success>>;
-  readonly enrich: Buy<EnrichRequest, Answer<Success>>;
-  readonly extract: Buy<ExtractRequest, Answer<Success>>;
-  balance(signal: AbortSignal): Promise<Answer<Pick<CreditBalance, 'available_credits'>>>;
-}
-
-/** `limitsOf` gives the seconds that each endpoint may take. */
-export function createClient(transport: Transport, limitsOf: (endpoint: EndpointName) => TimeLimits): Client {
+/**
+ * A method per endpoint; each sends one request. `limitsOf` gives the seconds that each may take. All throw RequestError and
+ * StoppedError.
+ */
+export function createClient(transport: Transport, limitsOf: (endpoint: EndpointName) => TimeLimits) {
   /** Asks for one answer, which is read once: it can be large. */
   async function ask<T extends object>(
     name: EndpointName,
@@ -95,36 +86,36 @@ export function createClient(transport: Transport, limitsOf: (endpoint: Endpoint
     return { ...answer, value: value as T };
   }
 
+  type OneAnswer = 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract';
+  const buy =
+    <Name extends OneAnswer, T extends object>(name: Name, read: (members: Members) => T | Lack) =>
+    (body: Parameters<(typeof requests)[Name]>[0], key: string, signal: AbortSignal): Promise<Answer<T>> =>
+      ask(name, (requests[name] as (body: object, key: string) => Request)(body, key), signal, read);
+
   return {
-    async search(request, key, signal) {
+    async search(body: EntitySearchRequest, key: string, signal: AbortSignal): Promise<SearchStream> {
+      const request = requests.search(body, key);
       const { requestId, frames } = await transport.stream({
-        ...requests.search(request, key),
+        ...request,
         limits: limitsOf('search'),
         signal,
       });
       return { requestId, events: toEvents(frames) };
     },
-    createTask: (request, key, signal) =>
-      ask('createTask', requests.createTask(request, key), signal, toCreatedTask),
-    status: (id, signal) => ask('status', requests.status(id), signal, toStatus),
-    async fetch(id, pts, num, signal) {
+    createTask: buy('createTask', toCreatedTask),
+    status: (id: string, signal: AbortSignal) => ask('status', requests.status(id), signal, toStatus),
+    /** `pts` is the position to start from, `num` the most entities to bring (1 to 500). */
+    async fetch(id: string, pts: number, num: number, signal: AbortSignal): Promise<Page> {
       const answer = await ask('fetch', requests.fetch(id, pts, num), signal, toPage);
       const { entities, ...value } = answer.value;
       return { ...answer, value, entities };
     },
-    contactSearch: (request, key, signal) =>
-      ask('contactSearch', requests.contactSearch(request, key), signal, toContact),
-    deepSearch: (request, key, signal) =>
-      ask('deepSearch', requests.deepSearch(request, key), signal, toResearchOrEnrichment),
-    enrich: (request, key, signal) =>
-      ask('enrich', requests.enrich(request, key), signal, toResearchOrEnrichment),
-    extract: (request, key, signal) => ask('extract', requests.extract(request, key), signal, toExtraction),
-    balance: (signal) => ask('balance', requests.balance(), signal, toBalance),
+    contactSearch: buy('contactSearch', toContact),
+    deepSearch: buy('deepSearch', toResearchOrEnrichment),
+    enrich: buy('enrich', toResearchOrEnrichment),
+    extract: buy('extract', toExtraction),
+    balance: (signal: AbortSignal) => ask('balance', requests.balance(), signal, toBalance),
   };
-}
-
-function post(endpoint: Endpoint, body: object, idempotencyKey: string): Request {
-  return { endpoint, body: JSON.stringify(body), idempotencyKey };
 }
 
 async function* toEvents(frames: AsyncIterable<readonly Frame[]>): AsyncGenerator<SearchEvent[]> {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Answer } from './answers.ts';
 import { createClient as createWireClient, type Client as WireClient } from './client.ts';
 import { createClock } from './clock.ts';
@@ -21,7 +22,6 @@ import type {
 } from './contract/types.ts';
 import { UsageError } from './errors.ts';
 import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
-import { createConnections } from './library/connections.ts';
 import { type ClientOptions, checkNames, checkOptions } from './library/options.ts';
 import { type Item, type Lead, type Search, toSearch } from './library/search.ts';
 import { checkPage } from './operations/task/patience.ts';
@@ -93,46 +93,6 @@ export interface Extraction extends Answer<ExtractResponse> {
   readonly items: readonly Item<Record<string, unknown>>[];
 }
 
-/**
- * A method per endpoint. Each takes its request in the names of the interface and checks it before anything is sent
- * (UsageError). `value` is what the interface promises of the answer, with whatever else the service sent; `text` is the same
- * as it was written. Where the answer does not come it throws a RequestError, which is a ServiceError where the service
- * itself refused, or a StoppedError where a signal stopped it; `details.charged` says whether it may have cost credits.
- */
-export interface Client {
-  /** Starts a search; resolves when its stream has begun. It goes on only while it is read. */
-  search(request: EntitySearchRequest, options?: PurchaseOptions): Promise<Search>;
-  /** Creates a task, which the service runs on its own. */
-  createTask(request: CreateTaskRequest, options?: PurchaseOptions): Promise<Answer<CreatedTask>>;
-  /** How far a task is. Free. */
-  status(
-    request: { readonly leads_search_id: string },
-    options?: CallOptions,
-  ): Promise<Answer<EntitySearchStatusResponse>>;
-  /** The leads of a task that are ready, from position `pts` (0 by default): `num` at most (1 to 500, 5 by default). Free. */
-  fetch(
-    request: {
-      readonly leads_search_id: string;
-      readonly pts?: number | undefined;
-      readonly num?: number | undefined;
-    },
-    options?: CallOptions,
-  ): Promise<Page>;
-  /** Looks up one email address or phone number. */
-  contactSearch(
-    request: ContactSearchRequest,
-    options?: PurchaseOptions,
-  ): Promise<Answer<ContactSearchResult>>;
-  /** Answers a question. */
-  deepSearch(request: DeepSearchRequest, options?: PurchaseOptions): Promise<Answer<DeepSearchResponse>>;
-  /** Fills the fields of a JSON Schema. */
-  enrich(request: EnrichRequest, options?: PurchaseOptions): Promise<Answer<EnrichResponse>>;
-  /** Extracts a list. */
-  extract(request: ExtractRequest, options?: PurchaseOptions): Promise<Extraction>;
-  /** The credits that are available. Free. */
-  balance(options?: CallOptions): Promise<Answer<CreditBalance>>;
-}
-
 const names: InputNames = { ...wireNames, idempotency_key: 'idempotencyKey' };
 
 const searchInputs = ['objective', 'limit', 'enrich_fields', 'dedup_service_leads', 'dedup_custom_leads'];
@@ -148,16 +108,35 @@ const inputs = {
   extract: ['type', 'target', 'instruction', 'limit'],
 };
 
-/** A client of one service. Sends nothing. Throws UsageError, and ConfigurationError for a refused address or key. */
-export function createClient(options: ClientOptions): Client {
+export type Client = ReturnType<typeof createClient>;
+
+/**
+ * A client of one service, with a method per endpoint. Each takes its request in the names of the interface and checks it before
+ * anything is sent (UsageError). `value` is what the interface promises of the answer, with whatever else the service sent; `text`
+ * is the same as it was written. Where the answer does not come it throws a RequestError, which is a ServiceError where the
+ * service itself refused, or a StoppedError where a signal stopped it; `details.charged` says whether it may have cost credits.
+ * Making one sends nothing; throws UsageError, and ConfigurationError for a refused address or key.
+ */
+export function createClient(options: ClientOptions) {
   checkOptions(options);
   const { dispatcher, keyHeader, timeouts = {}, retry = {}, signal } = options;
   const baseUrl = toBaseUrl(String(options.baseUrl), 'baseUrl');
   const apiKey = checkKey(String(options.apiKey ?? ''), 'apiKey');
-  const connections = createConnections();
+  /** The client's own connections. */
+  const sockets = new Set<Socket>();
   let agent: Promise<Dispatching> | undefined;
+  let waiting = 0;
 
-  /** The client's own connections, from the first request on. */
+  /** Runs what waits for the service. Only meanwhile is the process held: a stream that nobody reads holds it not. */
+  async function awaited<T>(work: () => Promise<T>): Promise<T> {
+    if (waiting++ === 0) for (const socket of sockets) socket.ref();
+    try {
+      return await work();
+    } finally {
+      if (--waiting === 0) for (const socket of sockets) socket.unref();
+    }
+  }
+
   const ownAgent = (): Promise<Dispatching> => {
     agent ??= import('./transport/agent.ts').then(({ createAgent }) =>
       createAgent({
@@ -165,7 +144,10 @@ export function createClient(options: ClientOptions): Client {
         proxies: false,
         connectTimeoutMs: 1000 * (timeouts.connect ?? defaults['timeout.connect']),
         env: {},
-        opened: connections.add,
+        opened(socket) {
+          sockets.add(socket);
+          socket.once('close', () => sockets.delete(socket));
+        },
       }),
     );
     return agent;
@@ -192,29 +174,53 @@ export function createClient(options: ClientOptions): Client {
     });
     const client = createWireClient(transport, (endpoint) => toTimeLimits(endpoint, timeouts));
     const stop = AbortSignal.any([signal, call.signal].filter((one) => one !== undefined));
-    return await connections.awaited(() => ask(client, stop, key));
+    return await awaited(() => ask(client, stop, key));
   }
 
-  return {
-    async search(request, call = {}) {
-      checkInput(request, inputs.search);
-      const body = toEntitySearchRequest(String(request.entity_type), request, names);
+  const buy =
+    <Request extends object, Result>(
+      name: 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract',
+      toBody: (request: Request, names: InputNames) => object,
+    ) =>
+    async (request: Request, call: PurchaseOptions = {}): Promise<Answer<Result>> => {
+      checkInput(request, inputs[name]);
+      const body = await toBody(request, names);
       return send(call, async (client, stop, key) =>
-        toSearch(await client.search(body, key, stop), body, key, connections.awaited),
+        whole(await (client[name] as (...sent: unknown[]) => Promise<Answer<object>>)(body, key, stop)),
+      );
+    };
+  const extract = buy<ExtractRequest, ExtractResponse>('extract', toExtractRequest);
+
+  return {
+    /** Starts a search; resolves when its stream has begun. It goes on only while it is read. */
+    async search(request: EntitySearchRequest, call: PurchaseOptions = {}): Promise<Search> {
+      checkInput(request, inputs.search);
+      const body = toEntitySearchRequest(request, names);
+      return send(call, async (client, stop, key) =>
+        toSearch(await client.search(body, key, stop), body, key, awaited),
       );
     },
-    async createTask(request, call = {}) {
-      checkInput(request, inputs.createTask);
-      const body = toCreateTaskRequest(String(request.entity_type), request, names);
-      return send(call, async (client, stop, key) => whole(await client.createTask(body, key, stop)));
-    },
-    async status(request, call = {}) {
+    /** Creates a task, which the service runs on its own. */
+    createTask: buy<CreateTaskRequest, CreatedTask>('createTask', toCreateTaskRequest),
+    /** How far a task is. Free. */
+    async status(
+      request: { readonly leads_search_id: string },
+      call: CallOptions = {},
+    ): Promise<Answer<EntitySearchStatusResponse>> {
       checkInput(request, inputs.status);
       // rule: status.id
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
       return send(call, async (client, stop) => whole(await client.status(id, stop)));
     },
-    async fetch(request, call = {}) {
+    /** The leads of a task that are ready, from position `pts` (0 by default): `num` at most (1 to 500, 5 by default). Free. */
+    async fetch(
+      request: {
+        readonly leads_search_id: string;
+        readonly pts?: number | undefined;
+        readonly num?: number | undefined;
+      },
+      call: CallOptions = {},
+    ): Promise<Page> {
       checkInput(request, inputs.fetch);
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
       // rule: fetch.id, fetch.pts, fetch.num
@@ -226,34 +232,29 @@ export function createClient(options: ClientOptions): Client {
         return { ...answer, leads: toItems(entities, answer.value.entities) };
       });
     },
-    async contactSearch(request, call = {}) {
-      checkInput(request, inputs.contactSearch);
-      const body = toContactSearchRequest(String(request.contact_type), request.objective, names);
-      return send(call, async (client, stop, key) => whole(await client.contactSearch(body, key, stop)));
-    },
-    async deepSearch(request, call = {}) {
-      checkInput(request, inputs.deepSearch);
-      const body = toDeepSearchRequest(request.query, names);
-      return send(call, async (client, stop, key) => whole(await client.deepSearch(body, key, stop)));
-    },
-    async enrich(request, call = {}) {
-      checkInput(request, inputs.enrich);
-      const body = toEnrichRequest(request.entity_context, toJsonValue(request.enrich_fields), names);
+    /** Looks up one email address or phone number. */
+    contactSearch: buy<ContactSearchRequest, ContactSearchResult>('contactSearch', toContactSearchRequest),
+    /** Answers a question. */
+    deepSearch: buy<DeepSearchRequest, DeepSearchResponse>('deepSearch', toDeepSearchRequest),
+    /** Fills the fields of a JSON Schema. */
+    enrich: buy<EnrichRequest, EnrichResponse>('enrich', async (request) => {
+      const enrich_fields = toJsonValue(request.enrich_fields);
+      const body = toEnrichRequest({ ...request, enrich_fields }, names);
       const { checkJsonSchema } = await import('./requests/json-schema.ts');
       await checkJsonSchema(body.enrich_fields);
-      return send(call, async (client, stop, key) => whole(await client.enrich(body, key, stop)));
+      return body;
+    }),
+    /** Extracts a list. */
+    async extract(request: ExtractRequest, call: PurchaseOptions = {}): Promise<Extraction> {
+      const answer = await extract(request, call);
+      const { data } = answer.value;
+      const texts = arrayItems(objectMembers(answer.text).get('data') ?? '[]');
+      return { ...answer, items: typeof data === 'string' ? [] : toItems(texts, data) };
     },
-    async extract(request, call = {}) {
-      checkInput(request, inputs.extract);
-      const body = toExtractRequest(String(request.type), request, names);
-      return send(call, async (client, stop, key) => {
-        const answer = whole<ExtractResponse>(await client.extract(body, key, stop));
-        const { data } = answer.value;
-        const texts = arrayItems(objectMembers(answer.text).get('data') ?? '[]');
-        return { ...answer, items: typeof data === 'string' ? [] : toItems(texts, data) };
-      });
+    /** The credits that are available. Free. */
+    async balance(call: CallOptions = {}): Promise<Answer<CreditBalance>> {
+      return send(call, async (client, stop) => whole(await client.balance(stop)));
     },
-    balance: (call = {}) => send(call, async (client, stop) => whole(await client.balance(stop))),
   };
 }
 

@@ -1,3 +1,4 @@
+import { isExact } from '../json/number.ts';
 import { endOfString, endOfValue, type JsonText } from '../json/text.ts';
 import { toTerminalLines } from '../output/clean.ts';
 
@@ -5,8 +6,11 @@ const plain = /^[\x20-\x5b\x5d-\x7e]*$/;
 const token = /["\d[\]{}-]|[\t\n\r ]+/g;
 /** Values deeper than this come as a text: a client that is written with less care would overflow its stack. */
 const deepest = 100;
-/** A longer number is none that a program could count with. */
-const longestNumber = 40;
+
+/** Pure: the value of JSON as an agent can take it. */
+export function toAgentValue(text: JsonText): unknown {
+  return JSON.parse(toAgentJson(text));
+}
 
 /**
  * Pure: JSON as an agent can take it, on one line: every text and name cleaned as for a terminal, and a number that JSON.parse
@@ -36,7 +40,8 @@ export function toAgentJson(text: JsonText): JsonText {
       made = mark;
     } else if (mark.trim() !== '') {
       end = endOfValue(text, index);
-      made = toExactNumber(text.slice(index, end));
+      made = text.slice(index, end);
+      if (!isExact(made)) made = JSON.stringify(made);
     }
     parts.push(text.slice(at, index), made);
     at = end;
@@ -48,18 +53,4 @@ export function toAgentJson(text: JsonText): JsonText {
 function toCleanString(literal: JsonText): JsonText {
   if (plain.test(literal)) return literal;
   return JSON.stringify([...toTerminalLines(JSON.parse(literal) as string)].join('\n'));
-}
-
-/** As a text where a double has another value: it keeps fifteen digits, and its own shortest form. */
-function toExactNumber(literal: JsonText): JsonText {
-  if (literal.length > longestNumber) return JSON.stringify(literal);
-  const value = Number(literal);
-  const digits = literal
-    .replace(/e.*$/i, '')
-    .replace(/[-.]/g, '')
-    .replace(/^0+|0+$/g, '').length;
-  const isWhole = /^-?\d+$/.test(literal);
-  const isShort = digits === 0 || (digits <= 15 && Number.isFinite(value) && value !== 0);
-  const isKept = isWhole ? Number.isSafeInteger(value) : isShort || String(value) === literal;
-  return isKept ? literal : JSON.stringify(literal);
 }

@@ -1,70 +1,140 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
 import { endpoints } from '../contract/endpoints.ts';
-import { type Charged, LeadpipeError, UsageError } from '../errors.ts';
+import { LeadpipeError, UsageError } from '../errors.ts';
+import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery } from '../operations/delivery.ts';
-import type { Earlier } from '../operations/earlier.ts';
+import { type Earlier, findEarlier, toWanted } from '../operations/earlier.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readChainTo } from '../operations/journal/chain.ts';
 import { isGone } from '../operations/journal/failed.ts';
 import { withOperation } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
-import { folderOf, type StoredOperation } from '../operations/journal/stored.ts';
-import { type AnswerKind, type BodyOf, kinds } from '../operations/kinds.ts';
+import { folderOf } from '../operations/journal/stored.ts';
+import { type AnswerKind, type BodyOf, failureOf, isKept, kinds } from '../operations/kinds.ts';
 import { toListed, withFilter } from '../operations/only-new/filter.ts';
 import type { Order } from '../operations/purchase.ts';
 import { readRest } from '../operations/rest-of-search.ts';
 import { buySearch, type SearchListener } from '../operations/search/buy.ts';
 import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
+import { toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { buyTask } from '../operations/task/buy.ts';
+import { pause } from '../transport/pause.ts';
+import { createProgress, type Tell } from './progress.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;
 
 /** A request that is checked, and may cost. */
 export interface Wanted<Kind extends ToolKind = ToolKind> {
-  /** The same for the same request. */
-  readonly name: string;
   readonly kind: Kind;
   readonly body: BodyOf<Kind>;
   /** Whether what earlier searches of this machine brought is left out. */
   readonly onlyNew: boolean;
 }
 
-export interface Settled {
+/** What came of one that was bought, now or before. */
+export interface Bought {
   /** The first of the operations that the records are kept under. */
   readonly operationId: string | undefined;
-  readonly complete: boolean;
-  readonly charged: Charged;
+  readonly charged: 'no' | 'maybe' | 'yes';
   /** What else is known of it, as clients read it. */
   readonly facts: Readonly<Record<string, unknown>>;
+  readonly warnings?: readonly string[];
   /** The one answer, as the service sent it. */
   readonly answer?: JsonText;
   /** Leads that came and could not be kept: they are here or nowhere. */
-  readonly unkept?: readonly JsonText[];
+  readonly unkept?: readonly JsonText[] | undefined;
   /** Why this is not all of it. */
-  readonly error?: LeadpipeError;
-  /** Where there is an error: whether this call has brought something all the same. */
+  readonly error?: LeadpipeError | undefined;
+  /** Whether this call has brought something in spite of the error. */
   readonly hasBrought?: boolean;
 }
 
-export interface Purchase {
-  readonly buyer: Buyer;
-  readonly wanted: Wanted;
-  /** What was left by an earlier call: a request whose answer was lost, or the rest of a search. */
-  readonly earlier: Earlier;
-  readonly listener: SearchListener;
-  /** Called when it is on the disk. */
-  readonly begun: () => void;
+/** What one can cost that is not bought yet; `isCounted` by the limit of the session already. */
+export interface Unbought {
+  readonly worst: WorstCase;
+  readonly isCounted: boolean;
 }
 
-/** Buys through the door of its kind. Throws as the doors do, where nothing came. */
-export async function buy(purchase: Purchase): Promise<Settled> {
-  const { kind } = purchase.wanted;
+const lookAgainMs = 500;
+
+/**
+ * Gives what is stored, goes on with what was left, or buys, also once more where it is wanted `again`; where it may not buy, says
+ * what it can cost. Of all processes that are asked for the same at the same time one does.
+ */
+export async function settle(
+  buyer: Buyer,
+  wanted: Wanted,
+  how: { readonly again: boolean; readonly mayBuy: boolean; readonly tell: Tell },
+): Promise<Bought | Unbought> {
+  const { clock, signal } = buyer.context;
+  if (how.again) return await settleAs(buyer, wanted, how, { is: 'new', isOurs: false, answers: [] });
+  for (;;) {
+    const { release } = await lockBeginning(buyer, wanted);
+    try {
+      const earlier = await findEarlier(buyer, toWanted(buyer, toOrder(wanted)));
+      if (earlier.is !== 'running') return await settleAs(buyer, wanted, how, earlier, release);
+    } finally {
+      release();
+    }
+    how.tell('the same purchase is under way elsewhere');
+    await pause(clock, lookAgainMs, signal);
+  }
+}
+
+/** For what takes moments: to look for a purchase, and to write down that one begins. Throws when the signal aborts. */
+async function lockBeginning({ connection, context }: Buyer, wanted: Wanted): Promise<FolderLock> {
+  const { clock, directories, pid, random, signal } = context;
+  const name = hash('sha256', `${connection.origin}\n${JSON.stringify(wanted)}`).slice(0, 32);
+  for (;;) {
+    try {
+      return await lockPlace(join(directories.state, 'beginning', name), pid, 'the same purchase');
+    } catch (error) {
+      if (!(error instanceof LeadpipeError) || error.outcome !== 'temporary') throw error;
+    }
+    await pause(clock, 5 + 20 * random(), signal);
+  }
+}
+
+/** `begun` is called when it is on the disk. */
+async function settleAs(
+  buyer: Buyer,
+  wanted: Wanted,
+  { mayBuy, tell }: { readonly mayBuy: boolean; readonly tell: Tell },
+  earlier: Exclude<Earlier, { is: 'running' }>,
+  begun = (): void => {},
+): Promise<Bought | Unbought> {
+  if (earlier.is === 'stored') return await toStored(buyer, earlier);
+  if (earlier.is === 'lost') throw toLost(earlier);
+  const { kind, body } = wanted;
+  const { limit = 0 } = body as { limit?: number };
+  const missing = earlier.is === 'rest' ? (earlier.rest.request?.limit ?? 0) : limit;
+  if (!mayBuy) {
+    const worst = toWorstCase(kind, { ...body, limit: missing } as typeof body, buyer.connection.settings);
+    const key = earlier.is === 'repeat' ? earlier.operation.entries[0].idempotency_key : undefined;
+    return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
+  }
+  const warnings: string[] = [];
+  let end: SearchEnd | undefined;
+  const { toListener } = createProgress(buyer.context.clock, tell, limit - missing);
+  const listener = toListener(
+    (line) => warnings.push(line),
+    (one) => {
+      end = one;
+    },
+  );
+  const purchase = { buyer, wanted, earlier, begun, listener };
   try {
-    if (kind === 'search') return await search(purchase);
-    return kind === 'task create' ? await task(purchase) : await answer(purchase);
+    const bought = await (kind === 'search'
+      ? search(purchase, () => end)
+      : kind === 'task create'
+        ? task(purchase)
+        : answer(purchase));
+    return { ...bought, warnings };
   } catch (error) {
     const { repetition } = endpoints[kinds[kind].endpoint];
     const isAnswerLost = isGone(error, repetition) && (error as LeadpipeError).details.charged === 'maybe';
@@ -72,10 +142,18 @@ export async function buy(purchase: Purchase): Promise<Settled> {
   }
 }
 
+interface Purchase {
+  readonly buyer: Buyer;
+  readonly wanted: Wanted;
+  readonly earlier: Earlier;
+  readonly begun: () => void;
+  readonly listener: SearchListener;
+}
+
 /** Its leads stay at the service, and count for their list by its ID. */
-async function task(purchase: Purchase): Promise<Settled> {
-  const { buyer, listener } = purchase;
-  const { order, list } = await toListed(buyer, toOrder<'task create'>(purchase), listener.warn);
+async function task({ buyer, wanted, earlier, begun, listener }: Purchase): Promise<Bought> {
+  const given = toOrder<'task create'>(wanted, { earlier, begun });
+  const { order, list } = await toListed(buyer, given, listener.warn);
   const bought = await buyTask(buyer, order, () => {});
   if (bought !== undefined) {
     await withFilter(buyer, list, bought, async (filter) => {
@@ -85,7 +163,6 @@ async function task(purchase: Purchase): Promise<Settled> {
   }
   return {
     operationId: bought?.operationId,
-    complete: true,
     charged: 'maybe',
     facts: {
       request_id: bought?.requestId,
@@ -95,41 +172,52 @@ async function task(purchase: Purchase): Promise<Settled> {
   };
 }
 
-async function answer(purchase: Purchase): Promise<Settled> {
-  const { buyer, listener } = purchase;
-  const bought = await buyAnswer(buyer, toOrder<AnswerKind>(purchase), listener);
+async function answer({ buyer, wanted, earlier, begun, listener }: Purchase): Promise<Bought> {
+  const bought = await buyAnswer(buyer, toOrder<AnswerKind>(wanted, { earlier, begun }), listener);
+  const { text = 'null', ids } = bought ?? {};
   return {
-    operationId: bought?.ids.operationId,
-    complete: true,
+    operationId: ids?.operationId,
     charged: 'yes',
-    answer: bought?.text ?? 'null',
-    facts: { request_id: bought?.ids.requestId },
+    answer: text,
+    facts: { request_id: ids?.requestId },
   };
 }
 
 /** Leads are read from where they are kept; those of a search that brought some and was cut are a result, and no error. */
-async function search(purchase: Purchase): Promise<Settled> {
-  const { buyer, earlier, listener } = purchase;
+async function search(
+  { buyer, wanted, earlier, begun, listener }: Purchase,
+  endOf: () => SearchEnd | undefined,
+): Promise<Bought> {
+  const { context } = buyer;
   const delivered: JsonText[] = [];
-  let end: SearchEnd | undefined;
-  const ended = (one: SearchEnd): void => {
-    end = one;
-  };
-  let error: LeadpipeError | undefined;
-  try {
-    await searchBy({ ...purchase, listener: { ...listener, ended } }, delivered);
-  } catch (thrown) {
-    if (!(thrown instanceof LeadpipeError) || thrown.details.operationId === undefined) throw thrown;
-    // A rest that could not be had takes nothing away from what came before.
-    if (thrown.details.charged !== 'yes' && earlier.is !== 'rest') throw thrown;
-    error = thrown;
-  }
-  const own = end?.operationId ?? error?.details.operationId;
+  const order = toOrder<'search'>(wanted, { earlier, begun, delivered });
+  const goOn = (left: Extract<Earlier, { is: 'rest' }>): Promise<unknown> =>
+    withOperation(context, left.operation.operationId, async (journal, operation) => {
+      const rest = await readRest(context, operation);
+      // It was decided that something is missing: it has come meanwhile.
+      if (rest.request === undefined)
+        throw new UsageError('all leads that the search asked for have arrived');
+      const missing = { ...order, body: rest.request, into: 'other' } as const;
+      return await buyRest(buyer, rest, journal, missing, { ...listener, goingOn() {} });
+    });
+  const isRest = earlier.is === 'rest';
+  const error = await (isRest ? goOn(earlier) : buySearch(buyer, order, listener)).then(
+    () => undefined,
+    (thrown: unknown) => {
+      const isBegun = thrown instanceof LeadpipeError && thrown.details.operationId !== undefined;
+      // A rest that could not be had takes nothing away from what came before.
+      if (isBegun && (thrown.details.charged === 'yes' || isRest)) return thrown;
+      throw thrown;
+    },
+  );
+  const end = endOf();
   const { leads = 0, excluded = 0, leadsSearchId, stopReason } = end ?? {};
-  const [first] = 'operation' in earlier ? await readChainTo(buyer.context, earlier.operation) : [];
+  const own = end?.operationId ?? error?.details.operationId;
+  const [first] = 'operation' in earlier ? await readChainTo(context, earlier.operation) : [];
+  const folder = folderOf(context.directories.state, own ?? '');
+  const kept = await countStoredLeads(folder).catch(() => undefined);
   return {
     operationId: first?.operationId ?? own,
-    complete: error === undefined,
     charged: error?.details.charged ?? (leads > 0 ? 'yes' : 'no'),
     facts: {
       request_id: end?.requestId ?? error?.details.requestId,
@@ -137,35 +225,18 @@ async function search(purchase: Purchase): Promise<Settled> {
       stop_reason: stopReason,
       not_new: excluded || undefined,
     },
-    ...(error === undefined ? {} : { error, hasBrought: leads > 0 }),
-    ...((await countKept(buyer, own)) < leads - excluded ? { unkept: delivered } : {}),
+    unkept: (kept?.delivered ?? 0) < leads - excluded ? delivered : undefined,
+    error,
+    hasBrought: leads > 0,
   };
 }
 
-async function countKept({ context }: Buyer, operationId: string | undefined): Promise<number> {
-  if (operationId === undefined) return 0;
-  const folder = folderOf(context.directories.state, operationId);
-  return (await countStoredLeads(folder).catch(() => undefined))?.delivered ?? 0;
-}
-
-async function searchBy(purchase: Purchase, delivered: JsonText[]): Promise<SearchEnd | undefined> {
-  const { buyer, earlier, listener } = purchase;
-  const order = toOrder<'search'>(purchase, delivered);
-  if (earlier.is !== 'rest') return await buySearch(buyer, order, listener);
-  return await withOperation(buyer.context, earlier.operation.operationId, async (journal, operation) => {
-    const rest = await readRest(buyer.context, operation);
-    // It was decided that something is missing: it has come meanwhile.
-    if (rest.request === undefined) throw new UsageError('all leads that the search asked for have arrived');
-    const watching = { ...listener, goingOn() {} };
-    return await buyRest(buyer, rest, journal, { ...order, body: rest.request, into: 'other' }, watching);
-  });
-}
-
 /** What is bought is kept, and read from there; in memory it stays for as long as the call goes on. */
-export function toOrder<Kind extends ToolKind>(
-  { wanted, earlier, begun }: Pick<Purchase, 'wanted'> & Partial<Purchase>,
-  delivered: JsonText[] = [],
+function toOrder<Kind extends ToolKind>(
+  { kind, body, onlyNew }: Wanted,
+  { earlier, begun, delivered = [] }: Partial<Purchase> & { readonly delivered?: JsonText[] } = {},
 ): Order<Kind> {
+  const again = earlier?.is === 'repeat' ? earlier.operation : undefined;
   const delivery: Delivery = {
     file: undefined,
     length: undefined,
@@ -173,33 +244,30 @@ export function toOrder<Kind extends ToolKind>(
       for (const record of records) delivered.push(record);
     },
     sync: async () => undefined,
-    finish: async (placing) => await placing?.written?.(undefined),
+    finish: async () => {},
     cut: async () => undefined,
   };
-  const again = earlier?.is === 'repeat' ? earlier.operation : undefined;
-  const { kind, body, onlyNew } = wanted;
+  const sent = again?.entries[0];
   return {
     kind: kind as Kind,
+    // To the byte what was sent, without what its list has got since.
+    body: sent === undefined ? (body as BodyOf<Kind>) : JSON.parse(sent.body ?? '{}'),
+    list: sent === undefined ? { onlyNew } : { name: sent.list },
     again,
     begun,
     keep: true,
     // What marks an operation that a tool began; others are for the command that began them to go on with.
     terms: { output: null, options: { tool: true } },
     open: (work) => work(delivery),
-    ...(again === undefined ? { body: body as BodyOf<Kind>, list: { onlyNew } } : asSent(again)),
   };
 }
 
-/** To the byte what was sent, without what its list has got since. */
-function asSent({ entries: [{ body = '{}', list }] }: StoredOperation) {
-  return { body: JSON.parse(body), list: { name: list } };
-}
-
-/** What was bought before, and is given again for nothing. */
-export async function toStored(
+/** What was bought before, and is given again for nothing. Throws `no_result` where the service had finished without one. */
+async function toStored(
   { context }: Buyer,
   { first, operation }: Extract<Earlier, { is: 'stored' }>,
-): Promise<Settled> {
+): Promise<Bought> {
+  const { operationId } = first;
   const facts: Record<string, unknown> = { stored: true };
   for (const entry of operation.entries) {
     if (entry.type === 'created' || entry.type === 'batch')
@@ -209,18 +277,23 @@ export async function toStored(
   }
   const [{ command, idempotency_key }] = operation.entries;
   if (command === 'task create') facts.idempotency_key = idempotency_key;
-  const answer = await readAnswer(folderOf(context.directories.state, first.operationId));
-  return {
-    operationId: first.operationId,
-    complete: true,
-    charged: 'no',
-    facts,
-    ...(answer === undefined ? {} : { answer }),
-  };
+  const answer = await readAnswer(folderOf(context.directories.state, operationId));
+  const failure = answer && isKept(command) && command !== 'search' ? failureOf(command, answer) : undefined;
+  if (failure !== undefined) {
+    throw new LeadpipeError('no_result', failure || 'finished without a result', {
+      type: 'no_result',
+      charged: 'no',
+      retryable: false,
+      hint: 'This is the stored answer of an earlier call, and cost nothing now. If the person wants to buy it again anyway, repeat the call with again: true.',
+      operationId,
+      ...(facts.request_id === undefined ? {} : { requestId: String(facts.request_id) }),
+    });
+  }
+  return { operationId, charged: 'no', facts, ...(answer === undefined ? {} : { answer }) };
 }
 
 /** The error that it ended with, once more. */
-export function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>): LeadpipeError {
+function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>): LeadpipeError {
   const { outcome, message, error_type, request_id, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.entries[0];
   return new LeadpipeError(outcome, message, {

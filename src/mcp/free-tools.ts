@@ -1,18 +1,19 @@
 import { toStatusRecord } from '../answers.ts';
 import type { Page } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
-import type { Connection } from '../connection/connection.ts';
 import { limits } from '../contract/limits.ts';
 import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
+import { readChainFrom } from '../operations/journal/chain.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
-import { listOperations } from '../operations/journal/stored.ts';
+import { listOperations, readOperation, type StoredOperation } from '../operations/journal/stored.ts';
 import { isTask } from '../operations/kinds.ts';
 import { readPage } from '../operations/task/follow.ts';
 import { checkText } from '../requests/within-limits.ts';
-import { findStored, readSome } from './stored.ts';
-import { boolean, integer, list, listed, object, show, string, type Tool, toNext, toTool } from './tool.ts';
+import { toAgentValue } from './agent-json.ts';
+import { readSome, readStored } from './stored.ts';
+import { boolean, type FreeRow, integer, list, listed, object, show, string } from './tool.ts';
 
 const free = { readOnlyHint: true, openWorldHint: true } as const;
 const here = { readOnlyHint: true, openWorldHint: false } as const;
@@ -27,8 +28,8 @@ const output = {
   description: 'write all to this new file: leads.csv, .jsonl, .xlsx',
 } as const;
 
-export const freeTools: readonly Tool[] = [
-  toTool({
+export const freeTools: readonly FreeRow[] = [
+  {
     name: 'balance',
     title: 'Credits left',
     description: 'Credits available now. Free.',
@@ -41,16 +42,13 @@ export const freeTools: readonly Tool[] = [
     always: ['balance'],
     run: ({ read, spending, signal }) =>
       read(async (client) => {
-        const { text } = await client.balance(signal);
-        if (spending === undefined) return [['balance', text]];
+        const balance = toAgentValue((await client.balance(signal)).text);
+        if (spending === undefined) return { balance };
         const { limit, spent, reserved } = spending;
-        return [
-          ['balance', text],
-          ['session', JSON.stringify({ max_credits: limit, spent_at_most: spent, under_way: reserved })],
-        ];
+        return { balance, session: { max_credits: limit, spent_at_most: spent, under_way: reserved } };
       }),
-  }),
-  toTool({
+  },
+  {
     name: 'task_status',
     title: 'Look at a task',
     description: 'The state of a task: status, ready_count. Free.',
@@ -63,15 +61,15 @@ export const freeTools: readonly Tool[] = [
       read(async (client) => {
         const id = toTaskId(leads_search_id);
         const { text, value } = await client.status(id, signal);
-        const { status: state, ready_count } = value.status;
-        return [
-          ['task', toStatusRecord(id, text)],
-          ['complete', String(isEnded(state))],
-          ...(ready_count > 0 ? [['next', '0'] as const] : []),
-        ];
+        const { status, ready_count } = value.status;
+        return {
+          task: toAgentValue(toStatusRecord(id, text)),
+          complete: isEnded(status),
+          next: ready_count > 0 ? 0 : undefined,
+        };
       }),
-  }),
-  toTool({
+  },
+  {
     name: 'task_fetch',
     title: 'Read the leads of a task',
     description:
@@ -85,35 +83,41 @@ export const freeTools: readonly Tool[] = [
       read(async (client, settings) => {
         const leadsSearchId = toTaskId(leads_search_id);
         const waiting = { clock: context.clock, random: () => context.random(), signal };
-        let next = position as number;
-        let last: Page | undefined;
+        const poll = {
+          firstMs: 1000 * (settings['poll.interval'] ?? defaults['poll.interval']),
+          maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
+        };
+        let next: number = position;
+        let last: Page['value'] | undefined;
         const readNext = async (num: number): Promise<readonly JsonText[]> => {
-          last = await readPage(client, waiting, { leadsSearchId, num, poll: pollOf(settings) }, next);
-          next += last.entities.length;
-          return last.entities;
+          const page = await readPage(client, waiting, { leadsSearchId, num, poll }, next);
+          last = page.value;
+          next += page.entities.length;
+          return page.entities;
         };
         const readAll = async function* () {
-          do yield await readNext(limits.fetchNum.max);
-          while (last !== undefined && last.entities.length > 0 && next < last.value.ready_count);
+          let some: readonly JsonText[];
+          do {
+            some = await readNext(limits.fetchNum.max);
+            yield some;
+          } while (some.length > 0 && next < (last?.ready_count ?? 0));
         };
-        const isToFile = output !== undefined;
-        const leads = isToFile ? [] : await readNext(show as number);
-        const file = isToFile && (await save(output as string, undefined, readAll()));
-        const { value } = last as unknown as Page;
-        const { status = 'running', ready_count } = value;
-        const { limit } = value;
-        return [
-          ...(file ? [['output', JSON.stringify(file)] as const] : []),
-          ['leads', `[${leads.join(',')}]`],
-          ['count', String(ready_count)],
-          ...(next < ready_count || !isEnded(status) ? [['next', String(next)] as const] : []),
-          ...(limit === undefined ? [] : [['limit', String(limit)] as const]),
-          ['status', JSON.stringify(status)],
-          ['complete', String(isEnded(status) && next >= ready_count)],
-        ];
+        const file = output === undefined ? undefined : await save(output, undefined, readAll());
+        const leads = output === undefined ? await readNext(show) : [];
+        const { status = 'running', ready_count = 0, limit }: Partial<Page['value']> = last ?? {};
+        const isWhole = isEnded(status) && next >= ready_count;
+        return {
+          output: file,
+          leads: leads.map(toAgentValue),
+          count: ready_count,
+          next: isWhole ? undefined : next,
+          limit,
+          status,
+          complete: isWhole,
+        };
       }),
-  }),
-  toTool({
+  },
+  {
     name: 'history_list',
     title: 'List purchases',
     description: 'What was bought on this machine, newest first: state, cost, operation_id. Free.',
@@ -122,18 +126,16 @@ export const freeTools: readonly Tool[] = [
     gives: { purchases: list, next: integer },
     always: ['purchases'],
     async run({ context }, { position, show }) {
-      const from = position as number;
-      const end = from + (show as number);
-      const some: object[] = [];
+      const purchases: object[] = [];
       let at = 0;
       for await (const { record } of readHistory(context, { newestFirst: true })) {
-        if (at >= from && at < end) some.push(record);
-        if (++at > end) break;
+        if (at === position + show) return { purchases, next: at };
+        if (at++ >= position) purchases.push(record);
       }
-      return [['purchases', JSON.stringify(some)], ...toNext(from + some.length, at)];
+      return { purchases };
     },
-  }),
-  toTool({
+  },
+  {
     name: 'history_show',
     title: 'Read a purchase',
     description: 'Records that a purchase brought. Free.',
@@ -144,65 +146,51 @@ export const freeTools: readonly Tool[] = [
     always: ['records', 'count', 'complete'],
     async run({ context, signal, save }, { operation_id, position, show, output }) {
       const { state } = context.directories;
-      const id = operation_id as string;
-      const stored = (await listOperations(state)).includes(id) ? await findStored(state, id) : undefined;
-      if (stored === undefined) {
-        throw notFound(
-          `there is no operation ${id.slice(0, 100)} on this machine`,
-          'operation_not_found',
-          'See history_list.',
-        );
+      const isThere = (await listOperations(state)).includes(operation_id);
+      const first = isThere ? await readOperation(state, operation_id) : undefined;
+      if (first === undefined) {
+        const words = `there is no operation ${operation_id.slice(0, 100)} on this machine`;
+        throw notFound(words, 'operation_not_found', 'See history_list.');
       }
-      const last = await readHistoryRecord(state, stored.last);
-      const [intent] = stored.first.entries;
-      const isToFile = output !== undefined;
-      const from = isToFile ? 0 : (position as number);
-      const some = await readSome(stored, from, isToFile ? 0 : (show as number), signal);
-      if (some === undefined) throw toNothingKept(id, intent.command, last.leads_search_id);
-      const { records, count, damaged } = some;
-      const file = isToFile && (await save(output as string, intent, stored.read(signal)));
-      return [
-        ...(file ? [['output', JSON.stringify(file)] as const] : []),
-        ['records', `[${records.join(',')}]`],
-        ['count', String(count)],
-        ...(file ? [] : toNext(from + records.length, count)),
-        ['complete', String(last.state === 'complete' && damaged === 0)],
-        ['operation_id', JSON.stringify(id)],
-      ];
+      const chain = await readChainFrom(state, first);
+      const last = await readHistoryRecord(state, chain.at(-1) ?? first);
+      let damaged = 0;
+      const all = readStored(state, chain, signal, () => damaged++);
+      const [from, most] = output === undefined ? [position, show] : [0, 0];
+      const some = await readSome(all, from, most);
+      if (some === undefined) throw toNothingKept(first, last.leads_search_id);
+      const { records, count } = some;
+      const next = from + records.length;
+      const saved = () => save(output, first.entries[0], readStored(state, chain, signal));
+      return {
+        output: output === undefined ? undefined : await saved(),
+        records: records.map(toAgentValue),
+        count,
+        next: output === undefined && next < count ? next : undefined,
+        complete: last.state === 'complete' && damaged === 0,
+        operation_id,
+      };
     },
-  }),
+  },
 ];
 
-function toTaskId(given: unknown): string {
-  return checkText(limits.leadsSearchId, 'leads_search_id', (given as string).trim());
+function toTaskId(given: string): string {
+  return checkText(limits.leadsSearchId, 'leads_search_id', given.trim());
 }
 
 function isEnded(status: string): boolean {
   return terminalTaskStates.some((one) => one === status);
 }
 
-function pollOf(settings: Connection['settings']) {
-  return {
-    firstMs: 1000 * (settings['poll.interval'] ?? defaults['poll.interval']),
-    maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
-  };
-}
-
-function toNothingKept(id: string, command: string, leadsSearchId: string | null): LeadpipeError {
-  if (isTask(command) && leadsSearchId !== null) {
-    return notFound(
-      `the leads of ${id} are at the service, not here`,
-      'not_kept',
-      `To read them, for free: task_fetch ${leadsSearchId}`,
-    );
+function toNothingKept({ operationId, entries }: StoredOperation, leadsSearchId: string | null) {
+  if (isTask(entries[0].command) && leadsSearchId !== null) {
+    const words = `the leads of ${operationId} are at the service, not here`;
+    return notFound(words, 'not_kept', `To read them, for free: task_fetch ${leadsSearchId}`);
   }
-  return notFound(
-    `nothing is stored for ${id}: it found nothing, or it is too old`,
-    'not_kept',
-    'See history_list.',
-  );
+  const words = `nothing is stored for ${operationId}: it found nothing, or it is too old`;
+  return notFound(words, 'not_kept', 'See history_list.');
 }
 
 function notFound(message: string, type: string, hint: string): LeadpipeError {
-  return new LeadpipeError('not_found', message, { type, hint, charged: 'no', retryable: false });
+  return new LeadpipeError('not_found', message, { type, hint });
 }

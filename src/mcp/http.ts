@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import {
@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
 import { LocalIoError } from '../errors.ts';
-import { type Calls, createSession, type McpOptions, type Session } from './session.ts';
+import { createSession, type McpOptions, type Session } from './session.ts';
 
 /**
  * Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room, but never while a call
@@ -32,21 +32,27 @@ export async function serveHttp(
 ): Promise<void> {
   const { signal } = context;
   const session = createSession(context, options);
-  const onerror = (error: Error): void => options.say(error.message);
+  const onerror = ({ message }: Error): void => options.say(message);
   const modern = createMcpHandler(() => session.createServer(), { legacy: 'reject', onerror });
   const earlier = createEarlierRevisions(session, onerror);
-  const server = createServer();
-  await listen(server, port);
-  const actual = (server.address() as AddressInfo).port;
   const answer = async (request: Request): Promise<Response> => {
     const refusal = refusalOf(request, actual);
     if (refusal !== undefined) return refusal;
-    return (await earlier.isFor(request)) ? await earlier.answer(request) : await modern.fetch(request);
+    const id = request.headers.get('mcp-session-id');
+    if (id === null && !(await isLegacyRequest(request))) return await modern.fetch(request);
+    return await earlier.answer(request, id);
   };
-  server.on('request', getRequestListener(answer, { overrideGlobalObjects: false }));
+  const server = createServer(getRequestListener(answer, { overrideGlobalObjects: false }));
+  server.listen({ port, host: '127.0.0.1', exclusive: true });
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    const why = cause.code === 'EADDRINUSE' ? `port ${port} on 127.0.0.1 is already in use` : cause.message;
+    throw new LocalIoError(why, { cause, hint: 'Choose another port, or 0 for any free one.' });
+  });
+  const { port: actual } = server.address() as AddressInfo;
   listening(`http://127.0.0.1:${actual}${path}`);
   if (!signal.aborted) await once(signal, 'abort');
-  const closed = new Promise((resolve) => server.close(resolve));
+  const closed = once(server, 'close');
+  server.close();
   await session.close();
   await modern.close();
   await earlier.close();
@@ -72,10 +78,10 @@ function refusalOf({ headers, url }: Request, port: number): Response | undefine
 
 /** Clients that begin with `initialize` keep a session, in which they can be asked something. */
 function createEarlierRevisions(session: Session, onerror: (error: Error) => void) {
-  const sessions = new Map<string, { transport: WebStandardStreamableHTTPServerTransport; calls: Calls }>();
-  const name = 'mcp-session-id';
+  type Transport = WebStandardStreamableHTTPServerTransport;
+  const sessions = new Map<string, { transport: Transport; calls: { underWay: number } }>();
 
-  async function begin(): Promise<WebStandardStreamableHTTPServerTransport> {
+  async function begin(): Promise<Transport> {
     const calls = { underWay: 0 };
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -87,19 +93,13 @@ function createEarlierRevisions(session: Session, onerror: (error: Error) => voi
     });
     const server = session.createServer(calls);
     server.onerror = onerror;
-    server.onclose = () => {
-      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
-    };
+    server.onclose = () => sessions.delete(transport.sessionId ?? '');
     await server.connect(transport);
     return transport;
   }
 
   return {
-    async isFor(request: Request): Promise<boolean> {
-      return request.headers.has(name) || (await isLegacyRequest(request));
-    },
-    async answer(request: Request): Promise<Response> {
-      const id = request.headers.get(name);
+    async answer(request: Request, id: string | null): Promise<Response> {
       if (id === null) return await (await begin()).handleRequest(request);
       const known = sessions.get(id);
       if (known === undefined) return refuse(404, -32_001, 'this session has ended');
@@ -111,14 +111,4 @@ function createEarlierRevisions(session: Session, onerror: (error: Error) => voi
       await Promise.all([...sessions.values()].map(({ transport }) => transport.close()));
     },
   };
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? `port ${port} on 127.0.0.1 is already in use` : cause.message;
-      reject(new LocalIoError(why, { cause, hint: 'Choose another port, or 0 for any free one.' }));
-    });
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => resolve());
-  });
 }

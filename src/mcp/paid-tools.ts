@@ -1,37 +1,15 @@
 import { limits } from '../contract/limits.ts';
-import {
-  type ContactType,
-  contactTypes,
-  entityTypes,
-  extractionTypes,
-  streamEntityTypes,
-} from '../contract/types.ts';
+import { contactTypes, entityTypes, extractionTypes, streamEntityTypes } from '../contract/types.ts';
 import { JsonView } from '../json/text.ts';
 import type { EnrichSchema } from '../requests/enrich-schema.ts';
-import {
-  type EntitySearchInput,
-  toCreateTaskRequest,
-  toEntitySearchRequest,
-} from '../requests/entity-search.ts';
+import { toCreateTaskRequest, toEntitySearchRequest } from '../requests/entity-search.ts';
 import {
   toContactSearchRequest,
   toDeepSearchRequest,
   toEnrichRequest,
   toExtractRequest,
 } from '../requests/lookups.ts';
-import { wireNames } from '../requests/within-limits.ts';
-import {
-  boolean,
-  integer,
-  list,
-  listed,
-  object,
-  show,
-  string,
-  type Tool,
-  type ToolRow,
-  toTool,
-} from './tool.ts';
+import { boolean, integer, list, listed, object, type PaidRow, show, string } from './tool.ts';
 
 const textOf = ({ max }: { readonly max: number }) => ({ type: 'string', maxLength: max }) as const;
 const listOf = ({ max }: { readonly max: number }) =>
@@ -41,7 +19,11 @@ const limitOf = ({ min, max, default: usual }: { min: number; max: number; defau
 /** More would keep a client waiting for longer than most of them do. */
 const mostRows = 50;
 const rowsFor = (argument: string) =>
-  ({ ...listOf({ max: mostRows }), description: `many at once, each in place of ${argument}` }) as const;
+  ({
+    ...listOf({ max: mostRows }),
+    minItems: 1,
+    description: `many, each in place of ${argument}`,
+  }) as const;
 
 const usualLimit = limits.entityLimit.default;
 const searched = {
@@ -74,8 +56,8 @@ const bought = {
 const rows = { rows: { type: 'array', description: 'a result for each' }, failed: integer } as const;
 const searchId = { leads_search_id: string } as const;
 
-export const paidTools: readonly Tool[] = [
-  toPaid({
+const table: readonly Omit<PaidRow, 'annotations'>[] = [
+  {
     name: 'search',
     title: 'Search leads',
     description:
@@ -84,14 +66,12 @@ export const paidTools: readonly Tool[] = [
     required: ['entity_type', 'objective'],
     gives: { leads: list, ...listed, ...searchId },
     always: ['leads', 'count'],
-    buys: {
-      kind: 'search',
-      records: 'leads',
-      toBody: async (given) => toEntitySearchRequest(text(given.entity_type), toSearched(given), wireNames),
-      about: ({ entity_type, objective, limit }) => `Up to ${limit} leads (${entity_type}): ${objective}`,
-    },
-  }),
-  toPaid({
+    kind: 'search',
+    records: 'leads',
+    toBody: toEntitySearchRequest,
+    about: ({ entity_type, objective, limit }) => `Up to ${limit} leads (${entity_type}): ${objective}`,
+  },
+  {
     name: 'task_create',
     title: 'Start a search task',
     description:
@@ -107,19 +87,12 @@ export const paidTools: readonly Tool[] = [
     required: ['entity_type', 'objective'],
     gives: { ...searchId, idempotency_key: string },
     always: ['leads_search_id'],
-    buys: {
-      kind: 'task create',
-      toBody: async (given) =>
-        toCreateTaskRequest(
-          text(given.entity_type),
-          { ...toSearched(given), enable_web_search: given.enable_web_search === true },
-          wireNames,
-        ),
-      about: ({ entity_type, objective, limit }) =>
-        `A task for up to ${limit} leads (${entity_type}): ${objective}`,
-    },
-  }),
-  toPaid({
+    kind: 'task create',
+    toBody: toCreateTaskRequest,
+    about: ({ entity_type, objective, limit }) =>
+      `A task for up to ${limit} leads (${entity_type}): ${objective}`,
+  },
+  {
     name: 'contact',
     title: 'Look up a contact',
     description: 'One email address or phone number of someone. Paid per lookup.',
@@ -130,28 +103,25 @@ export const paidTools: readonly Tool[] = [
     },
     required: ['contact_type'],
     gives: { answer: object, ...rows },
-    buys: {
-      kind: 'contact',
-      row: 'objective',
-      toBody: async ({ contact_type, objective }) =>
-        toContactSearchRequest(text(contact_type) as ContactType, text(objective), wireNames),
-      about: ({ contact_type, objective }) => `One ${contact_type}: ${objective}`,
-    },
-  }),
-  toPaid({
+    always: [],
+    kind: 'contact',
+    row: 'objective',
+    toBody: toContactSearchRequest,
+    about: ({ contact_type, objective }) => `One ${contact_type}: ${objective}`,
+  },
+  {
     name: 'research',
     title: 'Research a question',
     description: 'One answer with citations; takes minutes. Paid per question.',
     takes: { query: textOf(limits.deepSearchQuery), rows: rowsFor('query') },
     gives: { answer: object, ...rows },
-    buys: {
-      kind: 'research',
-      row: 'query',
-      toBody: async ({ query }) => toDeepSearchRequest(text(query), wireNames),
-      about: ({ query }) => `The answer to: ${query}`,
-    },
-  }),
-  toPaid({
+    always: [],
+    kind: 'research',
+    row: 'query',
+    toBody: toDeepSearchRequest,
+    about: ({ query }) => `The answer to: ${query}`,
+  },
+  {
     name: 'enrich',
     title: 'Fill in fields',
     description: 'Fills the fields of a JSON Schema for one person, company or thing. Paid per request.',
@@ -165,23 +135,22 @@ export const paidTools: readonly Tool[] = [
     },
     required: ['enrich_fields'],
     gives: { answer: object, ...rows },
-    buys: {
-      kind: 'enrich',
-      row: 'entity_context',
-      async toBody({ entity_context, enrich_fields }) {
-        const request = toEnrichRequest(text(entity_context), enrich_fields, wireNames);
-        await checkSchema(request.enrich_fields);
-        return request;
-      },
-      about: ({ entity_context }) => `Fields of: ${entity_context}`,
-      async warningsOf({ enrich_fields }, answer) {
-        const { deviations } = await checkSchema(enrich_fields as EnrichSchema);
-        const filled = new JsonView(answer).inner('answer')?.text ?? 'null';
-        return deviations(JSON.parse(filled)).map((line) => `the answer does not follow the schema ${line}`);
-      },
+    always: [],
+    kind: 'enrich',
+    row: 'entity_context',
+    async toBody({ entity_context, enrich_fields }, names) {
+      const request = toEnrichRequest({ entity_context, enrich_fields }, names);
+      await checkSchema(request.enrich_fields);
+      return request;
     },
-  }),
-  toPaid({
+    about: ({ entity_context }) => `Fields of: ${entity_context}`,
+    async warningsOf({ enrich_fields }, answer) {
+      const { deviations } = await checkSchema(enrich_fields);
+      const filled = new JsonView(answer).inner('answer')?.text ?? 'null';
+      return deviations(JSON.parse(filled));
+    },
+  },
+  {
     name: 'extract',
     title: 'Extract a list',
     description:
@@ -199,41 +168,24 @@ export const paidTools: readonly Tool[] = [
     },
     required: ['type'],
     gives: { items: list, ...listed, metadata: object, ...rows },
-    buys: {
-      kind: 'extract',
-      row: 'target',
-      records: 'items',
-      toBody: async ({ type, target, instruction, limit }) =>
-        toExtractRequest(
-          text(type),
-          { target: text(target), instruction: instruction as string | undefined, limit: limit as number },
-          wireNames,
-        ),
-      about: ({ type, target, limit }) => `Up to ${limit} items (${type}): ${target}`,
-    },
-  }),
+    always: [],
+    kind: 'extract',
+    row: 'target',
+    records: 'items',
+    toBody: toExtractRequest,
+    about: ({ type, target, limit }) => `Up to ${limit} items (${type}): ${target}`,
+  },
 ];
 
-function toPaid(row: Omit<ToolRow, 'annotations' | 'always'> & { readonly always?: string[] }): Tool {
-  const again = { type: 'boolean', description: 'buy it once more' } as const;
-  return toTool({
-    ...row,
-    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
-    takes: { ...row.takes, again },
-    gives: { ...row.gives, ...bought },
-    always: [...(row.always ?? []), 'complete', 'charged'],
-  });
-}
+export const paidTools: readonly PaidRow[] = table.map((row) => ({
+  ...row,
+  annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+  takes: { ...row.takes, again: { type: 'boolean', description: 'buy once more' } },
+  gives: { ...row.gives, ...bought },
+  always: [...row.always, 'complete', 'charged'],
+}));
 
 async function checkSchema(schema: EnrichSchema) {
   const { checkJsonSchema } = await import('../requests/json-schema.ts');
   return await checkJsonSchema(schema);
-}
-
-function toSearched(given: Readonly<Record<string, unknown>>): EntitySearchInput {
-  return given as unknown as EntitySearchInput;
-}
-
-function text(value: unknown): string {
-  return value as string;
 }

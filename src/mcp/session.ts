@@ -2,25 +2,20 @@ import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
+  type ElicitRequestFormParams,
   type InputRequiredResult,
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
 import { LeadpipeError, UsageError } from '../errors.ts';
-import { type JsonText, objectOf } from '../json/text.ts';
-import type { Spending } from '../operations/spending.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { toAgentJson } from './agent-json.ts';
-import { checkArguments } from './arguments.ts';
-import { type Asker, createConfirmation } from './confirmation.ts';
 import { freeTools } from './free-tools.ts';
-import { type Came, createPaidCalls } from './paid-calls.ts';
+import { createPaidCalls, type PaidOptions } from './paid-calls.ts';
 import { paidTools } from './paid-tools.ts';
-import { createTeller, type Tell } from './progress.ts';
-import { type Connect, createPurchases } from './purchases.ts';
-import type { FreeCall, Save } from './tool.ts';
-import { type Telling, toErrorFields } from './tool-errors.ts';
+import { createProgress, type Tell } from './progress.ts';
+import { checkArguments, type Result, type Save, toDefinition } from './tool.ts';
 
 /** What an agent reads before anything else; every conversation pays for it. */
 const instructions = [
@@ -37,79 +32,70 @@ const instructions = [
 /** Every tool. All agents pay for this list in every conversation: it has to stay below 12 kB. */
 export const tools = [...paidTools, ...freeTools];
 
-export interface McpOptions extends Telling {
-  readonly connect: Connect;
-  /** What the whole session may spend, in worst cases. */
-  readonly spending: Spending | undefined;
-  /** Whether the person is asked before each purchase. */
-  readonly confirm: boolean;
+export interface McpOptions extends PaidOptions {
   readonly save: Save;
   /** Tells the person who started it, not the client. */
   say(line: string): void;
 }
 
-/** How many calls of a client have no answer yet. */
-export interface Calls {
-  underWay: number;
-}
+export type Session = ReturnType<typeof createSession>;
 
-/** All that agents do while the server runs. */
-export interface Session {
-  /** For one client; all of them share what is bought, and the limit. */
-  createServer(calls?: Calls): Server;
-  /** Stops what is under way; resolves when what arrived is put away. */
-  close(): Promise<void>;
-}
+type Request = ServerContext['mcpReq'];
 
-type Call = Pick<
-  ServerContext['mcpReq'],
-  'signal' | '_meta' | 'notify' | 'inputResponses' | 'requestState' | 'envelope' | 'send'
->;
-
-export function createSession(context: Context, options: McpOptions): Session {
-  const { connect, spending, confirm: isAsked, advice, save } = options;
-  const purchases = createPurchases(context, connect, spending);
-  const confirm = isAsked ? createConfirmation(context.clock, advice.cannotAsk) : undefined;
-  const callPaid = createPaidCalls({ ...options, context, purchases, confirm });
+/** All that agents do while the server runs: its clients share what is bought, and the limit. */
+export function createSession(context: Context, options: McpOptions) {
+  const { connect, spending, save, say, describe } = options;
+  const paid = createPaidCalls(context, options);
 
   async function call(
     name: string,
-    given: unknown,
-    request: Call,
-    canAsk: boolean,
-  ): Promise<Came | InputRequiredResult> {
-    const tool = tools.find(({ definition }) => definition.name === name);
-    if (tool === undefined) {
-      throw new UsageError(
-        `there is no tool ${name.slice(0, 100)}`,
-        `There are: ${tools.map(({ definition }) => definition.name).join(', ')}.`,
-      );
-    }
-    const { signal } = request;
-    const args = checkArguments(tool, given);
-    if (tool.buys !== undefined) {
-      return await callPaid(tool.buys, args, {
-        given: { responses: request.inputResponses, mark: request.requestState() },
-        canAsk,
-        // Clients of the earlier revisions are asked while they wait.
-        elicit: request.envelope === undefined ? toElicit(request) : undefined,
+    given: object,
+    request: Request,
+    theirs: ClientCapabilities | undefined,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    const bought = paidTools.find((one) => one.name === name);
+    if (bought !== undefined) {
+      const { inputResponses, requestState, envelope, send, signal } = request;
+      const answer = inputResponses?.buy as { action?: unknown } | undefined;
+      const caller = {
         signal,
-        tellOf: (total) => createTell(request, total),
-      });
+        canAsk: canElicit(theirs),
+        // Clients of the earlier revisions are asked while they wait.
+        elicit:
+          envelope === undefined
+            ? (params: ElicitRequestFormParams) =>
+                send({ method: 'elicitation/create', params }, { signal, timeout: askedMs })
+            : undefined,
+        answer: answer && { mark: String(requestState()), action: answer.action },
+      };
+      const args = checkArguments(bought, given, bought.row);
+      const came = await paid.call(bought, args, caller, (total) => createTell(request, total));
+      return 'question' in came ? came.question : toCallResult(came.result, came.isError);
     }
-    const teller = createTeller(context.clock, createTell(request, undefined));
-    const read: FreeCall['read'] = (work) =>
-      teller.during('reading', () =>
-        connect(({ newClient, settings }) => work(newClient(teller.waits), settings)),
-      );
-    return {
-      members: (await tool.run?.({ context, spending, signal, save, read }, args)) ?? [],
-      isError: false,
-    };
+    const free = freeTools.find((one) => one.name === name);
+    if (free === undefined) {
+      const names = tools.map((one) => one.name).join(', ');
+      throw new UsageError(`there is no tool ${name.slice(0, 100)}`, `There are: ${names}.`);
+    }
+    const { telling, waits } = createProgress(context.clock, createTell(request, undefined));
+    const { signal } = request;
+    const result = await free.run(
+      {
+        context,
+        spending,
+        signal,
+        save,
+        read: (work) =>
+          telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings))),
+      },
+      checkArguments(free, given),
+    );
+    return toCallResult(result);
   }
 
   return {
-    createServer(calls = { underWay: 0 }) {
+    /** For one client; `calls` counts those of it that have no answer yet. */
+    createServer(calls = { underWay: 0 }): Server {
       const server = new Server(
         { name: 'leadpipe', version: context.version },
         // Arguments are checked here, with messages that say what to do; the SDK's validator would only be loaded.
@@ -121,50 +107,35 @@ export function createSession(context: Context, options: McpOptions): Session {
           },
         },
       );
-      server.setRequestHandler('tools/list', () => ({
-        tools: tools.map(({ definition }) => definition) as never,
-      }));
+      server.setRequestHandler('tools/list', () => ({ tools: tools.map(toDefinition) as never }));
       server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
         const envelope = mcpReq.envelope as Readonly<Record<string, ClientCapabilities>> | undefined;
         const theirs = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
         calls.underWay++;
         try {
-          const came = await call(params.name, params.arguments, mcpReq, canElicit(theirs));
-          if (!isCame(came)) return came;
-          const result = toResult(objectOf(came.members));
-          return came.isError ? { ...result, isError: true } : result;
+          return await call(params.name, params.arguments ?? {}, mcpReq, theirs);
         } catch (error) {
-          if (!(error instanceof LeadpipeError))
-            options.say(
-              `a bug in leadpipe: ${error instanceof Error ? (error.stack ?? error.message) : error}`,
-            );
-          const fields = toErrorFields(error, options);
-          return { ...toResult(JSON.stringify({ error: fields })), isError: true };
+          if (!(error instanceof LeadpipeError)) say(`a bug in leadpipe: ${(error as Error).stack ?? error}`);
+          return toCallResult({ error: describe(error) }, true);
         } finally {
           calls.underWay--;
         }
       });
       return server;
     },
-    close: () => purchases.close(),
+    /** Stops what is under way; resolves when what arrived is put away. */
+    close: paid.close,
   };
-}
-
-function isCame(came: Came | InputRequiredResult): came is Came {
-  return Array.isArray((came as Came).members);
 }
 
 /** As long as people take to answer. */
 const askedMs = 600_000;
 
-function toElicit({ send, signal }: Call): NonNullable<Asker['elicit']> {
-  return (params) => send({ method: 'elicitation/create', params }, { signal, timeout: askedMs });
-}
-
 /** The same twice: for clients that look at the structure, and for those that look at the text. */
-function toResult(json: JsonText): CallToolResult {
-  const text = toAgentJson(json);
-  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) };
+function toCallResult(result: Result, isError = false): CallToolResult {
+  const text = toAgentJson(JSON.stringify(result));
+  const content = [{ type: 'text', text } as const];
+  return { content, structuredContent: JSON.parse(text), ...(isError && { isError }) };
 }
 
 /** A form can be shown by whoever says so, and by whoever says nothing of forms or addresses. */
@@ -174,7 +145,7 @@ function canElicit(theirs: ClientCapabilities | undefined): boolean {
 }
 
 /** Of a search, progress is how many of `total` leads have come. It has to grow: a message between counts as a little of one. */
-function createTell({ _meta, notify }: Call, total: number | undefined): Tell {
+function createTell({ _meta, notify }: Request, total: number | undefined): Tell {
   const token = _meta?.progressToken;
   if (token === undefined) return () => {};
   const step = total === undefined ? 1 : 0.001;

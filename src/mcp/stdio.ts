@@ -1,4 +1,5 @@
-import type { Readable, Writable } from 'node:stream';
+import { once } from 'node:events';
+import { finished, PassThrough, type Readable } from 'node:stream';
 import {
   deserializeMessage,
   isJSONRPCNotification,
@@ -16,120 +17,90 @@ import { createSession, type McpOptions } from './session.ts';
 const graceMs = 5000;
 /** And for so long when the process is told to end, which it has to within a second. */
 const lastMs = 600;
-/** Bytes: far more than any call needs. */
+/** Characters: far more than any call needs. */
 const longestLine = 10 * 1024 ** 2;
 
 /**
- * Serves one client on standard input and output, until it goes away or `context.signal` aborts. Throws UsageError for a client
- * whose lines can't be read.
+ * Serves one client on standard input and output, until it goes away or `context.signal` aborts. The SDK's transport gives up what
+ * is under way when its input ends, and passes over lines that it can't read: it is given an input of its own, without an end and
+ * without those lines. Throws UsageError for a client whose lines can't be read.
  */
 export async function serveStdio(context: Context, options: McpOptions): Promise<void> {
-  const { clock, stdin, stdout, signal } = context;
+  const { clock, signal } = context;
+  const { stream: output } = context.stdout;
+  const { say } = options;
   const session = createSession(context, options);
-  const transport = new AnsweringTransport(stdin.stream, stdout.stream, options.say);
-  signal.addEventListener('abort', () => transport.leave(), { once: true });
-  if (signal.aborted) transport.leave();
-  const server = serve(() => session.createServer(), {
-    transport,
-    onerror: (error) => options.say(error.message),
-  });
-  await transport.gone;
-  const over = new AbortController();
-  const patience = wait(clock, graceMs, AbortSignal.any([signal, over.signal])).then(() =>
-    signal.aborted ? wait(clock, lastMs, over.signal) : undefined,
-  );
-  await Promise.race([transport.answered(), patience]);
-  over.abort();
-  await session.close();
-  await server.close();
-  if (transport.failure !== undefined) throw transport.failure;
-}
-
-/**
- * The SDK's transport gives up what is under way when its input ends, and passes over lines that it can't read. This one stays
- * until what was asked is answered, and says what is wrong with a line.
- */
-class AnsweringTransport extends StdioServerTransport {
-  /** What ended it, where that was the client's fault. */
-  failure: UsageError | undefined;
-  /** Tells that nobody asks for more. */
-  leave: () => void = () => {};
-  readonly gone: Promise<void>;
-  readonly #output: Writable;
-  readonly #say: (line: string) => void;
-  readonly #unanswered = new Set<RequestId>();
-  #settled = (): void => {};
-  /** The beginning of a line. */
-  #rest = Buffer.alloc(0);
-
-  constructor(input: Readable, output: Writable, say: (line: string) => void) {
-    super(input, output);
-    this.#output = output;
-    this.#say = say;
-    this.gone = new Promise((resolve) => {
-      this.leave = resolve;
-    });
-    // Each message that waits for a slow client listens to it.
-    output.setMaxListeners(0);
-    output.once('close', this.leave);
-  }
-
-  override _onstdinclose = (): void => this.leave();
-  override _onstdouterror = (): void => this.leave();
-
-  override _ondata = (chunk: Buffer): void => {
-    if (this.failure !== undefined) return;
-    const text = Buffer.concat([this.#rest, chunk]);
-    let from = 0;
-    for (let end = text.indexOf('\n', this.#rest.length); end !== -1; end = text.indexOf('\n', from)) {
-      const line = text.toString('utf8', from, end);
-      from = end + 1;
-      if (line.trim() !== '') this.#take(line);
-    }
-    this.#rest = text.subarray(from);
-    if (this.#rest.length <= longestLine) return;
-    const most = `${longestLine / 1024 ** 2} MiB`;
-    this.failure = new UsageError(`the client sent a line of more than ${most}, and no more of it is read`);
-    this.leave();
+  const messages = new PassThrough();
+  const transport = new StdioServerTransport(messages, output);
+  const unanswered = new Set<RequestId | undefined>();
+  let answered = (): void => {};
+  const settle = (id: RequestId | undefined): void => {
+    if (unanswered.delete(id) && unanswered.size === 0) answered();
   };
-
-  override async send(message: JSONRPCMessage): Promise<void> {
-    const sent = super.send(message);
-    if (!('method' in message) && message.id !== undefined) this.#settle(message.id);
+  const send = transport.send.bind(transport);
+  transport.send = async (message) => {
+    const sent = send(message);
+    if (!('method' in message)) settle(message.id);
     await sent;
-  }
-
-  /** Resolves when all that was asked has its answer. */
-  async answered(): Promise<void> {
-    if (this.#unanswered.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#settled = resolve;
-    });
-  }
-
-  #settle(id: RequestId): void {
-    if (this.#unanswered.delete(id) && this.#unanswered.size === 0) this.#settled();
-  }
-
-  #take(line: string): void {
+  };
+  const take = (line: string): void => {
     let message: JSONRPCMessage;
     try {
       message = deserializeMessage(line);
     } catch (error) {
       const [what, code] =
         error instanceof SyntaxError ? ['not JSON', -32_700] : ['not a message of the protocol', -32_600];
-      this.#say(`the client sent a line that is ${what}; it was left out`);
-      // The SDK's type has no answer to what has no ID.
+      say(`the client sent a line that is ${what}; it was left out`);
       const refusal = { jsonrpc: '2.0', id: null, error: { code, message: `this line is ${what}` } };
-      this.#output.write(`${JSON.stringify(refusal)}\n`);
+      output.write(`${JSON.stringify(refusal)}\n`);
       return;
     }
     // One that listens is never answered.
-    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') {
-      this.#unanswered.add(message.id);
-    } else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
-      this.#settle(message.params?.requestId as RequestId);
+    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') unanswered.add(message.id);
+    else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')
+      settle(message.params?.requestId as RequestId);
+    messages.write(`${line}\n`);
+  };
+  const read = async (): Promise<void> => {
+    for await (const line of linesOf(context.stdin.stream)) if (line.trim() !== '') take(line);
+  };
+
+  // Each message that waits for a slow client listens to it.
+  output.setMaxListeners(0);
+  const server = serve(() => session.createServer(), { transport, onerror: ({ message }) => say(message) });
+  const stopped = signal.aborted ? undefined : once(signal, 'abort');
+  const closed = new Promise<void>((resolve) => finished(output, () => resolve()));
+  const failure: unknown = await Promise.race([read(), closed, stopped]).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  const over = new AbortController();
+  const patience = wait(clock, graceMs, AbortSignal.any([signal, over.signal])).then(() =>
+    signal.aborted ? wait(clock, lastMs, over.signal) : undefined,
+  );
+  const allAnswered = new Promise<void>((resolve) => {
+    answered = resolve;
+    if (unanswered.size === 0) resolve();
+  });
+  await Promise.race([allAnswered, patience]);
+  over.abort();
+  await session.close();
+  await server.close();
+  if (failure instanceof UsageError) throw failure;
+}
+
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const [first = '', ...lines] = piece.split('\n');
+    rest += first;
+    for (const line of lines) {
+      yield rest;
+      rest = line;
     }
-    this.onmessage?.(message);
+    if (rest.length > longestLine) {
+      const most = `${longestLine / 1024 ** 2} MiB`;
+      throw new UsageError(`the client sent a line of more than ${most}, and no more of it is read`);
+    }
   }
 }

@@ -1,25 +1,30 @@
 import type { Client } from '../client.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Intent } from '../operations/journal/entries.ts';
 import type { Spending } from '../operations/spending.ts';
+import type { InputNames } from '../requests/within-limits.ts';
 import type { ToolKind, Wanted } from './buying.ts';
 
 /** What is known of an argument or of a member of a result, in JSON Schema. */
-export interface Schema {
+interface Schema {
   readonly type: 'string' | 'integer' | 'boolean' | 'array' | 'object';
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
   readonly [keyword: string]: unknown;
 }
 
-export type Arguments = Readonly<Record<string, unknown>>;
+/** What a call gave, of the types that the schemas of its tool say. */
+// biome-ignore lint/suspicious/noExplicitAny: as each schema says
+export type Arguments = Readonly<Record<string, any>>;
 
-export type Members = readonly (readonly [name: string, value: JsonText])[];
-
-/** Where to read on, where there is more. */
-export function toNext(next: number, count: number): Members {
-  return next < count ? [['next', String(next)]] : [];
-}
+/** What a client gets; members that are undefined are left out. */
+export type Result = Readonly<Record<string, unknown>>;
 
 /**
  * Writes records into a new file of this name, as the command line writes those of such an operation (undefined for a task); gives
@@ -40,23 +45,8 @@ export interface FreeCall {
   read<T>(work: (client: Client, settings: Connection['settings']) => Promise<T>): Promise<T>;
 }
 
-/** How a paid tool asks, and what it gives back. */
-export interface Buys {
-  readonly kind: ToolKind;
-  /** The argument that `rows` stand for, where many can be looked up in one call. */
-  readonly row?: string;
-  /** Checked against the limits of the service. Throws UsageError. */
-  toBody(given: Arguments): Promise<Wanted['body']>;
-  /** What the person is asked about. */
-  about(given: Arguments): string;
-  /** What the records are called in the result; undefined for one answer, or none. */
-  readonly records?: 'leads' | 'items';
-  /** What an answer that came does not keep of what was asked, a line each. */
-  warningsOf?(given: Arguments, answer: JsonText): Promise<readonly string[]>;
-}
-
 /** A row of the table of tools. */
-export interface ToolRow {
+interface ToolRow {
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -66,15 +56,28 @@ export interface ToolRow {
   readonly gives: Readonly<Record<string, object>>;
   /** The members that every result has. */
   readonly always: readonly string[];
-  /** One that is paid for buys, any other runs. */
-  readonly buys?: Buys;
-  run?(call: FreeCall, given: Arguments): Promise<Members>;
 }
 
-export type Tool = ReturnType<typeof toTool>;
+export interface FreeRow extends ToolRow {
+  run(call: FreeCall, given: Arguments): Promise<Result>;
+}
 
-/** Pure: a tool; `definition` is what clients get of it. */
-export function toTool({ name, title, description, annotations, buys, run, ...row }: ToolRow) {
+export interface PaidRow extends ToolRow {
+  readonly kind: ToolKind;
+  /** The argument that `rows` stand for, where many can be looked up in one call. */
+  readonly row?: string;
+  /** Checked against the limits of the service. Throws UsageError. */
+  toBody(given: Arguments, names: InputNames): Wanted['body'] | Promise<Wanted['body']>;
+  /** What the person is asked about. */
+  about(given: Arguments): string;
+  /** What the records are called in the result; undefined for one answer, or none. */
+  readonly records?: 'leads' | 'items';
+  /** What an answer that came does not keep of what was asked, a line each. */
+  warningsOf?(given: Arguments, answer: JsonText): Promise<readonly string[]>;
+}
+
+/** Pure: a tool as clients get it. */
+export function toDefinition({ name, title, description, annotations, ...row }: ToolRow) {
   const { takes, required, gives, always } = row;
   const inputSchema = { type: 'object', properties: takes, required, additionalProperties: false } as const;
   const outputSchema = {
@@ -83,7 +86,7 @@ export function toTool({ name, title, description, annotations, buys, run, ...ro
     // An error has `error` alone, and clients look at that too.
     anyOf: [{ required: always }, { required: ['error'] }],
   } as const;
-  return { buys, run, definition: { name, title, description, inputSchema, outputSchema, annotations } };
+  return { name, title, description, inputSchema, outputSchema, annotations };
 }
 
 export const string = { type: 'string' } as const;
@@ -101,3 +104,55 @@ export const show = {
   description: 'records in this result',
 } as const;
 export const listed = { count: integer, next: integer } as const;
+
+const types: Readonly<Record<Schema['type'], readonly [what: string, isOne: (value: unknown) => boolean]>> = {
+  string: ['a text', isText],
+  integer: ['a whole number', Number.isSafeInteger],
+  boolean: ['true or false', (value) => typeof value === 'boolean'],
+  array: ['a list of texts', (value) => Array.isArray(value) && value.every(isText)],
+  object: ['an object', isObject],
+};
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+/**
+ * Pure: the arguments of a call, with what is left out filled in; `rows` can stand for the one called `row`. Lengths are checked
+ * with the request. Throws UsageError, also for a name that the tool does not know: a misspelt limit would be paid for.
+ */
+export function checkArguments(
+  { name, takes, required = [] }: ToolRow,
+  given: object,
+  row?: string,
+): Arguments {
+  const checked: Record<string, unknown> = {};
+  for (const [argument, value] of Object.entries(given)) {
+    const schema = Object.hasOwn(takes, argument) ? takes[argument] : undefined;
+    if (schema === undefined) {
+      throw new UsageError(
+        `${name} has no argument ${argument.slice(0, 100)}`,
+        `It takes ${Object.keys(takes).join(', ') || 'none'}.`,
+      );
+    }
+    // Some clients send null for what is left out. For a number it could be meant as none, and would be the usual one.
+    if (value === null && schema.type !== 'integer') continue;
+    const [what, isOne] = types[schema.type];
+    if (!isOne(value)) throw new UsageError(`${argument} takes ${what}`);
+    const [size, unit] = Array.isArray(value) ? [value.length, ' texts'] : [value, ''];
+    const { minItems = 0, maxItems = Number.MAX_SAFE_INTEGER } = schema;
+    const { minimum = minItems, maximum = maxItems } = schema;
+    if (typeof size === 'number' && (size < minimum || size > maximum)) {
+      throw new UsageError(`${argument} is ${size}${unit}: it takes ${minimum} to ${maximum}`);
+    }
+    checked[argument] = value;
+  }
+  for (const argument of required) {
+    if (checked[argument] === undefined) throw new UsageError(`${name} needs the argument ${argument}`);
+  }
+  if (row !== undefined && (checked[row] === undefined) === (checked.rows === undefined)) {
+    throw new UsageError(`${name} takes either ${row} or rows`);
+  }
+  for (const [argument, { default: usual }] of Object.entries(takes)) checked[argument] ??= usual;
+  return checked;
+}

@@ -15,7 +15,7 @@ export function checkOneOf<Value extends string>(
   if (found !== undefined) return found;
   const near = Object.hasOwn(meant, value) ? meant[value] : nearest(value, allowed, words);
   throw new UsageError(
-    `unknown ${name} "${clip(value)}"${near === undefined ? '' : `: did you mean ${near}?`}`,
+    `unknown ${name} "${clip(String(value))}"${near === undefined ? '' : `: did you mean ${near}?`}`,
     `One of: ${allowed.join(', ')}.`,
   );
 }
@@ -31,7 +31,8 @@ export function nearest(
   allowed: readonly string[],
   words: Readonly<Record<string, string>> = {},
 ): string | undefined {
-  const value = clip(given);
+  // From a program, which may not know of types.
+  const value = clip(String(given));
   const ways = [
     withSameWords(value, allowed, words),
     value.length < 2 ? [] : allowed.filter((one) => one.startsWith(value)),

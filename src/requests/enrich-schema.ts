@@ -1,6 +1,7 @@
 import { limits } from '../contract/limits.ts';
 import type { EnrichRequest } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
+import { isExact } from '../json/number.ts';
 import { isObject } from '../json/object.ts';
 import { sizeOfSchema } from '../json/schema-size.ts';
 import { clip } from './closed-list.ts';
@@ -24,12 +25,12 @@ export function toFieldSchema(fields: readonly string[], given: string): EnrichS
 }
 
 function toProperty(field: string, given: string): [name: string, property: EnrichSchema] {
-  const equals = field.indexOf('=');
-  const head = equals === -1 ? field : field.slice(0, equals);
-  const description = equals === -1 ? '' : field.slice(equals + 1).trim();
-  const colon = head.indexOf(':');
-  const name = (colon === -1 ? head : head.slice(0, colon)).trim();
-  const type = colon === -1 ? 'string' : head.slice(colon + 1).trim();
+  const [, before = '', kind = 'string', said = ''] = /^([^:=]*)(?::([^=]*))?(?:=(.*))?$/s.exec(field) ?? [];
+  const [name, type, description] = [before, kind, said].map((part) => part.trim()) as [
+    string,
+    string,
+    string,
+  ];
   if (name === '') throw new UsageError(`${given} has no name: write ${fieldForm}`);
   const isList = type.endsWith('[]');
   const plain = isList ? type.slice(0, -2) : type;
@@ -52,7 +53,7 @@ export function parseSchema(text: string, source: string): unknown {
     throw new UsageError(`${source} is not valid JSON: ${(error as Error).message}`);
   }
   for (const [number] of text.matchAll(stringOrNumber)) {
-    if (number.startsWith('"') || decimalOf(number) === decimalOf(String(Number(number)))) continue;
+    if (number.startsWith('"') || isExact(number)) continue;
     throw new UsageError(
       `${source} has the number ${clip(number)}, which leadpipe can't send without rounding it`,
       'A number in a schema can have 15 digits. Write a longer one as a text, or leave it out.',
@@ -62,17 +63,6 @@ export function parseSchema(text: string, source: string): unknown {
 }
 
 const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
-
-/** The same for 1.10 and 11e-1; undefined for what is no finite number. */
-function decimalOf(number: string): string | undefined {
-  const parts = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(number);
-  if (parts === null) return undefined;
-  const [, sign, whole, fraction = '', exponent = 0] = parts;
-  const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
-  if (significant === '') return '0';
-  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
-}
 
 /** Checks a schema against the limits of the interface. Throws UsageError. */
 // rule: enrich.schema, enrich.schema-size

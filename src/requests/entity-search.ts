@@ -12,8 +12,9 @@ import { UsageError } from '../errors.ts';
 import { checkOneOf, wordsOf } from './closed-list.ts';
 import { checkList, checkNumber, checkText, type InputNames } from './within-limits.ts';
 
-/** What to find: what both forms of Entity Search take beside the type. */
+/** What to find: what both forms of Entity Search take. */
 export interface EntitySearchInput {
+  readonly entity_type: string;
   readonly objective: string;
   readonly limit?: number | undefined;
   readonly enrich_fields?: readonly string[] | undefined;
@@ -22,12 +23,8 @@ export interface EntitySearchInput {
 }
 
 /** Pure: the body of a streaming search, checked against the interface's limits. Throws UsageError. */
-export function toEntitySearchRequest(
-  entityType: string,
-  input: EntitySearchInput,
-  names: InputNames,
-): EntitySearchRequest {
-  const request = { entity_type: checkStreamEntityType(entityType), ...toSearched(input, names) };
+export function toEntitySearchRequest(input: EntitySearchInput, names: InputNames): EntitySearchRequest {
+  const request = { entity_type: checkStreamEntityType(input.entity_type), ...toSearched(input, names) };
   checkBody(request, names);
   return request;
 }
@@ -35,13 +32,12 @@ export function toEntitySearchRequest(
 /** Pure: the body of create_task, checked against the interface's limits. Throws UsageError. */
 // rule: create.web-search
 export function toCreateTaskRequest(
-  entityType: string,
   input: EntitySearchInput & { readonly enable_web_search?: boolean | undefined },
   names: InputNames,
 ): CreateTaskRequest {
   const enableWebSearch = input.enable_web_search === true;
   const request = {
-    entity_type: checkTaskEntityType(entityType, enableWebSearch, names),
+    entity_type: checkTaskEntityType(input.entity_type, enableWebSearch, names),
     ...toSearched(input, names),
     ...(enableWebSearch ? { enable_web_search: true } : {}),
   };

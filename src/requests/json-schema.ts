@@ -36,7 +36,7 @@ export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichS
     deviations(value) {
       try {
         const follows = runInNewContext('check()', { check: () => validate(value) }, { timeout: checkMs });
-        return follows ? [] : toDeviations(validate.errors ?? [], value);
+        return follows ? [] : toDeviations(validate.errors ?? []);
       } catch {
         return [`the answer could not be checked against the schema within ${checkMs / 1000} s`];
       }
@@ -63,6 +63,8 @@ async function createValidator($schema: unknown) {
 
 const validatorOptions: Options = {
   allErrors: true,
+  // An error has the value that it is about.
+  verbose: true,
   strict: false,
   validateFormats: false,
   logger: false,
@@ -93,51 +95,32 @@ function toCompileError(error: unknown): UsageError {
   );
 }
 
-function toDeviations(errors: readonly ErrorObject[], value: unknown): string[] {
-  const lines = [...new Set(errors.map((error) => toMissing(error, errors, value) ?? toText(error, 'it')))];
+function toDeviations(errors: readonly ErrorObject[]): string[] {
+  // Null is how a service says that it found nothing: one sentence, whatever the schema says of the value.
+  const lineOf = (error: ErrorObject): string =>
+    error.data === null && error.instancePath !== ''
+      ? `no value for "${nameOf(error)}" (null)`
+      : toText(error, 'it');
+  const lines = [...new Set(errors.map(lineOf))];
   const more = lines.length - mostDeviations;
   const shown = more > 0 ? [...lines.slice(0, mostDeviations), `${more} more places do not fit`] : lines;
   return shown.map((line) => `the answer does not follow the schema: ${line}`);
 }
 
-function toText({ instancePath, message, params }: ErrorObject, whole: string): string {
+function toText(error: ErrorObject, whole: string): string {
+  const { instancePath, message, params } = error;
   const allowed: unknown = params.allowedValues ?? params.allowedValue ?? params.additionalProperty;
   const values =
     allowed === undefined ? '' : ` (${[allowed].flat().map(toValueText).join(', ').slice(0, 200)})`;
-  return `${instancePath === '' ? whole : `"${nameOf(instancePath)}"`} ${message}${values}`;
-}
-
-/** Null is how a service says that it found nothing: one sentence, whatever else the schema says of the value. */
-function toMissing(
-  { instancePath: path }: ErrorObject,
-  errors: readonly ErrorObject[],
-  value: unknown,
-): string | undefined {
-  if (path === '' || valueAt(value, path) !== null) return undefined;
-  const ofType = errors.find(({ instancePath, keyword }) => instancePath === path && keyword === 'type');
-  const types = [ofType?.params.type ?? []]
-    .flat()
-    .map((type) => `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`);
-  return `no value for "${nameOf(path)}" (null${types.length === 0 ? '' : ` instead of ${types.join(' or ')}`})`;
+  return `${instancePath === '' ? whole : `"${nameOf(error)}"`} ${message}${values}`;
 }
 
 /** `a/b` for the JSON pointer `/a/b`. */
-function nameOf(instancePath: string): string {
-  return partsOf(instancePath).join('/').slice(0, 200);
-}
-
-function partsOf(instancePath: string): string[] {
-  const parts = instancePath.split('/').slice(1);
-  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+function nameOf({ instancePath }: ErrorObject): string {
+  return instancePath.slice(1).replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 200);
 }
 
 /** A value of the schema can be an object, of which String() makes nothing or an error. */
 function toValueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function valueAt(value: unknown, instancePath: string): unknown {
-  let at = value;
-  for (const part of partsOf(instancePath)) at = (at as Record<string, unknown> | null | undefined)?.[part];
-  return at;
 }

@@ -15,8 +15,8 @@ import { checkSchemaLimits } from './enrich-schema.ts';
 import { checkPublicUrl } from './public-url.ts';
 import { checkNumber, checkText, type InputNames } from './within-limits.ts';
 
-/** What to extract, beside the type. */
-export interface ExtractInput {
+interface ExtractInput {
+  readonly type: string;
   readonly target: string;
   readonly instruction?: string | null | undefined;
   readonly limit?: number | undefined;
@@ -24,12 +24,8 @@ export interface ExtractInput {
 
 /** Pure: the request of an extraction, checked against the interface's rules. Throws UsageError. */
 // rule: extract.target, extract.instruction, extract.limit, extract.closed, extract.web2list-instruction
-export function toExtractRequest(
-  extractionType: string,
-  input: ExtractInput,
-  names: InputNames,
-): ExtractRequest {
-  const type = checkExtractionType(extractionType);
+export function toExtractRequest(input: ExtractInput, names: InputNames): ExtractRequest {
+  const type = checkExtractionType(input.type);
   const target = checkText({ ...limits.extractTarget, trimmed: true }, names.target, input.target);
   const instruction =
     input.instruction === undefined || input.instruction === null
@@ -70,13 +66,12 @@ const extractionWords = {
 /** Pure: the request of a look-up, checked against the interface's limits. Throws UsageError. */
 // rule: contact.objective
 export function toContactSearchRequest(
-  contactType: string,
-  objective: string,
+  input: { readonly contact_type: string; readonly objective: string },
   names: InputNames,
 ): ContactSearchRequest {
   return {
-    contact_type: checkContactType(contactType),
-    objective: checkText(limits.contactObjective, names.objective, objective),
+    contact_type: checkContactType(input.contact_type),
+    objective: checkText(limits.contactObjective, names.objective, input.objective),
   };
 }
 
@@ -90,16 +85,22 @@ const contactWords = { e: 'email', mail: 'email', telephone: 'phone', tel: 'phon
 
 /** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */
 // rule: research.query
-export function toDeepSearchRequest(query: string, names: InputNames): DeepSearchRequest {
+export function toDeepSearchRequest(
+  { query }: { readonly query: string },
+  names: InputNames,
+): DeepSearchRequest {
   // The document does not trim it. White space says nothing, and would be paid for.
   return { query: checkText({ ...limits.deepSearchQuery, trimmed: true }, names.query, query) };
 }
 
 /** Pure: the request of an enrichment, checked against the interface's limits. Throws UsageError. */
 // rule: enrich.context
-export function toEnrichRequest(entityContext: string, schema: unknown, names: InputNames): EnrichRequest {
+export function toEnrichRequest(
+  input: { readonly entity_context: string; readonly enrich_fields: unknown },
+  names: InputNames,
+): EnrichRequest {
   return {
-    entity_context: checkText(limits.enrichContext, names.entity_context, entityContext),
-    enrich_fields: checkSchemaLimits(schema),
+    entity_context: checkText(limits.enrichContext, names.entity_context, input.entity_context),
+    enrich_fields: checkSchemaLimits(input.enrich_fields),
   };
 }

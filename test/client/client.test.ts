@@ -99,97 +99,36 @@ describe('requests', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } };
   const cyclic: Record<string, unknown> = { ...schema };
   cyclic.self = cyclic;
-  it.each<[string, (client: Client) => Promise<unknown>, string]>([
-    [
-      'an unknown input',
-      (one) => one.search({ ...search, limits: 3 } as never),
-      'unknown input "limits": did you mean limit?',
-    ],
-    ['no request', (one) => one.search(undefined as never), 'the inputs must be an object'],
-    ['an unknown option', (one) => one.search(search, { key: 'x' } as never), 'unknown option "key"'],
-    ['no entity type', (one) => one.search({ objective: 'x' } as never), 'unknown entity type "undefined"'],
-    [
-      'an objective that is no text',
-      (one) => one.search({ ...search, objective: 7 } as never),
-      'objective must be a text',
-    ],
-    ['an empty objective', (one) => one.search({ ...search, objective: '  ' }), 'objective is empty'],
-    [
-      'a limit over it',
-      (one) => one.search({ ...search, limit: 1001 }),
-      'limit is 1001: it must be from 1 to 1000',
-    ],
-    [
-      'a limit that is no number',
-      (one) => one.search({ ...search, limit: {} as never }),
-      'limit must be a number',
-    ],
-    [
-      'a limit that is a text',
-      (one) => one.search({ ...search, limit: '5' as never }),
-      'limit must be a number',
-    ],
-    [
-      'a limit that is null',
-      (one) => one.extract({ type: 'x_followers', target: 'acme', limit: null as never }),
-      'limit must be a number',
-    ],
-    [
-      'half a lead',
-      (one) => one.search({ ...search, limit: 1.5 }),
-      'limit must be from 1 to 1000 leads, not "1.5"',
-    ],
-    [
-      'a list that is none',
-      (one) => one.search({ ...search, enrich_fields: 'a' as never }),
-      'enrich_fields must be a list of texts',
-    ],
-    [
-      'too long a list',
-      (one) => one.search({ ...search, enrich_fields: Array(21).fill('a') }),
-      'enrich_fields has 21',
-    ],
-    [
-      'a task that needs open web search',
-      (one) => one.createTask({ entity_type: 'wechat', objective: 'x' }),
-      'open web',
-    ],
-    [
-      'a bad key',
-      (one) => one.contactSearch(lookUp, { idempotencyKey: 'ü' }),
-      'idempotencyKey must have visible ASCII',
-    ],
-    ['a query that is none', (one) => one.deepSearch({ query: null as never }), 'query must be a text'],
-    [
-      'a page of nothing',
-      (one) => one.fetch({ leads_search_id: 'ls_1', num: 0 }),
-      'num is 0: it must be from 1 to 500',
-    ],
-    ['no task', (one) => one.status({ leads_search_id: '' }), 'leads_search_id is empty'],
-    [
-      'a private page',
-      (one) => one.extract({ type: 'web2list', target: 'http://10.0.0.1', instruction: 'x' }),
-      'not public',
-    ],
-    [
-      'no instruction',
-      (one) => one.extract({ type: 'web2list', target: 'https://a.example' }),
-      'web2list needs instruction',
-    ],
-    ['no schema', (one) => one.enrich({ entity_context: 'x' } as never), 'the root of the schema must have'],
-    [
-      'a schema without an end',
-      (one) => one.enrich({ entity_context: 'x', enrich_fields: cyclic }),
-      "can't be written as JSON",
-    ],
-    [
-      'a schema that is not JSON Schema',
-      (one) => one.enrich({ entity_context: 'x', enrich_fields: { ...schema, required: 'a' } }),
-      'not valid JSON Schema',
-    ],
-  ])('%s is refused before anything is sent', async (_, call, says) => {
+  const task = { entity_type: 'wechat', objective: 'x' };
+  const page = { type: 'web2list', target: 'https://a.example' };
+  const unfounded = { entity_context: 'x', enrich_fields: { ...schema, required: 'a' } };
+  it.each<[method: keyof Client, request: unknown, says: string, options?: object]>([
+    ['search', { ...search, limits: 3 }, 'unknown input "limits": did you mean limit?'],
+    ['search', undefined, 'the inputs must be an object'],
+    ['search', search, 'unknown option "key"', { key: 'x' }],
+    ['search', { objective: 'x' }, 'unknown entity type "undefined"'],
+    ['search', { ...search, objective: 7 }, 'objective must be a text'],
+    ['search', { ...search, objective: '  ' }, 'objective is empty'],
+    ['search', { ...search, limit: 1001 }, 'limit is 1001: it must be from 1 to 1000'],
+    ['search', { ...search, limit: {} }, 'limit must be a number'],
+    ['search', { ...search, limit: '5' }, 'limit must be a number'],
+    ['search', { ...search, limit: 1.5 }, 'limit must be from 1 to 1000 leads, not "1.5"'],
+    ['search', { ...search, enrich_fields: 'a' }, 'enrich_fields must be a list of texts'],
+    ['search', { ...search, enrich_fields: Array(21).fill('a') }, 'enrich_fields has 21'],
+    ['createTask', task, 'open web'],
+    ['contactSearch', lookUp, 'idempotencyKey must have visible ASCII', { idempotencyKey: 'ü' }],
+    ['deepSearch', { query: null }, 'query must be a text'],
+    ['fetch', { leads_search_id: 'ls_1', num: 0 }, 'num is 0: it must be from 1 to 500'],
+    ['status', { leads_search_id: '' }, 'leads_search_id is empty'],
+    ['extract', { type: 'x_followers', target: 'acme', limit: null }, 'limit must be a number'],
+    ['extract', { ...page, target: 'http://10.0.0.1', instruction: 'x' }, 'not public'],
+    ['extract', page, 'web2list needs instruction'],
+    ['enrich', { entity_context: 'x' }, 'the root of the schema must have'],
+    ['enrich', { entity_context: 'x', enrich_fields: cyclic }, "can't be written as JSON"],
+    ['enrich', unfounded, 'not valid JSON Schema'],
+  ])('%s is refused before anything is sent: %j', async (method, request, says, options) => {
     const client = await clientOf(inTurn(contact));
-    const error = await thrownBy(call(client));
+    const error = await thrownBy(client[method](request as never, options));
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).toContain(says);
     expect(error.details).toMatchObject({ type: 'usage', charged: 'no' });
@@ -242,16 +181,16 @@ describe('answers that do not come', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(apiKey);
   });
 
-  it.each([401, 402, 403, 404, 409, 422, 429, 500, 502, 503])(
-    '%i: no word of the command line',
-    async (status) => {
-      const client = await clientOf(inTurn(errorAnswer(`${status} x`, 'some_type', 'no')), {
-        retry: { attempts: 0 },
-      });
+  it('no status leads to a word of the command line', async () => {
+    const statuses = [401, 402, 403, 404, 409, 422, 429, 500, 502, 503];
+    const refusals = statuses.map((status) => errorAnswer(`${status} x`, 'some_type', 'no'));
+    const client = await clientOf(inTurn(...refusals), { retry: { attempts: 0 } });
+    for (const status of statuses) {
       const { message, details } = await thrownBy(client.contactSearch(lookUp));
       expect(`${message} ${details.hint}`).not.toMatch(/(?:^|\s)--\w|leadpipe /);
-    },
-  );
+      expect(details.status).toBe(status);
+    }
+  });
 
   it('a busy service is asked again, with the same key and the same bytes', async () => {
     const busy = errorAnswer('429 x', 'concurrency_limit', 'busy', ['Retry-After: 0']);

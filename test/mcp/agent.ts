@@ -5,7 +5,8 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { command, start } from '../helpers/run.ts';
+import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
+import { bareEnvironment, command, pointedAt, start } from '../helpers/run.ts';
 
 /** What a tool gave back. */
 export interface ToolAnswer {
@@ -15,32 +16,15 @@ export interface ToolAnswer {
   readonly structuredContent?: any;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly signal?: AbortSignal;
   /** `3 of 20: 3 leads so far`. */
   readonly onProgress?: (message: string) => void;
 }
 
-interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
-/** A program that talks to the server through one of the SDK's clients. */
-export interface Agent {
-  readonly pid: number | null;
-  call(name: string, args?: object, options?: CallOptions): Promise<ToolAnswer>;
-  listTools(): Promise<readonly { readonly name: string }[]>;
-  instructions(): string | undefined;
-  /** All that the server wrote to stderr so far. */
-  stderr(): string;
-  close(): Promise<void>;
-}
-
-export interface AgentOptions {
+interface AgentOptions {
   /** Of the SDK: the second one speaks the newest revision, the first the one before. */
-  readonly version: 1 | 2;
+  readonly version?: 1 | 2;
   /** Where the server listens; a server of its own on stdio when it is not given. */
   readonly url?: string;
   readonly args?: readonly string[];
@@ -51,16 +35,12 @@ export interface AgentOptions {
 
 const info = { name: 'test', version: '1' };
 
-export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const { version, url, args = [], env = {}, answer } = options;
+export type Agent = Awaited<ReturnType<typeof startAgent>>;
+
+/** A program that talks to the server through one of the SDK's clients. */
+export async function startAgent({ version = 2, url = '', args = [], env = {}, answer }: AgentOptions) {
   const capabilities = answer === undefined ? {} : { elicitation: {} };
-  const server = {
-    command: process.execPath,
-    args: [command, 'mcp', ...args],
-    env: { ...env },
-    stderr: 'pipe' as const,
-  };
-  let stderr = '';
+  const server = { command: process.execPath, args: [command, 'mcp', ...args], env: { ...env } };
   const respond = async ({ params }: { params: { message: string } }) => ({
     action: answer?.(params.message) ?? 'cancel',
     content: {},
@@ -73,51 +53,47 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   if (version === 1) {
     client = new Client1(info, { capabilities });
     if (answer !== undefined) client.setRequestHandler(ElicitRequestSchema, respond);
-    transport = url === undefined ? new Stdio1(server) : new Http1(new URL(url));
+    transport = url === '' ? new Stdio1({ ...server, stderr: 'ignore' }) : new Http1(new URL(url));
   } else {
     client = new Client2(info, { capabilities, versionNegotiation: { mode: 'auto' } });
     if (answer !== undefined) client.setRequestHandler('elicitation/create', respond);
-    transport = url === undefined ? new Stdio2(server) : new Http2(new URL(url));
+    transport = url === '' ? new Stdio2({ ...server, stderr: 'ignore' }) : new Http2(new URL(url));
   }
-  transport.stderr?.on('data', (text: Buffer) => {
-    stderr += text;
-  });
   await client.connect(transport);
+  const call = async (name: string, given: object = {}, options: CallOptions = {}): Promise<ToolAnswer> => {
+    const { signal, onProgress } = options;
+    const onprogress = (one: { progress: number; total?: number; message?: string }): void =>
+      onProgress?.(`${one.progress} of ${one.total}: ${one.message}`);
+    const how = { timeout: 30_000, ...(signal && { signal }), ...(onProgress && { onprogress }) };
+    const request = { name, arguments: given };
+    return version === 1
+      ? await client.callTool(request, undefined, how)
+      : await client.callTool(request, how);
+  };
   return {
-    get pid() {
-      return transport.pid;
-    },
-    async call(name, given = {}, { signal, onProgress } = {}) {
-      const request = { name, arguments: given };
-      const how = {
-        timeout: 30_000,
-        ...(signal === undefined ? {} : { signal }),
-        ...(onProgress === undefined
-          ? {}
-          : {
-              onprogress: ({ progress, total, message }: Progress) =>
-                onProgress(`${progress} of ${total}: ${message}`),
-            }),
-      };
-      return version === 1
-        ? await client.callTool(request, undefined, how)
-        : await client.callTool(request, how);
-    },
-    listTools: async () => (await client.listTools()).tools,
-    instructions: () => client.getInstructions(),
-    stderr: () => stderr,
-    async close() {
-      if (version === 1 && url !== undefined) await transport.terminateSession();
+    call,
+    /** The members of the result alone. */
+    ask: async (name: string, given?: object, options?: CallOptions) =>
+      (await call(name, given, options)).structuredContent,
+    listTools: async (): Promise<{ name: string }[]> => (await client.listTools()).tools,
+    instructions: (): string | undefined => client.getInstructions(),
+    kill: () => process.kill(transport.pid, 'SIGKILL'),
+    async close(): Promise<void> {
+      if (version === 1 && url !== '') await transport.terminateSession();
       await client.close();
     },
   };
 }
 
+/** A service that counts, and the environment of a user of it who has bought nothing yet. */
+export async function startLedger(...options: Parameters<typeof startLedgerService>) {
+  const service = await startLedgerService(...options);
+  const newUser = () => ({ ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) });
+  return { service, newUser, env: newUser() };
+}
+
 /** A server that listens on a port of its own. */
-export async function startHttp(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<{ readonly url: string; stop(): Promise<{ code: number | null; stdout: string }> }> {
+export async function startHttp(args: readonly string[], env: Readonly<Record<string, string>>) {
   const child = start(['mcp', '--http', '0', ...args], { env });
   let stdout = '';
   child.stdout.on('data', (text: Buffer) => {
@@ -128,7 +104,7 @@ export async function startHttp(
   child.stderr.resume();
   return {
     url: /(http:[^\s;]*[^\s;.])/.exec(stderr)?.[1] ?? '',
-    async stop() {
+    async stop(): Promise<{ code: number | null; stdout: string }> {
       child.kill('SIGTERM');
       const [code] = await once(child, 'close');
       return { code, stdout };

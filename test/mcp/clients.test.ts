@@ -2,17 +2,15 @@ import { readFileSync } from 'node:fs';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tools } from '../../src/mcp/session.ts';
-import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
-import { type Agent, startAgent, startHttp } from './agent.ts';
+import { toDefinition } from '../../src/mcp/tool.ts';
+import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
+import { type Agent, startAgent, startHttp, startLedger } from './agent.ts';
 
-let service: LedgerService;
 let env: Record<string, string>;
 let files: string;
 let http: Awaited<ReturnType<typeof startHttp>>;
 beforeAll(async () => {
-  service = await startLedgerService({ task_step: 40 });
-  env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+  ({ env } = await startLedger({ task_step: 40 }));
   files = temporaryFolder();
   http = await startHttp(['--files', files], env);
 });
@@ -193,8 +191,6 @@ describe('over HTTP', () => {
 
 describe('the list of tools', () => {
   it('takes at most 12 kB', () => {
-    expect(
-      Buffer.byteLength(JSON.stringify({ tools: tools.map(({ definition }) => definition) })),
-    ).toBeLessThanOrEqual(12_000);
+    expect(Buffer.byteLength(JSON.stringify({ tools: tools.map(toDefinition) }))).toBeLessThanOrEqual(12_000);
   });
 });

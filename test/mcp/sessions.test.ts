@@ -9,9 +9,8 @@ import {
   streamHead,
   wholeAnswer,
 } from '../helpers/fault-server.ts';
-import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
-import { startAgent, startHttp } from './agent.ts';
+import { startAgent, startHttp, startLedger } from './agent.ts';
 
 const json = (body: object): string => wholeAnswer('200 OK', 'application/json', JSON.stringify(body));
 const credits = json({ object: 'credit_balance', available_credits: 1000 });
@@ -30,8 +29,7 @@ const keyOf = ({ headers }: RawRequest): string | undefined => headers['idempote
 
 describe('two servers for one person', () => {
   it('buy what both are asked for at the same moment once, and both have the answer', async () => {
-    const service = await startLedgerService({});
-    const env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+    const { service, env } = await startLedger({});
     const agents = [await startAgent({ version: 1, env }), await startAgent({ version: 2, env })];
     // What is loaded for the first call would come between them.
     for (const agent of agents) await agent.call('balance');
@@ -73,7 +71,7 @@ describe('a purchase whose answer was lost', () => {
     const first = await startAgent({ version: 2, env });
     const killed = first.call('extract', args);
     await arrived;
-    process.kill(first.pid ?? 0, 'SIGKILL');
+    first.kill();
     await expect(killed).rejects.toThrow();
     expect(await purchasesOf(env)).toMatchObject([{ state: 'unknown', charged: 'maybe' }]);
     const second = await startAgent({ version: 2, env });
@@ -186,8 +184,7 @@ describe('a server that many clients came to', () => {
     });
 
   it('lets the oldest idle session go for a new one, and never one in which something is bought', async () => {
-    const service = await startLedgerService({ batch_size: 1, batch_pause_ms: 150 });
-    const env = { ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) };
+    const { service, env } = await startLedger({ batch_size: 1, batch_pause_ms: 150 });
     const http = await startHttp([], env);
     const agent = await startAgent({ version: 1, url: http.url });
     let bought: ReturnType<typeof agent.call> | undefined;

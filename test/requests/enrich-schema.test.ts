@@ -288,7 +288,7 @@ describe('JSON Schema', () => {
     [object({ a: { type: 'integer' } }), { a: 1 }, []],
     [object({ a: { type: 'integer' } }), {}, []],
     [object({ a: { type: 'integer' } }), { a: '1' }, ['"a" must be integer']],
-    [object({ a: { type: 'integer' } }), { a: null }, ['no value for "a" (null instead of an integer)']],
+    [object({ a: { type: 'integer' } }), { a: null }, ['no value for "a" (null)']],
     [object({ a: { type: 'integer' } }), 'text', ['it must be object']],
     [
       object({ a: object({ b: { type: 'array', items: { enum: ['x', 'y'] } } }) }),
@@ -301,13 +301,9 @@ describe('JSON Schema', () => {
       { b: 1 },
       ['it must NOT have additional properties (b)'],
     ],
-    [
-      object({ a: { type: ['string', 'number'], enum: ['x', 1] } }),
-      { a: null },
-      ['no value for "a" (null instead of a string or a number)'],
-    ],
+    [object({ a: { type: ['string', 'number'], enum: ['x', 1] } }), { a: null }, ['no value for "a" (null)']],
     [object({ a: { enum: ['x'] } }), { a: null }, ['no value for "a" (null)']],
-    [object({ 'a/b~c': text }), { 'a/b~c': null }, ['no value for "a/b~c" (null instead of a string)']],
+    [object({ 'a/b~c': text }), { 'a/b~c': null }, ['no value for "a/b~c" (null)']],
     [
       object({ a: { enum: [{ toString: 1 }, ['x'], null, 'y'] } }),
       { a: 'z' },

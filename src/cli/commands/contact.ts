@@ -51,7 +51,7 @@ export const createCommand = defineCommand({
       throw toNothingFound({ operationId: list.operationId }, options, `no ${type} was found`);
     }
     const text = await readTextArgument(context, inputNames.objective, source.argument);
-    const request = toContactSearchRequest(contactType, text, inputNames);
+    const request = toContactSearchRequest({ contact_type: contactType, objective: text }, inputNames);
     const bought = await buy(context, options, 'contact', request, 'looking up');
     if (bought === undefined) return;
     const found = isContactFound(new JsonView(bought.text));

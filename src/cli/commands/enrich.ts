@@ -69,7 +69,7 @@ export const createCommand = defineCommand({
     }
     checkWithoutRows(options);
     const text = await readTextOrInput(context, inputNames.entity_context, entityContext);
-    const request = toEnrichRequest(text, schema, inputNames);
+    const request = toEnrichRequest({ entity_context: text, enrich_fields: schema }, inputNames);
     const fields = Object.keys(schema.properties as object);
     const bought = await buy(context, options, 'enrich', request, 'enriching');
     if (bought === undefined) return;

@@ -72,8 +72,8 @@ export const createCommand = defineCommand({
       const request = { kind: 'extract', type: checked, instruction: said, limit } as const;
       return void (await buyList(context, { ...options, ...source }, request));
     }
-    const one = { target: source.argument, instruction: said, limit };
-    const request = toExtractRequest(type, one, inputNames);
+    const one = { type, target: source.argument, instruction: said, limit };
+    const request = toExtractRequest(one, inputNames);
     if (request.type === 'web2list' && limit !== undefined) {
       createNotes(context, options).warn(
         `web2list ignores --limit: it always returns up to ${web2listLimit} items`,

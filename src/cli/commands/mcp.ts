@@ -2,6 +2,7 @@ import { lstat, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { readProfile } from '../../config/settings.ts';
+import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { McpOptions } from '../../mcp/session.ts';
@@ -9,8 +10,8 @@ import { isKept, rowsOf } from '../../operations/kinds.ts';
 import { toSpending } from '../../operations/spending.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
-import { toErrorFields } from '../messages/report.ts';
 import { createNotes } from '../messages/status-line.ts';
+import { toToolErrorFields } from '../messages/tool-hints.ts';
 import { type ConnectionOptions, createMaxCreditsOption, under } from '../options/options.ts';
 
 interface McpCommandOptions extends ConnectionOptions {
@@ -56,56 +57,31 @@ export const createCommand = defineCommand({
   ],
   async run(context, given: McpCommandOptions) {
     const { say } = createNotes(context, given);
-    const { files } = given;
-    const isFolder = files === undefined || (await stat(files).catch(() => undefined))?.isDirectory();
-    if (!isFolder) throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
-    const connect = createConnect(context, given);
+    const { confirm = false, files, http, local, maxCredits, profile } = given;
+    if (files !== undefined && !(await stat(files).catch(() => undefined))?.isDirectory())
+      throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
+    // Where the settings can't be read, each call says so.
+    const { settings } = await readProfile(context, profile).catch(() => ({ settings: {} }));
+    const { connect, close } = createConnect(context, given);
     const options: McpOptions = {
-      connect: connect.connect,
-      spending: await readSpending(context, given),
-      confirm: given.confirm === true,
-      describe: (error) => toErrorFields(error),
-      advice,
-      save: createSave(context, given.files ?? (given.http === undefined ? '.' : undefined)),
+      connect,
+      spending: toSpending(maxCredits, { origin: local ? 'local' : '', settings }),
+      confirm,
+      describe: toToolErrorFields,
+      save: createSave(context, files ?? (http === undefined ? '.' : undefined)),
       say,
     };
-    if (given.http === undefined) {
+    if (http === undefined) {
       const { serveStdio } = await import('../../mcp/stdio.ts');
       await serveStdio(context, options);
     } else {
       const { serveHttp } = await import('../../mcp/http.ts');
-      await serveHttp(context, options, given.http, (url) =>
-        say(`Listening on ${url}. Press Ctrl-C to stop it.`),
-      );
+      await serveHttp(context, options, http, (url) => say(`Listening on ${url}. Press Ctrl-C to stop it.`));
     }
-    await connect.close();
+    await close();
     if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');
   },
 });
-
-const advice: McpOptions['advice'] = {
-  noAddress:
-    'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_BASE_URL and LEADPIPE_API_KEY for this server. To try it out offline: leadpipe mcp --local',
-  noKey:
-    'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_API_KEY for this server.',
-  overLimit: (setting) =>
-    setting === undefined
-      ? 'The limit is --max-credits of this server, for the whole session. Ask for less, or ask the person to raise it.'
-      : `Ask for less, or ask the person to raise the limit: leadpipe config set ${setting} <credits>${setting === 'max_credits' ? ', and to start this server again' : ''}`,
-  priceUnknown: (setting) =>
-    `The service does not show its prices. Ask the person what this costs, and don't guess it: with --max-credits, leadpipe has to know. The person can tell it with: leadpipe config set ${setting} <credits>`,
-  cannotAsk:
-    'Use a client that supports elicitation, or ask the person to start the server without --confirm, perhaps with --max-credits.',
-};
-
-/** What the whole session may cost. Where the settings can't be read, each call says so. */
-async function readSpending(context: Context, given: McpCommandOptions): Promise<McpOptions['spending']> {
-  const settings = await readProfile(context, given.profile).then(
-    (profile) => profile.settings,
-    () => ({}),
-  );
-  return toSpending(given.maxCredits, { origin: given.local ? 'local' : '', settings });
-}
 
 /** Names that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */
 const savable = /^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,200}\.(?:csv|jsonl|json|xlsx)$/iu;
@@ -123,34 +99,24 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
         'output is the name of a file, without a folder, that ends with .csv, .jsonl, .json or .xlsx',
       );
     }
-    const file = resolve(folder, name);
-    if (
-      await lstat(file).then(
-        () => true,
-        () => false,
-      )
-    )
+    const output = resolve(folder, name);
+    if (await lstat(output).catch(() => undefined)) {
       throw new UsageError(`${name} is there already`, 'Choose another name.');
+    }
     const { answersAs, printedAs } = await import('../records/orders.ts');
     const { withOutput } = await import('../records/record-output.ts');
     const { foundLayout } = await import('./task/options.ts');
     const { command = '', body = '{}', options = {} } = intent ?? {};
     const row = rowsOf(command);
-    const printed =
-      row !== undefined
-        ? { shape: 'list' as const, layout: answersAs(row, options) }
-        : isKept(command)
-          ? printedAs(command, JSON.parse(body))
-          : { shape: 'list' as const, layout: foundLayout({}) };
-    await withOutput(
-      context,
-      { output: file, quiet: true, color: false },
-      { ...printed, settings: {} },
-      async (output) => {
-        for await (const some of records) await output.write(some);
-      },
-    );
-    return file;
+    const layout = row === undefined ? foundLayout({}) : answersAs(row, options);
+    const printed = isKept(command)
+      ? printedAs(command, JSON.parse(body))
+      : ({ shape: 'list', layout } as const);
+    const written = { output, quiet: true, color: false } as const;
+    await withOutput(context, written, { ...printed, settings: {} }, async (output) => {
+      for await (const some of records) await output.write(some);
+    });
+    return output;
   };
 }
 
@@ -159,9 +125,9 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
  * start for that, and stays for all of them.
  */
 function createConnect(context: Context, given: McpCommandOptions) {
-  let local: Promise<Parameters<Parameters<McpOptions['connect']>[0]>[0]> | undefined;
+  let local: Promise<Connection> | undefined;
   let end = (): void => {};
-  let ended: Promise<void> = Promise.resolve();
+  let ended: Promise<void> | undefined;
   const connect: McpOptions['connect'] = async (work) => {
     // Not before it is needed: a client waits for the first answer.
     const { withConnection } = await import('../connect.ts');
@@ -175,7 +141,7 @@ function createConnect(context: Context, given: McpCommandOptions) {
         await until;
       }).catch((error: unknown) => {
         local = undefined;
-        reject(error as Error);
+        reject(error);
       });
     });
     return await work(await local);

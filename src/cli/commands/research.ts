@@ -33,7 +33,7 @@ export const createCommand = defineCommand({
     if ('input' in source)
       return void (await buyList(context, { ...options, ...source }, { kind: 'research' }));
     const text = await readTextArgument(context, inputNames.query, source.argument);
-    const request = toDeepSearchRequest(text, inputNames);
+    const request = toDeepSearchRequest({ query: text }, inputNames);
     const bought = await buy(context, options, 'research', request, 'researching');
     if (bought === undefined) return;
     const citations = arrayItems(

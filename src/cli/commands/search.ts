@@ -92,7 +92,7 @@ export const createCommand = defineCommand({
       throw toMissing(command, entityType === undefined ? type : text);
     }
     const input = await readEntitySearchInput(context, objective, options);
-    const request = toEntitySearchRequest(entityType, input, inputNames);
+    const request = toEntitySearchRequest({ entity_type: entityType, ...input }, inputNames);
     const end = await withConnection(context, options, async (connection) => {
       const buyer = toBuyer(context, options, connection);
       const order = {

@@ -4,7 +4,7 @@ import { limits } from '../../contract/limits.ts';
 import type { EntityType } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import type { Order } from '../../operations/purchase.ts';
-import { contactFieldsIn, type EntitySearchInput } from '../../requests/entity-search.ts';
+import { contactFieldsIn } from '../../requests/entity-search.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { readList, readTextArgument } from './inputs.ts';
@@ -112,7 +112,7 @@ export async function readEntitySearchInput(
   context: Context,
   objective: string,
   options: EntitySearchOptions & Partial<ReportOptions>,
-): Promise<EntitySearchInput> {
+) {
   const enrichFields = await readList(context, inputNames.enrich_fields, 'name', options.enrichFields ?? []);
   const contacts = contactFieldsIn(enrichFields);
   if (contacts.length > 0) {

@@ -74,7 +74,7 @@ function toContacts(type: 'email' | 'phone'): ListOf<'contact'> {
     field: 'objective',
     takesEntities: true,
     sample: { contact_type: type, objective: '' },
-    toBody: (text) => toContactSearchRequest(type, text, inputNames),
+    toBody: (text) => toContactSearchRequest({ contact_type: type, objective: text }, inputNames),
     into: type,
     join: (into, own) =>
       joinInto(into, own, 'contact', toContact, [
@@ -99,7 +99,7 @@ function toAnswers(): ListOf<'research'> {
     field: 'query',
     takesEntities: false,
     sample: { query: '' },
-    toBody: (text) => toDeepSearchRequest(text, inputNames),
+    toBody: (query) => toDeepSearchRequest({ query }, inputNames),
     into: 'research',
     join: (into, own) =>
       joinInto(into, own, 'research', (answer) => answer.member('answer'), [
@@ -117,7 +117,7 @@ function toEnrichments(schema: BodyOf<'enrich'>['enrich_fields']): ListOf<'enric
     field: 'entity_context',
     takesEntities: true,
     sample: { entity_context: '', enrich_fields: schema },
-    toBody: (text) => toEnrichRequest(text, schema, inputNames),
+    toBody: (text) => toEnrichRequest({ entity_context: text, enrich_fields: schema }, inputNames),
     into: 'enrich',
     join: (into, own) => joinInto(into, own, 'enrich', (answer) => answer.member('answer'), columns),
     fields,
@@ -135,7 +135,7 @@ function toExtractions({
     field: 'target',
     takesEntities: false,
     sample: { type, target: '', ...(limit === undefined ? {} : { limit }) },
-    toBody: (target) => toExtractRequest(type, { target, instruction, limit }, inputNames),
+    toBody: (target) => toExtractRequest({ type, target, instruction, limit }, inputNames),
     into: 'extract',
     join: () => ({
       columns: [],

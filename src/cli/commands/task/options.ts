@@ -194,5 +194,5 @@ export async function readTaskRequest(
   // Before standard input is read for a type that could not be used.
   checkTaskEntityType(entityType, enable_web_search, inputNames);
   const input = await readEntitySearchInput(context, objective, options);
-  return toCreateTaskRequest(entityType, { ...input, enable_web_search }, inputNames);
+  return toCreateTaskRequest({ entity_type: entityType, ...input, enable_web_search }, inputNames);
 }

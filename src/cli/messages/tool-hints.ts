@@ -1,0 +1,57 @@
+import { type Facts, LeadpipeError } from '../../errors.ts';
+import { toErrorFields } from './report.ts';
+
+const again = 'If the person wants to buy it again anyway, repeat the call with again: true.';
+const signIn =
+  'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_BASE_URL and LEADPIPE_API_KEY for this server. To try it out offline: leadpipe mcp --local';
+
+/** What an agent can do, and what only the person can who started the server; where there is no row, what a command says holds here too. */
+const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, { is: Is }>) => string) } = {
+  no_target: signIn,
+  no_address: signIn,
+  no_key: signIn,
+  stream_refused_type: ({ entityType }) =>
+    `Use task_create with entity_type ${entityType} and enable_web_search: true.`,
+  over_day_limit: ({ setting }) => toRaise(setting),
+  over_limit: ({ setting }) =>
+    setting === undefined
+      ? 'The limit is --max-credits of this server, for the whole session. Ask for less, or ask the person to raise it.'
+      : toRaise(setting),
+  price_unknown: ({ setting }) =>
+    `The service does not show its prices. Ask the person what this costs, and don't guess it: with --max-credits, leadpipe has to know. The person can tell it with: leadpipe config set ${setting} <credits>`,
+  no_credits: 'Use a smaller limit, or ask the person to get credits.',
+  no_journal: 'Nothing was sent. Ask the person to make that folder writable, or to set LEADPIPE_STATE_DIR.',
+  creation_in_doubt: `The same call repeats this request, so the task is bought only once. ${again}`,
+  in_doubt: `It may have been charged: check balance. The same call repeats this request and is never charged twice. ${again}`,
+  key_used: `The service has had this request before, and its answer is lost. ${again}`,
+  key_of_other_request: again,
+  no_result: `It may or may not have been charged: check balance. ${again}`,
+  answer_undelivered: ({ stored, operationId = '' }) =>
+    stored ? `The answer is stored. To read it, for free: history_show ${operationId}` : again,
+  search_cut: ({ rest }) =>
+    rest > 0
+      ? 'What came is stored. The same call buys only the rest.'
+      : 'All leads that were asked for have arrived.',
+  task_created: ({ leadsSearchId }) =>
+    `The task keeps running at the service. To see its state: task_status ${leadsSearchId}`,
+  continued: ({ by }) => `To read its leads: history_show ${by}`,
+  damaged_leads: 'To read what is left: history_show.',
+};
+
+/** Pure: an error as agents get it. */
+export function toToolErrorFields(thrown: unknown) {
+  const { hint, facts, type } = thrown instanceof LeadpipeError ? thrown.details : {};
+  const row = facts && (hints[facts.is] as string | ((facts: Facts) => string) | undefined);
+  const own = typeof row === 'function' ? row(facts as Facts) : row;
+  const asked =
+    type === 'confirmation_unavailable'
+      ? 'Use a client that supports elicitation, or ask the person to start the server without --confirm, perhaps with --max-credits.'
+      : own;
+  if (hint !== undefined || asked === undefined) return toErrorFields(thrown);
+  return toErrorFields((thrown as LeadpipeError).with({ hint: asked }));
+}
+
+function toRaise(setting: string): string {
+  const restart = setting === 'max_credits' ? ', and to start this server again' : '';
+  return `Ask for less, or ask the person to raise the limit: leadpipe config set ${setting} <credits>${restart}`;
+}
