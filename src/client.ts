@@ -29,7 +29,7 @@ import type { Frame } from './transport/frames.ts';
 import type { Transport } from './transport/request.ts';
 import type { TimeLimits } from './transport/watch.ts';
 
-export type { Answer, Page, SearchEvent, SearchStream, Status, Success } from './answers.ts';
+export type { Answer, Page, SearchEvent, SearchStream, Status } from './answers.ts';
 
 function post<Body extends object>(endpoint: Endpoint, more: Pick<Request, 'followed'> = {}) {
   return (body: Body, idempotencyKey: string): Request => ({

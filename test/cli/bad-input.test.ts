@@ -210,7 +210,7 @@ const manyFields = `enrich x${Object.keys(properties(201))
   .join('')} => 201 properties`;
 
 /** What is found when the output is opened: a connection is opened meanwhile. */
-const ofOutputs = String.raw`
+const ofOutputs = `
   search company x -o new.json -f json --append => can't be appended to | Name a .csv or .jsonl file
   search company x -o new.table -f table --append => can't be appended to | Name a .csv or .jsonl file
   search company x -o new.md -f md --append => can't be appended to | Name a .csv or .jsonl file

@@ -106,9 +106,7 @@ describe('leadpipe conformance', () => {
     const env = pointedAt('http://127.0.0.1:9', key);
     const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env });
     expect(result.code).toBe(76);
-    expect(result.stderr).toMatch(
-      /^warning: this costs credits: at most 1 search lead, \d+ email lookups/,
-    );
+    expect(result.stderr).toMatch(/^warning: this costs credits: at most 1 search lead, \d+ email lookups/);
     expect(result.stderr).toContain('contact/contact-type-missing');
     expect(result.stderr).toMatch(/\n\d+ rows: \d+ passed, \d+ failed, 0 skipped\n/);
     expect(result.stdout + result.stderr).not.toContain(key);
