@@ -87,6 +87,11 @@ export function unless(holds: boolean, problem: string): readonly string[] {
   return holds ? [] : [problem];
 }
 
+/** What was found, and what it should be. */
+export function same(what: string, found: unknown, wanted: unknown): readonly string[] {
+  return unless(found === wanted, `${what} is ${quoted(found)}, not ${quoted(wanted)}`);
+}
+
 export function ofLast(check: (answer: Answer) => readonly string[]): Check {
   return (...answers) => check(answers.at(-1) as Answer);
 }
@@ -100,9 +105,7 @@ export const resultLike = (of: keyof typeof results): Check =>
 /** The members at these paths are exactly these. */
 export function holds(wanted: Readonly<Record<string, unknown>>): Check {
   return ofLast(({ json }) =>
-    Object.entries(wanted)
-      .filter(([path, value]) => memberOf(json, path) !== value)
-      .map(([path, value]) => `$.${path} is ${quoted(memberOf(json, path))}, not ${quoted(value)}`),
+    Object.entries(wanted).flatMap(([path, value]) => same(`$.${path}`, memberOf(json, path), value)),
   );
 }
 

@@ -39,18 +39,15 @@ export type PostEndpoint = keyof typeof bodies;
 export type Form = 'search' | 'createTask';
 export const postEndpoints = Object.keys(bodies) as PostEndpoint[];
 
-/** How the document calls the endpoints; the names of rows. */
-export const names: Readonly<Record<EndpointName, string>> = {
-  search: 'search',
-  createTask: 'create_task',
-  status: 'status',
-  fetch: 'fetch',
-  contactSearch: 'contact',
-  deepSearch: 'deep-search',
-  enrich: 'enrich',
-  extract: 'extract',
-  balance: 'balance',
-};
+/** How the document calls an endpoint, and rows do. */
+export function nameOf(endpoint: EndpointName): string {
+  const others: Record<string, string> = {
+    createTask: 'create_task',
+    contactSearch: 'contact',
+    deepSearch: 'deep-search',
+  };
+  return others[endpoint] ?? endpoint;
+}
 
 /** `change` of the body, and `more` of the request. */
 export function post(endpoint: PostEndpoint, change: object = {}, more: Partial<Request> = {}): Request {
@@ -63,14 +60,6 @@ export const unknownTask = { leads_search_id: 'conformance-no-such-task' };
 export function anyRequest(endpoint: EndpointName): Request {
   if (endpoint === 'status' || endpoint === 'fetch') return { endpoint, query: unknownTask };
   return endpoint === 'balance' ? { endpoint } : post(endpoint);
-}
-
-/** Words of exactly so many bytes. */
-export function sentence(bytes: number): string {
-  return 'software companies in Berlin, '
-    .repeat(Math.ceil(bytes / 30))
-    .slice(0, bytes - 1)
-    .concat('.');
 }
 
 /** Taken once in a run, for all rows that look at its answers. */

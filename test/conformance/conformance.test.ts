@@ -1,53 +1,26 @@
-import { rmSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
-import { toBound } from '../../src/cli/commands/conformance.ts';
+import { describe, expect, it } from 'vitest';
+import { furtherKeysOfLocalService, toBound } from '../../src/cli/commands/conformance.ts';
 import { createClock } from '../../src/clock.ts';
 import type { RowResult } from '../../src/conformance/row.ts';
 import { rows } from '../../src/conformance/rows.ts';
-import { runRows } from '../../src/conformance/run.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
-import { type LocalService, startLocalService } from '../../src/local-service/server.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
-import { temporaryFolder } from '../helpers/run.ts';
+import { type StartedService, startService } from '../helpers/local-service.ts';
+import { check } from './check.ts';
 
-const keys = {
-  main: 'lp_local_demo',
-  other: 'lp_local_other',
-  sibling: 'lp_local_entity_only',
-  revoked: 'lp_local_revoked',
-  expired: 'lp_local_expired',
-  no_access: 'lp_local_no_access',
-  no_credits: 'lp_local_broke',
-  few_credits: 'lp_local_other',
-  busy: 'lp_local_busy',
-};
+const keys = { main: 'lp_local_demo', ...furtherKeysOfLocalService };
 const openingCredits = 9000;
-
-let service: LocalService | undefined;
-let folder = '';
-afterEach(async () => {
-  await service?.close();
-  service = undefined;
-  if (folder !== '') rmSync(folder, { recursive: true, force: true });
-});
+let service: StartedService;
 
 /** The suite against a local service of its own; `seen` are its answers, as `<status> <path> <what is in it>`. */
-async function check(
+async function checkLocal(
   switches: Partial<Switches> = {},
   some = rows,
   seen = new Set<string>(),
 ): Promise<RowResult[]> {
-  folder = temporaryFolder();
   const quick = { batch_pause_ms: 0, batch_size: 2, task_start_ms: 10, task_step_ms: 40, task_step: 3 };
-  service = await startLocalService({
-    stateDir: folder,
-    port: 0,
-    pid: process.pid,
-    clock: createClock(),
-    switches: { ...quick, opening_credits: openingCredits, ...switches },
-  });
-  const results: RowResult[] = [];
-  const run = runRows(some, {
+  service = await startService({ switches: { ...quick, opening_credits: openingCredits, ...switches } });
+  const options = {
     async fetch(input, init) {
       const answer = await fetch(input, init);
       const text = await answer.clone().text();
@@ -57,18 +30,13 @@ async function check(
       return answer;
     },
     clock: createClock(),
-    signal: new AbortController().signal,
     newKey: () => crypto.randomUUID(),
-    userAgent: 'test',
     secondsFor: () => 30,
     baseUrl: new URL(service.url),
     keys,
-    free: false,
     pollMs: 10,
-    mask: (text) => text,
-  });
-  for await (const result of run) results.push(result);
-  return results;
+  } satisfies Parameters<typeof check>[0];
+  return await check(options, some);
 }
 
 const failures = (results: readonly RowResult[]) =>
@@ -76,7 +44,7 @@ const failures = (results: readonly RowResult[]) =>
 const oddOnes = (results: readonly RowResult[]) => results.filter(({ result }) => result !== 'passed');
 
 async function balance(): Promise<number> {
-  const answer = await fetch(service?.url + endpoints.balance.path, { headers: { 'x-api-key': keys.main } });
+  const answer = await fetch(service.url + endpoints.balance.path, { headers: { 'x-api-key': keys.main } });
   return ((await answer.json()) as { available_credits: number }).available_credits;
 }
 
@@ -91,7 +59,7 @@ describe('the conformance suite', () => {
     timeout: 120_000,
   }, async () => {
     const seen = new Set<string>();
-    const results = await check({ price_enrich_fields: 0, price_web_search: 0 }, rows, seen);
+    const results = await checkLocal({ price_enrich_fields: 0, price_web_search: 0 }, rows, seen);
     expect(oddOnes(results)).toEqual([]);
     expect(results).toHaveLength(rows.length);
     expect([...seen]).toEqual(
@@ -130,14 +98,14 @@ describe('the conformance suite', () => {
     const some = rows.filter(
       ({ id }) => !/^(search|create_task|enrich|extract)\/.*-(\d|missing|null|a-)/.test(id),
     );
-    expect(oddOnes(await check(switches, some))).toEqual([]);
+    expect(oddOnes(await checkLocal(switches, some))).toEqual([]);
   });
 
   it('skips what is not enabled, and fails nothing for it', { timeout: 120_000 }, async () => {
     const some = rows.filter(({ id }) =>
       /^(contact|extract|fetch|status|create_task|settlement|errors)\//.test(id),
     );
-    const results = await check({ disabled: 'phone,extract,wechat,createTask' }, some);
+    const results = await checkLocal({ disabled: 'phone,extract,wechat,createTask' }, some);
     expect(failures(results)).toEqual([]);
     const skipped = results.filter(({ result }) => result === 'skipped').map(({ row }) => row);
     expect(skipped).toEqual(expect.arrayContaining(['contact/body-phone', 'extract/body', 'fetch/body']));

@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Row, RowResult } from '../../src/conformance/row.ts';
 import { rows } from '../../src/conformance/rows.ts';
-import { runRows } from '../../src/conformance/run.ts';
 import { flawsOf, page as pageShape, quoted } from '../../src/conformance/shapes.ts';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
-import { createOwnClock, doubleKeys } from './double.ts';
+import { check } from './check.ts';
 
 /** Whatever a service answers, every row gets its verdict. */
 
@@ -103,38 +101,25 @@ const places = [
   ...events.flatMap((event, at) => pathsOf(event, [`event ${at}`])),
 ];
 
-async function judge(some: readonly Row[], answers: Answers): Promise<RowResult[]> {
-  const run = runRows(some, {
-    fetch: async (input) => new Response(answers(new URL(String(input)).pathname)),
-    clock: createOwnClock(),
-    signal: new AbortController().signal,
-    newKey: () => crypto.randomUUID(),
-    userAgent: 'test',
-    secondsFor: () => 100_000,
-    baseUrl: new URL('https://service.example'),
-    keys: doubleKeys,
-    free: false,
-    pollMs: 1,
-    mask: (text) => text,
-  });
-  const results: RowResult[] = [];
-  for await (const result of run) results.push(result);
-  return results;
-}
+const judge = (answers: Answers) =>
+  check(
+    { fetch: async (input) => new Response(answers(new URL(String(input)).pathname)), pollMs: 1 },
+    judged,
+  );
+
+// Of a service that accepts everything, these rows are about what is in the answers.
+const judged = rows.filter(({ expect: { status, check } }) => status.includes(200) && check !== undefined);
 
 describe('a service that answers with something of another type', () => {
-  // Of a service that accepts everything, these rows are about what is in the answers.
-  const judged = rows.filter(({ expect: { status, check } }) => status.includes(200) && check !== undefined);
-
   it('passes most of these rows when it does not', async () => {
-    const results = await judge(judged, answering({ path: [], text: '' }));
+    const results = await judge(answering({ path: [], text: '' }));
     expect(results.filter(({ result }) => result === 'passed').length).toBeGreaterThan(60);
   });
 
   it('gets a verdict on every row, with what was got cut to be shown', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...places), odd, async (path, text) => {
-        const results = await judge(judged, answering({ path, text }));
+        const results = await judge(answering({ path, text }));
         expect(results.map(({ row }) => row)).toEqual(judged.map(({ id }) => id));
         for (const { got } of results) expect(got.length).toBeLessThanOrEqual(400);
       }),

@@ -59,7 +59,7 @@ const layout: Layout = {
   ],
 };
 
-const furtherKeysOfLocalService = {
+export const furtherKeysOfLocalService = {
   other: 'lp_local_other',
   sibling: 'lp_local_entity_only',
   revoked: 'lp_local_revoked',

@@ -12,10 +12,11 @@ import {
   type Row,
   requestId,
   resultLike,
+  same,
   table,
   unless,
 } from '../row.ts';
-import { type PostEndpoint, post, rare, sentence, shared } from '../samples.ts';
+import { type PostEndpoint, post, rare, shared } from '../samples.ts';
 import type { Action } from '../service.ts';
 import { contactResult, memberOf, quoted } from '../shapes.ts';
 import { eventsOf } from '../stream.ts';
@@ -45,20 +46,17 @@ const contactOf = (contact_type: 'email' | 'phone'): Action => {
 /** One that finds something, and so is charged. */
 export const foundContact = contactOf('email');
 
-/** request repeats what was asked for. */
+/** request repeats what was asked for. How else an objective is normalized is not documented. */
 const echoOf =
   (type: string): Check =>
-  ({ json, request: { body } }) => {
-    const [echoed, found] = [memberOf(json, 'request.contact_type'), memberOf(json, 'request.objective')];
-    return [
-      ...unless(echoed === type, `request.contact_type is ${quoted(echoed)}`),
-      // How else an objective is normalized is not documented.
-      ...unless(
-        found === String(memberOf(body, 'objective')).trim(),
-        `request.objective is ${quoted(found)}`,
-      ),
-    ];
-  };
+  ({ json, request: { body } }) => [
+    ...same('$.request.contact_type', memberOf(json, 'request.contact_type'), type),
+    ...same(
+      '$.request.objective',
+      memberOf(json, 'request.objective'),
+      String(memberOf(body, 'objective')).trim(),
+    ),
+  ];
 
 export const contactRows: readonly Row[] = [
   ...contactTypes.flatMap((type) =>
@@ -73,7 +71,7 @@ export const contactRows: readonly Row[] = [
     'no-store: the answer must not be cached': noStore,
     'not-found: without a hit, content is null or blank': bodyLike(contactResult),
   }),
-  ...choiceRows('contactSearch', 'contact_type', {}),
+  ...choiceRows('contactSearch', 'contact_type', []),
   ...textRows('contactSearch', limits.contactObjective),
 ];
 
@@ -106,7 +104,7 @@ function deep(count: number): object {
   return count === 0 ? string : schemaOf({ inner: deep(count - 1) });
 }
 
-const described = (length: number) => schemaOf({ city: { ...string, description: sentence(length) } });
+const described = (length: number) => schemaOf({ city: { ...string, description: 'x'.repeat(length) } });
 
 const schemas = (expect: Expectation, some: Readonly<Record<string, unknown>>): Row[] =>
   Object.entries(some).flatMap(([key, enrich_fields]) =>

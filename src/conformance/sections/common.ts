@@ -10,7 +10,7 @@ import {
   refusal,
   table,
 } from '../row.ts';
-import { names, ofFinishedTask, type PostEndpoint, post, postEndpoints } from '../samples.ts';
+import { nameOf, ofFinishedTask, type PostEndpoint, post, postEndpoints } from '../samples.ts';
 import type { Request } from '../service.ts';
 
 /** What the document says of all endpoints, or of several. */
@@ -52,7 +52,7 @@ const jsonRule = 'media-type: JSON is answered as application/json';
 
 function rowsOf(one: PostEndpoint): Row[] {
   const { bodyLimit, idempotencyKey, repetition, answer } = endpoints[one];
-  const name = names[one];
+  const name = nameOf(one);
   const rows = (expect: Expectation, changes: Readonly<Record<string, Partial<Request>>>): Row[] =>
     Object.entries(changes).flatMap(([key, more]) =>
       table(`common/${name}-`, expect, { [key]: post(one, {}, more) }),

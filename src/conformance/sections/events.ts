@@ -1,5 +1,5 @@
 import { streamSentinel } from '../../contract/types.ts';
-import { type Check, header, ofLast, type Row, requestId, table, unless } from '../row.ts';
+import { type Check, header, ofLast, type Row, requestId, same, table, unless } from '../row.ts';
 import { post, rare, shared } from '../samples.ts';
 import { NotJudged } from '../service.ts';
 import { batches, dones, entities, flawsOf, listIn, quoted } from '../shapes.ts';
@@ -25,10 +25,10 @@ export const eventRows: readonly Row[] = table('events/', shared(post('search', 
   }),
   'sentinel: data: [DONE] is the last frame and comes once': events(({ payloads }) => {
     const at = payloads.indexOf(streamSentinel);
-    return unless(at >= 0 && at === payloads.length - 1, `[DONE] is frame ${at + 1} of ${payloads.length}`);
+    return same('the place of the first [DONE]', at, Math.max(0, payloads.length - 1));
   }),
   'one-done: a stream has exactly one done event': events(({ dones: { length } }) =>
-    unless(length === 1, `${length} done events`),
+    same('the number of done events', length, 1),
   ),
   'done-after-batches: no batch comes after the done event': events(({ payloads }) => {
     const objects = payloads.map((one) => /"object"\s*:\s*"(\w+)"/.exec(one)?.[1]);
@@ -45,22 +45,19 @@ export const eventRows: readonly Row[] = table('events/', shared(post('search', 
     flawsOf(batches, seen.batches),
   ),
   'batch-index: batch_index starts at 1 and rises by one with each batch': events((seen) => {
-    const found = seen.batches.map(({ batch_index }) => batch_index);
-    const isRising = found.every((index, at) => index === at + 1);
-    return unless(isRising, `batch_index is ${found.map(quoted).join(', ')}`);
+    const found = seen.batches.map(({ batch_index }) => quoted(batch_index));
+    return same('batch_index', found.join(), found.map((_, at) => at + 1).join());
   }),
   'batch-count: count is the number of entities in the batch': events((seen) =>
-    seen.batches.flatMap((batch) => {
-      const { length } = listIn(batch, 'entities');
-      const isRight = Array.isArray(batch.entities) && batch.count === length;
-      return unless(isRight, `count is ${quoted(batch.count)} with ${length} entities`);
-    }),
+    seen.batches.flatMap(({ count, entities }) =>
+      same('count', count, Array.isArray(entities) ? entities.length : Number.NaN),
+    ),
   ),
   'batch-cum-count: cum_count is the number of entities so far': events((seen) => {
     let sum = 0;
     return seen.batches.flatMap((batch) => {
       sum += listIn(batch, 'entities').length;
-      return unless(batch.cum_count === sum, `cum_count is ${quoted(batch.cum_count)} after ${sum} entities`);
+      return same('cum_count', batch.cum_count, sum);
     });
   }),
   'leads-search-id: stream events have a leads_search_id': events((seen) => {
@@ -96,14 +93,13 @@ export const eventRows: readonly Row[] = table('events/', shared(post('search', 
   'found-nothing: a search that finds nothing still ends with a done event and [DONE]': [
     post('search', rare),
     events((seen) => [
-      ...(seen.dones.length === 1 ? doneCounts(seen) : [`${seen.dones.length} done events`]),
-      ...unless(seen.payloads.at(-1) === streamSentinel, '[DONE] is not the last frame'),
+      ...same('the number of done events', seen.dones.length, 1),
+      ...doneCounts(seen),
+      ...same('the last frame', seen.payloads.at(-1), streamSentinel),
     ]),
   ],
 });
 
 function doneCounts({ dones, entities: { length } }: Events): readonly string[] {
-  return dones.flatMap(({ cum_count }) =>
-    unless(cum_count === length, `cum_count is ${quoted(cum_count)}, but ${length} entities came`),
-  );
+  return dones.flatMap(({ cum_count }) => same('cum_count', cum_count, length));
 }

@@ -77,7 +77,9 @@ const replayed: Expectation = {
 const { limit: _, ...wanted } = pageList;
 const fields = 'the answer has success, data and metadata, and no other fields';
 const repeats = 'metadata repeats type and target as they were sent';
-const types = extractionTypes.filter((type) => type !== 'web2list');
+const types = extractionTypes
+  .filter((type) => type !== 'web2list')
+  .map((type): [string, object] => [type, { target: targetOf(type) }]);
 
 export const extractRows: readonly Row[] = [
   ...table('extract/', fewItems, {
@@ -112,13 +114,9 @@ export const extractRows: readonly Row[] = [
     ],
     'web2list-echo: metadata repeats type, target and instruction': echoes(wanted),
   }),
-  ...choiceRows(
-    'extract',
-    'type',
-    Object.fromEntries(types.map((type) => [type, { target: targetOf(type) }])),
-  ),
+  ...choiceRows('extract', 'type', types),
   // Addresses: a handle of this length may be wrong for other reasons.
-  ...textRows('extract', limits.extractTarget, { prefix: pageList.target, change: pageList }),
+  ...textRows('extract', limits.extractTarget, pageList.target, pageList),
   ...table('extract/', accepted, {
     'instruction-is-null: instruction is a string or null': post('extract', { instruction: null }),
   }),

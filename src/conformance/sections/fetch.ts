@@ -1,8 +1,8 @@
 import { limits } from '../../contract/limits.ts';
-import { bodyLike, holds, invalid, type Row, table, unless } from '../row.ts';
+import { bodyLike, holds, invalid, type Row, same, table, unless } from '../row.ts';
 import { ofCreatedTask, ofFinishedTask, post, shared } from '../samples.ts';
 import { type Action, type Answer, NotJudged, statusOf } from '../service.ts';
-import { entities, flawsOf, listIn, memberOf, numberOf, page, quoted } from '../shapes.ts';
+import { entities, flawsOf, listIn, memberOf, numberOf, page } from '../shapes.ts';
 import { entityTexts, identityOf } from '../stream.ts';
 import { taskIdRows } from './tasks.ts';
 
@@ -74,16 +74,12 @@ export const fetchRows: readonly Row[] = [
       (task, answer) => holds({ status: statusOf(task).status, ready_count: statusOf(task).ready })(answer),
     ],
     'limit: limit is the limit of the task': holds({ limit: 7 }),
-    'count: count is the number of entities in the page': (answer) => {
-      const [count, { length }] = [memberOf(answer.json, 'count'), entitiesOf(answer)];
-      return unless(count === length, `$.count is ${quoted(count)} with ${length} entities`);
-    },
+    'count: count is the number of entities in the page': (answer) =>
+      same('$.count', memberOf(answer.json, 'count'), entitiesOf(answer).length),
     'all-ready: pages give everything that is ready, even if they are short': [
       walk(most),
-      (...pages) => {
-        const [leads, [, ready]] = [leadsOf(...pages).length, countsOf(pages.at(-1) as Answer)];
-        return unless(leads === ready, `${leads} entities on all pages, but ready_count is ${ready}`);
-      },
+      (...pages) =>
+        same('the number of entities', leadsOf(...pages).length, countsOf(pages.at(-1) as Answer)[1]),
     ],
     'at-most-num: a page has at most num entities': [
       ofTask({ num: '2' }),

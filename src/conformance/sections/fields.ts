@@ -1,89 +1,82 @@
 import type { Limit } from '../../contract/limits.ts';
 import { accepted, type Expectation, invalid, type Row, table, unpaid } from '../row.ts';
-import { names, type PostEndpoint, post, sentence } from '../samples.ts';
+import { nameOf, type PostEndpoint, post } from '../samples.ts';
 import type { Request } from '../service.ts';
 
-/** The rows of a field, by what the document says of it. */
+/** The rows of a field, by what the document says of it. `change` is what else of the body differs from the usual one. */
 
-/** Characters of two, three and four bytes; the last one is of two UTF-16 units. */
-const letters = { 2: 'é', 3: '漢', 4: '🙂' } as const;
-
-/** Rows of a field by `<rest of the name>: <rest of the rule>`, with the value that each sends; `more` stands beside it. */
-function rowsOf(endpoint: PostEndpoint, field: string, more: Partial<Request> = {}) {
+/** Rows by `<rest of the name>: <rest of the rule>`, with the value that each sends. */
+function rowsOf(endpoint: PostEndpoint, field: string, change: object = {}, more: Partial<Request> = {}) {
   const id = field.replaceAll('_', '-').replace('entity-context', 'context');
-  return (expect: Expectation, values: Readonly<Record<string, unknown>>, change: object = {}): Row[] => {
+  return (expect: Expectation, values: Readonly<Record<string, unknown>>): Row[] => {
     const rows = Object.entries(values).map(([key, value]) => [
       key.replace(': ', `: ${field} `),
       post(endpoint, { ...change, [field]: value }, more),
     ]);
-    return table(`${names[endpoint]}/${id}-`, expect, Object.fromEntries(rows));
+    return table(`${nameOf(endpoint)}/${id}-`, expect, Object.fromEntries(rows));
   };
 }
 
-/**
- * A text with a limit in bytes or in Unicode characters. Of what it does not need, absence and null are not tried. `prefix` is what
- * each sample begins with, and `change` the body in which it makes sense, where that is not the usual one.
- */
+/** Characters of one to four bytes; the last one is of two UTF-16 units. */
+const letters = {
+  '': 'x',
+  '-of-2-byte-letters': 'é',
+  '-of-3-byte-letters': '漢',
+  '-of-4-byte-letters': '🙂',
+};
+
+/** A text with a limit in bytes or in Unicode characters; `beginning` is how each sample begins. */
 export function textRows(
   endpoint: PostEndpoint,
   { field, unit, max, min, trimmed }: Limit,
-  { prefix = '', change = {} } = {},
+  beginning = 'software companies in Berlin ',
+  change: object = {},
 ): Row[] {
-  const rows = rowsOf(endpoint, field);
+  const rows = rowsOf(endpoint, field, change);
   const most = `has at most ${max} ${unit === 'bytes' ? 'UTF-8 bytes' : 'Unicode characters'}`;
-  const ascii = (length: number) => (prefix === '' ? sentence(length) : prefix.padEnd(length, 'x'));
-  const room = max - prefix.length;
-  const samples = Object.entries(letters).map(([size, letter]) => {
-    const each = unit === 'bytes' ? Number(size) : 1;
-    const text = prefix + letter.repeat(Math.floor(room / each)) + 'x'.repeat(room % each);
-    return [`-of-${size}-byte-letters: ${most}`, text] as const;
+  const room = max - beginning.length;
+  const samples = Object.entries(letters).map(([of, letter]) => {
+    const each = unit === 'bytes' ? Buffer.byteLength(letter) : 1;
+    return [of, beginning + letter.repeat(Math.floor(room / each)) + 'x'.repeat(room % each)] as const;
   });
   return [
     ...rows(invalid, {
+      // Of what it does not need, absence and null are not tried.
       ...(min > 0 && {
         'missing: is required': undefined,
         'null: is a string': null,
         'empty: has at least 1 character': '',
       }),
-      ...(trimmed && { 'white-space: has at least 1 character after trimming': ' \n\t ' }),
       'a-number: is a string': 42,
+      ...(trimmed && { 'white-space: has at least 1 character after trimming': ' \n\t ' }),
+      ...Object.fromEntries(samples.map(([of, text]) => [`${max + 1}${of}: ${most}`, `${text}x`])),
     }),
-    ...rows(
-      accepted,
-      {
-        [`${max}: ${most}`]: ascii(max),
-        ...Object.fromEntries(samples.map(([key, text]) => [max + key, text])),
-        ...(trimmed && { 'trimmed: is counted after trimming': ` \t${ascii(max)}\n ` }),
-      },
-      change,
-    ),
-    ...rows(
-      invalid,
-      {
-        [`${max + 1}: ${most}`]: ascii(max + 1),
-        ...Object.fromEntries(samples.map(([key, text]) => [max + 1 + key, `${text}x`])),
-      },
-      change,
-    ),
+    ...rows(accepted, {
+      ...Object.fromEntries(samples.map(([of, text]) => [`${max}${of}: ${most}`, text])),
+      ...(trimmed && { 'trimmed: is counted after trimming': ` \t${samples[0]?.[1]}\n ` }),
+    }),
   ];
 }
 
-/** A whole number; `cheap` is the change by which the most costs the least. */
-export function integerRows(endpoint: PostEndpoint, { field, min, max }: Limit, cheap: object): Row[] {
-  const rows = rowsOf(endpoint, field);
+/** A whole number; by `change` the most costs the least. */
+export function integerRows(endpoint: PostEndpoint, { field, min, max }: Limit, change: object): Row[] {
   const least = `is at least ${min}`;
   return [
-    ...rows(invalid, {
+    ...rowsOf(
+      endpoint,
+      field,
+      change,
+    )(invalid, {
       [`${min - 1}: ${least}`]: min - 1,
       [`negative: ${least}`]: -1,
+      [`${max + 1}: is at most ${max}`]: max + 1,
       'a-string: is an integer': '5',
       'a-fraction: is an integer': 1.5,
       'null: is an integer': null,
       'a-truth-value: is an integer': true,
     }),
-    ...rows(invalid, { [`${max + 1}: is at most ${max}`]: max + 1 }, cheap),
     // It may cost thousands of credits: an account without any is told so, and not that it is invalid.
-    ...rowsOf(endpoint, field, { apiKey: 'no_credits' })(unpaid, { [`${max}: is at most ${max}`]: max }),
+    ...rowsOf(endpoint, field, {}, { apiKey: 'no_credits' })(unpaid, { [`${max}: is at most ${max}`]: max }),
   ];
 }
 
@@ -107,17 +100,16 @@ export function listRows(endpoint: PostEndpoint, { field, max }: Limit): Row[] {
 export function choiceRows(
   endpoint: PostEndpoint,
   field: string,
-  values: Readonly<Record<string, object>>,
+  values: readonly [string, object][],
 ): Row[] {
-  const rows = rowsOf(endpoint, field);
   return [
-    ...rows(invalid, {
+    ...rowsOf(endpoint, field)(invalid, {
       'missing: is required': undefined,
       'unknown: is one of the values that the interface lists': 'planet',
       'a-number: is a string': 1,
     }),
-    ...Object.entries(values).flatMap(([value, change]) =>
-      rows(accepted, { [`${value}: can be ${value}`]: value }, change),
+    ...values.flatMap(([value, change]) =>
+      rowsOf(endpoint, field, change)(accepted, { [`${value}: can be ${value}`]: value }),
     ),
   ];
 }

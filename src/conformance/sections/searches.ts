@@ -7,7 +7,7 @@ import {
 } from '../../contract/types.ts';
 import { type JsonText, stringOf, valueAt } from '../../json/text.ts';
 import { accepted, type Check, invalid, type Row, table, unless } from '../row.ts';
-import { type Form, names, post, rare, shared } from '../samples.ts';
+import { type Form, nameOf, post, rare, shared } from '../samples.ts';
 import { type Action, type Answer, NotJudged, searchIdOf, statusOf, type TestedService } from '../service.ts';
 import { enrichedWith, flawsOf, memberOf, quoted } from '../shapes.ts';
 import { entityTexts, eventsOf, identityOf } from '../stream.ts';
@@ -18,7 +18,7 @@ import { choiceRows, integerRows, listRows, textRows } from './fields.ts';
 const lists = [limits.entityEnrichFields, limits.dedupServiceLeads, limits.dedupCustomLeads];
 
 export function searchRows(form: Form): Row[] {
-  const prefix = `${names[form]}/`;
+  const prefix = `${nameOf(form)}/`;
   const isTask = form === 'createTask';
   /** What the types that only tasks have must be refused with. */
   const webSearch = (id: string, change: object) =>
@@ -28,9 +28,12 @@ export function searchRows(form: Form): Row[] {
         post(form, { entity_type: type, ...change }),
       ]),
     );
-  const types = (isTask ? entityTypes : streamEntityTypes).map((type) => [type, changeFor(type)]);
+  const types = (isTask ? entityTypes : streamEntityTypes).map((type): [string, object] => [
+    type,
+    changeFor(type),
+  ]);
   return [
-    ...choiceRows(form, 'entity_type', Object.fromEntries(types)),
+    ...choiceRows(form, 'entity_type', types),
     ...textRows(form, limits.entityObjective),
     ...integerRows(form, limits.entityLimit, rare),
     ...lists.flatMap((limit) => listRows(form, limit)),
@@ -86,7 +89,7 @@ function leadsOf(answer: Answer): readonly JsonText[] {
 }
 
 /** Undefined where it has none, or none that is a text. */
-function nameOf(lead: JsonText): string | undefined {
+function leadName(lead: JsonText): string | undefined {
   return stringOf(valueAt(lead, 'name'));
 }
 
@@ -106,14 +109,14 @@ function exclusionRows(form: Form): Row[] {
       take(service, _, __, ___, found) {
         const leads = leadsOf(found as Answer);
         const id = found?.request.query?.leads_search_id ?? eventsOf(found as Answer).leadsSearchId;
-        const excluded = isById ? [id] : leads.map(nameOf);
+        const excluded = isById ? [id] : leads.map(leadName);
         if (leads.length === 0 || excluded.includes(undefined))
           throw new NotJudged('the search found no leads, or they have no name or leads_search_id');
         return findNow(service, form, { [by]: excluded });
       },
     };
     const check: Check = (_, more, __, found, counts, answer) => {
-      const same = isById ? identityOf : (lead: JsonText) => nameOf(lead) ?? '';
+      const same = isById ? identityOf : (lead: JsonText) => leadName(lead) ?? '';
       const excluded = new Set(leadsOf(found).map(same));
       const came = countOf(counts);
       // Six were there, and three of them are not excluded.
@@ -125,7 +128,7 @@ function exclusionRows(form: Form): Row[] {
       return [
         ...leadsOf(answer)
           .filter((lead) => excluded.has(same(lead)))
-          .map((lead) => `${quoted(nameOf(lead))} came although it was excluded`),
+          .map((lead) => `${quoted(leadName(lead))} came although it was excluded`),
         ...unless(!isMoreThere || came > 0, 'nothing came, although more was there'),
         ...unless(stopReason !== 'limit' || came >= 3, `the limit of 3 is reached with ${came} leads`),
       ];
@@ -133,7 +136,7 @@ function exclusionRows(form: Form): Row[] {
     return [six[form], three[other], excluded, check];
   }
 
-  return table(`${names[form]}/`, accepted, {
+  return table(`${nameOf(form)}/`, accepted, {
     'excludes-custom-leads: leads named in dedup_custom_leads are excluded, and others come up to limit':
       excluding(form, 'dedup_custom_leads'),
     'excludes-earlier-searches: leads of the searches in dedup_service_leads are excluded, and others come up to limit':
@@ -154,7 +157,7 @@ function enrichedRows(form: Form): Row[] {
     if (leads.length === 0) throw new NotJudged('the search found nothing');
     return leads.flatMap((lead) => ('enrich_fields' in lead ? [lead.enrich_fields] : []));
   };
-  return table(`${names[form]}/`, three[form], {
+  return table(`${nameOf(form)}/`, three[form], {
     'not-enriched: entities have enrich_fields only when it was requested': (_, answer) => {
       const { length } = fieldsOf(answer);
       return unless(length === 0, `${length} entities have enrich_fields`);

@@ -3,7 +3,7 @@ import {
   ended,
   type Form,
   free,
-  names,
+  nameOf,
   ofFinishedTask,
   type PostEndpoint,
   post,
@@ -89,7 +89,7 @@ function searchRows(form: Form): Row[] {
 
 /** Again with the same key after the first was settled. */
 function duplicate(endpoint: PostEndpoint): Row[] {
-  const name = `${names[endpoint]}-duplicate`;
+  const name = `${nameOf(endpoint)}-duplicate`;
   const request = post(endpoint, {}, { idempotencyKey: `settlement/${name}` });
   const first = endpoint === 'createTask' ? [request, ended(0)] : [request];
   const again = { ...request, answered: [200, 409] };
@@ -106,7 +106,7 @@ function duplicate(endpoint: PostEndpoint): Row[] {
 
 /** Twice in the same moment, which must come to one: one is refused, or both have the same answer. */
 function sameMoment(endpoint: PostEndpoint): Row[] {
-  const name = `${names[endpoint]}-at-once`;
+  const name = `${nameOf(endpoint)}-at-once`;
   const isTask = endpoint === 'createTask';
   const request = post(endpoint, {}, { idempotencyKey: `settlement/${name}`, answered: [200, 409] });
   const both: Action = {
@@ -152,7 +152,7 @@ const [readStatus, readPage] = [ofFinishedTask('status'), ofFinishedTask('fetch'
 /** A request that may cost, and the balance after it. */
 const unnegative = (endpoint: PostEndpoint): Row[] =>
   table('settlement/', steady, {
-    [`${names[endpoint]}-not-negative: a request never adds credits`]: [
+    [`${nameOf(endpoint)}-not-negative: a request never adds credits`]: [
       steady,
       post(endpoint),
       steady,

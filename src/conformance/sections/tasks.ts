@@ -8,6 +8,7 @@ import {
   type Row,
   refusal,
   requestId,
+  same,
   suppliedKey,
   table,
   unless,
@@ -35,8 +36,8 @@ const replay: Action = {
 };
 
 const sameTask: Check = (...answers) => {
-  const [before, now] = [searchIdOf(answers[0] as Answer), memberOf(answers.at(-1)?.json, 'leads_search_id')];
-  return unless(now === before, `leads_search_id is ${quoted(now)}, but was ${quoted(before)}`);
+  const [first, last] = [answers[0], answers.at(-1)] as [Answer, Answer];
+  return same('$.leads_search_id', memberOf(last.json, 'leads_search_id'), searchIdOf(first));
 };
 
 export const createTaskRows: readonly Row[] = [
