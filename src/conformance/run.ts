@@ -1,5 +1,5 @@
 import { endpoints } from '../contract/endpoints.ts';
-import { type ErrorType, errorRows } from '../contract/errors.ts';
+import { type ErrorType, errorRows as errors } from '../contract/errors.ts';
 import { LeadpipeError } from '../errors.ts';
 import {
   type Expectation,
@@ -11,6 +11,15 @@ import {
   sectionOf,
   type Verdict,
 } from './row.ts';
+import { authenticationRows, balanceRows, errorRows, foreignRows } from './sections/accounts.ts';
+import { contactRows, deepSearchRows, enrichRows } from './sections/answers.ts';
+import { postRows } from './sections/common.ts';
+import { eventRows } from './sections/events.ts';
+import { extractRows } from './sections/extract.ts';
+import { fetchRows } from './sections/fetch.ts';
+import { searchRows } from './sections/searches.ts';
+import { settlementRows } from './sections/settlement.ts';
+import { createTaskRows, runningRows, statusRows } from './sections/tasks.ts';
 import {
   type Action,
   type Answer,
@@ -21,6 +30,26 @@ import {
   TestedService,
 } from './service.ts';
 import { envelope, flawsOf, memberOf, quoted } from './shapes.ts';
+
+/** Every row, in the order in which they run: the balance first, while nothing of this run is under way. */
+export const rows: readonly Row[] = [
+  balanceRows,
+  settlementRows,
+  runningRows,
+  foreignRows,
+  authenticationRows,
+  postRows,
+  searchRows('search'),
+  eventRows,
+  createTaskRows,
+  statusRows,
+  fetchRows,
+  contactRows,
+  deepSearchRows,
+  enrichRows,
+  extractRows,
+  errorRows,
+].flat();
 
 export interface ConformanceOptions extends ServiceOptions {
   /** Only rows that cost nothing. */
@@ -189,7 +218,7 @@ function candidates({ json }: Answer): unknown[] {
 }
 
 function documentedType(answer: Answer): ErrorType | undefined {
-  return candidates(answer).flatMap((one) => errorRows.filter(({ type }) => type === one))[0]?.type;
+  return candidates(answer).flatMap((one) => errors.filter(({ type }) => type === one))[0]?.type;
 }
 
 /** The status and, of an error, the type that was found. */

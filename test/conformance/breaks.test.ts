@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RowResult, sectionOf } from '../../src/conformance/row.ts';
-import { rows } from '../../src/conformance/rows.ts';
+import { rows } from '../../src/conformance/run.ts';
 import { breaks, type Difference, variants } from './breaks.ts';
 import { check } from './check.ts';
 import { createDouble, createOwnClock, fetchOf, serve, usualPolicy } from './double.ts';

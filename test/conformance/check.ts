@@ -1,6 +1,5 @@
 import type { RowResult } from '../../src/conformance/row.ts';
-import { rows } from '../../src/conformance/rows.ts';
-import { type ConformanceOptions, runRows } from '../../src/conformance/run.ts';
+import { type ConformanceOptions, rows, runRows } from '../../src/conformance/run.ts';
 import { createOwnClock, doubleKeys } from './double.ts';
 
 /** What becomes of rows against whatever answers `fetch`. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { furtherKeysOfLocalService, toBound } from '../../src/cli/commands/conformance.ts';
 import { createClock } from '../../src/clock.ts';
 import type { RowResult } from '../../src/conformance/row.ts';
-import { rows } from '../../src/conformance/rows.ts';
+import { rows } from '../../src/conformance/run.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';

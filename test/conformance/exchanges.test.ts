@@ -1,7 +1,7 @@
 import nock from 'nock';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import { rows } from '../../src/conformance/rows.ts';
+import { rows } from '../../src/conformance/run.ts';
 import { check } from './check.ts';
 
 /** What a service answers to the one request of a row; without a status the connection breaks instead. */

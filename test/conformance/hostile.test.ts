@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rows } from '../../src/conformance/rows.ts';
+import { rows } from '../../src/conformance/run.ts';
 import { flawsOf, page as pageShape, quoted } from '../../src/conformance/shapes.ts';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
 import { check } from './check.ts';

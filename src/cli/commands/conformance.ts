@@ -117,8 +117,7 @@ async function runConformance(
     throw new UsageError(`the address is given twice: as the argument ${address} and as an option`);
   }
   const connection = address === undefined ? options : { ...options, baseUrl: address };
-  const [{ rows: all }, { runRows }, { createMask }, { timeLimits }] = await Promise.all([
-    import('../../conformance/rows.ts'),
+  const [{ rows: all, runRows }, { createMask }, { timeLimits }] = await Promise.all([
     import('../../conformance/run.ts'),
     import('../../transport/mask.ts'),
     import('../../transport/time-limits.ts'),
