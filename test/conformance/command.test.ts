@@ -36,6 +36,18 @@ function passedOf(result: Result): (string | undefined)[] {
     .map(({ row }) => row);
 }
 
+const env: Record<string, string> = { LEADPIPE_API_KEY: key };
+/** The command against a service, with the key of `env`. */
+const against = ({ url }: FaultServer, ...args: string[]) =>
+  runInProcess(['conformance', url, ...args], { env });
+
+/** A service whose balance is there, and everything else as `answer` says. */
+const withBalance = (answer: Parameters<typeof startFaultServer>[0]) =>
+  startFaultServer((socket, request) => {
+    if (request.path !== '/v1/credit/balance') return answer(socket, request);
+    socket.write(wholeAnswer('200 OK', 'application/json', '{}'));
+  });
+
 describe('leadpipe conformance', () => {
   let agreeing: FaultServer;
   let refusing: FaultServer;
@@ -69,17 +81,9 @@ describe('leadpipe conformance', () => {
   });
 
   it('no row passes whatever the service does', { timeout: 60_000 }, async () => {
-    const keys = keysFile(
-      'all.json',
-      JSON.stringify({
-        other: 'further-key-1',
-        revoked: 'further-key-2',
-        expired: 'further-key-3',
-        no_access: 'further-key-4',
-        no_credits: 'further-key-5',
-        busy: 'further-key-6',
-      }),
-    );
+    const names = ['other', 'revoked', 'expired', 'no_access', 'no_credits', 'busy'];
+    const further = Object.fromEntries(names.map((name, at) => [name, `further-key-${at}`]));
+    const keys = keysFile('all.json', JSON.stringify(further));
     const options = ['--keys', keys, '--only'];
     const [agreed, refused] = await Promise.all(
       [agreeing, refusing].map(async ({ url }) => {
@@ -103,8 +107,8 @@ describe('leadpipe conformance', () => {
   });
 
   it('fails with 76, names the rows, warns of the cost, and never shows a key', async () => {
-    const env = pointedAt('http://127.0.0.1:9', key);
-    const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env });
+    const elsewhere = pointedAt('http://127.0.0.1:9', key);
+    const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env: elsewhere });
     expect(result.code).toBe(76);
     expect(result.stderr).toMatch(/^warning: this costs credits: at most 1 search lead, \d+ email lookups/);
     expect(result.stderr).toContain('contact/contact-type-missing');
@@ -141,12 +145,10 @@ describe('leadpipe conformance', () => {
   });
 
   it('ends with 3 when rows were skipped for lack of credits', async () => {
-    const poor = await startFaultServer((socket, { path }) => {
-      if (path === '/v1/credit/balance') socket.write(wholeAnswer('200 OK', 'application/json', '{}'));
-      else socket.write(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
+    const poor = await withBalance((socket) => {
+      socket.write(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
     });
-    const env = { LEADPIPE_API_KEY: key };
-    const result = await runInProcess(['conformance', poor.url, '--only', 'deep-search/body'], { env });
+    const result = await against(poor, '--only', 'deep-search/body');
     await poor.close();
     expect(result.code).toBe(3);
     expect(result.stderr).toContain('1 row was skipped for lack of credits');
@@ -154,18 +156,14 @@ describe('leadpipe conformance', () => {
 
   it('--free sends no request that costs, and needs no warning', async () => {
     const before = agreeing.requests.length;
-    const env = { LEADPIPE_API_KEY: key };
-    const result = await runInProcess(['conformance', agreeing.url, '--free', '--only', 'events'], { env });
+    const result = await against(agreeing, '--free', '--only', 'events');
     expect(result.stderr).toBe('20 rows: 0 passed, 0 failed, 0 skipped, 20 left out\n');
     expect(result.code).toBe(0);
     expect(agreeing.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/credit/balance']);
   });
 
   it('leaves out rows whose key is missing', async () => {
-    const env = { LEADPIPE_API_KEY: key };
-    const result = await runInProcess(['conformance', agreeing.url, '--only', 'errors/extract-busy'], {
-      env,
-    });
+    const result = await against(agreeing, '--only', 'errors/extract-busy');
     expect(result.stderr).toBe('1 row: 0 passed, 0 failed, 0 skipped, 1 left out\n');
     expect(recordsOf(result)[0]?.got).toBe('needs the API key "busy"');
   });
@@ -173,16 +171,19 @@ describe('leadpipe conformance', () => {
   it('sends the main key and those of --keys, each where it belongs', async () => {
     const keys = keysFile('busy.json', '{"busy":"the-busy-key"}');
     const before = refusing.requests.length;
-    const env = { LEADPIPE_API_KEY: key };
-    await runInProcess(['conformance', refusing.url, '--keys', keys, '--only', 'errors/contact-busy'], {
-      env,
-    });
+    await against(refusing, '--keys', keys, '--only', 'errors/contact-busy');
     expect(
       refusing.requests.slice(before).map(({ headers }) => headers.authorization ?? headers['x-api-key']),
     ).toEqual([key, 'Bearer the-busy-key']);
   });
 
-  const wrong: readonly [name: string, args: () => string[], code: number, says: string, env?: object][] = [
+  const wrong: readonly [
+    name: string,
+    args: () => string[],
+    code: number,
+    says: string,
+    known?: typeof env,
+  ][] = [
     ['no address', () => [], 78, 'the address and the API key are missing'],
     ['an address that is not https', () => ['http://example.com'], 78, 'it uses http, not https'],
     ['no key', () => [agreeing.url], 78, 'no API key'],
@@ -207,16 +208,10 @@ describe('leadpipe conformance', () => {
       2,
       'a value for "other" that is not an API key',
     ],
-    [
-      'nobody there',
-      () => ['http://127.0.0.1:9'],
-      75,
-      "the service can't be reached",
-      { LEADPIPE_API_KEY: key },
-    ],
+    ['nobody there', () => ['http://127.0.0.1:9'], 75, "the service can't be reached", env],
   ];
-  it.each(wrong)('%s', async (_, args, code, says, env = {}) => {
-    const result = await runInProcess(['conformance', ...args()], { env: env as Record<string, string> });
+  it.each(wrong)('%s', async (_, args, code, says, known = {}) => {
+    const result = await runInProcess(['conformance', ...args()], { env: known });
     expect(result.stderr).toContain(says);
     expect(result.stderr).not.toContain('secret');
     expect(result).toMatchObject({ code, stdout: '' });
@@ -226,19 +221,15 @@ describe('leadpipe conformance', () => {
     const server = await startFaultServer((socket) => {
       socket.write(errorAnswer('401 Unauthorized', 'authentication_error', 'unknown key'));
     });
-    const result = await runInProcess(['conformance', server.url], { env: { LEADPIPE_API_KEY: key } });
+    const result = await against(server);
     await server.close();
     expect(result).toMatchObject({ code: 4, stdout: '' });
     expect(server.requests).toHaveLength(1);
   });
 
   it('fails a row whose answer does not come within --timeout', async () => {
-    const silent = await startFaultServer((socket, { path }) => {
-      if (path === '/v1/credit/balance') socket.write(wholeAnswer('200 OK', 'application/json', '{}'));
-    });
-    const env = { LEADPIPE_API_KEY: key };
-    const args = ['conformance', silent.url, '--timeout', '0.2', '--only', 'status/unknown-task'];
-    const result = await runInProcess(args, { env });
+    const silent = await withBalance(() => {});
+    const result = await against(silent, '--timeout', '0.2', '--only', 'status/unknown-task');
     await silent.close();
     expect(result.code).toBe(76);
     expect(recordsOf(result)[0]?.got).toBe('no complete answer within 0.2 seconds');
@@ -264,8 +255,7 @@ describe('leadpipe conformance', () => {
           : wholeAnswer('200 OK', 'application/json', `{"answer":${deep}}`),
       );
     });
-    const env = { LEADPIPE_API_KEY: key };
-    const result = await runInProcess(['conformance', odder.url, '--only', 'events'], { env });
+    const result = await against(odder, '--only', 'events');
     await odder.close();
     expect(result.code).toBe(76);
     const records = recordsOf(result);
@@ -281,7 +271,7 @@ describe('leadpipe conformance', () => {
       // The first request is the balance, which comes before all rows.
       if (path === '/v1/credit/balance') child.kill('SIGINT');
     });
-    const child = start(['conformance', silent.url, '--only', 'fetch'], { env: { LEADPIPE_API_KEY: key } });
+    const child = start(['conformance', silent.url, '--only', 'fetch'], { env });
     const result = await resultOf(child);
     await silent.close();
     expect(result).toMatchObject({ code: 130, stdout: '' });
