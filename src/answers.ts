@@ -2,15 +2,7 @@
  * Where what the service sent becomes a type, and nowhere else. It is read as text: a member that is not what the
  * interface promises counts as missing, whatever it is instead, and nothing here throws, however odd or deep.
  */
-import {
-  type CreatedTask,
-  type CreditBalance,
-  type EntitySearchBatch,
-  type EntitySearchDone,
-  type EntitySearchItems,
-  type EntitySearchStatus,
-  streamSentinel,
-} from './contract/types.ts';
+import { type CreatedTask, streamSentinel } from './contract/types.ts';
 import {
   arrayItems,
   type JsonKind,
@@ -18,33 +10,14 @@ import {
   kindOf,
   objectMembers,
   objectOf,
-  type Records,
   stringOf,
   withMembers,
 } from './json/text.ts';
 import { isJson } from './json/valid.ts';
 import type { Frame } from './transport/frames.ts';
 
-/** The same members, each undefined where what came can't be used. */
-type Usable<T> = { readonly [Name in keyof T]-?: T[Name] | undefined };
-
-/** What a frame of a search stream says. Entities stay as the service wrote them. */
-export type SearchEvent =
-  | {
-      readonly kind: 'batch';
-      readonly batch: Usable<Omit<EntitySearchBatch, 'object' | 'entities'>>;
-      /** Undefined where no list of them came. */
-      readonly entities: Records | undefined;
-    }
-  | {
-      readonly kind: 'done';
-      readonly done: Usable<Omit<EntitySearchDone, 'object' | 'finish'>>;
-      /** False where `finish` says anything else than true. */
-      readonly finished: boolean;
-    }
-  | { readonly kind: 'sentinel' }
-  /** An error frame, or one that can't be understood: the stream is over. */
-  | { readonly kind: 'error'; readonly message: string };
+/** What a frame of a search stream says: members that can't be used are undefined, entities stay as the service wrote them. */
+export type SearchEvent = ReturnType<typeof toSearchEvents>[number];
 
 /** What came as a stream. */
 export interface SearchStream {
@@ -54,18 +27,7 @@ export interface SearchStream {
 }
 
 /** The status of a task. */
-export type Status = Pick<EntitySearchStatus, 'status' | 'ready_count'> & {
-  readonly stop_reason?: string | undefined;
-};
-
-/** The members of a fetch page beside its entities. */
-export type PageFacts = Pick<EntitySearchItems, 'pts' | 'num' | 'count' | 'ready_count'> &
-  Usable<Pick<EntitySearchItems, 'status' | 'leads_search_id' | 'limit'>>;
-
-/** Whether the service finished with a result. */
-export interface Success {
-  readonly success: boolean;
-}
+export type Status = Exclude<ReturnType<typeof toStatus>, Lack>['status'];
 
 /** A body as the service sent it, beside what of it can be used. */
 export interface Answer<T> {
@@ -79,7 +41,7 @@ export interface Answer<T> {
 }
 
 /** A fetch page with its entities as the service wrote them. */
-export interface Page extends Answer<PageFacts> {
+export interface Page extends Answer<Omit<Exclude<ReturnType<typeof toPage>, Lack>, 'entities'>> {
   readonly entities: readonly JsonText[];
 }
 
@@ -103,22 +65,24 @@ const longestId = 1000;
 export type Members = ReadonlyMap<string, JsonText>;
 
 /** What a frame says: nothing, where it is an event of a later version of the interface. */
-export function toSearchEvents({ event, data }: Frame): SearchEvent[] {
+export function toSearchEvents({ event, data }: Frame) {
   const isError = event === 'error';
-  if (data === streamSentinel && !isError) return [{ kind: 'sentinel' }];
-  if (!isJson(data)) {
-    return [{ kind: 'error', message: toMessage(isError ? data : `a frame that is not JSON: ${data}`) }];
-  }
+  if (data === streamSentinel && !isError) return [{ kind: 'sentinel' } as const];
+  if (!isJson(data)) return [toFault(isError ? data : `a frame that is not JSON: ${data}`)];
   const members = objectMembers(data);
   const error = members.get('error') ?? (isError ? data : 'null');
   const said = toSearchEvent(members);
-  // Leads that come in an error frame are paid for as any others.
-  return kindOf(error) === 'null' && !isError
-    ? said
-    : [...said, { kind: 'error', message: toErrorMessage(error) }];
+  if (kindOf(error) === 'null' && !isError) return said;
+  // Leads that come in an error frame are paid for as any others. `message`, wherever it is; else whatever came.
+  return [...said, toFault(stringOf(objectMembers(error).get('message')) ?? stringOf(error) ?? error)];
 }
 
-function toSearchEvent(members: Members): SearchEvent[] {
+/** An error frame, or one that can't be understood: the stream is over. */
+function toFault(text: string) {
+  return { kind: 'error', message: text.slice(0, longestMessage) } as const;
+}
+
+function toSearchEvent(members: Members) {
   const leads_search_id = idOf(members.get('leads_search_id'));
   const cum_count = countOf(members.get('cum_count'));
   switch (stringOf(members.get('object'))) {
@@ -127,24 +91,16 @@ function toSearchEvent(members: Members): SearchEvent[] {
       const batch = { leads_search_id, batch_index, count: countOf(members.get('count')), cum_count };
       // rule: entity.unknown
       const entities = members.get('entities');
-      return [{ kind: 'batch', batch, entities: isOf('array', entities) ? arrayItems(entities) : undefined }];
+      const isList = isOf('array', entities);
+      return [{ kind: 'batch', batch, entities: isList ? arrayItems(entities) : undefined } as const];
     }
     case 'entity_search_done': {
       const done = { leads_search_id, cum_count, stop_reason: toStopReason(members) };
-      return [{ kind: 'done', done, finished: (members.get('finish') ?? 'true') === 'true' }];
+      return [{ kind: 'done', done, finished: (members.get('finish') ?? 'true') === 'true' } as const];
     }
     default:
       return [];
   }
-}
-
-/** `message`, wherever it is; else whatever came. */
-function toErrorMessage(error: JsonText): string {
-  return toMessage(stringOf(objectMembers(error).get('message')) ?? stringOf(error) ?? error);
-}
-
-function toMessage(text: string): string {
-  return text.slice(0, longestMessage);
 }
 
 function toStopReason(members: Members): string | undefined {
@@ -158,7 +114,7 @@ export function toCreatedTask(members: Members): CreatedTask | Lack {
 }
 
 // rule: task.status
-export function toStatus(members: Members): { readonly status: Status } | Lack {
+export function toStatus(members: Members) {
   const text = members.get('status');
   if (!isOf('object', text)) return new Lack('`status`');
   const inner = objectMembers(text);
@@ -170,11 +126,11 @@ export function toStatus(members: Members): { readonly status: Status } | Lack {
 }
 
 // rule: page.fields, page.limit
-export function toPage(members: Members): (PageFacts & { readonly entities: readonly JsonText[] }) | Lack {
+export function toPage(members: Members) {
   const entities = members.get('entities');
   if (!isOf('array', entities)) return new Lack('`entities`');
   const counts = { pts: 0, num: 0, count: 0, ready_count: 0 };
-  for (const name of ['pts', 'num', 'count', 'ready_count'] as const) {
+  for (const name of Object.keys(counts) as (keyof typeof counts)[]) {
     const count = countOf(members.get(name));
     if (count === undefined) return new Lack(`\`${name}\``);
     counts[name] = count;
@@ -191,14 +147,14 @@ export function toContact(members: Members): object | Lack {
 }
 
 // rule: research.answer, enrich.answer
-export function toResearchOrEnrichment(members: Members): Success | Lack {
+export function toResearchOrEnrichment(members: Members) {
   const success = booleanOf(members.get('success'));
   if (success === undefined) return new Lack('`success`');
   return kindOf(members.get('answer') ?? 'null') === 'null' ? new Lack('`answer`') : { success };
 }
 
 // rule: extract.fields
-export function toExtraction(members: Members): Success | Lack {
+export function toExtraction(members: Members) {
   const success = booleanOf(members.get('success'));
   const data = members.get('data');
   if (success === undefined) return new Lack('`success`');
@@ -207,7 +163,7 @@ export function toExtraction(members: Members): Success | Lack {
 
 /** Any number: one below zero, or so large that a JavaScript number rounds it, is printed from the text. */
 // rule: balance.fields
-export function toBalance(members: Members): Pick<CreditBalance, 'available_credits'> | Lack {
+export function toBalance(members: Members) {
   const available_credits = members.get('available_credits');
   if (stringOf(members.get('object')) !== 'credit_balance' || !isOf('number', available_credits)) {
     return new Lack('`available_credits`');

@@ -119,5 +119,5 @@ export function createClient(transport: Transport, limitsOf: (endpoint: Endpoint
 }
 
 async function* toEvents(frames: AsyncIterable<readonly Frame[]>): AsyncGenerator<SearchEvent[]> {
-  for await (const some of frames) yield some.flatMap(toSearchEvents);
+  for await (const some of frames) yield some.flatMap<SearchEvent>(toSearchEvents);
 }

@@ -51,66 +51,53 @@ export function formatOfName(name: string): InputFormat | undefined {
 /** Reads as much as tells what the input is. Throws UsageError for one that has an unusable header, or is no text. */
 export async function openInput(
   bytes: AsyncIterable<Uint8Array | string>,
-  options: InputOptions,
+  { format: asked, field, wanted, what }: InputOptions,
 ): Promise<Input> {
-  const { what } = options;
   const source = bytes[Symbol.asyncIterator]();
   const first = await source.next();
-  const all = (async function* () {
-    if (first.done) return;
-    yield Buffer.from(first.value);
-    for await (const piece of { [Symbol.asyncIterator]: () => source }) yield Buffer.from(piece);
-  })();
-  if (!first.done && isWorkbook(Buffer.from(first.value))) {
+  const all = first.done ? source : behind(first.value, source);
+  if (!first.done && Buffer.from(first.value).subarray(0, zipMark.length).equals(zipMark)) {
     const [header = [], ...rows] = await readWorkbook(all, what);
     return toInput(header, workbookRows(rows));
   }
-  if (options.format === 'xlsx' && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
-  const format = options.format === 'xlsx' ? undefined : options.format;
-  return await openText(decoded(all, what), { ...options, format });
+  if (asked === 'xlsx' && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
+  const given = asked === 'xlsx' ? undefined : asked;
+
+  const text = decoded({ [Symbol.asyncIterator]: () => all }, what);
+  let head = '';
+  while (!/^\s*\S[^\n\r]*[\n\r]/.test(head) && head.length <= longestRow) {
+    const { done, value } = await text.next();
+    if (done) break;
+    head += value;
+  }
+  const pieces = behind(head, text);
+  const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
+  const array = given === undefined ? /^\s*\[\s*([{"[\]]|$)/.exec(head) : null;
+  if (array !== null) {
+    const [is, jq] = array[1] === '"' ? ['a text', 'jq -r'] : ['a JSON object', 'jq -c'];
+    throw new UsageError(
+      `${what} is a JSON array, but ${is} on each line is needed`,
+      `To convert a file: ${jq} ".[]" <file>`,
+    );
+  }
+  const isWanted = (cell: string): boolean => isOneOf(cell, wanted);
+  const delimiter = delimiterOf(firstLine, isWanted);
+  const isHeader = headerCells(firstLine, delimiter).some(isWanted);
+  const format = given ?? (firstLine.startsWith('{') ? 'jsonl' : isHeader ? 'csv' : 'text');
+  // Of nothing there is no header.
+  if (format === 'csv' && head.trim() !== '') return await openCsv(pieces, delimiter, what);
+  const toRow = format === 'jsonl' ? toJsonRow : toTextRow(field);
+  return { format, columns: undefined, rows: lineRows(pieces, toRow) };
+}
+
+async function* behind<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
+  yield first;
+  yield* { [Symbol.asyncIterator]: () => rest };
 }
 
 async function* workbookRows(rows: readonly (readonly string[])[]): AsyncGenerator<CsvRow> {
   for (const [at, cells] of rows.entries()) yield { line: at + 2, cells, flaw: undefined };
 }
-
-async function openText(
-  text: AsyncIterable<string>,
-  options: InputOptions & { readonly format: Input['format'] | undefined },
-): Promise<Input> {
-  const pieces = text[Symbol.asyncIterator]();
-  let head = '';
-  for (;;) {
-    const firstLine = /^\s*([^\n\r]*)[\n\r]/.exec(head);
-    if (firstLine?.[1] || head.length > longestRow) break;
-    const { done, value } = await pieces.next();
-    if (done) break;
-    head += value;
-  }
-  if (head.trim() === '') return { format: options.format ?? 'text', columns: undefined, rows: noRows() };
-  const whole = (async function* () {
-    yield head;
-    yield* { [Symbol.asyncIterator]: () => pieces };
-  })();
-  const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
-  const array = options.format === undefined ? /^\s*\[\s*([{"[\]]|$)/.exec(head) : null;
-  if (array !== null) {
-    const [is, jq] = array[1] === '"' ? ['a text', 'jq -r'] : ['a JSON object', 'jq -c'];
-    throw new UsageError(
-      `${options.what} is a JSON array, but ${is} on each line is needed`,
-      `To convert a file: ${jq} ".[]" <file>`,
-    );
-  }
-  const isWanted = (cell: string): boolean => isOneOf(cell, options.wanted);
-  const delimiter = delimiterOf(firstLine, isWanted);
-  const isHeader = headerCells(firstLine, delimiter).some(isWanted);
-  const format = options.format ?? (firstLine.startsWith('{') ? 'jsonl' : isHeader ? 'csv' : 'text');
-  if (format === 'csv') return await openCsv(whole, delimiter, options.what);
-  const toRow = format === 'jsonl' ? toJsonRow : toTextRow(options.field);
-  return { format, columns: undefined, rows: lineRows(whole, toRow) };
-}
-
-async function* noRows(): AsyncGenerator<InputRow> {}
 
 /** Whether a column is what one of these paths is in. */
 function isOneOf(cell: string, paths: readonly string[]): boolean {
@@ -129,42 +116,33 @@ const toTextRow =
   (field: string): ToRow =>
   (line) => ({ record: objectOf([[field, JSON.stringify(line.trim())]]) });
 
+/** Lines end with \n or \r\n: U+2028 is a character as any other. Of one that is too long only the length is known: it may fill the memory. */
 async function* lineRows(text: AsyncIterable<string>, toRow: ToRow): AsyncGenerator<InputRow> {
   let number = 0;
-  let line = 0;
-  for await (const { text: found, length } of linesOf(text)) {
-    line++;
-    const flaw = lengthFlaw(length);
-    if (flaw === undefined && found.trim() === '') continue;
-    yield { number: ++number, line, record: undefined, ...(flaw === undefined ? toRow(found) : { flaw }) };
+  let line = 1;
+  let pieces: string[] = [];
+  let length = 0;
+  for await (const piece of withLineEnd(text)) {
+    for (const [at, part] of piece.split('\n').entries()) {
+      if (at > 0) {
+        const found = pieces.join('');
+        const flaw = lengthFlaw(length);
+        if (flaw !== undefined || found.trim() !== '')
+          yield { number: ++number, line, record: undefined, ...(flaw ? { flaw } : toRow(found)) };
+        line++;
+        pieces = [];
+        length = 0;
+      }
+      length += part.length;
+      if (length <= longestRow) pieces.push(part);
+      else pieces = [];
+    }
   }
 }
 
-/** Lines end with \n or \r\n: U+2028 is a character as any other. Of one that is too long only the length is known: it may fill the memory. */
-async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<{ text: string; length: number }> {
-  let pieces: string[] = [];
-  let length = 0;
-  const take = (piece: string): void => {
-    length += piece.length;
-    if (length <= longestRow) pieces.push(piece);
-    else pieces = [];
-  };
-  const end = () => {
-    const line = { text: pieces.join('').replace(/\r$/, ''), length };
-    pieces = [];
-    length = 0;
-    return line;
-  };
-  for await (const piece of text) {
-    const lines = piece.split('\n');
-    const last = lines.pop() as string;
-    for (const line of lines) {
-      take(line);
-      yield end();
-    }
-    take(last);
-  }
-  if (length > 0) yield end();
+async function* withLineEnd(text: AsyncIterable<string>): AsyncGenerator<string> {
+  yield* text;
+  yield '\n';
 }
 
 async function openCsv(text: AsyncIterable<string>, delimiter: string, what: string): Promise<Input> {
@@ -206,22 +184,17 @@ function distinct(name: string, before: readonly string[]): string {
 /** Bytes: a workbook is read as a whole, and what it holds is ten times as much. */
 const most = 100 * 1024 * 1024;
 
-const zipMark = [0x50, 0x4b, 0x03, 0x04];
-
-/** Pure: whether bytes begin as a workbook does. */
-function isWorkbook(bytes: Uint8Array): boolean {
-  return zipMark.every((byte, at) => bytes[at] === byte);
-}
+const zipMark = Buffer.from('PK\u0003\u0004');
 
 /**
  * The rows of the first sheet of a workbook, as texts, and of those behind it that go on with it, under the same header; its
  * header is the first row. Throws UsageError.
  */
-async function readWorkbook(bytes: AsyncIterable<Uint8Array>, what: string): Promise<string[][]> {
+async function readWorkbook(bytes: AsyncIterator<Uint8Array | string>, what: string): Promise<string[][]> {
   const pieces: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of bytes) {
-    pieces.push(piece);
+  for await (const piece of { [Symbol.asyncIterator]: () => bytes }) {
+    pieces.push(Buffer.from(piece));
     length += piece.length;
     if (length > most) {
       throw new UsageError(

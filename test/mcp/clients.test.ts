@@ -20,24 +20,19 @@ const schema = { type: 'object', properties: { city: { type: 'string' } } };
 /** Calls every tool, and says what came of it, by the names of the members. */
 async function useAll(agent: Agent, limit: number): Promise<void> {
   const called = new Set<string>();
+  const progress: string[] = [];
   const ask = async (name: string, args: object = {}) => {
     called.add(name);
-    const answer = await agent.call(name, args);
-    const { structuredContent, content } = answer;
-    expect({ name, error: structuredContent?.error, isError: answer.isError ?? false }).toEqual({
-      name,
-      error: undefined,
-      isError: false,
-    });
+    const answer = await agent.call(name, args, { onProgress: (message) => progress.push(message) });
+    const { structuredContent, content, isError = false } = answer;
+    expect({ name, error: structuredContent?.error, isError }).toEqual({ name, isError: false });
     expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
     return structuredContent;
   };
 
-  const progress: string[] = [];
-  const search = { entity_type: 'company', objective: 'fintech', limit, show: 2 };
-  const found = await agent.call('search', search, { onProgress: (message) => progress.push(message) });
-  called.add('search');
-  expect(found.structuredContent).toMatchObject({
+  const fintech = { entity_type: 'company', objective: 'fintech' };
+  const found = await ask('search', { ...fintech, limit, show: 2 });
+  expect(found).toMatchObject({
     leads: [{ name: expect.stringContaining('Kontora') }, {}],
     count: limit,
     next: 2,
@@ -48,32 +43,22 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
   });
   expect(progress.at(0)).toMatch(/^0\.001 of \d+: searching$/);
   expect(progress.at(-1)).toBe(`${limit} of ${limit}: ${limit} leads so far`);
-  const { operation_id } = found.structuredContent;
-  const rest = await ask('history_show', { operation_id, position: 2 });
-  expect(rest).toMatchObject({ count: limit, complete: true });
-  expect(rest.records).toHaveLength(limit - 2);
-  expect(rest.next).toBeUndefined();
-  expect(await ask('search', search)).toMatchObject({ operation_id, stored: true, charged: 'no' });
+  const { operation_id } = found;
+  const { records, ...rest } = await ask('history_show', { operation_id, position: 2 });
+  expect(rest).toEqual({ count: limit, complete: true, operation_id });
+  expect(records).toHaveLength(limit - 2);
+  const again = await ask('search', { ...fintech, limit, show: 2 });
+  expect(again).toMatchObject({ operation_id, stored: true, charged: 'no' });
 
-  const created = await ask('task_create', {
-    entity_type: 'company',
-    objective: 'fintech',
-    limit: limit + 20,
-  });
-  const { leads_search_id } = created;
+  const all = limit + 20;
+  const { leads_search_id, ...created } = await ask('task_create', { ...fintech, limit: all });
   expect(created).toMatchObject({ charged: 'maybe', idempotency_key: expect.stringMatching(/^lp-/) });
   let state = await ask('task_status', { leads_search_id });
   while (!state.complete) state = await ask('task_status', { leads_search_id });
-  expect(state.task).toMatchObject({ leads_search_id, status: 'done', ready_count: limit + 20 });
-  const ready = await ask('task_fetch', { leads_search_id, position: 3, show: 5 });
-  expect(ready).toMatchObject({
-    count: limit + 20,
-    next: 8,
-    limit: limit + 20,
-    status: 'done',
-    complete: false,
-  });
-  expect(ready.leads).toHaveLength(5);
+  expect(state.task).toMatchObject({ leads_search_id, status: 'done', ready_count: all });
+  const { leads, ...ready } = await ask('task_fetch', { leads_search_id, position: 3, show: 5 });
+  expect(ready).toEqual({ count: all, next: 8, limit: all, status: 'done', complete: false });
+  expect(leads).toHaveLength(5);
 
   const output = `leads of ${limit}.csv`;
   const written = await ask('history_show', { operation_id, output });
@@ -81,34 +66,28 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
   expect(readFileSync(written.output, 'utf8').split('\n')[0]).toMatch(/^name,description,score/);
   expect(parseCsv(readFileSync(written.output), { columns: true })).toHaveLength(limit);
   const fetched = await ask('task_fetch', { leads_search_id, output: `task ${limit}.jsonl` });
-  expect(fetched).toMatchObject({ count: limit + 20, complete: true, leads: [] });
-  expect(readFileSync(fetched.output, 'utf8').trimEnd().split('\n')).toHaveLength(limit + 20);
+  expect(fetched).toMatchObject({ count: all, complete: true, leads: [] });
+  expect(readFileSync(fetched.output, 'utf8').trimEnd().split('\n')).toHaveLength(all);
   for (const name of [output, '../x.csv', '.mcp.json', 'AGENTS.md', '/tmp/x.csv', 'x.sh', 'a\\b.csv']) {
-    const { structuredContent } = await agent.call('history_show', { operation_id, output: name });
-    expect(structuredContent.error).toMatchObject({ type: 'usage', charged: 'no' });
+    const { error } = await agent.ask('history_show', { operation_id, output: name });
+    expect(error).toMatchObject({ type: 'usage', charged: 'no' });
   }
 
   const contact = await ask('contact', { contact_type: 'email', objective: `Lena Weber, ${limit}` });
-  expect(contact).toMatchObject({
-    answer: { result: { content: 'lena@nordlicht.example' } },
-    charged: 'yes',
-  });
+  expect(contact.charged).toBe('yes');
+  expect(contact.answer.result.content).toBe('lena@nordlicht.example');
   const research = await ask('research', { query: `What does Kontora ${limit} do?` });
   expect(research).toMatchObject({ answer: { success: true }, complete: true });
   const enriched = await ask('enrich', { entity_context: `Kontora ${limit}`, enrich_fields: schema });
   expect(enriched).toMatchObject({ answer: { answer: { city: 'Berlin' } } });
   const page = { type: 'web2list', target: 'https://example.com/list' };
   const extracted = await ask('extract', { ...page, instruction: `Kontora ${limit}`, show: 0 });
-  expect(extracted).toMatchObject({ items: [], count: 1, next: 0, charged: 'yes' });
-  expect(extracted.metadata).toMatchObject(page);
+  expect(extracted).toMatchObject({ items: [], count: 1, next: 0, charged: 'yes', metadata: page });
 
   expect(await ask('balance')).toMatchObject({ balance: { available_credits: expect.any(Number) } });
-  const history = await ask('history_list', { show: 3 });
-  expect(history.purchases.map(({ command }: { command: string }) => command)).toEqual([
-    'extract web2list',
-    'enrich',
-    'research',
-  ]);
+  const { purchases } = await ask('history_list', { show: 3 });
+  const commands = purchases.map(({ command }: { command: string }) => command);
+  expect(commands).toEqual(['extract web2list', 'enrich', 'research']);
 
   const listed = await agent.listTools();
   expect(listed.map(({ name }) => name).sort()).toEqual([...called].sort());
@@ -117,19 +96,13 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
 
 /** Every kind of refusal is an answer that the client takes. */
 async function beRefused(agent: Agent): Promise<void> {
+  const inTask = { type: 'usage', hint: expect.stringContaining('task_create') };
+  const wanted = { entity_type: 'company', objective: 'x' };
   for (const [name, args, expected] of [
-    [
-      'search',
-      { entity_type: 'wechat', objective: 'x' },
-      { type: 'usage', hint: expect.stringContaining('task_create') },
-    ],
-    [
-      'search',
-      { entity_type: 'company', objective: 'x', limitt: 3 },
-      { message: 'search has no argument limitt' },
-    ],
-    ['search', { entity_type: 'company', objective: 'x', limit: 1001 }, { type: 'usage' }],
-    ['search', { entity_type: 'company', objective: 'x', limit: null }, { type: 'usage', charged: 'no' }],
+    ['search', { ...wanted, entity_type: 'wechat' }, inTask],
+    ['search', { ...wanted, limitt: 3 }, { message: 'search has no argument limitt' }],
+    ['search', { ...wanted, limit: 1001 }, { type: 'usage' }],
+    ['search', { ...wanted, limit: null }, { type: 'usage', charged: 'no' }],
     ['search', { objective: 'x' }, { message: 'search needs the argument entity_type' }],
     ['research', { query: 7 }, { message: 'query takes a text' }],
     ['enrich', { entity_context: 'x', enrich_fields: { type: 'object' } }, { type: 'usage' }],
@@ -137,10 +110,10 @@ async function beRefused(agent: Agent): Promise<void> {
     ['task_status', { leads_search_id: 'ls_none' }, { status: 404, exit: 6, charged: 'no' }],
     ['buy_everything', {}, { type: 'usage' }],
   ] as const) {
-    const answer = await agent.call(name, args);
-    expect(answer.isError).toBe(true);
-    expect(answer.structuredContent).toEqual({ error: expect.objectContaining(expected) });
-    expect(JSON.parse(answer.content[0]?.text ?? '')).toEqual(answer.structuredContent);
+    const { content, isError, structuredContent } = await agent.call(name, args);
+    expect(isError).toBe(true);
+    expect(structuredContent).toEqual({ error: expect.objectContaining(expected) });
+    expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
   }
 }
 

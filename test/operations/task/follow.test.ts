@@ -32,7 +32,7 @@ function createClient(status: () => Status, entities = 100): Client {
     async status() {
       seen = status();
       const [state, ready_count] = seen;
-      const value = { status: { status: state, ready_count, verified_count: ready_count } };
+      const value = { status: { status: state, ready_count, stop_reason: undefined } };
       return { text: '', value, requestId: 'req', idempotencyKey: undefined, serverTime: undefined };
     },
     async fetch(id, pts, num): Promise<Page> {
