@@ -58,15 +58,13 @@ function isPublicUrl(target: string): boolean {
 }
 
 /** Networks of one's own, and those kept for documents, measurements and protocols. */
+const networks = [
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24',
+  '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001:db8::/32 3fff::/20',
+];
 const notPublic = new BlockList();
-for (const network of [
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
-  ...['192.0.0.0/24', '192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24'],
-  ...['203.0.113.0/24', '224.0.0.0/3', '2001:db8::/32', '3fff::/20'],
-]) {
-  const [address = '', bits] = network.split('/');
-  notPublic.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
-}
+for (const [address = '', bits] of networks.flatMap((line) => line.split(' ')).map((one) => one.split('/')))
+  notPublic.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** Items as JSON texts (some of their numbers are larger than JavaScript's), or why there are none. */
 type Items = readonly string[] | string;
@@ -97,16 +95,16 @@ function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, l
     const lead = leads[(seed + index) % leads.length] as Lead;
     const handle = handleOf(lead);
     const followers = lead.facts.get('followers') ?? lead.facts.get('subscribers') ?? '';
-    return objectOf([
+    const members: [string, string][] = [
       ['id', idOf(lead.identity, idDigits)],
       [platform === 'github' ? 'login' : 'username', JSON.stringify(handle)],
       ['name', JSON.stringify(lead.name)],
       ['url', JSON.stringify(`${site}/${handle}`)],
-      ...(type === 'github_repo_contributors'
-        ? [['contributions', String(1 + (hashOf(lead.name) % 900))] as const]
-        : []),
-      ...(/^\d+$/.test(followers) ? [['followers_count', followers] as const] : []),
-    ]);
+    ];
+    if (type === 'github_repo_contributors')
+      members.push(['contributions', String(1 + (hashOf(lead.name) % 900))]);
+    if (/^\d+$/.test(followers)) members.push(['followers_count', followers]);
+    return objectOf(members);
   });
 }
 

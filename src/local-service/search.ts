@@ -20,6 +20,7 @@ export interface Match {
 interface Word {
   readonly surface: string;
   readonly isNeeded: boolean;
+  readonly isPlace: boolean;
 }
 
 /** A lead with some of the words, told by their positions: how well it has them, and how much it says of them. */
@@ -106,7 +107,6 @@ export function createSearch(rows: Rows) {
   /** The words of the terms, and the leads that have any. */
   const lookUp = async (type: string, terms: readonly Term[], firm: number) => {
     const words: Word[] = [];
-    const places: number[] = [];
     const candidates = new Map<number, Candidate>();
     const isFound = async ({ query, forms, surface, isRole = false }: Term): Promise<boolean> => {
       // However many leads there are, other requests get their turn.
@@ -121,8 +121,7 @@ export function createSearch(rows: Rows) {
         candidate.rank += rank;
         candidates.set(id, candidate);
       }
-      if (forms.some(isPlace)) places.push(words.length);
-      words.push({ surface, isNeeded: isRole });
+      words.push({ surface, isNeeded: isRole, isPlace: forms.some(isPlace) });
       return true;
     };
     for (const term of terms) {
@@ -131,9 +130,9 @@ export function createSearch(rows: Rows) {
       if (!found)
         for (const pair of term.pairs ?? [])
           if (words.length < mostWords && (await isFound(pair))) found = true;
-      if (!found) words.push({ surface: term.surface, isNeeded: term.isRole === true });
+      if (!found) words.push({ surface: term.surface, isNeeded: term.isRole === true, isPlace: false });
     }
-    return { words, places, candidates: [...candidates.values()] };
+    return { words, candidates: [...candidates.values()] };
   };
 
   /** The leads of the first tier in which any meets the conditions. */
@@ -175,75 +174,74 @@ export function createSearch(rows: Rows) {
     const nouns = conditions.map(({ word }) => word);
     const terms = asked.terms.filter(({ surface }) => !nouns.includes(surface.toLowerCase()));
     const excluded = new Set(asked.excluded.flatMap(({ query }) => find(type, query).map(({ id }) => id)));
-    const isAny = terms.length === 0 && (conditions.length > 0 || excluded.size > 0 || asked.namesType);
-    const { words, places, candidates } = await lookUp(type, terms, sample.hasFacts ? firmStrength : 0);
+    const isAny =
+      terms.length === 0 && (conditions.length > 0 || asked.excluded.length > 0 || asked.namesType);
+    const { words, candidates } = await lookUp(type, terms, sample.hasFacts ? firmStrength : 0);
     const fitting = (isAny ? everyLead(type) : candidates).filter(({ id }) => !excluded.has(id));
-    const groups = groupPlaces(places, fitting);
+    const slots = slotsOf(words, fitting);
     const without = asked.excluded.map(({ surface }) => `not ${surface}`);
     return {
       considered: fitting.length,
-      matches: toMatches(inOrder(words, groups, fitting), conditions, (has, kept) => {
-        const matched = [...has.map((at) => words[at]?.surface), ...kept];
-        const what =
-          matched.length === 0 ? `is a ${type.replace('_', ' ') || 'lead'}` : `matches ${matched.join(', ')}`;
-        const lacks = missing(words, groups, has);
+      matches: toMatches(inOrder(words, slots, fitting), conditions, (has, kept) => {
+        const matched = [...has.map((at) => words[at]?.surface), ...kept].join(', ');
+        const what = matched === '' ? `is a ${type.replace('_', ' ') || 'lead'}` : `matches ${matched}`;
+        const lacks = slots.filter((slot) => !isIn(slot, has)).flat();
+        const lacking = lacks.sort((a, b) => a - b).map((at) => words[at]?.surface);
         const reason = [what, ...without].join(', ');
-        return lacks.length === 0 ? reason : `${reason}; lacks ${lacks.join(', ')}`;
+        return lacking.length === 0 ? reason : `${reason}; lacks ${lacking.join(', ')}`;
       }),
     };
   };
 }
 
-/** Places, in groups that no lead is in two of: to be in one of a group will do. "Berlin, Germany" is a place in a place. */
-function groupPlaces(places: readonly number[], candidates: readonly Candidate[]): number[][] {
-  const groups: number[][] = [];
-  for (const place of places) {
-    const group = groups.find((others) =>
-      candidates.every(({ has }) => !has.includes(place) || !others.some((other) => has.includes(other))),
-    );
-    if (group === undefined) groups.push([place]);
-    else group.push(place);
+/**
+ * What is asked for, each as the positions of its words: one, or places that no lead is in two of, since to be in one of
+ * these will do. "Berlin, Germany" is a place in a place.
+ */
+function slotsOf(words: readonly Word[], candidates: readonly Candidate[]): number[][] {
+  const slots: number[][] = [];
+  const places: number[][] = [];
+  for (const [at, { isPlace }] of words.entries()) {
+    const isElsewhere = (place: readonly number[]) =>
+      candidates.every(({ has }) => !has.includes(at) || !isIn(place, has));
+    const slot = isPlace ? places.find(isElsewhere) : undefined;
+    if (slot !== undefined) slot.push(at);
+    else {
+      slots.push([at]);
+      if (isPlace) places.push(slots.at(-1) as number[]);
+    }
   }
-  return groups;
+  return slots;
 }
 
-/** What a lead lacks. "Berlin and Munich": who is in one of them lacks nothing. */
-function missing(words: readonly Word[], groups: readonly number[][], has: readonly number[]): string[] {
-  const isMadeUpFor = (at: number) =>
-    groups.some((group) => group.includes(at) && group.some((other) => has.includes(other)));
-  return words.filter((_, at) => !has.includes(at) && !isMadeUpFor(at)).map(({ surface }) => surface);
+function isIn(slot: readonly number[], has: readonly number[]): boolean {
+  return slot.some((at) => has.includes(at));
 }
 
-interface Ranked {
-  readonly id: number;
-  readonly has: readonly number[];
-  readonly coverage: number;
-  readonly score: number;
-}
+type Ranked = ReturnType<typeof bestFirst>[number];
 
 /** Those with the most of what is asked for, then those with less of it: each the best first. */
 function* inOrder(
   words: readonly Word[],
-  groups: readonly number[][],
+  slots: readonly number[][],
   candidates: readonly Candidate[],
 ): Generator<Ranked[]> {
-  // Of places that exclude each other one is enough.
-  const asked = words.length - groups.reduce((sum, { length }) => sum + length - 1, 0);
+  const asked = slots.length;
+  const places = slots.filter(([at = 0]) => words[at]?.isPlace);
   const tiers: Candidate[][] = [];
   for (const candidate of candidates) {
     const { has, firm } = candidate;
     if (has.length < asked && firm / asked <= most) continue;
     if (words.some(({ isNeeded }, at) => isNeeded && !has.includes(at))) continue;
-    const isThere = groups.every((group) => group.some((place) => has.includes(place)));
     // Of those that lack as much, first those that are where they are to be.
-    const tier = 2 * has.length + (isThere ? 1 : 0);
+    const tier = 2 * has.length + (places.every((slot) => isIn(slot, has)) ? 1 : 0);
     tiers[tier] ??= [];
     tiers[tier].push(candidate);
   }
   for (const tier of tiers.reverse()) if (tier !== undefined) yield bestFirst(tier, asked);
 }
 
-function bestFirst(tier: readonly Candidate[], asked: number): Ranked[] {
+function bestFirst(tier: readonly Candidate[], asked: number) {
   const ranks = tier.map(({ rank }) => rank).sort((a, b) => a - b);
   const [least = 0, greatest = 0] = [ranks[0], ranks.at(-1)];
   const ranked = tier.map(({ id, has, strength, rank }) => {
