@@ -190,30 +190,6 @@ describe('what a killed process left open', () => {
 describe('Idempotency-Key', () => {
   const again = { 'idempotency-key': 'same' };
 
-  it.each(['search', 'contact', 'research', 'enrich'] as const)(
-    '%s: a repetition is 409, and free',
-    async (name) => {
-      const service = await running();
-      await (await call(service, name, again)).text();
-      const before = await service.balance();
-      expect(await errorOf(await call(service, name, again))).toBe('409 request_already_exists');
-      expect(await service.balance()).toBe(before);
-    },
-  );
-
-  it('create_task: a repetition is the same task, and free', async () => {
-    const service = await running();
-    const first = await (await call(service, 'createTask', again)).json();
-    const before = await service.balance();
-    const second = await call(service, 'createTask', again);
-    expect([second.status, second.headers.get('idempotency-key'), await second.json()]).toEqual([
-      200,
-      'same',
-      first,
-    ]);
-    expect(await service.balance()).toBe(before);
-  });
-
   it.each([
     ['on', 200],
     ['off', 409],
@@ -230,16 +206,6 @@ describe('Idempotency-Key', () => {
       expect(await service.balance()).toBe(before);
     },
   );
-
-  it('the same key with another body or for another operation conflicts', async () => {
-    const service = await running();
-    await (await call(service, 'search', again)).text();
-    expect(await errorOf(await service.post('/v1/entity-search', { ...search, limit: 2 }, again))).toBe(
-      '409 idempotency_error',
-    );
-    for (const name of ['createTask', 'contact', 'research', 'enrich', 'extract'] as const)
-      expect(await errorOf(await call(service, name, again)), name).toBe('409 idempotency_error');
-  });
 
   it("another account's key is another key", async () => {
     const service = await running();
@@ -259,19 +225,6 @@ describe('Idempotency-Key', () => {
     expect(text).toContain('"idempotency_error"');
     expect(text).not.toContain('ls_');
     expect(await service.balance()).toBe(before);
-  });
-
-  it('a refused request does not use its key up', async () => {
-    const service = await running({ switches: { opening_credits: 5 } });
-    const refused = [
-      await service.post('/v1/entity-search', { ...search, limit: 0 }, again),
-      await service.post('/v1/entity-search', { ...search, limit: 6 }, again),
-      await service.post('/v1/entity-search', search, { ...again, 'x-api-key': 'lp_local_contact_only' }),
-    ];
-    expect(refused.map(({ status }) => status)).toEqual([422, 402, 403]);
-    const answer = await call(service, 'search', again);
-    expect(answer.status).toBe(200);
-    await answer.text();
   });
 
   it('is remembered by the state, not by the process', async () => {

@@ -22,49 +22,6 @@ async function find(entity_type: string, objective: string, more: object = {}): 
   return leadsOf(await service.post(path, { entity_type, objective, ...more }));
 }
 
-describe('a stream', () => {
-  it('has batches, done and the sentinel, as the document shows them', async () => {
-    const service = await running();
-    const answer = await service.post(path, { entity_type: 'company', objective: 'fintech', limit: 3 });
-    expect(answer.headers.get('content-type')).toBe('text/event-stream');
-    const text = await answer.text();
-    expect(text).toMatch(/^(data: [^\n]+\n\n){4}$/);
-    const [first, second, done, end] = payloads(text);
-    const id = { leads_search_id: expect.stringMatching(/^ls_/) };
-    expect(first).toMatchObject({
-      object: 'entity_search_batch',
-      batch_index: 1,
-      count: 2,
-      cum_count: 2,
-      ...id,
-    });
-    expect(second).toMatchObject({
-      object: 'entity_search_batch',
-      batch_index: 2,
-      count: 1,
-      cum_count: 3,
-      ...id,
-    });
-    expect(done).toEqual({
-      object: 'entity_search_done',
-      cum_count: 3,
-      stop_reason: 'limit',
-      finish: true,
-      ...id,
-    });
-    expect(end).toBe('[DONE]');
-  });
-
-  it('that finds nothing has no batch', async () => {
-    const service = await running();
-    const answer = await service.post(path, { entity_type: 'company', objective: 'quantum plumbing' });
-    expect(payloads(await answer.text())).toEqual([
-      expect.objectContaining({ object: 'entity_search_done', cum_count: 0, stop_reason: 'source_finished' }),
-      '[DONE]',
-    ]);
-  });
-});
-
 describe('an objective', () => {
   it.each([
     ['company', 'seed-stage fintech in Berlin', ['Kontora', 'Pfandwerk']],
@@ -134,22 +91,9 @@ describe('enrich_fields', () => {
       'phone number': { content: '', reference: '' },
     });
   });
-
-  it('are absent when none were asked for', async () => {
-    const [lead] = await find('company', 'Kontora');
-    expect(lead).not.toHaveProperty('enrich_fields');
-    expect(JSON.stringify(lead)).not.toContain('hello@');
-  });
 });
 
 describe('exclusions', () => {
-  it('dedup_custom_leads leaves leads out by name', async () => {
-    const leads = await find('company', 'seed fintech in Berlin', {
-      dedup_custom_leads: [' KONTORA ', 'Nobody'],
-    });
-    expect(leads.map(({ name }) => name)).toEqual(['Pfandwerk']);
-  });
-
   it('dedup_service_leads leaves out what an earlier search of the account delivered', async () => {
     const service = await running();
     const body = { entity_type: 'company', objective: 'seed fintech in Berlin', limit: 1 };
