@@ -85,10 +85,8 @@ async function indexOf(
 
 function prune(stateDir: string, current: string): void {
   const others = readdirSync(stateDir)
-    .filter((name) => /^catalogue-[0-9a-f]{16}\./.test(name))
-    .map((name) => join(stateDir, name))
-    .filter((path) => path !== current)
-    .map((path) => ({ path, time: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+    .filter((name) => /^catalogue-[0-9a-f]{16}\./.test(name) && !current.endsWith(name))
+    .map((name) => ({ name, time: statSync(join(stateDir, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
     .sort((a, b) => b.time - a.time);
-  for (const { path } of others.slice(indexesKept - 1)) rmSync(path, { force: true });
+  for (const { name } of others.slice(indexesKept - 1)) rmSync(join(stateDir, name), { force: true });
 }

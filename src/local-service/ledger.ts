@@ -75,22 +75,18 @@ export function endStream(
  */
 export function endOrphans(service: Service, rows: Rows): void {
   const { store, answering, now } = service;
-  const alive = new Map<string, boolean>();
-  for (const { id, operation, owner, searchId } of rows.all<
-    {
-      [name in 'id' | 'operation' | 'owner']: string;
-    } & { searchId: string | null }
-  >(
+  type Running = Readonly<Record<'id' | 'operation' | 'owner', string>> & {
+    readonly searchId: string | null;
+  };
+  const running = rows.all<Running>(
     'SELECT request_id AS id, operation, owner, search_id AS searchId FROM requests WHERE owner IS NOT NULL',
-  )) {
-    if (!alive.has(owner)) alive.set(owner, owner !== store.owner && isAlive(owner, store.folder));
-    if (alive.get(owner) || (owner === store.owner && answering.has(id))) continue;
-    if (searchId !== null) endStream(rows, searchId, 'error', service);
-    else if (operation !== 'search' && operation !== 'createTask') release(rows, id, now());
-    else {
-      release(rows, id, now());
+  );
+  for (const { id, operation, owner, searchId } of running) {
+    if (owner === store.owner ? answering.has(id) : isAlive(owner, store.folder)) continue;
+    if (searchId === null) release(rows, id, now());
+    else endStream(rows, searchId, 'error', service);
+    if (searchId === null && (operation === 'search' || operation === 'createTask'))
       rows.run('DELETE FROM requests WHERE request_id = ?', id);
-    }
   }
 }
 

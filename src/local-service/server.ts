@@ -71,8 +71,6 @@ export async function startLocalService(options: LocalServiceOptions) {
       /** `http://127.0.0.1:<port>` */
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       fictional: catalogue.fictional,
-      /** Forgets the ledger, the tasks and the keys seen; the catalogue stays. */
-      reset: () => store.reset(),
       /** Ends running requests as their clients going away would, and stops. */
       async close() {
         const closed = once(server, 'close');

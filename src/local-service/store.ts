@@ -55,13 +55,5 @@ export function openStore(options: DatabaseOptions) {
     for (const step of steps.slice(known)) rows.exec(step);
     if (known < steps.length) rows.exec(`PRAGMA user_version = ${steps.length}`);
   });
-  return {
-    ...database,
-    /** Forgets everything: ledger, tasks, keys seen. */
-    reset: () =>
-      database.transaction((rows) => {
-        for (const table of ['entities', 'searches', 'requests', 'accounts', 'keys'])
-          rows.exec(`DELETE FROM ${table}`);
-      }),
-  };
+  return database;
 }
