@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, existsSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import sqlite, { type BindValues, type Statement } from 'node-sqlite3-wasm';
 import { claimLock } from '../files/folder-lock.ts';
 
@@ -26,6 +27,8 @@ library._sqlite3_open_v2 = (name, out, flags, vfs) => plainOpen(name, out, flags
 /** Thrown for a file that is no database, a full disk and whatever else SQLite says. */
 export const { SQLite3Error } = sqlite;
 
+const handful = 1000;
+
 /** Opens a file as it is: `immutable` where nobody writes to it any more, else `nolock`. */
 export function openFile(path: string, how: 'nolock' | 'immutable') {
   const connection = new sqlite.Database(`file:${path.replace(/[%?#]/g, encodeURIComponent)}?${how}=1`, {
@@ -46,6 +49,23 @@ export function openFile(path: string, how: 'nolock' | 'immutable') {
   };
   return {
     ...rows,
+    /** All rows, some at a time: between two handfuls, which take a few milliseconds, everything else gets its turn. */
+    async *inTurns<Row>(sql: string, values?: BindValues): AsyncGenerator<Row[]> {
+      // A statement of its own: another request may ask the same in the meantime.
+      const statement = connection.prepare(sql);
+      try {
+        let some: Row[] = [];
+        for (const row of statement.iterate(values)) {
+          if (some.push(row as Row) < handful) continue;
+          yield some;
+          some = [];
+          await nextTurn();
+        }
+        yield some;
+      } finally {
+        statement.finalize();
+      }
+    },
     isInTransaction: () => connection.inTransaction,
     close() {
       for (const statement of statements.values()) {

@@ -1,7 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityType } from '../contract/types.ts';
 import { type Condition, factOf, numberIn } from './conditions.ts';
-import type { Rows } from './database.ts';
+import type { openFile } from './database.ts';
 import { type Lead, leadsFrom, ofType } from './lead.ts';
 import { parseObjective, type Term } from './objective.ts';
 import { toPhraseKey, withoutAccents } from './vocabulary.ts';
@@ -46,7 +45,8 @@ const mostWords = 50;
 
 /**
  * Leads with a word, how well and how much of it: by its name, by the way, in an address, in a fact, or by what it is; and
- * a little better for each further of these. A part that lacks it adds nothing to the rank of that part alone.
+ * a little better for each further of these. A part that lacks it adds nothing to the rank of that part alone. With an offset
+ * SQLite computes each rank once, and not wherever its name stands.
  */
 const hits = `
   SELECT id, rank, min(0.99, 0.02 * (name + description + links + facts + kind - 1)
@@ -58,7 +58,7 @@ const hits = `
           (part, at) => `bm25(words, ${[0, 1, 2, 3, 4].map((other) => +(other === at))}, 0) < 0 AS ${part}`,
         )
         .join(', ')}
-    FROM words WHERE words MATCH ?
+    FROM words WHERE words MATCH ? LIMIT -1 OFFSET 0
   )`;
 
 /** How a type stands in the index; as a word that no objective has. */
@@ -79,7 +79,7 @@ interface Sample {
  * up one by one; a lead's coverage is the share of them it has. Number conditions and what somebody is must be met, and
  * what is denied be absent, whatever else fits.
  */
-export function createSearch(rows: Rows) {
+export function createSearch(rows: ReturnType<typeof openFile>) {
   const samples = new Map<string, Sample>();
   const isKnown = (kind: 'phrase' | 'place', text: string): boolean =>
     rows.get('SELECT 1 FROM known WHERE kind = ? AND text = ?', [kind, text]) !== undefined;
@@ -94,7 +94,7 @@ export function createSearch(rows: Rows) {
   };
 
   const find = (type: string, query: string) =>
-    rows.all<{ id: number; rank: number; strength: number }>(
+    rows.inTurns<{ id: number; rank: number; strength: number }>(
       hits,
       type === '' ? query : `(types : ${typeWord(type as EntityType)}) AND (${query})`,
     );
@@ -109,18 +109,18 @@ export function createSearch(rows: Rows) {
     const words: Word[] = [];
     const candidates = new Map<number, Candidate>();
     const isFound = async ({ query, forms, surface, isRole = false }: Term): Promise<boolean> => {
-      // However many leads there are, other requests get their turn.
-      await nextTurn();
-      const found = find(type, query);
-      if (found.length === 0) return false;
-      for (const { id, rank, strength } of found) {
-        const candidate = candidates.get(id) ?? { id, has: [], firm: 0, strength: 0, rank: 0 };
-        candidate.has.push(words.length);
-        candidate.strength += strength;
-        candidate.firm += strength >= firm ? 1 : 0;
-        candidate.rank += rank;
-        candidates.set(id, candidate);
-      }
+      let isThere = false;
+      for await (const some of find(type, query))
+        for (const { id, rank, strength } of some) {
+          isThere = true;
+          const candidate = candidates.get(id) ?? { id, has: [], firm: 0, strength: 0, rank: 0 };
+          candidate.has.push(words.length);
+          candidate.strength += strength;
+          candidate.firm += strength >= firm ? 1 : 0;
+          candidate.rank += rank;
+          candidates.set(id, candidate);
+        }
+      if (!isThere) return false;
       words.push({ surface, isNeeded: isRole, isPlace: forms.some(isPlace) });
       return true;
     };
@@ -173,7 +173,9 @@ export function createSearch(rows: Rows) {
     // The noun of a number condition is answered by the number.
     const nouns = conditions.map(({ word }) => word);
     const terms = asked.terms.filter(({ surface }) => !nouns.includes(surface.toLowerCase()));
-    const excluded = new Set(asked.excluded.flatMap(({ query }) => find(type, query).map(({ id }) => id)));
+    const excluded = new Set<number>();
+    for (const { query } of asked.excluded)
+      for await (const some of find(type, query)) for (const { id } of some) excluded.add(id);
     const isAny =
       terms.length === 0 && (conditions.length > 0 || asked.excluded.length > 0 || asked.namesType);
     const { words, candidates } = await lookUp(type, terms, sample.hasFacts ? firmStrength : 0);
