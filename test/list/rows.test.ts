@@ -426,7 +426,7 @@ it.each([
   [['--input', 'array.json'], 'is a JSON array'],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'list.csv', '--template', '{links.website}'], 'no column "links.website"'],
-  [['--input', 'list.csv', '--template', '{site.a}'], 'the column "site" holds plain text'],
+  [['--input', 'list.csv', '--template', '{site.a}'], 'no column "site.a"'],
   [['--input', 'list.txt', '--template', '{nam}'], '--template: there is no field "nam"'],
   [['--input', 'x', 'Ada'], 'leave out the argument'],
   [[], 'the objective is missing'],

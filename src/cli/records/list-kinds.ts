@@ -7,8 +7,8 @@ import {
   objectOf,
   withMembers,
 } from '../../json/text.ts';
-import { type AnswerKind, type BodyOf, failureOf } from '../../operations/kinds.ts';
-import type { RowResult } from '../../operations/list/row-purchase.ts';
+import type { AnswerKind, BodyOf } from '../../operations/kinds.ts';
+import { type RowResult, toFailure } from '../../operations/list/outcome.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { free, isContactFound, restColumn } from '../../output/columns.ts';
 import type { Column, Layout, LayoutOf } from '../../output/layout.ts';
@@ -45,7 +45,7 @@ export interface ListOf<Kind extends AnswerKind = AnswerKind> {
 }
 
 /** How the answer of a row joins its record. */
-export interface Join {
+interface Join {
   /** The columns that the answer adds to those of the record. */
   readonly columns: readonly Column[];
   /** The members that it adds to the record itself. */
@@ -54,84 +54,49 @@ export interface Join {
   toRecords(row: InputRow, result: RowResult, sent: string): readonly JsonText[];
 }
 
-/** Pure: by what is sent, as the command line says it or as it was stored. */
-export function toListOf(request: RowRequest): ListOf {
-  switch (request.kind) {
-    case 'contact':
-      return toContacts(request.contact_type);
-    case 'research':
-      return toAnswers();
-    case 'enrich':
-      return toEnrichments(request.enrich_fields);
-    case 'extract':
-      return toExtractions(request);
-  }
-}
+type Kinds = {
+  readonly [Kind in AnswerKind]: (request: Extract<RowRequest, { kind: Kind }>) => Omit<ListOf<Kind>, 'kind'>;
+};
 
-function toContacts(type: 'email' | 'phone'): ListOf<'contact'> {
-  return {
-    kind: 'contact',
+const kinds: Kinds = {
+  contact: ({ contact_type: type }) => ({
     field: 'objective',
     takesEntities: true,
     sample: { contact_type: type, objective: '' },
     toBody: (text) => toContactSearchRequest({ contact_type: type, objective: text }, inputNames),
     into: type,
-    join: (into, own) =>
-      joinInto(into, own, 'contact', toContact, [
-        [into, (found) => found.member('content')],
-        [`${into}_reference`, (found) => found.member('reference')],
-      ]),
-  };
-}
-
-function toContact(answer: JsonView): JsonText {
-  const result = answer.inner('result');
-  const content = isContactFound(answer) ? result?.member('content') : undefined;
-  return objectOf([
-    ['content', content ?? 'null'],
-    ['reference', result?.member('reference') ?? 'null'],
-  ]);
-}
-
-function toAnswers(): ListOf<'research'> {
-  return {
-    kind: 'research',
+    join: joinWith('contact', toContact, (into) => [
+      [into, (found) => found.member('content')],
+      [`${into}_reference`, (found) => found.member('reference')],
+    ]),
+  }),
+  research: () => ({
     field: 'query',
     takesEntities: false,
     sample: { query: '' },
     toBody: (query) => toDeepSearchRequest({ query }, inputNames),
     into: 'research',
-    join: (into, own) =>
-      joinInto(into, own, 'research', (answer) => answer.member('answer'), [
-        [into, (found) => found.member('Result') ?? found.text],
-        [`${into}_citations`, (found) => found.member('Citations')],
-      ]),
-  };
-}
-
-function toEnrichments(schema: BodyOf<'enrich'>['enrich_fields']): ListOf<'enrich'> {
-  const fields = Object.keys(schema.properties as object);
-  const columns = fields.map((field) => [field, (found: JsonView) => found.member(field)] as const);
-  return {
-    kind: 'enrich',
-    field: 'entity_context',
-    takesEntities: true,
-    sample: { entity_context: '', enrich_fields: schema },
-    toBody: (text) => toEnrichRequest({ entity_context: text, enrich_fields: schema }, inputNames),
-    into: 'enrich',
-    join: (into, own) => joinInto(into, own, 'enrich', (answer) => answer.member('answer'), columns),
-    fields,
-  };
-}
-
-/** An item is a line of its own, which says whose it is. */
-function toExtractions({
-  type,
-  instruction,
-  limit,
-}: Extract<RowRequest, { kind: 'extract' }>): ListOf<'extract'> {
-  return {
-    kind: 'extract',
+    join: joinWith('research', toAnswer, (into) => [
+      [into, (found) => found.member('Result') ?? found.text],
+      [`${into}_citations`, (found) => found.member('Citations')],
+    ]),
+  }),
+  enrich({ enrich_fields: schema }) {
+    const fields = Object.keys(schema.properties as object);
+    return {
+      field: 'entity_context',
+      takesEntities: true,
+      sample: { entity_context: '', enrich_fields: schema },
+      toBody: (text) => toEnrichRequest({ entity_context: text, enrich_fields: schema }, inputNames),
+      into: 'enrich',
+      join: joinWith('enrich', toAnswer, () =>
+        fields.map((field) => [field, (found) => found.member(field)]),
+      ),
+      fields,
+    };
+  },
+  // An item is a line of its own, which says whose it is.
+  extract: ({ type, instruction, limit }) => ({
     field: 'target',
     takesEntities: false,
     sample: { type, target: '', ...(limit === undefined ? {} : { limit }) },
@@ -143,44 +108,57 @@ function toExtractions({
       toRecords: (_, result, sent) => toItems(type, result, sent),
     }),
     layout: toItemsLayout,
-  };
+  }),
+};
+
+/** Pure: by what is sent, as the command line says it or as it was stored. */
+export function toListOf(request: RowRequest): ListOf {
+  const list: (request: never) => Omit<ListOf, 'kind'> = kinds[request.kind];
+  return { kind: request.kind, ...list(request as never) };
 }
 
-/** An answer under one name, beside what the record has: `toValue` cuts it out of the whole answer, and it stands in `columns`. */
-function joinInto(
-  into: string,
-  own: ReadonlySet<string>,
+function toContact(answer: JsonView): JsonText {
+  const result = answer.inner('result');
+  const content = isContactFound(answer) ? result?.member('content') : undefined;
+  return objectOf([
+    ['content', content ?? 'null'],
+    ['reference', result?.member('reference') ?? 'null'],
+  ]);
+}
+
+function toAnswer(answer: JsonView): JsonText | undefined {
+  return answer.member('answer');
+}
+
+/** An answer under one name, beside what the record has: `toValue` cuts it out of the whole answer, and it stands in `columnsOf`. */
+function joinWith(
   kind: AnswerKind,
   toValue: (answer: JsonView) => JsonText | undefined,
-  columns: readonly (readonly [header: string, of: (value: JsonView) => JsonText | undefined])[],
-): Join {
-  const member = numbered(own, into);
-  const error = numbered(own, `${into}_error`);
-  return {
-    columns: [
-      ...columns.map(([header, of]) => ({
-        header,
-        overPath: true as const,
-        value: (record: JsonView) => {
-          const found = record.inner(member);
-          return found && of(found);
-        },
-      })),
-      { header: `${into}_error`, value: (record) => record.member(error) },
-    ],
-    members: [member, error],
-    toRecords({ record = '{}' }, result) {
-      const reason = result.state === 'answered' ? failureOf(kind, result.answer) : result.message;
-      if (result.state === 'answered' && reason === undefined) {
-        return [withLast(record, [[member, toValue(new JsonView(result.answer)) ?? 'null']])];
-      }
-      return [
-        withLast(record, [
-          [member, 'null'],
-          [error, JSON.stringify(reason)],
-        ]),
-      ];
-    },
+  columnsOf: (into: string) => readonly (readonly [string, (value: JsonView) => JsonText | undefined])[],
+): ListOf['join'] {
+  return (into, own) => {
+    const member = numbered(own, into);
+    const error = numbered(own, `${into}_error`);
+    const columns: Column[] = columnsOf(into).map(([header, of]) => ({
+      header,
+      overPath: true,
+      value(record) {
+        const found = record.inner(member);
+        return found && of(found);
+      },
+    }));
+    columns.push({ header: `${into}_error`, value: (record) => record.member(error) });
+    return {
+      columns,
+      members: [member, error],
+      toRecords({ record = '{}' }, result) {
+        const failure = toFailure(kind, result);
+        const why = failure === undefined ? [] : [[error, JSON.stringify(failure.message)] as const];
+        const isFound = result.state === 'answered' && failure === undefined;
+        const value = isFound ? toValue(new JsonView(result.answer)) : undefined;
+        return [withLast(record, [[member, value ?? 'null'], ...why])];
+      },
+    };
   };
 }
 
@@ -193,10 +171,9 @@ function toItems(type: string, result: RowResult, target: string): JsonText[] {
     ['type', JSON.stringify(type)],
     ['target', JSON.stringify(target)],
   ] as const;
-  const reason = result.state === 'answered' ? failureOf('extract', result.answer) : result.message;
-  if (result.state !== 'answered' || reason !== undefined) {
-    return [objectOf([...about, ['extract_error', JSON.stringify(reason)]])];
-  }
+  const failure = toFailure('extract', result);
+  if (result.state !== 'answered' || failure !== undefined)
+    return [objectOf([...about, ['extract_error', JSON.stringify(failure?.message)]])];
   return arrayItems(objectMembers(result.answer).get('data') ?? '[]').map((item) =>
     kindOf(item) === 'object' ? withMembers(about, withoutAbout(item)) : objectOf([...about, ['item', item]]),
   );

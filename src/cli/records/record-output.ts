@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { withOutputLock } from '../../files/output-lock.ts';
-import { type JsonText, type JsonView, kindOf, objectMembers } from '../../json/text.ts';
+import type { JsonView } from '../../json/text.ts';
 import type { Delivery, Opening } from '../../operations/delivery.ts';
 import { colorOf } from '../../output/color.ts';
 import { pathLayout } from '../../output/columns.ts';
@@ -12,9 +12,9 @@ import type { Column, Layout, LayoutOf, TableColumn } from '../../output/layout.
 import { readable } from '../../output/readable.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
-import { nearest } from '../../requests/closed-list.ts';
 import { createNotes, openStatusLine } from '../messages/status-line.ts';
 import { fileOf, type RecordOptions, type ReportOptions, toFormat, toPaths } from '../options/options.ts';
+
 /** What a command prints: records in rows or one answer, and how they are laid out where --columns does not say. */
 export interface Printed {
   readonly shape: 'list' | 'single';
@@ -97,7 +97,7 @@ async function withOpened<T>(
   try {
     const result = await work(output);
     await output.finish();
-    for (const line of chosen?.unfound() ?? []) warn(line);
+    for (const line of chosen?.unfoundLines() ?? []) warn(line);
     return result;
   } catch (error) {
     await output.cut();
@@ -157,18 +157,8 @@ function widthOf(context: Context): number | undefined {
   return context.stdout.columns ?? (exported > 0 ? exported : undefined);
 }
 
-/** From which version on a terminal knows OSC 8; `TERM_PROGRAM` names it. */
-const programs: Readonly<Record<string, readonly [major: number, minor: number]>> = {
-  'iTerm.app': [3, 1],
-  vscode: [1, 72],
-  WezTerm: [20200620, 0],
-  ghostty: [1, 0],
-  Hyper: [2, 0],
-  rio: [0, 0],
-  zed: [0, 0],
-  Tabby: [0, 0],
-};
-
+/** Terminals that know OSC 8, by `TERM_PROGRAM` and by `TERM`. */
+const programs = ['iTerm.app', 'vscode', 'WezTerm', 'ghostty', 'Hyper', 'rio', 'zed', 'Tabby'];
 const terms = ['xterm-kitty', 'xterm-ghostty', 'alacritty', 'foot', 'foot-extra', 'contour', 'wezterm'];
 
 /**
@@ -176,89 +166,49 @@ const terms = ['xterm-kitty', 'xterm-ghostty', 'alacritty', 'foot', 'foot-extra'
  * One that says nothing gets none, and neither does a multiplexer: it may pass them to a terminal that can't.
  */
 export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
-  const { FORCE_HYPERLINK, TERM = '', TERM_PROGRAM = '', TERM_PROGRAM_VERSION = '', VTE_VERSION } = env;
+  const { FORCE_HYPERLINK, TERM = '', TERM_PROGRAM = '', VTE_VERSION = 0 } = env;
   if (!stdout.isTerminal) return false;
   if (FORCE_HYPERLINK) return FORCE_HYPERLINK !== '0' && FORCE_HYPERLINK !== 'false';
   if (TERM === 'dumb' || env.CI || env.TMUX || env.STY) return false;
-  if (env.WT_SESSION || env.DOMTERM || env.KITTY_WINDOW_ID || terms.includes(TERM)) return true;
+  if (env.WT_SESSION || env.DOMTERM || env.KITTY_WINDOW_ID || env.KONSOLE_VERSION) return true;
   // 0.50.0 is not to be given any.
-  if (VTE_VERSION) return Number(VTE_VERSION) > 5000;
-  // Konsole 20.12.
-  if (env.KONSOLE_VERSION) return Number(env.KONSOLE_VERSION) >= 201200;
-  const least = programs[TERM_PROGRAM];
-  if (least === undefined) return false;
-  const [major = 0, minor = 0] = TERM_PROGRAM_VERSION.split(/[.-]/).map(Number);
-  return major > least[0] || (major === least[0] && minor >= least[1]);
+  return terms.includes(TERM) || programs.includes(TERM_PROGRAM) || Number(VTE_VERSION) > 5000;
 }
-
-/** What --columns says, and what became of it. */
-interface Chosen {
-  readonly layout: Layout;
-  /** Pure: a line for each path that no record had, once there were records. */
-  unfound(): string[];
-}
-
-/** How deep the paths are that can be meant instead of one that nothing has. */
-const deepest = 2;
 
 /**
- * Of --columns: paths, and, where a record has no such path, the headers of `usual`, which is printed without it. Throws
- * UsageError.
+ * Of --columns: paths, and, where a record has no such path, the headers of `usual`, which is printed without it; and a line for each
+ * path that no record had, once there were records. Throws UsageError.
  */
-function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf): Chosen | undefined {
+function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf) {
   if (columns === undefined) return undefined;
   const layout = pathLayout(toPaths(columns));
   const unfound = new Set(layout.columns);
-  let first: JsonText | undefined;
+  let isAsked = false;
   let known = typeof usual === 'object' ? byHeader(usual) : new Map<string, Column>();
-  return {
-    layout: {
-      ...layout,
-      async learn(records, signal) {
-        if (typeof usual === 'function') known = byHeader(await usual(records, signal));
+  const chosen: Layout = {
+    ...layout,
+    async learn(records, signal) {
+      if (typeof usual === 'function') known = byHeader(await usual(records, signal));
+    },
+    columns: layout.columns.map((column) => ({
+      ...column,
+      value(record) {
+        isAsked = true;
+        const own = known.get(column.header);
+        const [one, other] = own?.overPath ? [own, column] : [column, own];
+        const value = one.value(record) ?? other?.value(record);
+        if (own !== undefined || value !== undefined) unfound.delete(column);
+        return value;
       },
-      columns: layout.columns.map((column) => ({
-        ...column,
-        value(record) {
-          first ??= record.text;
-          const own = known.get(column.header);
-          const [one, other] = own?.overPath ? [own, column] : [column, own];
-          const value = one.value(record) ?? other?.value(record);
-          if (own !== undefined || value !== undefined) unfound.delete(column);
-          return value;
-        },
-      })),
-    },
-    unfound() {
-      if (first === undefined) return [];
-      // A comma would make two paths of it.
-      const paths = [...pathsOf(first, deepest)].filter((path) => !path.includes(','));
-      return [...unfound].map(({ header }) => {
-        const near = nearPath(header, paths);
-        return `--columns: no record has "${header}"${near === undefined ? '' : `; did you mean ${near}?`}`;
-      });
-    },
+    })),
   };
+  const unfoundLines = (): string[] =>
+    isAsked ? [...unfound].map(({ header }) => `--columns: no record has "${header}"`) : [];
+  return { layout: chosen, unfoundLines };
 }
 
 function byHeader({ columns }: Layout): Map<string, Column> {
   return new Map(columns.map((column) => [column.header, column]));
-}
-
-/** Also one that is named by its last part alone, as it is in the CSV of leads. */
-function nearPath(path: string, known: readonly string[]): string | undefined {
-  const lastOf = (one: string): string => one.slice(one.lastIndexOf('.') + 1);
-  const parts = [...new Set(known.map(lastOf))];
-  const part = parts.includes(path) ? path : nearest(path, parts);
-  return nearest(path, known) ?? known.find((one) => lastOf(one) === part);
-}
-
-function* pathsOf(record: JsonText, depth: number): Generator<string, void> {
-  for (const [name, value] of objectMembers(record)) {
-    yield name;
-    if (depth === 1 || kindOf(value) !== 'object') continue;
-    for (const path of pathsOf(value, depth - 1)) yield `${name}.${path}`;
-  }
 }
 
 /** Pure: the record with this time, which is kept in UTC, as this place has it. */

@@ -84,46 +84,23 @@ export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): 
 
 /** Throws UsageError, before anything is sent, where no row can say what to send. */
 export function checkUsable(
-  { columns, format, head, what }: RowInput,
+  input: RowInput,
   { field, takesEntities }: { readonly field: string; readonly takesEntities: boolean },
   toText: (record: JsonText) => string,
 ): void {
+  const { columns, format, head, what } = input;
   const enough = takesEntities ? [field, 'name'] : [field];
   if (columns !== undefined && enough.some((one) => nameIn(columns, one) !== undefined)) return;
   const records = head.flatMap(({ record }) => record ?? []);
   if (records.length === 0 && (columns === undefined || head.length === 0)) return;
   if (records.some((record) => toText(record) !== '')) return;
   const entities = takesEntities ? ', and its rows do not look like leads' : '';
+  const own = namesIn(input).filter((name) => !/[{}]/.test(name));
+  const example = (own.length === 0 ? ['name', 'website'] : own.slice(0, 2)).map((name) => `{${name}}`);
   throw new UsageError(
     `${what} has no ${format === 'csv' ? 'column' : 'field'} "${field}"${entities}: leadpipe does not know what to send for a row`,
-    `Say it with its own ${format === 'csv' ? 'columns' : 'fields'}: --template ${shellWord(toExample(namesIn({ columns, head })))}`,
+    `Say it with its own ${format === 'csv' ? 'columns' : 'fields'}: --template ${shellWord(example.join(', '))}`,
   );
-}
-
-/** Words in the names of columns that say who or what a row is about: those that say most come first. */
-const telling = [
-  'name',
-  'company',
-  'person',
-  'organi',
-  'account',
-  'title',
-  'website',
-  'domain',
-  'url',
-  'link',
-  'city',
-];
-
-/** Pure: a template of the columns that say most. */
-function toExample(names: readonly string[]): string {
-  const rankOf = (name: string): number => {
-    const at = telling.findIndex((word) => name.toLowerCase().includes(word));
-    return at === -1 ? telling.length : at;
-  };
-  const usable = names.filter((name) => !/[{}]/.test(name));
-  const best = usable.toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, 2);
-  return (best.length === 0 ? ['name', 'website'] : best).map((name) => `{${name}}`).join(', ');
 }
 
 /** Throws UsageError for a template that takes what no row has: it would be sent without it. */
@@ -132,32 +109,23 @@ export function checkTemplate(input: RowInput, { paths }: Template): void {
   const records = head.flatMap(({ record }) => record ?? []);
   if (columns === undefined && records.length === 0) return;
   const names = namesIn(input);
-  const [of, all] = format === 'csv' ? ['column', 'columns'] : ['field', 'fields'];
+  const view = new JsonView(records[0] ?? '{}');
   const isThere = (path: string): boolean => {
     if (nameIn(names, path) !== undefined) return true;
     if (format === 'jsonl') return records.some((record) => hasPath(new JsonView(record), path));
-    return headsOf(path).some((one) => nameIn(names, one) !== undefined);
+    // A part of what a cell holds; one without a text may hold it in a later row.
+    return headsOf(path)
+      .filter((one) => nameIn(names, one) !== undefined)
+      .some((one) => textAt(view, one) === '' || containerIn(textAt(view, one)) !== undefined);
   };
   const unknown = paths.find((path) => !isThere(path));
-  if (unknown !== undefined) {
-    throw new UsageError(
-      `--template: there is no ${of} "${unknown}"`,
-      format === 'text'
-        ? `The input has plain lines: {${names[0]}} is the line.`
-        : `The ${all} are ${names.join(', ').slice(0, 300)}.`,
-    );
-  }
-  if (format === 'jsonl') return;
-  const view = new JsonView(records[0] ?? '{}');
-  for (const path of paths) {
-    const plain = headsOf(path).find((one) => textAt(view, one) !== '');
-    if (plain === undefined || nameIn(names, path) !== undefined) continue;
-    if (containerIn(textAt(view, plain)) !== undefined) continue;
-    throw new UsageError(
-      `--template: there is no "${path}": the ${of} "${plain}" holds plain text`,
-      `Write {${plain}} for the whole text.`,
-    );
-  }
+  if (unknown === undefined) return;
+  throw new UsageError(
+    `--template: there is no ${format === 'csv' ? 'column' : 'field'} "${unknown}"`,
+    format === 'text'
+      ? `The input has plain lines: {${names[0]}} is the line.`
+      : `The ${format === 'csv' ? 'columns' : 'fields'} are ${names.join(', ').slice(0, 300)}.`,
+  );
 }
 
 function headsOf(path: string): string[] {

@@ -3,8 +3,7 @@ import type { Context } from '../../context.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import { type AnswerKind, failureOf } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
-import type { RowFailure, RowResult } from '../../operations/list/row-purchase.ts';
-import type { ListCounts } from '../../operations/list/run.ts';
+import type { ListCounts, RowFailure, RowResult } from '../../operations/list/outcome.ts';
 import { exact } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { isContactFound } from '../../output/columns.ts';
@@ -18,6 +17,7 @@ import { type ListOf, lackingIn } from './list-kinds.ts';
 
 const aboutFailure = ['line', 'error', 'request_id', 'charged'];
 const mostFields = 5;
+const barWidth = 20;
 
 /** Where it is said that a row has no result, and why. */
 export interface RowErrors {
@@ -74,39 +74,23 @@ export async function openErrors(
   };
 }
 
-/**
- * Pure: a bar where it is known how many rows there are; how fast they go, and how long it will take. On a narrow terminal
- * what matters least is left out, so that the time left is never what is cut.
- */
+/** Pure: a bar where it is known how many rows there are, and the line has room for it; how fast they go, and how long it will take. */
 export function toProgress(
   { done, failed }: Pick<ListCounts, 'done' | 'failed'>,
-  { used }: { used: number },
   total: number | undefined,
   seconds: number,
   columns = 120,
 ): string {
   const rate = done / Math.max(seconds, 0.001);
-  const whole = total === undefined ? undefined : Math.max(total, done);
-  const text = (barWidth: number, isWhole: boolean): string =>
-    [
-      whole === undefined
-        ? `${countOf(done, 'row')} done`
-        : `${toBar(done / Math.max(whole, 1), barWidth)}${done} of ${whole}`,
-      ...(failed === 0 ? [] : [`${failed} failed`]),
-      ...(seconds < 1 ? [] : [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`]),
-      ...(isWhole ? [`${used} at once`] : []),
-      ...(whole === undefined || rate === 0 || seconds < 1
-        ? []
-        : [`${waitedFor(Math.ceil((whole - done) / rate))} left`]),
-    ].join(', ');
-  const forms = [text(20, true), text(20, false), text(8, false)];
+  const facts = failed === 0 ? [] : [`${failed} failed`];
+  if (seconds >= 1) facts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`);
+  if (total === undefined) return [`${countOf(done, 'row')} done`, ...facts].join(', ');
+  const whole = Math.max(total, done, 1);
+  if (seconds >= 1 && rate > 0) facts.push(`${waitedFor(Math.ceil((whole - done) / rate))} left`);
+  const text = [`${done} of ${whole}`, ...facts].join(', ');
+  const bar = `[${'#'.repeat(Math.round((barWidth * done) / whole)).padEnd(barWidth, '-')}] `;
   // The spinner stands in front of it.
-  return forms.find(({ length }) => length <= columns - 4) ?? text(0, false);
-}
-
-function toBar(part: number, width: number): string {
-  const filled = Math.round(width * part);
-  return width === 0 ? '' : `[${'#'.repeat(filled)}${'-'.repeat(width - filled)}] `;
+  return bar.length + text.length <= columns - 4 ? bar + text : text;
 }
 
 export interface Brought {

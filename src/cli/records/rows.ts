@@ -8,9 +8,16 @@ import { isSameFile, statOrNothing } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
+import type { OpenDelivery, Opening } from '../../operations/delivery.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
-import { type FinishedList, type RowSource, runList } from '../../operations/list/list.ts';
+import {
+  type FinishedList,
+  type ListOrder,
+  type ListRunListener,
+  type RowSource,
+  runList,
+} from '../../operations/list/list.ts';
 import { isIn, type ListWork, toSent } from '../../operations/list/run.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { creditsOf, exact, toWorstCase } from '../../operations/spending.ts';
@@ -21,8 +28,8 @@ import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { tellEarlier } from '../messages/earlier-runs.ts';
 import { listAnew } from '../messages/hints.ts';
-import { createNotes, withStatus } from '../messages/status-line.ts';
-import { type ConnectionOptions, fileOf, toFormat } from '../options/options.ts';
+import { createNotes, statusLineOf, withStatus } from '../messages/status-line.ts';
+import { fileOf, toFormat } from '../options/options.ts';
 import { type RowsOptions, toShard, usualConcurrency } from '../options/rows.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { toListOf } from './list-kinds.ts';
@@ -124,62 +131,62 @@ export async function buyList(
     const isOneTerminal = file === undefined && context.stdout.isTerminal && context.stderr.isTerminal;
     // On one terminal no warning stands between two rows.
     const held = isOneTerminal ? createWarnings(mostHeld) : undefined;
-    const warn = held?.add ?? notes.warn;
     const brought = createBrought(list);
     const usualMs = context.patience?.ms ?? 0;
-    const go = (lock: FolderLock | undefined, replaces: boolean): Promise<FinishedList> =>
-      withProgress(context, options, `reading ${input.what}`, (show) =>
-        runList(
-          buyer,
-          {
-            ...work,
-            request,
-            operation,
-            rows: source,
-            toRecords(row, result) {
-              const records = join.toRecords(row, result, toText(row.record ?? '{}'));
-              brought.add(result, records);
-              return records;
-            },
-            concurrency: options.concurrency ?? usualConcurrency,
-            retryUnknown: options.retryUnknown === true,
-            budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
-            run,
-            terms,
-            replaces,
-            open: (opening) =>
-              openOutput(context, options, { shape: 'list', layout, settings, opening, lock }),
-          },
-          {
-            warn,
-            goingOn: (one, credits) =>
-              notes.say(toResumingLine(one, options.local ? undefined : credits, context.zone)),
-            earlier: (found) => tellEarlier(context, options, found),
-            progress: (counts, slots) =>
-              show((seconds) => toProgress(counts, slots, total, seconds, context.stderr.columns)),
-            failed: (row, failure) =>
-              errors.write(row, options.local ? { ...failure, charged: 'no' } : failure, warn),
-            stopping(answers, seconds) {
-              if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * seconds;
-              // A reader that went away is told nothing: there may be no one to tell.
-              if (stoppedBy(context.signal) === 'reader_closed') return;
-              notes.say(
-                `waiting up to ${seconds} s for ${countOf(answers, 'answer')} that ${toThem(answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
-              );
-            },
-          },
-        ),
+    let progress = (_: number): string => `reading ${input.what}`;
+    const listener: ListRunListener = {
+      goingOn: (one, credits) =>
+        notes.say(toResumingLine(one, options.local ? undefined : credits, context.zone)),
+      earlier: (found) => tellEarlier(context, options, found),
+      progress(counts) {
+        progress = (seconds) => toProgress(counts, total, seconds, context.stderr.columns);
+        statusLineOf(context)?.update();
+      },
+      failed: (row, failure) =>
+        errors.write(row, options.local ? { ...failure, charged: 'no' } : failure, held?.add ?? notes.warn),
+      stopping(answers, seconds) {
+        if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * seconds;
+        // A reader that went away is told nothing: there may be no one to tell.
+        if (stoppedBy(context.signal) === 'reader_closed') return;
+        notes.say(
+          `waiting up to ${seconds} s for ${countOf(answers, 'answer')} that ${toThem(answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
+        );
+      },
+    };
+    const order: Omit<ListOrder, 'replaces' | 'open'> = {
+      ...work,
+      request,
+      operation,
+      rows: source,
+      toRecords(row, result) {
+        const records = join.toRecords(row, result, toText(row.record ?? '{}'));
+        brought.add(result, records);
+        return records;
+      },
+      concurrency: options.concurrency ?? usualConcurrency,
+      retryUnknown: options.retryUnknown === true,
+      budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
+      run,
+      terms,
+    };
+    const go = (lock: FolderLock | undefined): Promise<FinishedList> =>
+      withStatus(
+        context,
+        options,
+        (seconds) => progress(seconds),
+        async () => {
+          const before = file === undefined || options.append ? undefined : await statOrNothing(file);
+          const replaces = before?.isFile() === true && before.size > 0;
+          const open = (opening: Opening): OpenDelivery =>
+            openOutput(context, options, { shape: 'list', layout, settings, opening, lock });
+          return await runList(buyer, { ...order, replaces, open }, listener);
+        },
       );
     let finished: FinishedList;
     try {
-      finished = await withHeldOutput(context, options, async (lock) => {
-        const before = file === undefined ? undefined : await statOrNothing(file);
-        return await go(lock, !options.append && before?.isFile() === true && before.size > 0);
-      });
-      await errors.end();
+      finished = await withHeldOutput(context, options, go).finally(errors.end);
       tellUnfound();
     } catch (error) {
-      await errors.end();
       throw toLocalTime(error, context.zone);
     } finally {
       if (context.patience !== undefined) context.patience.ms = usualMs;
@@ -250,39 +257,6 @@ async function checkFiles({
       'Name another file for one of them.',
     );
   }
-}
-
-/** Between two lines of a long run, where stderr is a file. */
-const longMs = 30_000;
-
-/** Runs `work` under a line that it gives the text of; where stderr is no terminal, a line every half minute. */
-async function withProgress<T>(
-  context: Context,
-  options: ConnectionOptions,
-  first: string,
-  work: (show: (text: (seconds: number) => string) => void) => Promise<T>,
-): Promise<T> {
-  const { clock, stderr } = context;
-  const { say } = createNotes(context, options);
-  const start = clock.monotonic();
-  let text = (_: number): string => first;
-  let cancel = (): void => {};
-  const tick = (): void => {
-    if (!stderr.isTerminal) say(text((clock.monotonic() - start) / 1000));
-    cancel = clock.after(longMs, tick);
-  };
-  cancel = clock.after(longMs, tick);
-  const shown = withStatus(
-    context,
-    options,
-    (seconds) => text(seconds),
-    (update) =>
-      work((given) => {
-        text = given;
-        update();
-      }),
-  );
-  return await shown.finally(() => cancel());
 }
 
 /** Prints the first request, and what all of them can cost; says what can't be sent. */

@@ -4,6 +4,7 @@ import { ConfigurationError, LocalIoError } from '../../errors.ts';
 import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { JsonText } from '../../json/text.ts';
+import { readOrNothing } from './stored.ts';
 
 /** Where an operation's folder holds the whole answer, as the service sent it, with its checksum. */
 export const answerFile = 'answer.json';
@@ -35,10 +36,7 @@ async function store(path: string, text: string): Promise<void> {
 /** Undefined when there is none (any more). Throws ConfigurationError for a damaged one, LocalIoError. */
 export async function readAnswer(folder: string): Promise<JsonText | undefined> {
   const path = join(folder, answerFile);
-  const stored = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw new LocalIoError(`can't read ${path}: ${error.message}`, { cause: error });
-  });
+  const stored = await readOrNothing(() => readFile(path, 'utf8'), path);
   if (stored === undefined) return undefined;
   const found = stored.endsWith('\n') ? fromCheckedLine(stored.slice(0, -1)) : undefined;
   if (found?.member === 'answer') return found.text;

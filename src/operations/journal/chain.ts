@@ -9,14 +9,9 @@ import { readOperation, type StoredOperation } from './stored.ts';
  * sent, or was refused and cost nothing, does not count; nor does one that can't be read.
  */
 export async function readChainFrom(stateDir: string, first: StoredOperation): Promise<StoredOperation[]> {
-  const chain = [first];
-  for (
-    let last = await readNext(stateDir, first);
-    last !== undefined;
-    last = await readNext(stateDir, last)
-  ) {
-    chain.push(last);
-  }
+  const chain: StoredOperation[] = [];
+  for (let one: StoredOperation | undefined = first; one !== undefined; one = await readNext(stateDir, one))
+    chain.push(one);
   return chain;
 }
 

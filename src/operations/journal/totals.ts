@@ -26,34 +26,34 @@ export function createTotals(by: TotalsBy, zone: Zone) {
   return {
     add(purchase: KnownPurchase): void {
       const of = groupOf[by](purchase, zone);
-      const sums = totals.get(of) ?? nothing;
-      const { charged, leads, state } = purchase.record;
+      const sums = totals.get(of) ?? { of, ...nothing };
+      const { charged, credits_at_most: cost, leads, state } = purchase.record;
       // What a task costs is known when it has ended.
       const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
-      const cost = purchase.record.credits_at_most;
       totals.set(of, {
         of,
         purchases: sums.purchases + 1,
         leads: sums.leads + (leads ?? 0),
-        charged: sums.charged + (charged === 'yes' ? 1 : 0),
-        maybe_charged: sums.maybe_charged + (charged === 'maybe' || charged === null ? 1 : 0),
+        charged: sums.charged + Number(charged === 'yes'),
+        maybe_charged: sums.maybe_charged + Number(charged === 'maybe' || charged === null),
         credits_at_most: cost === null ? sums.credits_at_most : exact((sums.credits_at_most ?? 0) + cost),
-        unpriced: sums.unpriced + (cost === null ? 1 : 0),
+        unpriced: sums.unpriced + Number(cost === null),
         unsettled: exact(sums.unsettled + (isSettled ? 0 : (cost ?? 0))),
       });
     },
+    /** By day in their order, else the dearest first. */
     sums(): Total[] {
-      const inOrder = [...totals.values()];
-      return by === 'day'
-        ? inOrder.sort((a, b) => (String(a.of) < String(b.of) ? -1 : 1))
-        : inOrder.sort(
-            (a, b) => (b.credits_at_most ?? 0) - (a.credits_at_most ?? 0) || b.purchases - a.purchases,
-          );
+      const costOf = ({ credits_at_most }: Total): number => credits_at_most ?? 0;
+      return [...totals.values()].sort((a, b) =>
+        by === 'day'
+          ? Number(String(a.of) > String(b.of)) - Number(String(a.of) < String(b.of))
+          : costOf(b) - costOf(a) || b.purchases - a.purchases,
+      );
     },
   };
 }
 
-const nothing: Omit<Total, 'of'> = {
+const nothing = {
   purchases: 0,
   leads: 0,
   charged: 0,
@@ -61,7 +61,7 @@ const nothing: Omit<Total, 'of'> = {
   credits_at_most: null,
   unpriced: 0,
   unsettled: 0,
-};
+} as const;
 
 const groupOf: { readonly [By in TotalsBy]: (purchase: KnownPurchase, zone: Zone) => string | null } = {
   // The day where this machine is, as people count days.

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
+import { type Outcome, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
@@ -15,16 +15,7 @@ import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
 import { chargedIn, toLeft, toMissing } from './outcome.ts';
-import {
-  findKnown,
-  isIn,
-  type ListCost,
-  type ListCounts,
-  type ListListener,
-  type ListWork,
-  toSent,
-  workThrough,
-} from './run.ts';
+import { findKnown, isIn, type ListListener, type ListWork, toSent, workThrough } from './run.ts';
 
 export interface RowSource {
   /** Whether they can be read as often as one likes, so that they can be counted before anything is sent. */
@@ -54,17 +45,7 @@ export interface ListRunListener extends ListListener {
   earlier(found: Extract<Earlier, { is: 'new' }>): void;
 }
 
-export interface FinishedList {
-  readonly counts: ListCounts;
-  readonly cost: ListCost;
-  readonly operationId: string;
-  /** Every row was answered before this run, or can't be sent. */
-  readonly isIdle: boolean;
-  /** Answers of rows that the input does not have any more. */
-  readonly unseen: number;
-  /** What to throw when all is said: some rows have no result, though every row is in place. */
-  readonly missing: LeadpipeError | undefined;
-}
+export type FinishedList = Awaited<ReturnType<typeof work>>;
 
 /** A list that is worked through, and what is known of it. */
 interface List {
@@ -187,12 +168,11 @@ async function work(
   journal: Journal,
   stored: StoredRows,
   delivery: Delivery,
-): Promise<FinishedList> {
+) {
   const { operationId = '' } = journal;
   const { state } = buyer.context.directories;
   const added = await readAddedRows(state, own, otherOperations, order.terms);
-  const keyBase = order.run ?? operationId;
-  const run = { rows: order.rows.take(), keyBase, stored, others, added };
+  const run = { rows: order.rows.take(), keyBase: order.run ?? operationId, stored, others, added };
   const end = await workThrough(buyer, order, run, delivery, listener);
   const { counts, cost, stop } = end;
   const { done, failed, resultless } = counts;
@@ -220,8 +200,17 @@ async function work(
   // What the service answered without a result is answered: the next run of the list buys it again.
   await journal.append(terminal(failed > 0 ? 'partial' : 'complete'));
   const isIdle = (own !== undefined || others.length > 0) && cost.sent === 0;
-  const missing = toMissing(end, isIdle, operationId, kept, isFree);
-  return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
+  return {
+    counts,
+    cost,
+    operationId,
+    /** Every row was answered before this run, or can't be sent. */
+    isIdle,
+    /** Answers of rows that the input does not have any more. */
+    unseen: stored.unseen(),
+    /** What to throw when all is said: some rows have no result, though every row is in place. */
+    missing: toMissing(end, isIdle, operationId, kept, isFree),
+  };
 }
 
 async function withStored<T>(

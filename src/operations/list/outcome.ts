@@ -1,7 +1,66 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
-import type { StoredRows } from '../journal/rows.ts';
-import { toThem } from '../wording.ts';
-import type { ListCounts, ListEnd } from './run.ts';
+import type { RowEnd, StoredRows } from '../journal/rows.ts';
+import { type AnswerKind, failureOf } from '../kinds.ts';
+import { countOf, toThem } from '../wording.ts';
+
+/** What becomes of a row: how its request ended, or why it was never sent. */
+export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
+
+export interface RowFailure {
+  readonly message: string;
+  readonly requestId?: string | undefined;
+  readonly charged: Charged;
+}
+
+/** Pure: why a row has no result; undefined for one that has. */
+export function toFailure(kind: AnswerKind, result: RowResult): RowFailure | undefined {
+  if (result.state === 'flawed') return { message: result.message, charged: 'no' };
+  const { requestId } = result;
+  if (result.state !== 'answered') return { message: result.message, requestId, charged: result.charged };
+  const message = failureOf(kind, result.answer);
+  // Whether an answer without a result is charged, the service does not say.
+  return message === undefined ? undefined : { message, requestId, charged: 'maybe' };
+}
+
+export function costOf(kind: AnswerKind, end: RowEnd): Charged {
+  if (end.state !== 'answered') return end.charged;
+  return failureOf(kind, end.answer) === undefined ? 'yes' : 'maybe';
+}
+
+/** How the rows of a run have ended. */
+export const noRows = {
+  done: 0,
+  /** Among them: without an answer. */
+  failed: 0,
+  /** Among the failed: those that may have been charged. */
+  unknown: 0,
+  /** Among the failed: those that can't be sent. */
+  flawed: 0,
+  /** Rows that the service answered without a result. */
+  resultless: 0,
+  /** Rows whose answer was here before this run. */
+  earlier: 0,
+  /** Rows that ask for the same as another one of this run. */
+  duplicates: 0,
+  /** Rows that stand in the file since an earlier run, and were not added again. */
+  there: 0,
+};
+
+export type ListCounts = Readonly<typeof noRows>;
+
+export interface ListEnd {
+  readonly counts: ListCounts;
+  /** What this run has sent, whatever earlier ones have. */
+  readonly cost: {
+    readonly sent: number;
+    /** Of the requests that were sent: how many may have been charged. */
+    readonly bought: number;
+    readonly charged: Charged;
+  };
+  /** The first of those that can't be sent. */
+  readonly flawedLines: readonly number[];
+  readonly stop: LeadpipeError | undefined;
+}
 
 export function chargedIn(stored: StoredRows, { resultless }: ListCounts): Charged {
   if (stored.sent() === 0) return 'no';
@@ -18,40 +77,26 @@ export function toMissing(
 ): LeadpipeError | undefined {
   const { done, failed, flawed, resultless, unknown } = counts;
   if (failed + resultless === 0) return undefined;
-  const words = [
-    ...(failed === 0 ? [] : [toUnanswered(counts, isFree)]),
-    ...(resultless === 0
-      ? []
-      : [
-          `the service found no result for ${resultless} of ${done} ${toThem(done, 'row', 'rows')}${isFree ? '' : `, and may have charged ${toThem(resultless)}`}`,
-        ]),
-    ...(kept === undefined
-      ? []
-      : [`the file of an earlier run was not replaced, and the rows are in ${kept}`]),
-  ].join('; ');
-  return new LeadpipeError('partial', words, {
+  const words: string[] = [];
+  const rows = `of ${countOf(done, 'row')}`;
+  if (failed > 0) {
+    const maybe = unknown === 0 || isFree ? '' : `; ${unknown} of them may have been charged`;
+    words.push(`${failed} ${rows} ${toThem(failed, 'has', 'have')} no answer${maybe}`);
+  }
+  if (resultless > 0) {
+    const maybe = isFree ? '' : `, and may have charged ${toThem(resultless)}`;
+    words.push(`the service found no result for ${resultless} ${rows}${maybe}`);
+  }
+  if (kept !== undefined)
+    words.push(`the file of an earlier run was not replaced, and the rows are in ${kept}`);
+  const failures = { failed: failed - unknown - flawed, unknown, flawed, flawedLines };
+  return new LeadpipeError('partial', words.join('; '), {
     type: 'rows_failed',
     operationId,
     charged: cost.charged,
     retryable: false,
-    facts: {
-      is: 'rows_failed',
-      operationId,
-      failed: failed - unknown - flawed,
-      unknown,
-      flawed,
-      flawedLines,
-      isIdle,
-    },
+    facts: { is: 'rows_failed', operationId, ...failures, isIdle },
   });
-}
-
-function toUnanswered({ done, failed, unknown }: ListCounts, isFree: boolean): string {
-  const rows = `${failed} of ${done} ${done === 1 ? 'row' : 'rows'} ${failed === 1 ? 'has' : 'have'} no answer`;
-  if (unknown === 0 || isFree) return rows;
-  return failed === 1
-    ? `${rows}; it may have been charged`
-    : `${rows}; ${unknown} of them may have been charged`;
 }
 
 /** Pure: why a list was left before its end: what is written stays, and what is bought is here. */

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Client } from '../../client.ts';
 import { wait } from '../../clock.ts';
-import { type Charged, LeadpipeError } from '../../errors.ts';
+import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
 import type { Buyer } from '../buyer.ts';
 import type { RowEnd, RowIntent, StoredRows } from '../journal/rows.ts';
-import { type AnswerKind, type BodyOf, failureOf, kinds } from '../kinds.ts';
+import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';
 import { createSlots } from './slots.ts';
 
 export type RowToBuy = Omit<RowIntent, 'key'> & {
@@ -22,9 +22,10 @@ interface SentBefore {
   readonly key: string | undefined;
 }
 
-export interface RowPurchases {
+interface RowPurchases {
   readonly kind: AnswerKind;
   readonly concurrency: number;
+  /** What the keys of the rows are derived from, beside the row and its request. */
   readonly keyBase: string;
   readonly stored: StoredRows;
   readonly budgetMs: number;
@@ -34,12 +35,6 @@ export interface RowPurchases {
   readonly halt: AbortSignal;
   /** Called with what holds for every row, and not for one: nothing more is sent after it. */
   stopWith(error: unknown): void;
-}
-
-/** How a request ended, and when that survives a power cut. */
-interface Ended {
-  readonly end: RowEnd;
-  readonly kept: Promise<void>;
 }
 
 /** How often a row that the service had no room for goes back to the others. */
@@ -67,42 +62,12 @@ export function createRowPurchases(
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
   let answeredAt = Number.NEGATIVE_INFINITY;
 
-  /** Gives how a request ended, once that survives this process, or that the service has no room for it. */
-  async function sendInSlot(
-    request: BodyOf<AnswerKind>,
-    key: string,
-    intend: () => Promise<void>,
-    settle: (end: RowEnd) => Ended,
-  ): Promise<Ended | { readonly busy: RequestError }> {
-    await slots.take();
-    const since = clock.monotonic();
-    try {
-      if (halt.aborted) throw notSent;
-      await intend();
-      const { text, requestId } = await send(request, key, late);
-      answeredAt = clock.monotonic();
-      return settle({ state: 'answered', answer: text, requestId });
-    } catch (error) {
-      if (!isOfRow(error)) {
-        // Before there is room for the next.
-        stopWith(error);
-        throw error;
-      }
-      if (error.fault !== 'busy') return settle(toFailed(error, isFree));
-      slots.busy(since);
-      // Nobody waits an hour without a word: it holds for all rows.
-      if ((error.retryAfterMs ?? 0) > budgetMs) stopWith(toLongWait(error, clock.now()));
-      return { busy: error };
-    } finally {
-      slots.free();
-    }
-  }
-
   /** Buys a row. Throws what it has stopped the list with, and why it was not sent. */
   async function buy({ request, before, ...row }: RowToBuy): Promise<RowEnd> {
     const again = before?.isLost === true;
-    const first = before?.key ?? keyOf(keyBase, endpoint, row);
-    const key = again ? keyAfter(first) : first;
+    const first = before?.key ?? toKey(JSON.stringify([keyBase, endpoint, row.number, row.body]));
+    // What is bought again has one key for all that have lost the same answer: so it is bought again once.
+    const key = again ? toKey(first) : first;
     let mayBeSent = before?.isLost === false;
     let isIntended = mayBeSent && before?.isOwn === true;
     // Refused this time, it may have been charged an earlier time all the same.
@@ -112,26 +77,48 @@ export function createRowPurchases(
       if (!isIntended) await stored.intend({ ...row, key });
       isIntended = true;
     };
-    const settle = (found: RowEnd): Ended => {
+    /** How the request ended survives this process when it returns, and a power cut when it resolves. */
+    const settle = async (found: RowEnd): Promise<RowEnd> => {
       const end = inDoubt(found);
-      const kept = stored.settle(row.digest, row.number, end.state === 'unknown' ? { ...end, key } : end);
-      // Whoever waits for it is told; until then it is in nobody's hands.
-      kept.catch(() => undefined);
-      return { end, kept };
+      await stored.settle(row.digest, row.number, end.state === 'unknown' ? { ...end, key } : end);
+      return end;
     };
     const begun = clock.monotonic();
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
+      let ended: Promise<RowEnd> | undefined;
+      let busy: RequestError | undefined;
       await ahead.take();
-      let ended: Ended | { readonly busy: RequestError };
       try {
         if (halt.aborted) throw notSent;
         // What is known of a row that is bought again holds until it is sent.
         if (!again) await intend();
-        ended = await sendInSlot(request, key, intend, settle);
+        await slots.take();
+        const since = clock.monotonic();
+        try {
+          if (halt.aborted) throw notSent;
+          await intend();
+          const { text, requestId } = await send(request, key, late);
+          answeredAt = clock.monotonic();
+          ended = settle({ state: 'answered', answer: text, requestId });
+        } catch (error) {
+          if (!isOfRow(error)) {
+            // Before there is room for the next.
+            stopWith(error);
+            throw error;
+          }
+          if (error.fault === 'busy') {
+            busy = error;
+            slots.busy(since);
+            // Nobody waits an hour without a word: it holds for all rows.
+            if ((error.retryAfterMs ?? 0) > budgetMs) stopWith(toLongWait(error, clock.now()));
+          } else ended = settle(toFailed(error, isFree));
+        } finally {
+          slots.free();
+        }
         // The service had room for an earlier try, whose answer was lost.
-        if ('busy' in ended && ended.busy.details.charged !== 'no') mayBeSent = true;
-        if ('busy' in ended && halt.aborted) throw notSent;
+        if (busy !== undefined && busy.details.charged !== 'no') mayBeSent = true;
+        if (busy !== undefined && halt.aborted) throw notSent;
       } catch (error) {
         stopWith(error);
         const isUnsent = error instanceof LeadpipeError && error.details.charged === 'no';
@@ -143,11 +130,7 @@ export function createRowPurchases(
       } finally {
         ahead.free();
       }
-      if ('end' in ended) {
-        await ended.kept;
-        return ended.end;
-      }
-      const { busy } = ended;
+      if (busy === undefined) return await (ended as Promise<RowEnd>);
       const ms = busy.retryAfterMs ?? random() * Math.min(longestPauseMs, pauseMs * 2 ** (attempt - 1));
       waited += ms;
       if (attempt < mostAttempts && waited <= budgetMs) {
@@ -156,10 +139,9 @@ export function createRowPurchases(
       }
       // Nothing has come for as long: it will be no better for the others.
       if (answeredAt < begun) stopWith(busy);
-      const end = inDoubt(toFailed(busy, isFree));
+      const end = toFailed(busy, isFree);
       // One that may have been sent before stays one.
-      if (!mayBeSent) await settle(end).kept;
-      return end;
+      return mayBeSent ? inDoubt(end) : await settle(end);
     }
   }
 
@@ -174,30 +156,6 @@ function toLongWait(error: RequestError, now: Date): LeadpipeError {
     { facts: { is: 'busy_until', until } },
     `the service has no room for more requests, and asks to wait ${Math.ceil(ms / 1000)} s`,
   );
-}
-
-/** What becomes of a row: how its request ended, or why it was never sent. */
-export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
-
-export interface RowFailure {
-  readonly message: string;
-  readonly requestId?: string | undefined;
-  readonly charged: Charged;
-}
-
-/** Pure: why a row has no result; undefined for one that has. */
-export function toFailure(kind: AnswerKind, result: RowResult): RowFailure | undefined {
-  if (result.state === 'flawed') return { message: result.message, charged: 'no' };
-  const { requestId } = result;
-  if (result.state !== 'answered') return { message: result.message, requestId, charged: result.charged };
-  const message = failureOf(kind, result.answer);
-  // Whether an answer without a result is charged, the service does not say.
-  return message === undefined ? undefined : { message, requestId, charged: 'maybe' };
-}
-
-export function costOf(kind: AnswerKind, end: RowEnd): Charged {
-  if (end.state !== 'answered') return end.charged;
-  return failureOf(kind, end.answer) === undefined ? 'yes' : 'maybe';
 }
 
 /** What holds for every row, and not for one: nothing more is sent after it. */
@@ -216,14 +174,8 @@ const stoppingFaults: readonly Fault[] = [
 ];
 
 /** The same for the same row of the same list, wherever and however often it is sent. */
-function keyOf(base: string, endpoint: string, { number, body }: { number: number; body: string }): string {
-  const said = JSON.stringify([base, endpoint, number, body]);
+function toKey(said: string): string {
   return `lp-${hash('sha256', said).slice(0, 40)}`;
-}
-
-/** Of a request that is bought again since its answer was lost: the same for all that have lost the same one, so that it is bought again once. */
-function keyAfter(lost: string): string {
-  return `lp-${hash('sha256', lost).slice(0, 40)}`;
 }
 
 /** Whether it went wrong for this row, and may go well for the next. */

@@ -11,12 +11,14 @@ import { toOverLimit, type WorstCase } from '../spending.ts';
 import type { AddedRows } from './added-rows.ts';
 import {
   costOf,
-  createRowPurchases,
+  type ListCounts,
+  type ListEnd,
+  noRows,
   type RowFailure,
   type RowResult,
-  type RowToBuy,
   toFailure,
-} from './row-purchase.ts';
+} from './outcome.ts';
+import { createRowPurchases, type RowToBuy } from './row-purchase.ts';
 
 export interface Shard {
   readonly index: number;
@@ -48,48 +50,11 @@ export interface ListRun {
   readonly added: AddedRows;
 }
 
-export interface ListCounts {
-  readonly done: number;
-  /** Among them: without an answer. */
-  readonly failed: number;
-  /** Among the failed: those that may have been charged. */
-  readonly unknown: number;
-  /** Among the failed: those that can't be sent. */
-  readonly flawed: number;
-  /** Rows that the service answered without a result. */
-  readonly resultless: number;
-  /** Rows whose answer was here before this run. */
-  readonly earlier: number;
-  /** Rows that ask for the same as another one of this run. */
-  readonly duplicates: number;
-  /** Rows that stand in the file since an earlier run, and were not added again. */
-  readonly there: number;
-}
-
-/** What this run has sent, whatever earlier ones have. */
-export interface ListCost {
-  readonly sent: number;
-  /** Of the requests that were sent: how many may have been charged. */
-  readonly bought: number;
-  readonly charged: Charged;
-}
-
 export interface ListListener {
-  progress(
-    counts: Pick<ListCounts, 'done' | 'failed'>,
-    slots: { readonly used: number; readonly allowed: number },
-  ): void;
+  progress(counts: Pick<ListCounts, 'done' | 'failed'>): void;
   failed(row: InputRow, failure: RowFailure): Promise<void>;
-  warn(line: string): void;
   /** The run was stopped, and waits up to `seconds` for so many answers that are under way. */
   stopping(answers: number, seconds: number): void;
-}
-
-export interface ListEnd {
-  readonly counts: ListCounts;
-  readonly cost: ListCost;
-  readonly flawedLines: readonly number[];
-  readonly stop: LeadpipeError | undefined;
 }
 
 interface Item {
@@ -150,21 +115,10 @@ export async function workThrough(
   listener: ListListener,
 ): Promise<ListEnd> {
   const { clock, signal } = context;
-  const counts = {
-    done: 0,
-    failed: 0,
-    unknown: 0,
-    flawed: 0,
-    resultless: 0,
-    earlier: 0,
-    duplicates: 0,
-    there: 0,
-  };
+  const counts = { ...noRows };
+  const cost = { sent: 0, bought: 0, charged: 'no' as Charged };
   const flawedLines: number[] = [];
   const all = [stored, ...others];
-  let sent = 0;
-  let bought = 0;
-  let charged: Charged = 'no';
   const window = Math.max(256, 16 * work.concurrency);
   const items: Item[] = [];
   const underWay = new Map<bigint, Promise<RowEnd>>();
@@ -218,41 +172,37 @@ export async function workThrough(
       return await known.rows.endOf(digest);
     }
     const { number, line } = item.row;
+    // Other rows may ask for the same: until here nothing was waited for.
+    const end = buyReserved({ number, line, digest, body, request }, known).finally(() =>
+      underWay.delete(digest),
+    );
+    underWay.set(digest, end);
+    return await end;
+  }
+
+  async function buyReserved(
+    row: Omit<RowToBuy, 'before'>,
+    known: ReturnType<typeof findKnown>,
+  ): Promise<RowEnd> {
     const isOwn = known?.rows === stored;
     // What it may have cost has been counted already.
     if (known?.state === 'sent' && isOwn) spending?.settle(0, -credits);
-    // Other rows may ask for the same: until here nothing was waited for.
-    const end = (async () => {
-      const before = known && {
-        isOwn,
-        isLost: known.state === 'unknown',
-        key: await known.rows.keyOf(digest),
-      };
-      return await buyReserved({ number, line, digest, body, request, before });
-    })();
-    underWay.set(digest, end);
-    try {
-      return await end;
-    } finally {
-      underWay.delete(digest);
-    }
-  }
-
-  async function buyReserved(row: RowToBuy): Promise<RowEnd> {
+    const isLost = known?.state === 'unknown';
+    const before = known && { isOwn, isLost, key: await known.rows.keyOf(row.digest) };
     await reserve();
-    sent++;
-    let cost: Charged = 'no';
+    cost.sent++;
+    let charged: Charged = 'no';
     try {
-      const end = await buy(row);
-      cost = costOf(work.kind, end);
+      const end = await buy({ ...row, before });
+      charged = costOf(work.kind, end);
       return end;
     } catch (error) {
-      if (!(error instanceof LeadpipeError && error.details.charged === 'no')) cost = 'maybe';
+      if (!(error instanceof LeadpipeError && error.details.charged === 'no')) charged = 'maybe';
       throw error;
     } finally {
-      if (cost !== 'no') bought++;
-      if (cost !== 'no' && charged !== 'yes' && connection.origin !== 'local') charged = cost;
-      spending?.settle(credits, cost === 'no' ? 0 : undefined);
+      if (charged !== 'no') cost.bought++;
+      if (charged !== 'no' && cost.charged !== 'yes' && connection.origin !== 'local') cost.charged = charged;
+      spending?.settle(credits, charged === 'no' ? 0 : undefined);
       changed();
     }
   }
@@ -305,7 +255,7 @@ export async function workThrough(
       if (result.state === 'flawed' && ++counts.flawed <= mostLines) flawedLines.push(row.line);
       await listener.failed(row, failure);
     }
-    listener.progress(counts, slots);
+    listener.progress(counts);
   }
 
   read().then(() => {
@@ -324,7 +274,7 @@ export async function workThrough(
           stopWith(error);
         });
       } else if (stop === undefined ? isRead && items.length === 0 : underWay.size === 0) {
-        return { counts, cost: { sent, bought, charged }, flawedLines, stop };
+        return { counts, cost, flawedLines, stop };
       } else await change();
     }
   } finally {

@@ -44,9 +44,6 @@ export function createSlots(clock: Clock, most: number, halt: AbortSignal) {
       allowed = Math.max(1, Math.floor(allowed / 2));
       changed = clock.monotonic();
     },
-    get allowed() {
-      return allowed;
-    },
     get used() {
       return used;
     },

@@ -7,8 +7,16 @@ import { type Order, type PaidRequest, purchase } from '../purchase.ts';
 import { unfinishedRuns } from '../unfinished.ts';
 import { withExclusions } from './exclusions.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
-import type { Delivered } from './lists.ts';
-import { countLeads, type Damaged, folded, folderOfList, openRunFile, readList } from './lists.ts';
+import {
+  countLeads,
+  type Damaged,
+  type Delivered,
+  folded,
+  folderOfList,
+  openRunFile,
+  readList,
+  toDeliveredLine,
+} from './lists.ts';
 
 /** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */
 export interface RunOfList {
@@ -86,16 +94,14 @@ function toKnown(lines: readonly Delivered[], more: readonly Identity[] = []): K
 
 /** Pure: those of some leads that are not known; what can't be told from others is new each time. */
 export function newOf(leads: readonly JsonText[], known: Known): readonly JsonText[] {
-  return leads.filter((lead) => {
-    const identity = identityOf(lead);
-    return identity === undefined || !known.has(identity);
-  });
+  const { isNew } = createFilter(known).check(leads);
+  return leads.filter((_, at) => isNew[at]);
 }
 
 /** What stands between the leads that arrive and the output. */
 export type LeadFilter = ReturnType<typeof createFilter>;
 
-/** `count` says that leads were delivered, or brought again by a search; without `known` leads, all are new. */
+/** `count` says that leads were delivered, or brought again by a search. */
 function createFilter(
   known: Known,
   count: (leads: readonly Identity[], leadsSearchId: string | null) => void = () => {},
@@ -108,11 +114,10 @@ function createFilter(
       return {
         /** Whether each is to be delivered: no earlier run of the list has. */
         isNew,
-        /** From now on they count as delivered. Throws LocalIoError. */
+        /** From now on they count as delivered, also where none is new: next time, the service leaves out what this search brought again. Throws LocalIoError. */
         count(leadsSearchId = ''): void {
-          const fresh = identities.filter((identity, index) => isNew[index] && identity !== undefined);
-          // Also where none is new: next time, the service leaves out what this search brought again.
-          count(fresh as Identity[], leadsSearchId || null);
+          const fresh = identities.flatMap((identity, at) => (isNew[at] && identity ? [identity] : []));
+          count(fresh, leadsSearchId || null);
         },
       };
     },
@@ -149,7 +154,7 @@ export async function withFilter<T>(
     key_fingerprint: connection.fingerprint(operationId),
   };
   const count = (leads: readonly Identity[], leads_search_id: string | null): void =>
-    file.append({ ...run, leads_search_id, leads });
+    void file.append(toDeliveredLine({ ...run, leads_search_id, leads }));
   try {
     if (brought.length > 0) count(brought, null);
     return await work(createFilter(known, count, file.sync));

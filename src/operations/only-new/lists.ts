@@ -34,8 +34,8 @@ export function folderOfList(stateDir: string, list: string, origin: string): st
 export async function readList(folder: string, damaged: Damaged): Promise<Delivered[]> {
   const lines: Delivered[] = [];
   // The folded file comes last: what is folded meanwhile is then read twice, and not missed.
-  const runs = (await namesIn(folder)).filter((name) => name !== foldedFile);
-  for (const name of [...runs, foldedFile]) lines.push(...(await readLines(join(folder, name), damaged)));
+  for (const name of [...(await runsIn(folder)), foldedFile])
+    lines.push(...(await readLines(join(folder, name), damaged)));
   // The IDs of operations are in the order of time.
   return lines.sort(
     (a, b) => Number(a.operation_id > b.operation_id) - Number(a.operation_id < b.operation_id),
@@ -43,54 +43,43 @@ export async function readList(folder: string, damaged: Damaged): Promise<Delive
 }
 
 /** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `awaitLock`. */
-export async function openRunFile({ context }: Buyer, folder: string, operationId: string) {
+export async function openRunFile({ context }: Buyer, folder: string, operationId: string): Promise<LineLog> {
   const path = join(folder, `${operationId}${ending}`);
-  const log = await openLocked(context, folder, path).catch((thrown: unknown) => {
+  const what = 'the delivered leads';
+  try {
+    await makePrivateFolder(folder);
+    // Nobody folds the file of a run that begins to write it.
+    const lock = await awaitLock(folder, context, 'the list of these leads');
+    try {
+      await foldOver(context.directories.state, folder);
+      const log = await openLog(path, 'any', what);
+      await syncFolder(folder);
+      return log;
+    } finally {
+      lock.release();
+    }
+  } catch (thrown) {
     const error = notStored(what, path, thrown);
     throw error instanceof LocalIoError ? error.with({ charged: 'no', facts: { is: 'no_journal' } }) : error;
-  });
-  return {
-    /** Returns when the leads survive this process. Throws LocalIoError. */
-    append: (delivered: Delivered) => void log.append(toDeliveredLine(delivered)),
-    /** Resolves when they survive a power cut. Throws LocalIoError. */
-    sync: log.sync,
-    close: log.close,
-  };
-}
-
-const what = 'the delivered leads';
-
-async function openLocked(context: Buyer['context'], folder: string, path: string): Promise<LineLog> {
-  await makePrivateFolder(folder);
-  // Nobody folds the file of a run that begins to write it.
-  const lock = await awaitLock(folder, context, 'the list of these leads');
-  try {
-    await foldOver(context.directories.state, folder);
-    const log = await openLog(path, 'any', what);
-    await syncFolder(folder);
-    return log;
-  } finally {
-    lock.release();
   }
 }
 
 /** Makes one file of those whose runs are over, when they are many; of damaged ones nothing is changed. Under the lock. */
 async function foldOver(stateDir: string, folder: string): Promise<void> {
-  const runs = (await namesIn(folder)).filter((name) => name !== foldedFile);
+  const runs = await runsIn(folder);
   if (runs.length < mostRuns) return;
   const over = runs.filter((name) => !isLocked(folderOf(stateDir, name.slice(0, -ending.length))));
-  const paths = [foldedFile, ...over.sort()].map((name) => join(folder, name));
+  const paths = over.sort().map((name) => join(folder, name));
+  const whole = join(folder, foldedFile);
   const lines: Delivered[] = [];
   let isDamaged = false;
-  for (const path of paths) {
-    const some = await readLines(path, () => {
-      isDamaged = true;
-    });
-    lines.push(...some);
-  }
+  const damaged = (): void => {
+    isDamaged = true;
+  };
+  for (const path of [whole, ...paths]) lines.push(...(await readLines(path, damaged)));
   if (isDamaged) return;
-  await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''));
-  for (const path of paths.slice(1)) await rm(path, { force: true });
+  await writeWhole(whole, folded(lines).map(toDeliveredLine).join(''));
+  for (const path of paths) await rm(path, { force: true });
 }
 
 async function readLines(path: string, damaged: Damaged): Promise<Delivered[]> {
@@ -98,11 +87,11 @@ async function readLines(path: string, damaged: Damaged): Promise<Delivered[]> {
   return toDelivered(text ?? '', (line) => damaged(`line ${line} of ${path} is damaged`));
 }
 
-async function namesIn(folder: string): Promise<string[]> {
-  return (await entriesOf(folder)).filter((name) => name.endsWith(ending));
+async function runsIn(folder: string): Promise<string[]> {
+  return (await namesIn(folder)).filter((name) => name.endsWith(ending) && name !== foldedFile);
 }
 
-async function entriesOf(folder: string): Promise<string[]> {
+async function namesIn(folder: string): Promise<string[]> {
   return (await readOrNothing(() => readdir(folder), folder)) ?? [];
 }
 
@@ -118,10 +107,8 @@ export interface Delivered {
   readonly leads: readonly Identity[];
 }
 
-const member = 'delivered';
-
 export function toDeliveredLine(delivered: Delivered): string {
-  return toCheckedLine(member, JSON.stringify(delivered));
+  return toCheckedLine('delivered', JSON.stringify(delivered));
 }
 
 /**
@@ -130,22 +117,18 @@ export function toDeliveredLine(delivered: Delivered): string {
  */
 export function toDelivered(text: string, damaged: (line: number) => void): Delivered[] {
   return checkedLines(text).flatMap((said, index) => {
-    if (said?.member === member) return [toIdentified(JSON.parse(said.text))];
+    if (said?.member === 'delivered') return [toIdentified(JSON.parse(said.text))];
     damaged(index + 1);
     return [];
   });
 }
 
-/** As a line has it: what leads are known again by, or, of earlier versions, what that is made of. */
-type Stored = Omit<Delivered, 'leads'> & { readonly leads: readonly (Identity | Named)[] };
-
-function toIdentified({ leads, ...run }: Stored): Delivered {
-  const identities = leads.map((lead) => (isIdentity(lead) ? lead : identityOfMembers(lead)));
-  return { ...run, leads: identities.filter((identity) => identity !== undefined) };
-}
-
-function isIdentity(lead: Identity | Named): lead is Identity {
-  return Array.isArray(lead);
+/** Lines of earlier versions have what an identity is made of. */
+function toIdentified(line: Omit<Delivered, 'leads'> & { leads: readonly (Identity | Named)[] }): Delivered {
+  const leads = line.leads.map((lead) =>
+    Array.isArray(lead) ? (lead as Identity) : identityOfMembers(lead as Named),
+  );
+  return { ...line, leads: leads.filter((identity) => identity !== undefined) };
 }
 
 /** So much of a list is remembered. A year of a thousand new leads a day takes 30 MB. */
@@ -175,28 +158,11 @@ export function folded(lines: readonly Delivered[], most = kept): Delivered[] {
     .reverse();
 }
 
-export interface ListRecord {
-  readonly list: string;
-  /** Different ones that count as delivered. */
-  readonly leads: number;
-  readonly runs: number;
-  readonly last_run: string;
-  /** Where that one was sent; the fictional leads of the local service have lists apart. */
-  readonly origin: string;
-}
+export type ListRecord = Awaited<ReturnType<typeof readLists>>[number];
+export type ListedLead = NonNullable<Awaited<ReturnType<typeof readListedLeads>>>[number];
 
-/** A lead of a list: what is left out where only new leads are wanted. */
-export interface ListedLead {
-  readonly list: string;
-  readonly name: string;
-  readonly time: string;
-  readonly operation_id: string;
-  readonly leads_search_id: string | null;
-  readonly origin: string;
-}
-
-/** Every list of this machine, by name. Throws LocalIoError. */
-export async function readLists(stateDir: string, damaged: Damaged): Promise<ListRecord[]> {
+/** Every list of this machine, by name; the fictional leads of the local service have lists apart. Throws LocalIoError. */
+export async function readLists(stateDir: string, damaged: Damaged) {
   const lists = await readAll(stateDir, damaged);
   return lists
     .map((lines) => {
@@ -213,11 +179,7 @@ export function countLeads(lines: readonly Delivered[]): number {
 }
 
 /** The leads of a list, in the order in which they were delivered; undefined where there is no such list. Throws LocalIoError. */
-export async function readListedLeads(
-  stateDir: string,
-  list: string,
-  damaged: Damaged,
-): Promise<ListedLead[] | undefined> {
+export async function readListedLeads(stateDir: string, list: string, damaged: Damaged) {
   const lines = (await readAll(stateDir, damaged)).flat().filter((line) => line.list === list);
   if (lines.length === 0) return undefined;
   return lines.flatMap(({ leads, time, operation_id, leads_search_id, origin }) =>
@@ -229,6 +191,6 @@ export async function readListedLeads(
 async function readAll(stateDir: string, damaged: Damaged): Promise<(readonly Delivered[])[]> {
   const lists: (readonly Delivered[])[] = [];
   const root = join(stateDir, 'lists');
-  for (const name of await entriesOf(root)) lists.push(folded(await readList(join(root, name), damaged)));
+  for (const name of await namesIn(root)) lists.push(folded(await readList(join(root, name), damaged)));
   return lists.filter((lines) => lines.length > 0);
 }

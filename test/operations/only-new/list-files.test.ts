@@ -150,30 +150,16 @@ describe('a line of leads as they came, which earlier versions wrote,', () => {
 describe('the files of a list', () => {
   const state = () => {
     const stateDir = temporaryFolder();
-    const clock = {
-      now: () => new Date(),
-      monotonic: () => performance.now(),
-      after: (ms: number, then: () => void) => {
-        const timer = setTimeout(then, ms);
-        return () => clearTimeout(timer);
-      },
-    };
-    const context = {
-      clock,
-      directories: { config: '', state: stateDir },
-      pid: process.pid,
-      random: Math.random,
-    };
     return {
       stateDir,
-      buyer: { context } as unknown as Buyer,
+      buyer: { context: keepingIn(stateDir) } as unknown as Buyer,
       folder: folderOfList(stateDir, 'l', 'https://a.example'),
     };
   };
   async function add(buyer: Buyer, folder: string, ...lines: Delivered[]): Promise<void> {
     for (const one of lines) {
       const file = await openRunFile(buyer, folder, one.operation_id);
-      file.append(one);
+      file.append(toDeliveredLine(one));
       await file.close();
     }
   }
@@ -194,7 +180,7 @@ describe('the files of a list', () => {
     const running = await openRunFile(buyer, folder, 'op_1');
     const lines = Array.from({ length: 30 }, (_, at) => line(`op_${100 + at}`, 'A'));
     await add(buyer, folder, ...lines);
-    running.append(line('op_1', 'R'));
+    running.append(toDeliveredLine(line('op_1', 'R')));
     expect(namesOf(await readList(folder, damaged))[0]).toBe('op_1 R');
     await running.close();
     await journal.close();
