@@ -19,7 +19,9 @@ import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, ownerOf } from './lock-owner.ts';
-import { makePrivateFolder } from './private-folder.ts';
+import { makeOne, makePrivateFolder } from './private-folder.ts';
+import { realPathOf, statOrNothing } from './target.ts';
+import { writeFailure } from './write-failure.ts';
 
 /** The right to change what is in a folder; a process that dies loses it. */
 export interface FolderLock {
@@ -115,6 +117,30 @@ export async function lockPlace(
       // Another process may have cleared the folder away just then.
       if (codeOf(error) !== 'ENOENT' || attempts === 20) throw error;
     }
+  }
+}
+
+/**
+ * Runs `work` as the one run that writes a file, in whichever container: whatever stands beside it is then of a run that is over.
+ * The lock stands beside the file. What is no regular file (a FIFO, /dev/null) many may write at once. Throws `temporary`,
+ * naming the process, where another run has it, LocalIoError, and what `work` throws.
+ */
+export async function withOutputLock<T>(
+  { pid }: Pick<Context, 'pid'>,
+  file: string,
+  work: (lock: FolderLock | undefined) => Promise<T>,
+): Promise<T> {
+  const found = await statOrNothing(file);
+  if (found !== undefined && !found.isFile()) return await work(undefined);
+  const folder = `${await realPathOf(file)}.lock`;
+  // Others of the group may see who has it.
+  const lock = await lockPlace(folder, pid, file, makeOne).catch((error: unknown) => {
+    throw error instanceof LeadpipeError ? error : writeFailure(file, error);
+  });
+  try {
+    return await work(lock);
+  } finally {
+    lock.release();
   }
 }
 
