@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { unguarded } from '../../src/files/csv-guard.ts';
 import { memberLayout } from '../../src/output/columns.ts';
 import { csvCell, csvHeader } from '../../src/output/csv.ts';
-import { createWriter } from '../../src/output/writer.ts';
-import { gatheringSink } from './gathering-sink.ts';
+import { written } from './gathering-sink.ts';
 
 const cell = (value: unknown) => csvCell(JSON.stringify(value), false);
 
@@ -191,10 +190,8 @@ it.each([
   const value = fc.oneof(evil, fc.array(evil, { maxLength: 3 }));
   await fc.assert(
     fc.asyncProperty(value, value, value, async (a, b, c) => {
-      const sink = gatheringSink();
-      const writer = await createWriter('csv', sink, { layout, shape: 'list' });
-      await writer.write([JSON.stringify({ a, b, c })]);
-      const [, ...lines] = sink.text.split('\r\n');
+      const { text } = await written('csv', { layout, shape: 'list' }, [JSON.stringify({ a, b, c })]);
+      const [, ...lines] = text.split('\r\n');
       for (const field of fieldsOf(lines.join('\r\n'), delimiters, knowsQuotes)) {
         const begins = field.replace(/^[\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]+/u, '');
         expect(/^\+[1-9]\d{6,14}(?:,|$)/.test(begins) || !/^[=+\-@|]/.test(begins), field).toBe(true);

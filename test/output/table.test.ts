@@ -11,8 +11,7 @@ import {
 import type { Layout } from '../../src/output/layout.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from '../../src/output/text-width.ts';
-import { createWriter } from '../../src/output/writer.ts';
-import { gatheringSink } from './gathering-sink.ts';
+import { written } from './gathering-sink.ts';
 
 interface Shown {
   layout?: Layout;
@@ -25,11 +24,8 @@ async function shown(
   records: unknown[],
   { layout = entityLayout(), width = 80, color = false, shape = 'list' }: Shown = {},
 ) {
-  const sink = gatheringSink();
-  const writer = await createWriter('table', sink, { layout, shape, width, color });
-  await writer.write(records.map((record) => JSON.stringify(record)));
-  await writer.end();
-  return sink.text;
+  const batch = records.map((record) => JSON.stringify(record));
+  return (await written('table', { layout, shape, width, color }, batch)).text;
 }
 
 const entities = [
@@ -93,14 +89,11 @@ describe('a table', () => {
   });
 
   it('is cards at any width where they are asked for', async () => {
-    const sink = gatheringSink();
-    const writer = await createWriter('cards', sink, { layout: entityLayout(), shape: 'list', width: 200 });
-    await writer.write(entities.slice(0, 1).map((record) => JSON.stringify(record)));
-    await writer.write(entities.slice(0, 1).map((record) => JSON.stringify(record)));
-    expect(sink.text.split('\n\n').map((card) => card.split('\n')[0])).toEqual([
-      'Solaris Ledger GmbH  0.93',
-      'Solaris Ledger GmbH  0.93',
-    ]);
+    const batch = [JSON.stringify(entities[0])];
+    const options = { layout: entityLayout(), shape: 'list', width: 200 } as const;
+    expect(
+      (await written('cards', options, batch, batch)).text.split('\n\n').map((card) => card.split('\n')[0]),
+    ).toEqual(['Solaris Ledger GmbH  0.93', 'Solaris Ledger GmbH  0.93']);
   });
 
   it('is as narrow as what it holds, also in a narrow terminal', async () => {
@@ -170,13 +163,13 @@ describe('a table', () => {
   });
 
   it('has its header once, and the same widths to the end', async () => {
-    const sink = gatheringSink();
-    const writer = await createWriter('table', sink, { layout: entityLayout(), shape: 'list', width: 120 });
-    await writer.write([JSON.stringify({ name: 'a', description: 'd' })]);
-    await writer.write([JSON.stringify({ name: 'a name that is longer than all', description: 'd' })]);
-    expect(sink.writes[0]?.split('\n')).toHaveLength(4);
-    expect(sink.writes[1]?.split('\n')).toHaveLength(3);
-    expect(sink.writes[1]?.indexOf('d')).toBe(sink.writes[0]?.indexOf('description'));
+    const options = { layout: entityLayout(), shape: 'list', width: 120 } as const;
+    const batches = ['a', 'a name that is longer than all'].map((name) => [
+      JSON.stringify({ name, description: 'd' }),
+    ]);
+    const [one, other] = (await written('table', options, ...batches)).writes;
+    expect([one, other].map((text) => text?.split('\n').length)).toEqual([4, 3]);
+    expect(other?.indexOf('d')).toBe(one?.indexOf('description'));
   });
 
   it('of nothing is nothing', async () => expect(await shown([])).toBe(''));
@@ -195,11 +188,10 @@ describe('a table', () => {
   });
 
   it('has colour only when asked', async () => {
-    expect(await shown(entities)).not.toContain('\u001b');
-    expect(await shown(entities, { width: 60 })).not.toContain('\u001b');
-    expect(await shown(entities, { color: true, width: 100 })).toContain('\u001b[1mname');
-    expect(await shown(entities, { color: true, width: 100 })).toContain('\u001b[2m────');
-    expect(await shown(entities, { color: true, width: 100 })).toContain('\u001b[32m0.93\u001b[39m');
+    for (const width of [60, 100]) expect(await shown(entities, { width })).not.toContain('\u001b');
+    const table = await shown(entities, { color: true, width: 100 });
+    for (const styled of ['[1mname', '[2m────', '[32m0.93\u001b[39m'])
+      expect(table).toContain(`\u001b${styled}`);
     expect(await shown(entities, { color: true, width: 60 })).toContain('\u001b[1mSolaris');
   });
 
@@ -317,10 +309,10 @@ describe('a single answer', () => {
   it('is cut where nobody reads on, and says so', async () => {
     const layout = memberLayout(['text', 'lines', 'list', 'unseen', 'number']);
     const answer = {
-      text: 'e\u0301 漢 word '.repeat(1_000_000),
-      lines: 'x\n'.repeat(5_000_000),
-      list: Array.from({ length: 1_000_000 }, () => 'x'),
-      unseen: '\u200b'.repeat(5_000_000),
+      text: 'e\u0301 漢 word '.repeat(200_000),
+      lines: 'x\n'.repeat(600_000),
+      list: Array.from({ length: 100_000 }, () => 'x'),
+      unseen: '\u200b'.repeat(1_200_000),
     };
     const text = await shown([answer], { layout, shape: 'single' });
     const lines = text.split('\n');
@@ -355,24 +347,22 @@ describe('no line is wider than the terminal', () => {
     fc.string({ unit: 'grapheme', maxLength: 30 }),
     fc.string({ unit: 'grapheme-ascii', maxLength: 60 }),
     fc.constantFrom(
-      '漢字',
-      '👩‍👩‍👧‍👦',
-      '🇩🇪',
-      'e\u0301\u0301',
-      '\u0600',
-      'ｱﾞ',
-      '각',
-      'ᄀ',
-      'नि',
-      '\u001b[2K',
-      '\u202e',
-      '\t',
-      '\n',
-      ' ',
-      '1️⃣',
-      '\ufe0f',
-      '‼',
-      '©',
+      ...[
+        '漢字',
+        '👩‍👩‍👧‍👦',
+        '🇩🇪',
+        'e\u0301\u0301',
+        '\u0600',
+        'ｱﾞ',
+        '각',
+        'ᄀ',
+        'नि',
+        '1️⃣',
+        '\ufe0f',
+        '‼',
+        '©',
+      ],
+      ...['\u001b[2K', '\u202e', '\t', '\n', ' '],
     ),
   );
   const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
@@ -389,7 +379,7 @@ describe('no line is wider than the terminal', () => {
     pathLayout(['name', 'links', 'enrich_fields.漢.content']),
   ];
 
-  it.each([1, 20, 60, 69, 70, 80, 120, 200])('%i columns', async (width) => {
+  it.each([1, 20, 69, 70, 100, 200])('%i columns', async (width) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(record, { minLength: 1, maxLength: 6 }),
