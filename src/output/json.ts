@@ -26,19 +26,9 @@ export function createJsonForm(options: WriterOptions): WriterForm {
 /** With colours, names are in cyan, texts in green and all other values in yellow. */
 function indentedLine({ layout, styles }: WriterOptions, depth: number) {
   const { chosen, columns } = layout;
-  const paints = styles && {
-    name: around(styles.cyan),
-    text: around(styles.green),
-    other: around(styles.yellow),
-  };
+  const paints = styles && { name: styles.cyan, text: styles.green, other: styles.yellow };
   return (record: string): Iterable<string> =>
     indented(chosen ? toFlatObject(columns, record) : record, depth, paints);
-}
-
-/** What stands before and after a text of this style. */
-function around(style: (text: string) => string): readonly [before: string, after: string] {
-  const [before = '', after = ''] = style('\0').split('\0');
-  return [before, after];
 }
 
 /** Each record as the service sent it, one per line; with chosen columns a flat object of these. */
