@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import {
-  contactLayout,
-  entityLayout,
-  memberLayout,
-  pathLayout,
-  researchLayout,
-} from '../../src/output/columns.ts';
+import { entityLayout, memberLayout, pathLayout, researchLayout } from '../../src/output/columns.ts';
 import type { Layout } from '../../src/output/layout.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from '../../src/output/text-width.ts';
@@ -88,14 +82,6 @@ describe('a table', () => {
     expect(rows[1]?.trim()).toBe('internationalisation internationalisation…');
   });
 
-  it('is cards at any width where they are asked for', async () => {
-    const batch = [JSON.stringify(entities[0])];
-    const options = { layout: entityLayout(), shape: 'list', width: 200 } as const;
-    expect(
-      (await written('cards', options, batch, batch)).text.split('\n\n').map((card) => card.split('\n')[0]),
-    ).toEqual(['Solaris Ledger GmbH  0.93', 'Solaris Ledger GmbH  0.93']);
-  });
-
   it('is as narrow as what it holds, also in a narrow terminal', async () => {
     const table = ['list', 'leads', 'runs'].map((name) => memberColumn(name, { min: 4, max: 40 }));
     const layout = { ...memberLayout(['list', 'leads', 'runs']), table };
@@ -104,26 +90,6 @@ describe('a table', () => {
         'list     leads  runs\n───────  ─────  ────\ncompany     12     3\n',
       );
     }
-  });
-
-  it('at 60 columns is cards', async () => {
-    expect(await shown(entities, { width: 60 })).toBe(
-      [
-        'Solaris Ledger GmbH  0.93',
-        'solaris.example',
-        'linkedin.com/company/solaris',
-        'Seed-stage fintech in Berlin that reconciles ledgers of',
-        'mid-market banks.',
-        '',
-        '株式会社ペイメントクラウド東京  8.25',
-        'pay.example/ja',
-        '東京を拠点とする決済インフラのスタートアップ。',
-        '',
-        '👩‍👩‍👧‍👦 Family Pay 🇩🇪',
-        'red [31m and rtl',
-        '',
-      ].join('\n'),
-    );
   });
 
   it('on cards an address is whole, for the terminal to wrap', async () => {
@@ -185,21 +151,6 @@ describe('a table', () => {
     expect((await at(120, 2)).split('\n')[0]).toMatch(/^name +score +link +headcount +stage +description$/);
     expect((await at(100, 3)).split('\n')[0]).toMatch(/^name +score +link +headcount +stage +city$/);
     expect(await at(80, 5)).toContain('\nceo: ceo!\n');
-  });
-
-  it('has colour only when asked', async () => {
-    for (const width of [60, 100]) expect(await shown(entities, { width })).not.toContain('\u001b');
-    const table = await shown(entities, { color: true, width: 100 });
-    for (const styled of ['[1mname', '[2m────', '[32m0.93\u001b[39m'])
-      expect(table).toContain(`\u001b${styled}`);
-    expect(await shown(entities, { color: true, width: 60 })).toContain('\u001b[1mSolaris');
-  });
-
-  it('of chosen columns is never raw JSON', async () => {
-    const text = await shown(entities, { layout: pathLayout(['score', 'links']), width: 200 });
-    expect(text).toContain('score: 0.93, reason: seed stage');
-    expect(text).toContain('linkedin_url: linkedin.com/company/solaris, website: solaris.example');
-    expect(text).not.toMatch(/[{}"]/);
   });
 
   it('keeps IDs whole where a long text stands beside them', async () => {
@@ -286,26 +237,6 @@ describe('a table', () => {
 });
 
 describe('a single answer', () => {
-  it('is names and values', async () => {
-    const answer = {
-      request: {
-        contact_type: 'email',
-        objective: 'The person who is responsible for the procurement of cloud services at Solaris',
-      },
-      result: { content: 'cto@solaris.example', reference: null },
-      created_at: '2026-01-01T00:00:00Z',
-    };
-    expect(await shown([answer], { layout: contactLayout, shape: 'single', width: 60 })).toBe(
-      [
-        'email      cto@solaris.example',
-        'reference  –',
-        'objective  The person who is responsible for the procurement',
-        '           of cloud services at Solaris',
-        '',
-      ].join('\n'),
-    );
-  });
-
   it('is cut where nobody reads on, and says so', async () => {
     const layout = memberLayout(['text', 'lines', 'list', 'unseen', 'number']);
     const answer = {
