@@ -19,7 +19,9 @@ import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, ownerOf } from './lock-owner.ts';
-import { makePrivateFolder } from './private-folder.ts';
+import { makeOne, makePrivateFolder } from './private-folder.ts';
+import { realPathOf, statOrNothing } from './target.ts';
+import { writeFailure } from './write-failure.ts';
 
 /** The right to change what is in a folder; a process that dies loses it. */
 export interface FolderLock {
@@ -119,6 +121,30 @@ export async function lockPlace(
 }
 
 /**
+ * Runs `work` as the one run that writes a file, in whichever container: whatever stands beside it is then of a run that is over.
+ * The lock stands beside the file. What is no regular file (a FIFO, /dev/null) many may write at once. Throws `temporary`,
+ * naming the process, where another run has it, LocalIoError, and what `work` throws.
+ */
+export async function withOutputLock<T>(
+  { pid }: Pick<Context, 'pid'>,
+  file: string,
+  work: (lock: FolderLock | undefined) => Promise<T>,
+): Promise<T> {
+  const found = await statOrNothing(file);
+  if (found !== undefined && !found.isFile()) return await work(undefined);
+  const folder = `${await realPathOf(file)}.lock`;
+  // Others of the group may see who has it.
+  const lock = await lockPlace(folder, pid, file, makeOne).catch((error: unknown) => {
+    throw error instanceof LeadpipeError ? error : writeFailure(file, error);
+  });
+  try {
+    return await work(lock);
+  } finally {
+    lock.release();
+  }
+}
+
+/**
  * Mutual exclusion between processes that survives kill -9, which Node has nothing for.
  *
  * The lock is the folder `lock` with one file in it, named after its owner. It is taken by renaming a prepared folder
@@ -133,7 +159,10 @@ export function claimLock(folder: string, pid: number) {
   mkdirSync(ready);
   writeFileSync(join(ready, owner), hostname());
   const stop = every(beatMs, () => {
-    for (const at of [held, ready]) touch(join(at, owner));
+    // If it has the file still; the next sign of life may succeed where this one does not.
+    for (const at of [held, ready]) {
+      orElse(() => writeFileSync(join(at, owner), hostname(), { flag: 'r+' }), undefined);
+    }
   });
   return {
     /** Names this process to others; see `isAlive`. */
@@ -164,11 +193,7 @@ export function claimLock(folder: string, pid: number) {
 
 /** Whether a living process has the lock. */
 export function isLocked(folder: string): boolean {
-  try {
-    return entriesOf(join(folder, 'lock')).some((owner) => isAlive(owner, folder));
-  } catch {
-    return false;
-  }
+  return orElse(() => entriesOf(join(folder, 'lock')).some((owner) => isAlive(owner, folder)), false);
 }
 
 /** Whether the process that made an owner's name is still there. A later process with the same pid is not it. */
@@ -199,11 +224,8 @@ function isTaken(folder: string, owner: string, what: string): LeadpipeError {
 }
 
 function hostOf(folder: string, owner: string): string {
-  try {
-    return readFileSync(join(folder, 'lock', owner), 'utf8').replace(/[^\w.-]/g, '') || 'unknown';
-  } catch {
-    return 'unknown';
-  }
+  const name = orElse(() => readFileSync(join(folder, 'lock', owner), 'utf8'), '');
+  return name.replace(/[^\w.-]/g, '') || 'unknown';
 }
 
 /** Whether an owner of another place has given no sign of life for a while. */
@@ -228,32 +250,19 @@ async function staysSilent(folder: string, owner: string): Promise<boolean> {
 
 /** When an owner gave its last sign of life, in milliseconds. */
 function beatOf(folder: string, owner: string): number | undefined {
-  for (const at of [join(folder, 'lock'), join(folder, `lock-${owner}`)]) {
-    try {
-      return statSync(join(at, owner)).mtimeMs;
-    } catch {}
-  }
-  return undefined;
+  const files = ['lock', `lock-${owner}`].map((at) => join(folder, at, owner));
+  return files.map((file) => orElse(() => statSync(file).mtimeMs, undefined)).find(Boolean);
 }
 
 /** What time it is for the file system, in milliseconds: that of another machine may not be ours. */
 function timeOf(folder: string): number | undefined {
   const path = join(folder, `lock-now-${randomUUID()}`);
-  try {
+  const time = orElse(() => {
     writeFileSync(path, '');
     return statSync(path).mtimeMs;
-  } catch {
-    return undefined;
-  } finally {
-    rmSync(path, { force: true });
-  }
-}
-
-/** A sign of life, if it has the file still; the next one may succeed where this does not. */
-function touch(path: string): void {
-  try {
-    writeFileSync(path, hostname(), { flag: 'r+' });
-  } catch {}
+  }, undefined);
+  rmSync(path, { force: true });
+  return time;
 }
 
 function clearDeadClaims(folder: string): void {
@@ -267,29 +276,28 @@ function clearDeadClaims(folder: string): void {
 }
 
 function moved(from: string, to: string): boolean {
-  try {
+  const move = (): boolean => {
     renameSync(from, to);
     return true;
-  } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'].includes(codeOf(error) ?? '')) return false;
-    throw error;
-  }
+  };
+  return orElse(move, false, ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES']);
 }
 
+/** Throws where the folder can't be read: taken for an empty one, it would be waited for without end. */
 function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return [];
-    // Taken for an empty one, it would be waited for without end.
-    throw error;
-  }
+  return orElse(() => readdirSync(folder), [], ['ENOENT', 'ENOTDIR']);
 }
 
 function ignoreMissing(action: () => void): void {
+  orElse(action, undefined, ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+}
+
+/** What stands for the result of what fails, with one of these codes or with any. */
+function orElse<T>(action: () => T, other: T, codes?: readonly string[]): T {
   try {
-    action();
+    return action();
   } catch (error) {
-    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error;
+    if (codes === undefined || codes.includes(codeOf(error) ?? '')) return other;
+    throw error;
   }
 }

@@ -5,17 +5,14 @@ const deepest = 40;
 /** Characters that are gathered for a piece. */
 const pieceLength = 1 << 16;
 
-/** What can be set apart: names of members, strings, and what is neither (numbers, true, false, null). */
-export type Paint = 'name' | 'text' | 'other';
-
 /**
  * The same JSON with a member or item per line, for people, in pieces. Numbers and strings stay as they were written. `within`
- * is how deep it stands in other JSON; `paints` are what stands before and after each kind.
+ * is how deep it stands in other JSON; `paints` colour names of members, strings, and what is neither (numbers, true, null).
  */
 export function* indented(
   text: JsonText,
   within = 0,
-  paints?: Readonly<Record<Paint, readonly [before: string, after: string]>>,
+  paints?: Readonly<Record<'name' | 'text' | 'other', (text: string) => string>>,
 ): Generator<string, void> {
   let piece = '';
   let depth = within;
@@ -54,24 +51,20 @@ export function* indented(
         break;
       default: {
         end = Math.max(end, endOfValue(text, at));
-        const [before, after] = paints?.[paintOf(text, at, end)] ?? ['', ''];
-        piece += before;
-        if (end - at > pieceLength) {
+        const value = text.slice(at, end);
+        if (value.length > pieceLength) {
           yield piece;
           piece = '';
-          yield* toLinePieces(text.slice(at, end));
+          yield* toLinePieces(value);
+        } else if (paints === undefined) {
+          piece += toLine(value);
         } else {
-          piece += toLine(text.slice(at, end));
+          const isName = text[skipSpace(text, end)] === ':';
+          piece += paints[character !== '"' ? 'other' : isName ? 'name' : 'text'](toLine(value));
         }
-        piece += after;
       }
     }
     at = end;
   }
   yield piece;
-}
-
-function paintOf(text: JsonText, at: number, end: number): Paint {
-  if (text[at] !== '"') return 'other';
-  return text[skipSpace(text, end)] === ':' ? 'name' : 'text';
 }

@@ -3,35 +3,15 @@ import { isObject } from './object.ts';
 /** A JSON Schema that is an object; one that is `true` or `false` holds nothing. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Keywords whose value is an object of schemas by name. */
-const maps = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-  'dependencies',
-]);
-/** Those that hold what others refer to. */
-const definitions = new Set(['$defs', 'definitions']);
+const named = (words: string): ReadonlySet<string> => new Set(words.split(' '));
+/** Keywords whose value is an object of schemas by name; those of them that hold what others refer to. */
+const maps = named('properties patternProperties $defs definitions dependentSchemas dependencies');
+const definitions = named('$defs definitions');
 /** Keywords whose value is a schema, or a list of them. */
-const schemas = new Set([
-  'items',
-  'prefixItems',
-  'additionalItems',
-  'unevaluatedItems',
-  'contains',
-  'additionalProperties',
-  'unevaluatedProperties',
-  'propertyNames',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'not',
-  'if',
-  'then',
-  'else',
-]);
+const schemas = named(
+  'items prefixItems additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties ' +
+    'propertyNames anyOf oneOf allOf not if then else',
+);
 
 /**
  * The document says "12 levels of nesting" and "200 cumulative properties" and not what counts. Taken here is the
@@ -57,18 +37,13 @@ export function sizeOfSchema(root: Schema): { readonly levels: number; readonly 
   return { levels, properties };
 }
 
-function partsOf(schema: Schema): [keyword: string, part: Schema][] {
+function partsOf(schema: Schema) {
   return Object.entries(schema).flatMap(([keyword, value]) => {
-    const parts = maps.has(keyword)
-      ? isObject(value)
-        ? Object.values(value)
-        : []
-      : schemas.has(keyword)
-        ? value
-        : [];
+    const parts =
+      maps.has(keyword) && isObject(value) ? Object.values(value) : schemas.has(keyword) ? value : [];
     return [parts]
       .flat()
       .filter(isObject)
-      .map((part): [string, Schema] => [keyword, part]);
+      .map((part) => [keyword, part] as const);
   });
 }

@@ -113,7 +113,7 @@ export class JsonView {
     return view;
   }
 
-  /** The value at a dot path; see `valueAt`. */
+  /** The value at a dot path. A key that itself contains dots wins over the walk, and a number walks into an array. */
   at(path: string): JsonText | undefined {
     const whole = this.member(path);
     if (whole !== undefined) return whole;
@@ -128,14 +128,6 @@ export class JsonView {
 function partsOf(text: JsonText): Map<string, JsonText> {
   if (kindOf(text) !== 'array') return objectMembers(text);
   return new Map(arrayItems(text).map((item, at) => [String(at), item]));
-}
-
-/**
- * The value at a dot path, or undefined. A key that itself contains dots wins over the walk, and a number walks
- * into an array. For several paths of one record, ask a `JsonView`.
- */
-export function valueAt(text: JsonText, path: string): JsonText | undefined {
-  return new JsonView(text).at(path);
 }
 
 /** A string's characters; undefined for any other kind. */

@@ -10,39 +10,30 @@ const plain = /^[\x20-\x7e]*$/;
 const lineBreak = /[\t\n\v\f\r\u0085\u2028\u2029]/;
 const lineEnd = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
 const longestLine = 1 << 20;
-const whiteSpace = /[\s\u0085]+/g;
-// Between plain letters these join and select nothing, and only make two texts look the same.
-const joiners = /[\u200c\u200d]+/g;
 
 /** One line that is safe on a terminal, in an error or a request ID: line breaks and tabs become a space. */
 export function toTerminalText(text: string): string {
   if (plain.test(text)) return text;
-  const line = text.replace(whiteSpace, (run) => (lineBreak.test(run) ? ' ' : run));
-  return withoutIdleSelectors(
-    withoutInvisible(wellFormed(line)).replace(joiners, (run, at: number, whole: string) =>
-      isPlain(whole.charCodeAt(at - 1)) || isPlain(whole.charCodeAt(at + run.length)) ? '' : run.charAt(0),
-    ),
-  );
-}
-
-// The expressions of these two take a millisecond to make, and most runs need neither.
-
-/**
- * Without controls, bidirectional controls, everything that has no shape of its own, and interlinear annotation marks. The
- * joiners and variation selectors stay, which emoji and several scripts need.
- */
-function withoutInvisible(text: string): string {
-  return text.replace(
-    /(?!\u200c|\u200d|[\ufe00-\ufe0f\u{e0100}-\u{e01ef}])[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu,
-    '',
-  );
-}
-
-/** Without selectors that follow a plain letter, or another one. A repetition would need a stack as deep as the run is long. */
-function withoutIdleSelectors(text: string): string {
-  return text.replace(
-    /(?<![^\0-\x7f]|[0-9#*])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|(?<=[\ufe00-\ufe0f\u{e0100}-\u{e01ef}])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu,
-    '',
+  // The expressions take a millisecond to make, and most runs need none of them.
+  return (
+    text
+      .replace(/[\s\u0085]+/g, (run) => (lineBreak.test(run) ? ' ' : run))
+      .toWellFormed()
+      // Controls, bidirectional controls, what has no shape of its own, and interlinear annotation marks. The joiners and
+      // variation selectors stay, which emoji and several scripts need.
+      .replace(
+        /(?!\u200c|\u200d|[\ufe00-\ufe0f\u{e0100}-\u{e01ef}])[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu,
+        '',
+      )
+      // Between plain letters joiners join and select nothing, and only make two texts look the same.
+      .replace(/[\u200c\u200d]+/g, (run, at: number, whole: string) =>
+        isPlain(whole.charCodeAt(at - 1)) || isPlain(whole.charCodeAt(at + run.length)) ? '' : run.charAt(0),
+      )
+      // Selectors that follow a plain letter, or another one. A repetition would need a stack as deep as the run is long.
+      .replace(
+        /(?<![^\0-\x7f]|[0-9#*])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|(?<=[\ufe00-\ufe0f\u{e0100}-\u{e01ef}])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu,
+        '',
+      )
   );
 }
 
@@ -67,9 +58,4 @@ function* cleanLine(line: string): Generator<string, void> {
 /** ASCII, or (as NaN) the beginning or end of the text. */
 function isPlain(code: number): boolean {
   return !(code > 0x7f);
-}
-
-/** Halves of surrogate pairs can't be written as UTF-8. */
-export function wellFormed(text: string): string {
-  return text.toWellFormed();
 }

@@ -1,7 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
 import { behindDelimiters, isFormula } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
-import { wellFormed } from './clean.ts';
 import type { Column } from './layout.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
@@ -52,8 +51,8 @@ const phoneNumber = /^\+[1-9]\d{6,14}$/;
 
 function textCell(text: string, raw: boolean): string {
   if (plain.test(text)) return text;
-  if (raw) return wellFormed(text);
-  const clean = wellFormed(text.replace(dropped, ''));
+  if (raw) return text.toWellFormed();
+  const clean = text.replace(dropped, '').toWellFormed();
   if (phoneNumber.test(clean)) return clean;
   const safe = behindDelimiters(clean, (start) => `'${start}`);
   return isFormula(clean) ? `'${safe}` : safe;

@@ -1,5 +1,5 @@
 import { indented } from '../json/indent.ts';
-import { eachItem, type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
+import { type JsonText, kindOf, type Records, stringOf } from '../json/text.ts';
 import { toTerminalLines } from './clean.ts';
 import { readable } from './readable.ts';
 import { findingsOf } from './record-parts.ts';
@@ -18,38 +18,31 @@ function createTable(options: WriterOptions): WriterForm {
   return createRowsForm(options, head, toCell, toText);
 }
 
-function toCell(value: JsonText | undefined): string {
-  if (value === undefined) return '';
+function toCell(value: JsonText = 'null'): string {
   switch (kindOf(value)) {
-    case 'string':
-      return toCellText(stringOf(value) ?? '');
-    case 'object':
-    case 'array':
-      return toCellText(readable(value));
     case 'null':
       return '';
-    default:
+    case 'number':
+    case 'boolean':
       return value.trim();
+    default:
+      return toCellText(stringOf(value) ?? readable(value));
   }
 }
 
-function* proseOf(records: Iterable<JsonText>): Generator<string, void> {
-  let between = '';
-  for (const record of records) {
-    yield between;
-    between = '\n---\n\n';
-    const answer = new JsonView(record).inner('answer');
-    const findings = answer === undefined ? undefined : findingsOf(answer);
-    if (findings === undefined) {
+function* proseOf(records: Records): Generator<string, void> {
+  for (const [at, record] of records.entries()) {
+    if (at > 0) yield '\n---\n\n';
+    const { result, citations, other } = findingsOf(record);
+    if (other !== undefined) {
       // No line of JSON begins with backticks, so nothing in it ends this.
       yield '```json\n';
-      yield* indented(answer?.text ?? record);
+      yield* indented(other);
       yield '\n```\n';
-      continue;
     }
-    for (const line of toProseLines(findings.result)) yield `${line}\n`;
+    for (const line of result === undefined ? [] : toProseLines(result)) yield `${line}\n`;
     let number = 0;
-    for (const citation of eachItem(findings.citations)) {
+    for (const citation of citations) {
       if (number === 0) yield '\n## Sources\n\n';
       yield `${++number}. ${toCellText(stringOf(citation) ?? readable(citation)).replaceAll('<br>', ' ')}\n`;
     }

@@ -25,16 +25,17 @@ export function createProgress(
   let text: string | undefined;
   let cancel: (() => void) | undefined;
   let loading: ReturnType<typeof load> | undefined;
-  let spinner: Awaited<ReturnType<typeof load>> | undefined;
+  let draw = (): void => {};
+  let stop: (() => void) | undefined;
 
   /** `plain` has only ASCII: not every console has the characters of the usual frames. */
-  async function load() {
+  async function load(): Promise<void> {
     const [{ default: ora, spinners }, { cutTo }] = await Promise.all([
       import('ora'),
       import('./text-width.ts'),
     ]);
     const { frames, interval } = plain ? spinners.line : spinners.dots;
-    const shown = ora({
+    const spinner = ora({
       // Its own colours ask the environment again.
       spinner: { frames: frames.map((frame) => styles.cyan(frame)), interval },
       color: false,
@@ -43,35 +44,29 @@ export function createProgress(
       hideCursor: false,
       discardStdin: false,
     });
-    // Always one line: a second one could not be taken away again.
-    stderr.stream.on('resize', () => shown.isSpinning && text !== undefined && spinner?.draw(text));
-    return {
-      draw(line: string): void {
-        shown.text = cutTo(line, (stderr.columns || usualWidth) - 4);
-        if (!shown.isSpinning) shown.start();
-      },
-      stop(): void {
-        if (shown.isSpinning) shown.stop();
-      },
+    draw = () => {
+      if (text === undefined) return;
+      // Always one line: a second one could not be taken away again.
+      spinner.text = cutTo(text, (stderr.columns || usualWidth) - 4);
+      if (!spinner.isSpinning) spinner.start();
     };
-  }
-
-  async function begin(): Promise<void> {
-    // Also where it was taken away, and shown again, meanwhile.
-    loading ??= load();
-    spinner = await loading;
-    if (text !== undefined) spinner.draw(text);
+    stop = () => void (spinner.isSpinning && spinner.stop());
+    stderr.stream.on('resize', draw);
   }
 
   return {
     update(given) {
       text = toTerminalText(given);
-      spinner?.draw(text);
-      cancel ??= clock.after(loadMs, () => void begin());
+      draw();
+      cancel ??= clock.after(loadMs, () => {
+        // Also where it was taken away, and shown again, meanwhile.
+        loading ??= load();
+        void loading.then(() => draw());
+      });
     },
     pause() {
       text = undefined;
-      if (spinner !== undefined) return spinner.stop();
+      if (stop !== undefined) return stop();
       // It would keep a run alive that has ended.
       cancel?.();
       cancel = undefined;

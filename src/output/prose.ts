@@ -1,5 +1,4 @@
 import { indented } from '../json/indent.ts';
-import { eachItem, type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalLines } from './clean.ts';
 import { stylesOf } from './color.ts';
 import { addressIn, linked } from './hyperlink.ts';
@@ -19,41 +18,27 @@ const widest = 100;
 export function createProseForm(options: WriterOptions): WriterForm {
   const width = Math.min(options.width || defaultWidth, widest);
   const styles = stylesOf(options.color ?? false);
-
-  function* text(records: Iterable<JsonText>): Generator<string, void> {
-    let between = '';
-    for (const record of records) {
-      yield between;
-      between = '\n';
-      const answer = new JsonView(record).inner('answer');
-      const findings = answer === undefined ? undefined : findingsOf(answer);
-      if (findings === undefined) {
-        yield* indented(answer?.text ?? record);
-        yield '\n';
-      } else {
-        yield* paragraphs(findings.result);
-        yield* sources(findings.citations);
+  return {
+    *lines(records) {
+      for (const [at, record] of records.entries()) {
+        if (at > 0) yield '\n';
+        const { result, citations, other } = findingsOf(record);
+        if (other !== undefined) {
+          yield* indented(other);
+          yield '\n';
+        }
+        for (const line of result === undefined ? [] : toTerminalLines(result)) {
+          if (line === '') yield '\n';
+          for (const part of wrapTo(line, width, Number.POSITIVE_INFINITY)) yield `${part}\n`;
+        }
+        let number = 0;
+        for (const citation of citations) {
+          if (number === 0) yield '\n';
+          // Not wrapped: an address in two pieces can't be followed.
+          const text = linked(readable(citation), options.links ? addressIn(citation) : undefined);
+          yield `${styles.dim(`[${++number}]`)} ${text}\n`;
+        }
       }
-    }
-  }
-
-  function* paragraphs(result: string): Generator<string, void> {
-    for (const line of toTerminalLines(result)) {
-      if (line === '') yield '\n';
-      for (const part of wrapTo(line, width, Number.POSITIVE_INFINITY)) yield `${part}\n`;
-    }
-  }
-
-  function* sources(citations: JsonText): Generator<string, void> {
-    let number = 0;
-    for (const citation of eachItem(citations)) {
-      if (number === 0) yield '\n';
-      // Not wrapped: an address in two pieces can't be followed.
-      const text = readable(citation);
-      const shown = options.links ? linked(text, addressIn(citation)) : text;
-      yield `${styles.dim(`[${++number}]`)} ${shown}\n`;
-    }
-  }
-
-  return { lines: text };
+    },
+  };
 }

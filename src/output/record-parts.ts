@@ -1,4 +1,4 @@
-import { type JsonText, type JsonView, kindOf, stringOf } from '../json/text.ts';
+import { arrayItems, type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
 
 /** `score.score`; the whole of a score that is not of that form. */
 // rule: entity.fields
@@ -22,10 +22,12 @@ export function enrichedReference(record: JsonView, field: string): JsonText | u
   return value !== undefined && kindOf(value.text) === 'object' ? value.member('reference') : undefined;
 }
 
-/** What an answer of research says, and its sources; undefined for an answer of another form. */
-export function findingsOf(answer: JsonView): { result: string; citations: JsonText } | undefined {
-  const result = stringOf(answer.member('Result'))?.trim();
-  const citations = answer.member('Citations') ?? 'null';
-  if (!result || !['array', 'null'].includes(kindOf(citations))) return undefined;
-  return { result, citations };
+/** What an answer of research says, and its sources; `other` is an answer of another form. */
+export function findingsOf(record: JsonText) {
+  const answer = new JsonView(record).inner('answer');
+  const result = stringOf(answer?.member('Result'))?.trim();
+  const citations = answer?.member('Citations') ?? 'null';
+  const isKnown = result && ['array', 'null'].includes(kindOf(citations));
+  if (!isKnown) return { citations: [], other: answer?.text ?? record };
+  return { result, citations: arrayItems(citations) };
 }

@@ -15,11 +15,9 @@ const mostLines = 500;
 const mostRows = 5_000;
 /** How many names are looked at before the first is written. */
 const enoughNames = 500;
-const none = '–';
 
 /** A single answer: a line per column, its name on the left and its value, wrapped, on the right. */
-export function createSheetForm(options: WriterOptions): WriterForm {
-  const { layout } = options;
+export function createSheetForm({ layout, links, ...options }: WriterOptions): WriterForm {
   const width = options.width || defaultWidth;
   const styles = stylesOf(options.color ?? false);
 
@@ -28,7 +26,7 @@ export function createSheetForm(options: WriterOptions): WriterForm {
     for (const column of columns) {
       let name = styles.bold(nameOf(column, nameWidth));
       const value = column.value(view);
-      const address = options.links ? addressIn(value) : undefined;
+      const address = links ? addressIn(value) : undefined;
       for (const text of valueLines(value, Math.max(1, width - gap - nameWidth))) {
         if (++count > mostRows) return yield [{ text: '…' }, { text: '' }];
         yield [{ text: name }, { text, address }];
@@ -37,17 +35,17 @@ export function createSheetForm(options: WriterOptions): WriterForm {
     }
   }
 
-  function* lines(records: Iterable<JsonText>): Generator<string, void> {
-    for (const record of records) {
-      const view = new JsonView(record);
-      const columns = layout.sheet?.(view) ?? layout.columns;
-      const names = columns.slice(0, enoughNames).map((column) => nameOf(column, Math.floor(width * 0.4)));
-      const nameWidth = names.reduce((most, name) => Math.max(most, textWidth(name)), 1);
-      yield* drawRows([{ width: nameWidth }, {}], rows(view, columns, nameWidth));
-    }
-  }
-
-  return { lines };
+  return {
+    *lines(records) {
+      for (const record of records) {
+        const view = new JsonView(record);
+        const columns = layout.sheet?.(view) ?? layout.columns;
+        const names = columns.slice(0, enoughNames).map((column) => nameOf(column, Math.floor(width * 0.4)));
+        const nameWidth = Math.max(1, ...names.map(textWidth));
+        yield* drawRows([{ width: nameWidth }, {}], rows(view, columns, nameWidth));
+      }
+    },
+  };
 }
 
 function nameOf({ header }: Column, width: number): string {
@@ -63,5 +61,5 @@ function* valueLines(value: JsonText | undefined, width: number): Generator<stri
       yield part;
     }
   }
-  if (count === 0) yield none;
+  if (count === 0) yield '–';
 }

@@ -38,20 +38,21 @@ export interface FileSink extends Sink {
 }
 
 /**
- * A sink on a stream. A write resolves when the stream has passed its bytes on, not when it has queued them: whoever waits for it
- * holds one batch in memory, however slow the reader.
+ * A sink on a stream: that of a `file`, or standard output, which stays open. A write resolves when the stream has passed its
+ * bytes on, not when it has queued them: whoever waits for it holds one batch in memory, however slow the reader.
  *
  * When `signal` aborts, a write that waits rejects with the outcome that is the signal's reason, and later ones
  * (a closing bracket) are handed over without waiting.
  */
-export function createStreamSink(stream: Writable, signal: AbortSignal, name = 'standard output'): FileSink {
+export function createStreamSink(stream: Writable, signal: AbortSignal, file?: string): FileSink {
+  const name = file ?? 'standard output';
   let failure: Error | undefined;
   // For ever: an error that nobody listens to, even after the last write, would be an uncaught exception.
   stream.on('error', (error) => {
     failure ??= writeFailure(name, error);
   });
   const close = async (): Promise<void> => {
-    if (name !== 'standard output') stream.destroy();
+    if (file !== undefined) stream.destroy();
   };
   return {
     async write(text) {

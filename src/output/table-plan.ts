@@ -3,6 +3,7 @@ import type { TableColumn } from './layout.ts';
 export interface PlannedColumn {
   readonly column: TableColumn;
   readonly width: number;
+  readonly align: 'left' | 'right';
 }
 
 export const gap = 2;
@@ -21,16 +22,18 @@ const mostOfValue = 60;
 
 /** What the first rows have in a column. */
 export interface Seen {
+  readonly column: TableColumn;
   /** The widest cell. */
   readonly cells: number;
   /** How wide its name is. */
   readonly header: number;
-  /** What most of the cells are. A number or an address that is cut says nothing. */
-  readonly holds: 'numbers' | 'addresses' | 'text';
+  /** By how much there are more of them than others: values that are numbers, and texts that look like one, or like an address. */
+  readonly numbers: number;
+  readonly digits: number;
+  readonly addresses: number;
 }
 
 interface Wanted extends Seen {
-  readonly column: TableColumn;
   readonly least: number;
   /** With so many it says what it has to say. */
   readonly enough: number;
@@ -53,8 +56,8 @@ export function planTable(
   seen: readonly Seen[],
 ): PlannedColumn[] | undefined {
   if (cannotFit(columns, width)) return undefined;
-  let left = columns
-    .map((column, at) => toWanted(column, seen[at] as Seen))
+  let left = seen
+    .map(toWanted)
     .filter(({ cells, column }) => cells > 0 || !column.yields || column.share !== undefined);
   for (;;) {
     const needs = ({ column, least, enough }: Wanted): number => (column.yields ? least : enough);
@@ -70,16 +73,18 @@ export function planTable(
   return share(left, width);
 }
 
-function toWanted(column: TableColumn, seen: Seen): Wanted {
-  const { max, min, share: part, shrinks } = column;
-  if (part !== undefined) return { ...seen, column, least: min, enough: min, most: max };
+function toWanted(seen: Seen): Wanted {
+  const { max, min, role, share: part, shrinks } = seen.column;
+  if (part !== undefined) return { ...seen, least: min, enough: min, most: max };
   // What is known of a column says how wide it is at least: its rows may come one by one.
   const known = Math.min(max, Math.max(shrinks ? 0 : min, seen.cells, seen.header));
   // One that has no limit takes what the others leave: what comes later may be longer.
   const most = max === Number.POSITIVE_INFINITY ? max : known;
   const least = Math.min(most, shrinks ? Math.min(min, Math.max(fewest, seen.cells)) : min);
-  const limit = seen.holds === 'text' && column.role !== 'title' ? mostOfText : mostOfValue;
-  return { ...seen, column, least, enough: Math.max(least, Math.min(seen.cells, max, limit)), most };
+  // A number or an address that is cut says nothing.
+  const isText = seen.digits <= 0 && seen.addresses <= 0 && role !== 'title';
+  const limit = isText ? mostOfText : mostOfValue;
+  return { ...seen, least, enough: Math.max(least, Math.min(seen.cells, max, limit)), most };
 }
 
 function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted) => number): number {
@@ -100,18 +105,20 @@ function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
     if (poorest === -1) break;
     widths[poorest] = (widths[poorest] as number) + 1;
   }
-  return wanted.map(({ column }, index) => ({ column, width: widths[index] as number }));
+  return wanted.map(({ column, numbers }, index) => {
+    return { column, width: widths[index] as number, align: numbers > 0 ? 'right' : 'left' };
+  });
 }
 
 /** Numbers are whole first, then addresses and titles; what is there comes before a header. */
-function rankOf({ column, cells, holds }: Wanted, has: number): number {
+function rankOf({ column, cells, digits, addresses }: Wanted, has: number): number {
   const { role, share: part, shrinks, yields } = column;
   if (part !== undefined) return has / part;
   const turn = (number: number): number => number * 1_000_000 + has;
   // What may be left out has what the others leave.
   if (yields) return turn(5);
   if (has >= cells && shrinks) return turn(4);
-  if (holds === 'numbers' && has < cells) return turn(0);
+  if (digits > 0 && has < cells) return turn(0);
   if (has < telling) return turn(1);
-  return turn(holds === 'addresses' || role === 'title' ? 2 : 3);
+  return turn((digits <= 0 && addresses > 0) || role === 'title' ? 2 : 3);
 }

@@ -1,8 +1,8 @@
-import { type JsonText, JsonView, kindOf } from '../json/text.ts';
+import { JsonView, kindOf, type Records } from '../json/text.ts';
 import { cardRows } from './cards.ts';
 import { toTerminalText } from './clean.ts';
 import { stylesOf } from './color.ts';
-import { drawRows, type GridCell, type GridColumn } from './grid.ts';
+import { drawRows, type GridCell } from './grid.ts';
 import { addressIn } from './hyperlink.ts';
 import type { TableColumn } from './layout.ts';
 import { plainTable } from './table-columns.ts';
@@ -13,11 +13,6 @@ import type { WriterForm, WriterOptions } from './writer.ts';
 /** Rows that the widths are taken from. */
 const enoughRows = 100;
 
-interface Plan {
-  readonly columns: readonly PlannedColumn[];
-  readonly grid: readonly GridColumn[];
-}
-
 /**
  * A table that begins with its first row and never looks back: the widths are fixed before it. Where the columns
  * don't fit side by side, or where they are wanted, each record is a card.
@@ -26,18 +21,12 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   const columns = options.layout.table ?? plainTable(options.layout.columns);
   const width = options.width || defaultWidth;
   const styles = stylesOf(options.color ?? false);
-  let plan: Plan | 'cards' | undefined = wantsCards ? 'cards' : undefined;
+  let planned: readonly PlannedColumn[] | undefined;
+  let hasCards = wantsCards || cannotFit(columns, width);
   let isBegun = options.continued ?? false;
 
-  function* headerRows({ columns: planned }: Plan): Generator<GridCell[], void> {
-    yield planned.map((each) => ({
-      text: styles.bold(cutTo(toTerminalText(each.column.header), each.width)),
-    }));
-    yield planned.map((each) => ({ text: styles.dim('─'.repeat(each.width)) }));
-  }
-
-  function* rowsOf({ columns: planned }: Plan, record: JsonView): Generator<GridCell[], void> {
-    const cells = planned.map((each) => {
+  function* rowsOf(record: JsonView): Generator<GridCell[], void> {
+    const cells = (planned ?? []).map((each) => {
       const lines = cellLines(each, record);
       const tone = each.column.tone?.(lines[0] ?? '');
       return {
@@ -51,50 +40,49 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     }
   }
 
-  function* gridRows(at: Plan, records: Iterable<JsonText>): Generator<readonly GridCell[], void> {
-    if (!isBegun) yield* headerRows(at);
-    isBegun = true;
-    for (const record of records) yield* rowsOf(at, new JsonView(record));
-  }
-
-  function* cards(records: Iterable<JsonText>): Generator<readonly GridCell[], void> {
+  function* rows(records: Records): Generator<GridCell[], void> {
+    if (planned !== undefined && !isBegun) {
+      yield planned.map((each) => ({
+        text: styles.bold(cutTo(toTerminalText(each.column.header), each.width)),
+      }));
+      yield planned.map((each) => ({ text: styles.dim('─'.repeat(each.width)) }));
+    }
     for (const record of records) {
-      if (isBegun) yield [{ text: '' }];
+      const view = new JsonView(record);
+      if (hasCards && isBegun) yield [{ text: '' }];
       isBegun = true;
-      yield* cardRows(columns, new JsonView(record), width, styles, options.links === true);
+      yield* hasCards ? cardRows(columns, view, width, styles, options.links === true) : rowsOf(view);
     }
   }
 
-  function* lines(records: Iterable<JsonText>): Generator<string, void> {
-    if (plan === undefined && cannotFit(columns, width)) plan = 'cards';
-    if (plan === undefined) {
-      const first = firstOf(records);
-      if (first.length > 0) plan = (yield* planFrom(columns, width, first)) ?? 'cards';
-    }
-    if (plan === 'cards') yield* drawRows([{}], cards(records));
-    else if (plan !== undefined) yield* drawRows(plan.grid, gridRows(plan, records));
-  }
-
-  return { lines };
+  return {
+    *lines(records) {
+      if (!hasCards && planned === undefined) {
+        planned = planTable(columns, width, yield* see(columns, width, records.slice(0, enoughRows)));
+        hasCards = planned === undefined;
+      }
+      yield* drawRows(planned ?? [{}], rows(records));
+    },
+  };
 }
 
 /** Writes nothing, but may take a while: others have their turn between two records. */
-function* planFrom(
+function* see(
   columns: readonly TableColumn[],
   width: number,
-  records: readonly JsonText[],
-): Generator<string, Plan | undefined> {
+  records: Records,
+): Generator<string, readonly Seen[]> {
   const widthOf = (text: string): number => textWidth(cutTo(text, width));
-  const all = columns.map(({ header }) => {
-    return { cells: 0, header: widthOf(toTerminalText(header)), numbers: 0, digits: 0, addresses: 0 };
+  const seen = columns.map((column) => {
+    const header = widthOf(toTerminalText(column.header));
+    return { column, cells: 0, header, numbers: 0, digits: 0, addresses: 0 };
   });
   for (const record of records) {
     const view = new JsonView(record);
-    for (const [at, column] of columns.entries()) {
-      const one = all[at] as (typeof all)[number];
-      const text = column.text(view);
+    for (const one of seen) {
+      const text = one.column.text(view);
       one.cells = Math.max(one.cells, widthOf(text));
-      const value = column.value?.(view);
+      const value = one.column.value?.(view);
       const kind = kindOf(value ?? 'null');
       one.numbers += kind === 'number' ? 1 : kind === 'null' ? 0 : -1;
       if (text === '') continue;
@@ -103,24 +91,7 @@ function* planFrom(
     }
     yield '';
   }
-  const seen = all.map(({ cells, header, digits, addresses }): Seen => {
-    return { cells, header, holds: digits > 0 ? 'numbers' : addresses > 0 ? 'addresses' : 'text' };
-  });
-  const planned = planTable(columns, width, seen);
-  if (planned === undefined) return undefined;
-  const grid = planned.map(({ column, width: wide }): GridColumn => {
-    const isNumeric = (all[columns.indexOf(column)]?.numbers ?? 0) > 0;
-    return { width: wide, align: isNumeric ? 'right' : 'left' };
-  });
-  return { columns: planned, grid };
-}
-
-function firstOf(records: Iterable<JsonText>): JsonText[] {
-  const first: JsonText[] = [];
-  for (const record of records) {
-    if (first.push(record) === enoughRows) break;
-  }
-  return first;
+  return seen;
 }
 
 /** All that a cell has room for. */

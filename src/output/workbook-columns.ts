@@ -1,6 +1,5 @@
 import type { Yielder } from '../event-loop.ts';
 import { eachItem, type JsonText, kindOf, objectMembers, stringOf, toLine } from '../json/text.ts';
-import { wellFormed } from './clean.ts';
 
 /** A cell, as it will stand in a sheet. */
 export interface Cell {
@@ -133,7 +132,7 @@ function fitsNumber(written: string): boolean {
 }
 
 function textCell(given: string): Cell {
-  const text = wellFormed(given).replace(dropped, '').replace(/\r\n?/g, '\n');
+  const text = given.toWellFormed().replace(dropped, '').replace(/\r\n?/g, '\n');
   if (text.length > longestText) {
     // Not in the middle of a character.
     const cut = text.slice(0, longestText - 1).replace(/[\ud800-\udbff]$/, '');

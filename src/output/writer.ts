@@ -9,9 +9,6 @@ export const printedFormats = ['table', 'cards', 'jsonl', 'json', 'csv', 'md'] a
 export const formats = [...printedFormats, 'xlsx'] as const;
 export type Format = (typeof formats)[number];
 
-/** What ends an array of JSON, also one that was cut. */
-export const arrayEnd = '\n]\n';
-
 export interface RecordWriter {
   /**
    * Writes whole records, and resolves when the sink can take more. Few or small ones are one write; of many, or of
@@ -27,9 +24,7 @@ export interface RecordWriter {
 
 /** What a writer writes: the text of records, made piece by piece while it is written. */
 export interface WriterForm {
-  readonly lines: (records: Iterable<JsonText>) => Iterable<string>;
-  /** Whether each record is a line of its own, as it came: what is that already is written as it is. */
-  readonly takesLines?: boolean;
+  lines(records: Records): Iterable<string>;
   /** What completes it, where that takes anything. */
   end?(): string;
 }
@@ -44,7 +39,7 @@ export function createRowsForm<Cell>(
 ): WriterForm {
   let rows: (readonly Cell[])[] = continued || columns.length === 0 ? [] : [...head];
 
-  function* lines(records: Iterable<JsonText>): Generator<string, void> {
+  function* lines(records: Records): Generator<string, void> {
     for (const record of records) {
       const view = new JsonView(record);
       rows.push(columns.map((column) => cellOf(column.value(view))));

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { withOutputLock } from '../../src/files/output-lock.ts';
+import { withOutputLock } from '../../src/files/folder-lock.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
   errorAnswer,

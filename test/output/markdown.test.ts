@@ -2,15 +2,11 @@ import fc from 'fast-check';
 import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
 import { memberLayout, researchLayout } from '../../src/output/columns.ts';
-import { createWriter, type WriterOptions } from '../../src/output/writer.ts';
-import { gatheringSink } from './gathering-sink.ts';
+import type { WriterOptions } from '../../src/output/writer.ts';
+import { written as writtenAs } from './gathering-sink.ts';
 
 async function written(options: WriterOptions, ...records: string[]): Promise<string> {
-  const sink = gatheringSink();
-  const writer = await createWriter('md', sink, options);
-  for (const record of records) await writer.write([record]);
-  await writer.end();
-  return sink.text;
+  return (await writtenAs('md', options, ...records.map((record) => [record]))).text;
 }
 
 const table = (...names: string[]): WriterOptions => ({ layout: memberLayout(names), shape: 'list' });

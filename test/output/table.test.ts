@@ -1,18 +1,11 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import {
-  contactLayout,
-  entityLayout,
-  memberLayout,
-  pathLayout,
-  researchLayout,
-} from '../../src/output/columns.ts';
+import { entityLayout, memberLayout, pathLayout, researchLayout } from '../../src/output/columns.ts';
 import type { Layout } from '../../src/output/layout.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from '../../src/output/text-width.ts';
-import { createWriter } from '../../src/output/writer.ts';
-import { gatheringSink } from './gathering-sink.ts';
+import { written } from './gathering-sink.ts';
 
 interface Shown {
   layout?: Layout;
@@ -25,11 +18,8 @@ async function shown(
   records: unknown[],
   { layout = entityLayout(), width = 80, color = false, shape = 'list' }: Shown = {},
 ) {
-  const sink = gatheringSink();
-  const writer = await createWriter('table', sink, { layout, shape, width, color });
-  await writer.write(records.map((record) => JSON.stringify(record)));
-  await writer.end();
-  return sink.text;
+  const batch = records.map((record) => JSON.stringify(record));
+  return (await written('table', { layout, shape, width, color }, batch)).text;
 }
 
 const entities = [
@@ -92,17 +82,6 @@ describe('a table', () => {
     expect(rows[1]?.trim()).toBe('internationalisation internationalisation…');
   });
 
-  it('is cards at any width where they are asked for', async () => {
-    const sink = gatheringSink();
-    const writer = await createWriter('cards', sink, { layout: entityLayout(), shape: 'list', width: 200 });
-    await writer.write(entities.slice(0, 1).map((record) => JSON.stringify(record)));
-    await writer.write(entities.slice(0, 1).map((record) => JSON.stringify(record)));
-    expect(sink.text.split('\n\n').map((card) => card.split('\n')[0])).toEqual([
-      'Solaris Ledger GmbH  0.93',
-      'Solaris Ledger GmbH  0.93',
-    ]);
-  });
-
   it('is as narrow as what it holds, also in a narrow terminal', async () => {
     const table = ['list', 'leads', 'runs'].map((name) => memberColumn(name, { min: 4, max: 40 }));
     const layout = { ...memberLayout(['list', 'leads', 'runs']), table };
@@ -111,26 +90,6 @@ describe('a table', () => {
         'list     leads  runs\n───────  ─────  ────\ncompany     12     3\n',
       );
     }
-  });
-
-  it('at 60 columns is cards', async () => {
-    expect(await shown(entities, { width: 60 })).toBe(
-      [
-        'Solaris Ledger GmbH  0.93',
-        'solaris.example',
-        'linkedin.com/company/solaris',
-        'Seed-stage fintech in Berlin that reconciles ledgers of',
-        'mid-market banks.',
-        '',
-        '株式会社ペイメントクラウド東京  8.25',
-        'pay.example/ja',
-        '東京を拠点とする決済インフラのスタートアップ。',
-        '',
-        '👩‍👩‍👧‍👦 Family Pay 🇩🇪',
-        'red [31m and rtl',
-        '',
-      ].join('\n'),
-    );
   });
 
   it('on cards an address is whole, for the terminal to wrap', async () => {
@@ -170,13 +129,13 @@ describe('a table', () => {
   });
 
   it('has its header once, and the same widths to the end', async () => {
-    const sink = gatheringSink();
-    const writer = await createWriter('table', sink, { layout: entityLayout(), shape: 'list', width: 120 });
-    await writer.write([JSON.stringify({ name: 'a', description: 'd' })]);
-    await writer.write([JSON.stringify({ name: 'a name that is longer than all', description: 'd' })]);
-    expect(sink.writes[0]?.split('\n')).toHaveLength(4);
-    expect(sink.writes[1]?.split('\n')).toHaveLength(3);
-    expect(sink.writes[1]?.indexOf('d')).toBe(sink.writes[0]?.indexOf('description'));
+    const options = { layout: entityLayout(), shape: 'list', width: 120 } as const;
+    const batches = ['a', 'a name that is longer than all'].map((name) => [
+      JSON.stringify({ name, description: 'd' }),
+    ]);
+    const [one, other] = (await written('table', options, ...batches)).writes;
+    expect([one, other].map((text) => text?.split('\n').length)).toEqual([4, 3]);
+    expect(other?.indexOf('d')).toBe(one?.indexOf('description'));
   });
 
   it('of nothing is nothing', async () => expect(await shown([])).toBe(''));
@@ -192,22 +151,6 @@ describe('a table', () => {
     expect((await at(120, 2)).split('\n')[0]).toMatch(/^name +score +link +headcount +stage +description$/);
     expect((await at(100, 3)).split('\n')[0]).toMatch(/^name +score +link +headcount +stage +city$/);
     expect(await at(80, 5)).toContain('\nceo: ceo!\n');
-  });
-
-  it('has colour only when asked', async () => {
-    expect(await shown(entities)).not.toContain('\u001b');
-    expect(await shown(entities, { width: 60 })).not.toContain('\u001b');
-    expect(await shown(entities, { color: true, width: 100 })).toContain('\u001b[1mname');
-    expect(await shown(entities, { color: true, width: 100 })).toContain('\u001b[2m────');
-    expect(await shown(entities, { color: true, width: 100 })).toContain('\u001b[32m0.93\u001b[39m');
-    expect(await shown(entities, { color: true, width: 60 })).toContain('\u001b[1mSolaris');
-  });
-
-  it('of chosen columns is never raw JSON', async () => {
-    const text = await shown(entities, { layout: pathLayout(['score', 'links']), width: 200 });
-    expect(text).toContain('score: 0.93, reason: seed stage');
-    expect(text).toContain('linkedin_url: linkedin.com/company/solaris, website: solaris.example');
-    expect(text).not.toMatch(/[{}"]/);
   });
 
   it('keeps IDs whole where a long text stands beside them', async () => {
@@ -294,33 +237,13 @@ describe('a table', () => {
 });
 
 describe('a single answer', () => {
-  it('is names and values', async () => {
-    const answer = {
-      request: {
-        contact_type: 'email',
-        objective: 'The person who is responsible for the procurement of cloud services at Solaris',
-      },
-      result: { content: 'cto@solaris.example', reference: null },
-      created_at: '2026-01-01T00:00:00Z',
-    };
-    expect(await shown([answer], { layout: contactLayout, shape: 'single', width: 60 })).toBe(
-      [
-        'email      cto@solaris.example',
-        'reference  –',
-        'objective  The person who is responsible for the procurement',
-        '           of cloud services at Solaris',
-        '',
-      ].join('\n'),
-    );
-  });
-
   it('is cut where nobody reads on, and says so', async () => {
     const layout = memberLayout(['text', 'lines', 'list', 'unseen', 'number']);
     const answer = {
-      text: 'e\u0301 漢 word '.repeat(1_000_000),
-      lines: 'x\n'.repeat(5_000_000),
-      list: Array.from({ length: 1_000_000 }, () => 'x'),
-      unseen: '\u200b'.repeat(5_000_000),
+      text: 'e\u0301 漢 word '.repeat(200_000),
+      lines: 'x\n'.repeat(600_000),
+      list: Array.from({ length: 100_000 }, () => 'x'),
+      unseen: '\u200b'.repeat(1_200_000),
     };
     const text = await shown([answer], { layout, shape: 'single' });
     const lines = text.split('\n');
@@ -355,24 +278,22 @@ describe('no line is wider than the terminal', () => {
     fc.string({ unit: 'grapheme', maxLength: 30 }),
     fc.string({ unit: 'grapheme-ascii', maxLength: 60 }),
     fc.constantFrom(
-      '漢字',
-      '👩‍👩‍👧‍👦',
-      '🇩🇪',
-      'e\u0301\u0301',
-      '\u0600',
-      'ｱﾞ',
-      '각',
-      'ᄀ',
-      'नि',
-      '\u001b[2K',
-      '\u202e',
-      '\t',
-      '\n',
-      ' ',
-      '1️⃣',
-      '\ufe0f',
-      '‼',
-      '©',
+      ...[
+        '漢字',
+        '👩‍👩‍👧‍👦',
+        '🇩🇪',
+        'e\u0301\u0301',
+        '\u0600',
+        'ｱﾞ',
+        '각',
+        'ᄀ',
+        'नि',
+        '1️⃣',
+        '\ufe0f',
+        '‼',
+        '©',
+      ],
+      ...['\u001b[2K', '\u202e', '\t', '\n', ' '],
     ),
   );
   const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
@@ -389,7 +310,7 @@ describe('no line is wider than the terminal', () => {
     pathLayout(['name', 'links', 'enrich_fields.漢.content']),
   ];
 
-  it.each([1, 20, 60, 69, 70, 80, 120, 200])('%i columns', async (width) => {
+  it.each([1, 20, 69, 70, 100, 200])('%i columns', async (width) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(record, { minLength: 1, maxLength: 6 }),

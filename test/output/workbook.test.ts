@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import readWorkbook, { type Row } from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
 import { entityLayout, pathLayout } from '../../src/output/columns.ts';
-import { createWorkbookRows, readWorkbookRows, writeWorkbook } from '../../src/output/workbook.ts';
-import { createWriter } from '../../src/output/writer.ts';
-import { gatheringSink } from './gathering-sink.ts';
+import { readWorkbookRows, writeWorkbook } from '../../src/output/workbook.ts';
+import { temporaryFolder } from '../helpers/run.ts';
+import { written } from './gathering-sink.ts';
 
 async function bytesOf(rows: readonly string[], options?: Parameters<typeof writeWorkbook>[2]) {
   const pieces: Uint8Array[] = [];
@@ -71,7 +70,7 @@ describe('a workbook', () => {
     expect(/ t="(\w+)"/.exec(cell)?.[1] ?? (cell === '' ? '' : 'n')).toBe(type);
   });
 
-  it('has a header that stays, columns that can be read, and no formula', async () => {
+  it('has a header that stays, a filter, columns that can be read, and no formula', async () => {
     const parts = await partsOf([
       '["name","日本","long"]',
       `["=1+1","日本語",${JSON.stringify('x'.repeat(500))}]`,
@@ -85,6 +84,7 @@ describe('a workbook', () => {
       'xl/_rels/workbook.xml.rels',
     ]);
     const xml = parts[sheet1] ?? '';
+    expect(xml).toMatch(/<\/sheetData><autoFilter ref="A1:C2"\/><\/worksheet>$/);
     expect(xml).toContain('<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>');
     expect([...xml.matchAll(/<col [^>]*width="(\d+)"/g)].map(([, width]) => Number(width))).toEqual([
       8, 8, 60,
@@ -132,11 +132,6 @@ describe('a workbook', () => {
       ['A', 'https://other.example', 'https://a.example'],
     ]);
     expect((await read(['["links"]', '[{"a":{"b":1}}]']))[1]).toEqual(['{"a":{"b":1}}']);
-  });
-
-  it('has a filter over all of its rows', async () => {
-    const parts = await partsOf(['["a","b"]', '[1,2]', '[3,4]']);
-    expect(parts[sheet1]).toMatch(/<\/sheetData><autoFilter ref="A1:B3"\/><\/worksheet>$/);
   });
 
   it('has links that lead where they say, and no others', async () => {
@@ -211,25 +206,22 @@ describe('a workbook', () => {
 describe('the .part of a workbook', () => {
   it('has a row on each line, however it is cut, and goes on where it was', async () => {
     const options = { layout: pathLayout(['id', 'text']), shape: 'list' } as const;
-    const sink = gatheringSink();
-    const writer = await createWriter('xlsx', sink, options);
-    await writer.write(['{"id":12345678901234567890,"text":"a\\nb\u2028"}']);
-    const begun = sink.text;
+    const { text: begun } = await written('xlsx', options, [
+      '{"id":12345678901234567890,"text":"a\\nb\u2028"}',
+    ]);
     expect(begun).toBe('["id","text"]\n[12345678901234567890,"a\\nb\\u2028"]\n');
-    const rest = [...createWorkbookRows({ ...options, continued: true }).lines(['{"id":2}'])].join('');
+    const { text: rest } = await written('xlsx', { ...options, continued: true }, ['{"id":2}']);
     expect(rest).toBe('[2,null]\n');
-    const folder = mkdtempSync(join(tmpdir(), 'leadpipe-part-'));
-    const path = join(folder, 'x.part');
+    const path = join(temporaryFolder(), 'x.part');
     writeFileSync(path, begun + rest);
     const rows: string[] = [];
     for await (const row of readWorkbookRows(path)) rows.push(row);
-    rmSync(folder, { recursive: true });
     expect(rows).toEqual(`${begun}${rest}`.trimEnd().split('\n'));
   });
 
   it('of no rows is the header', async () => {
-    const sink = gatheringSink();
-    await (await createWriter('xlsx', sink, { layout: entityLayout(), shape: 'list' })).end();
-    expect(sink.text).toMatch(/^\["name","description",.*\]\n$/);
+    expect((await written('xlsx', { layout: entityLayout(), shape: 'list' })).text).toMatch(
+      /^\["name","description",.*\]\n$/,
+    );
   });
 });

@@ -9,18 +9,10 @@ import {
   memberLayout,
   pathLayout,
 } from '../../src/output/columns.ts';
-import { createWriter, type Format, formats, type WriterOptions } from '../../src/output/writer.ts';
-import { gatheringSink } from './gathering-sink.ts';
+import { type Format, formats } from '../../src/output/writer.ts';
+import { written } from './gathering-sink.ts';
 
 const list = { layout: entityLayout(), shape: 'list' } as const;
-
-async function written(format: Format, options: WriterOptions, ...batches: string[][]) {
-  const sink = gatheringSink();
-  const writer = await createWriter(format, sink, options);
-  for (const batch of batches) await writer.write(batch);
-  await writer.end();
-  return sink;
-}
 
 describe('JSONL', () => {
   it('is each record as it came, one write per batch', async () => {
@@ -182,8 +174,8 @@ describe('much at once', () => {
     expect(text === `${record.replaceAll('\u2028', '\\u2028')}\n`).toBe(true);
   });
 
-  it('has 200,000 members in each of its objects', async () => {
-    const members = Array.from({ length: 200_000 }, (_, at) => `"k${at}":${at}`).join(',');
+  it('has 50,000 members in each of its objects', async () => {
+    const members = Array.from({ length: 50_000 }, (_, at) => `"k${at}":${at}`).join(',');
     const record = `{"name":"n","links":{${members}},"answer":{${members}}}`;
     for (const format of formats) {
       expect((await written(format, list, [record])).text).not.toBe('');
@@ -191,7 +183,7 @@ describe('much at once', () => {
     const sheet = await written('table', { layout: enrichLayout(['k7']), shape: 'single' }, [record]);
     expect(sheet.text).toMatch(/^k7 +7\nk0 +0\n/);
     expect(sheet.text.slice(-40)).toMatch(/\nk49… +4999\n…\n$/);
-    expect((await itemsLayout([`{${members}}`])).columns).toHaveLength(200_000);
+    expect((await itemsLayout([`{${members}}`])).columns).toHaveLength(50_000);
   });
 
   it('is nested more deeply than a stack is', async () => {
@@ -202,15 +194,6 @@ describe('much at once', () => {
       }
     }
   });
-});
-
-it('numbers are the same characters in every format', async () => {
-  const record = '{"name":"n","links":{"id":12345678901234567890},"score":{"score":1.10}}';
-  for (const format of ['jsonl', 'json', 'csv'] as const) {
-    const { text } = await written(format, list, [record]);
-    expect(text).toContain('12345678901234567890');
-    expect(text).toContain('1.10');
-  }
 });
 
 it('each line of JSONL is the record', async () => {

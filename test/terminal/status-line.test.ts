@@ -82,46 +82,44 @@ describe.skipIf(!needs('script', 'stty'))('the line that says what is going on',
     expect((await screenOf(transcript, 80)).text).not.toMatch(RegExp(frames));
   });
 
-  it('says how long a wait is, and why', async () => {
-    const service = await startFaultServer((socket) => {
+  const silent = () => startFaultServer(() => {});
+  const busy = () =>
+    startFaultServer((socket) => {
       socket.end(errorAnswer('429 X', 'concurrency_limit', 'busy', ['Retry-After: 5']));
     });
-    const terminal = run(service, ['balance']);
-    await terminal.waitFor(/waiting 5 s: too many requests \(429\)…/);
-    await terminal.waitFor(/waiting 4 s: too many requests \(429\)…/);
+  const closed = async () => {
+    const service = await silent();
+    await service.close();
+    return service;
+  };
+  const inTls = (url: string): string => url.replace('http:', 'https:');
+  const elsewhere = (): string => 'https://no-such-host.invalid';
+  const itself = (url: string): string => url;
+
+  it.each([
+    [
+      'how long a wait is, and why',
+      busy,
+      itself,
+      /waiting 5 s: (too many requests \(429\))…[\s\S]*waiting 4 s: \1…/,
+    ],
+    // It takes the connection, and then says nothing of TLS.
+    ['that a host does not answer', silent, inTls, /connecting to 127\.0\.0\.1:\d+…/],
+    [
+      'why one that is not there is asked again',
+      closed,
+      itself,
+      /waiting \d s: nothing answers at \S+ \(ECONNREFUSED\)…/,
+    ],
+    ['the name of one that is wrong', closed, elsewhere, /waiting \d s: .*no-such-host\.invalid/],
+  ])('says %s', async (_, start, urlOf, said) => {
+    const service = await start();
+    const terminal = run(service, ['balance'], { env: { LEADPIPE_BASE_URL: urlOf(service.url) } });
+    await terminal.waitFor(said);
     terminal.type('\x03');
     const { transcript, code } = await terminal.ended;
-    await service.close();
+    if (start !== closed) await service.close();
     expect(code).toBe(130);
     expect((await screenOf(transcript, 80)).text).toBe('Stopped by Ctrl-C.\ncharged: no\n');
-  });
-
-  it('says that a host does not answer', async () => {
-    // It takes the connection, and then says nothing of TLS.
-    const service = await startFaultServer(() => {});
-    const url = service.url.replace('http:', 'https:');
-    const terminal = run(service, ['search', 'company', 'x'], { env: { LEADPIPE_BASE_URL: url } });
-    await terminal.waitFor(RegExp(`connecting to ${url.slice('https://'.length)}…`));
-    terminal.type('\x03');
-    expect((await terminal.ended).code).toBe(130);
-  });
-
-  it('says why a host that is not there is asked again', async () => {
-    const service = await startFaultServer(() => {});
-    await service.close();
-    const terminal = run(service, ['balance']);
-    await terminal.waitFor(/waiting \d s: nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)…/);
-    terminal.type('\x03');
-    expect((await terminal.ended).code).toBe(130);
-  });
-
-  it('names a host whose name is wrong while it is tried again', async () => {
-    const service = await startFaultServer(() => {});
-    await service.close();
-    const url = 'https://no-such-host.invalid';
-    const terminal = run(service, ['balance'], { env: { LEADPIPE_BASE_URL: url } });
-    await terminal.waitFor(/waiting \d s: .*no-such-host\.invalid/);
-    terminal.type('\x03');
-    expect((await terminal.ended).code).toBe(130);
   });
 });

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import { contactTypes } from '../../contract/types.ts';
 import { isObject } from '../../json/object.ts';
-import { stringOf, valueAt } from '../../json/text.ts';
+import { objectMembers, stringOf } from '../../json/text.ts';
 import {
   accepted,
   bodyLike,
@@ -32,7 +32,10 @@ function aboutKnown(endpoint: PostEndpoint, make: (who: string, what: string) =>
     async take(service) {
       const [found] = await service.take(known);
       const [lead = '{}'] = found?.status === 200 ? eventsOf(found).texts : [];
-      const [who, what = ''] = [stringOf(valueAt(lead, 'name')), stringOf(valueAt(lead, 'description'))];
+      const [who, what = ''] = [
+        stringOf(objectMembers(lead).get('name')),
+        stringOf(objectMembers(lead).get('description')),
+      ];
       const change = who === undefined ? {} : make(who, what.slice(0, 1000));
       return [await service.send(post(endpoint, { ...usual, ...change }))];
     },

@@ -5,7 +5,7 @@ import {
   streamEntityTypes,
   webSearchEntityTypes,
 } from '../../contract/types.ts';
-import { type JsonText, stringOf, valueAt } from '../../json/text.ts';
+import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
 import { accepted, type Check, invalid, type Row, table, unless } from '../row.ts';
 import { type Form, nameOf, post, rare, shared } from '../samples.ts';
 import { type Action, type Answer, NotJudged, searchIdOf, statusOf, type TestedService } from '../service.ts';
@@ -90,7 +90,7 @@ function leadsOf(answer: Answer): readonly JsonText[] {
 
 /** Undefined where it has none, or none that is a text. */
 function leadName(lead: JsonText): string | undefined {
-  return stringOf(valueAt(lead, 'name'));
+  return stringOf(objectMembers(lead).get('name'));
 }
 
 /** The same leads for all rows that look at them or exclude them, and a few more, so that some are left. */
