@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
 import { isLoopback, toBaseUrl } from '../requests/address.ts';
 import { checkKey } from '../requests/api-key.ts';
+import { type HttpProxy, proxyFor } from '../transport/proxy.ts';
 
 /** An address of the service, and a key for it. */
 export interface Target {
@@ -74,9 +75,9 @@ export async function findKey(
   return { apiKey: checkKey(apiKey, `the ${record.store}`), source: record.store };
 }
 
-/** Pure: whether requests to an address go through the proxy that the environment names. */
-export function takesProxy({ hostname }: URL): boolean {
-  return !isLoopback(hostname);
+/** Pure: the proxy that the environment names for an address; none for this machine itself. Throws ConfigurationError. */
+export function proxyOf(address: URL, env: Context['env']): HttpProxy | undefined {
+  return isLoopback(address.hostname) ? undefined : proxyFor(address, env);
 }
 
 async function withoutAddress(context: Context, profile: Profile): Promise<LeadpipeError> {

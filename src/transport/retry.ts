@@ -1,9 +1,7 @@
-import type { Clock } from '../context.ts';
+import { type Clock, pause } from '../clock.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
-import { toAdvice } from '../errors.ts';
 import { RequestError } from './errors.ts';
-import { pause } from './pause.ts';
-import { attemptsOf, isDoubtful } from './policy.ts';
+import { type Fault, verdictOf } from './policy.ts';
 
 /**
  * Called with each wait before another attempt, and what it is for. False means that the error is wanted at once: whoever sends
@@ -16,10 +14,10 @@ export interface Retrying {
   /** From 0 to 1. */
   random(): number;
   /** Milliseconds that all waits between the attempts of one request may take together. */
-  readonly budgetMs: number;
-  /** Further attempts at most, whatever the policy says. */
-  readonly mostAttempts: number;
-  /** A line for each wait, for --verbose. */
+  readonly retryBudgetMs: number;
+  /** Further attempts at most; the policy table says how many each fault deserves. */
+  readonly retryAttempts: number;
+  /** A line for each request, answer and wait, for --verbose. */
   readonly trace?: ((line: string) => void) | undefined;
   readonly waits?: WaitListener | undefined;
 }
@@ -43,7 +41,7 @@ export async function withRetries<T>(
   attempt: () => Promise<T>,
 ): Promise<T> {
   let doubt: RequestError | undefined;
-  let leftMs = retrying.budgetMs;
+  let leftMs = retrying.retryBudgetMs;
   const start = retrying.clock.monotonic();
   for (let tries = 0; ; tries++) {
     let error: RequestError;
@@ -75,17 +73,17 @@ function waitOf(
   error: RequestError,
   endpoint: Endpoint,
   tries: number,
-  { random, mostAttempts }: Retrying,
+  { random, retryAttempts }: Retrying,
 ): number | undefined {
-  if (tries >= Math.min(attemptsOf(error.fault, endpoint), mostAttempts)) return undefined;
+  if (tries >= Math.min(verdictOf(error.fault, endpoint).again, retryAttempts)) return undefined;
   // Full jitter: a crowd that failed together does not come back together.
   return error.retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
 }
 
 /** A service that asks for more patience than there is says when to come back, which holds for every request to it. */
-function toRefusedUntil(error: RequestError, { clock, budgetMs }: Retrying): RequestError {
+function toRefusedUntil(error: RequestError, { clock, retryBudgetMs }: Retrying): RequestError {
   const { fault, retryAfterMs = 0 } = error;
-  if (fault !== 'busy' || retryAfterMs <= budgetMs) return error;
+  if (fault !== 'busy' || retryAfterMs <= retryBudgetMs) return error;
   const time = clock.now().getTime() + retryAfterMs;
   const until = time < latestTime ? new Date(time).toISOString() : undefined;
   return error.with({ facts: { is: 'busy_until', until } });
@@ -99,17 +97,22 @@ function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): R
     last.fault === 'already_exists'
       ? `${doubt.words}. The service has the request, but its answer can't be fetched again`
       : `${doubt.words}; the second attempt failed too: ${last.words}`;
-  const { hint: _, facts: __, ...known } = last.details;
-  const { hint, facts, technical, type = doubt.fault } = doubt.details;
+  const { hint, facts, technical, type } = doubt.details;
   return new RequestError(doubt.fault, endpoint, words, {
-    ...known,
-    ...toAdvice(hint ?? facts),
+    ...last.details,
+    hint,
+    facts,
     type,
-    ...(technical === undefined ? {} : { technical }),
+    technical,
     charged: 'maybe',
     retryable: false,
     cause: last,
   });
+}
+
+/** Whether a paid request may have been carried out although it failed like this. */
+function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
+  return verdictOf(fault, endpoint).charged !== 'no';
 }
 
 /**

@@ -39,8 +39,8 @@ async function tryOut(
   const retrying = {
     clock,
     random: () => options.random ?? 1,
-    budgetMs: options.budgetMs ?? Number.POSITIVE_INFINITY,
-    mostAttempts: options.mostAttempts ?? 1000,
+    retryBudgetMs: options.budgetMs ?? Number.POSITIVE_INFINITY,
+    retryAttempts: options.mostAttempts ?? 1000,
   };
   const error = await withRetries(retrying, endpoint, new AbortController().signal, async () => {
     const fault = faults[Math.min(tries++, faults.length - 1)] as Fault | RequestError;
