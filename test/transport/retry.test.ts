@@ -49,47 +49,7 @@ async function tryOut(
   return { tries, waits, error: error as RequestError };
 }
 
-/** Attempts in all, by endpoint: the columns G, C, P, X and S of the matrix. */
-const matrix: readonly [fault: Fault, G: number, C: number, P: number, X: number, S: number][] = [
-  ['unsent', 5, 5, 5, 5, 5],
-  ['certificate', 1, 1, 1, 1, 1],
-  ['not_http', 1, 1, 1, 1, 1],
-  ['redirect', 1, 1, 1, 1, 1],
-  ['lost', 5, 5, 2, 2, 2],
-  ['gateway', 5, 5, 2, 2, 2],
-  ['garbled', 4, 4, 1, 2, 1],
-  ['unexplained', 1, 1, 1, 1, 1],
-  ['internal_error', 5, 5, 2, 2, 2],
-  ['not_enabled', 1, 1, 1, 1, 1],
-  ['busy', 7, 7, 7, 7, 7],
-  ['already_exists', 1, 8, 1, 6, 1],
-  ['conflict', 1, 1, 1, 1, 1],
-  ['no_credits', 1, 1, 1, 1, 1],
-  ['unauthenticated', 1, 1, 1, 1, 1],
-  ['forbidden', 1, 1, 1, 1, 1],
-  ['invalid', 1, 1, 1, 1, 1],
-  ['missing', 1, 1, 1, 1, 1],
-  ['undocumented', 1, 1, 1, 1, 1],
-];
-const columns: readonly (readonly EndpointName[])[] = [
-  ['balance', 'status', 'fetch'],
-  ['createTask'],
-  ['contactSearch', 'deepSearch', 'enrich'],
-  ['extract'],
-  ['search'],
-];
-
 describe('attempts', () => {
-  it.each(matrix)('%s', async (fault, ...attempts) => {
-    for (const [column, names] of columns.entries()) {
-      for (const name of names) {
-        const { tries, error } = await tryOut(name, [fault]);
-        expect({ name, tries }).toEqual({ name, tries: attempts[column] });
-        expect(error.fault).toBe(fault);
-      }
-    }
-  });
-
   it('retry.attempts bounds all of them', async () => {
     for (const most of [0, 2]) {
       expect(await tryOut('balance', ['lost'], { mostAttempts: most })).toMatchObject({ tries: most + 1 });

@@ -12,10 +12,10 @@ import {
   removeProfile,
   switchProfile,
 } from '../../config/settings.ts';
+import { keysPath } from '../../config/store.ts';
 import {
   type CredentialStore,
   forgetKey,
-  keysPath,
   probeKeychain,
   readKeyRecord,
   readKeyRecords,
