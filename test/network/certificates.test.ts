@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { type Certificate, createAuthority, selfSigned } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+import { toFailure, withSettings } from '../helpers/settings.ts';
 import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts';
 import { type SecureService, startSecureService } from './secure-service.ts';
-import { toFailure, withSettings } from './settings.ts';
 
 const authority = createAuthority();
 const search = ['search', 'company', 'x', '-f', 'jsonl', '-q'];

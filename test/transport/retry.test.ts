@@ -87,16 +87,6 @@ describe('waits', () => {
     });
   });
 
-  it.each([
-    ['the year 2099', Date.UTC(2099, 0, 1) - Date.UTC(2026, 0, 1), '2099-01-01T00:00:00.000Z'],
-    ['for ever', Number.POSITIVE_INFINITY, undefined],
-  ])('until %s are never begun', async (_, retryAfterMs, until) => {
-    const late = new RequestError('busy', endpoints.contactSearch, 'busy', { retryAfterMs });
-    const { tries, error } = await tryOut('contactSearch', [late], { budgetMs: 60_000 });
-    expect(tries).toBe(1);
-    expect(error.details.facts).toEqual({ is: 'busy_until', until });
-  });
-
   it('for a task that is being created go on for two minutes, whatever the budget', async () => {
     const { waits } = await tryOut('createTask', ['already_exists'], { budgetMs: 0 });
     expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeLessThanOrEqual(120_000);
@@ -142,11 +132,10 @@ describe('Retry-After', () => {
     ['soon', undefined],
     ['-5', undefined],
     ['1e9', undefined],
-    ['9999999999', 9_999_999_999_000],
-    ['9'.repeat(400), Number.POSITIVE_INFINITY],
+    ['9999999999', 31_622_400_000],
+    ['9'.repeat(400), 31_622_400_000],
     ['Thursday, 01-Jan-26 00:00:10 GMT', 10_000],
-    ['Thu Jan  1 00:00:10 2026', 10_000],
-    ['Thu Jan  1 00:00:10 2026 +0200', undefined],
+    ['Thu Jan  1 00:00:10 2026', undefined],
     ['', undefined],
   ])('%s is %s ms', (header, ms) => {
     expect(toRetryAfter(header, clock)).toBe(ms);
