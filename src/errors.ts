@@ -75,8 +75,8 @@ export type Facts =
   | { readonly is: 'no_profile'; readonly name: string; readonly known: readonly string[] }
   | { readonly is: 'bad_setting'; readonly setting: string }
   | { readonly is: 'key_lost'; readonly profile: string }
-  /** The service is asked nothing more before that time (RFC 3339, UTC); undefined where it is too far away to be one. */
-  | { readonly is: 'busy_until'; readonly until: string | undefined }
+  /** The service is asked nothing more before that time (RFC 3339, UTC). */
+  | { readonly is: 'busy_until'; readonly until: string }
   /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
   | { readonly is: 'no_credits'; readonly worst?: number | undefined; readonly left?: number | undefined }
   /** `setting` is where the limit comes from, if not from an option. */

@@ -7,13 +7,7 @@ import { type Mask, wholeWords } from './mask.ts';
 const [longWord, longestKey] = [1024 * 1024, 64 * 1024];
 
 /** The bytes of a body as they come; in a content encoding that is not known, as they are. Throws what the exchange and zlib throw. */
-export async function* piecesOf({
-  exchange,
-  head,
-}: {
-  readonly exchange: Exchange;
-  readonly head: Head;
-}): AsyncGenerator<Uint8Array> {
+export async function* piecesOf(exchange: Exchange, head: Head): AsyncGenerator<Uint8Array> {
   const decoder = decoders.get(head.header('content-encoding')?.trim().toLowerCase() ?? '')?.();
   if (decoder === undefined) return yield* exchange.body();
   // What goes wrong is thrown by the decoder.

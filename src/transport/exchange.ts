@@ -1,5 +1,7 @@
+import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../context.ts';
+import type { Call } from './call.ts';
 import type { TimeLimits } from './time-limits.ts';
 
 /** The one method that is needed of undici's dispatchers, of 7 and newer. */
@@ -25,13 +27,6 @@ const stepMs = 500;
 /** Bytes of a body that are held for a reader who is slower than the network. */
 const mostHeld = 128 * 1024;
 
-interface Circumstances {
-  readonly dispatcher: Dispatching;
-  readonly clock: Clock;
-  readonly limits: TimeLimits;
-  readonly signal: AbortSignal;
-}
-
 /** The head of an answer; a body that is read once, by one reader, hangs on its exchange. */
 export interface Head {
   readonly status: number;
@@ -47,7 +42,9 @@ export type Exchange = ReturnType<typeof openExchange>;
  * sleep of the machine): neither says anything about the service.
  */
 export function openExchange(
-  { dispatcher, clock, limits, signal }: Circumstances,
+  dispatcher: Dispatching,
+  clock: Clock,
+  { limits, signal }: Pick<Call, 'limits' | 'signal'>,
   outgoing: Dispatcher.DispatchOptions,
 ) {
   const pieces: Uint8Array[] = [];
@@ -171,6 +168,8 @@ export function openExchange(
     onResponseError: (_, error) => fail(error),
   });
   const stop = (): void => abort(new Error('stopped'));
+  // Many exchanges can be under way at once, each of which listens.
+  setMaxListeners(0, signal);
   signal.addEventListener('abort', stop);
 
   return {

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import type { JsonText } from '../json/text.ts';
 import { hasMoreValues, isJson, mostValues } from '../json/valid.ts';
@@ -71,24 +70,19 @@ export function createTransport(options: TransportOptions): Transport {
   const mask = createMask(options.apiKey);
 
   async function send(call: Call): Promise<Incoming> {
-    const { endpoint, signal, limits } = call;
+    const { endpoint } = call;
     const url = urlOf(options.baseUrl, call);
-    if (signal.aborted) throw toFailure(undefined, call, undefined, false);
+    if (call.signal.aborted) throw toFailure(undefined, call, undefined, false);
     const start = clock.monotonic();
     trace?.(`> ${endpoint.method} ${url}`);
-    // Many requests can be under way at once, each of which listens.
-    setMaxListeners(0, signal);
-    const exchange = openExchange(
-      { dispatcher: options.dispatcher, clock, limits, signal },
-      {
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: endpoint.method,
-        headers: headersOf(options, call),
-        body: call.body ?? null,
-        ...(call.last ? { reset: true } : {}),
-      },
-    );
+    const exchange = openExchange(options.dispatcher, clock, call, {
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: endpoint.method,
+      headers: headersOf(options, call),
+      body: call.body ?? null,
+      ...(call.last ? { reset: true } : {}),
+    });
     const head = await exchange.head().catch((error: unknown) => {
       exchange.close();
       throw toFailure(error, call, undefined, exchange.hasBegun());
@@ -118,7 +112,7 @@ export function createTransport(options: TransportOptions): Transport {
   /** What may come beside the head, which says enough by itself; only a stop from outside matters more. */
   async function readBriefly(incoming: Incoming, call: Call): Promise<string> {
     try {
-      return await readText(piecesOf(incoming), maxRefusalBytes, false, mask);
+      return await readText(piecesOf(incoming.exchange, incoming.head), maxRefusalBytes, false, mask);
     } catch (error) {
       if (call.signal.aborted) throw toFailure(error, call, incoming);
       return '';
@@ -130,7 +124,7 @@ export function createTransport(options: TransportOptions): Transport {
     const { exchange, head, requestId } = incoming;
     let text: string;
     try {
-      text = await readText(piecesOf(incoming), maxJsonBytes, true, mask);
+      text = await readText(piecesOf(exchange, head), maxJsonBytes, true, mask);
     } catch (cause) {
       const why = unreadableOf(cause);
       if (why === undefined) throw toFailure(cause, call, incoming);
@@ -171,7 +165,7 @@ function flawOf(text: string, call: Call): string | undefined {
 async function* readFrames(incoming: Incoming, call: Call, mask: Mask): AsyncGenerator<Frame[]> {
   const { exchange, head } = incoming;
   try {
-    for await (const frames of framesOf(piecesOf(incoming), maxFrameCharacters)) {
+    for await (const frames of framesOf(piecesOf(exchange, head), maxFrameCharacters)) {
       exchange.event();
       yield frames.map(({ event, data }) => ({ event, data: mask(data) }));
     }

@@ -26,8 +26,8 @@ const baseMs = 1000;
 const capMs = 30_000;
 /** A task that is being created by an earlier attempt is waited for this long. */
 const creatingMs = 120_000;
-/** What comes after the year 9999 has no usual form. */
-const latestTime = Date.UTC(9999, 11, 31);
+/** More than a year is told as one. */
+const longestMs = 366 * 86_400_000;
 
 /**
  * Sends a request, and again with the same key and the same bytes for as often as the policy table says. Throws what
@@ -84,8 +84,7 @@ function waitOf(
 function toRefusedUntil(error: RequestError, { clock, retryBudgetMs }: Retrying): RequestError {
   const { fault, retryAfterMs = 0 } = error;
   if (fault !== 'busy' || retryAfterMs <= retryBudgetMs) return error;
-  const time = clock.now().getTime() + retryAfterMs;
-  const until = time < latestTime ? new Date(time).toISOString() : undefined;
+  const until = new Date(clock.now().getTime() + retryAfterMs).toISOString();
   return error.with({ facts: { is: 'busy_until', until } });
 }
 
@@ -121,9 +120,8 @@ function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
  */
 export function toRetryAfter(header: string | undefined, clock: Clock): number | undefined {
   if (header === undefined) return undefined;
-  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
-  // Date.parse takes almost anything for a date. Those of HTTP end with GMT, or with a year in its oldest form.
-  const zone = /^\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}$/.test(header) ? ' GMT' : '';
-  const date = /GMT$/.test(header + zone) ? Date.parse(header + zone) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now().getTime());
+  // Date.parse takes almost anything for a date. Those of HTTP end with GMT.
+  const date = /GMT$/.test(header) ? Date.parse(header) : Number.NaN;
+  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : date - clock.now().getTime();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestMs);
 }
