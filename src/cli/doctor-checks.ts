@@ -181,7 +181,7 @@ export async function* checkAll(
 
 const oldestNode = [20, 18] as const;
 
-export function checkNode(version: string): Found {
+function checkNode(version: string): Found {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [oldestMajor, oldestMinor] = oldestNode;
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return ok(version);
