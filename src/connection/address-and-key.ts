@@ -37,7 +37,14 @@ export async function findTarget(
   profile: Profile,
 ): Promise<Target> {
   const baseUrl = findAddress(context, given, profile);
-  if (baseUrl === undefined) throw await withoutAddress(context, profile);
+  if (baseUrl === undefined) {
+    const record = await readKeyRecord(context.directories.config, profile.name);
+    if (!context.env.LEADPIPE_API_KEY && record === undefined) throw noTarget;
+    throw new ConfigurationError('the address of the service is missing', {
+      is: 'no_address',
+      keyOrigin: record?.origin,
+    });
+  }
   const { apiKey } = await findKey(context, profile, baseUrl);
   return { baseUrl, apiKey };
 }
@@ -78,14 +85,4 @@ export async function findKey(
 /** Pure: the proxy that the environment names for an address; none for this machine itself. Throws ConfigurationError. */
 export function proxyOf(address: URL, env: Context['env']): HttpProxy | undefined {
   return isLoopback(address.hostname) ? undefined : proxyFor(address, env);
-}
-
-async function withoutAddress(context: Context, profile: Profile): Promise<LeadpipeError> {
-  const hasKey = Boolean(context.env.LEADPIPE_API_KEY);
-  const record = await readKeyRecord(context.directories.config, profile.name);
-  if (!hasKey && record === undefined) return noTarget;
-  return new ConfigurationError('the address of the service is missing', {
-    is: 'no_address',
-    keyOrigin: record?.origin,
-  });
 }
