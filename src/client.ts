@@ -27,7 +27,7 @@ import { type JsonText, kindOf, objectMembers } from './json/text.ts';
 import type { Request } from './transport/call.ts';
 import type { Frame } from './transport/frames.ts';
 import type { Transport } from './transport/request.ts';
-import type { TimeLimits } from './transport/watch.ts';
+import type { TimeLimits } from './transport/time-limits.ts';
 
 export type { Answer, Page, SearchEvent, SearchStream, Status } from './answers.ts';
 

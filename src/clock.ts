@@ -1,3 +1,5 @@
+import { type Charged, StoppedError } from './errors.ts';
+
 export interface Clock {
   /** The wall clock. */
   now(): Date;
@@ -25,6 +27,17 @@ export async function wait(clock: Pick<Clock, 'after'>, ms: number, signal?: Abo
     const cancel = clock.after(ms, finish);
     signal?.addEventListener('abort', finish);
   });
+}
+
+/** As `wait`, but throws StoppedError when the signal aborts; `charged` is what it says. */
+export async function pause(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  signal: AbortSignal,
+  charged: Charged = 'no',
+): Promise<void> {
+  await wait(clock, ms, signal);
+  if (signal.aborted) throw new StoppedError(signal, { charged });
 }
 
 /** Milliseconds: one that is asked to wait longer fires at once. */

@@ -75,8 +75,8 @@ export type Facts =
   | { readonly is: 'no_profile'; readonly name: string; readonly known: readonly string[] }
   | { readonly is: 'bad_setting'; readonly setting: string }
   | { readonly is: 'key_lost'; readonly profile: string }
-  /** The service is asked nothing more before that time (RFC 3339, UTC); undefined where it is too far away to be one. */
-  | { readonly is: 'busy_until'; readonly until: string | undefined }
+  /** The service is asked nothing more before that time (RFC 3339, UTC). */
+  | { readonly is: 'busy_until'; readonly until: string }
   /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
   | { readonly is: 'no_credits'; readonly worst?: number | undefined; readonly left?: number | undefined }
   /** `setting` is where the limit comes from, if not from an option. */
@@ -159,19 +159,19 @@ export type Facts =
 
 export interface ErrorDetails {
   /** What to do about it, one line; where that needs the name of an option or a command, the facts stand instead. */
-  readonly hint?: string;
-  readonly facts?: Facts;
-  readonly status?: number;
+  readonly hint?: string | undefined;
+  readonly facts?: Facts | undefined;
+  readonly status?: number | undefined;
   /** The service's error type, or leadpipe's own name for a fault the service did not name. */
-  readonly type?: string;
-  readonly requestId?: string;
-  readonly operationId?: string;
-  readonly idempotencyKey?: string;
-  readonly charged?: Charged;
+  readonly type?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly operationId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  readonly charged?: Charged | undefined;
   /** Whether the same command may simply be run again. */
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
   /** The cause as the wire has it (method, path, status, type); stands behind the words. */
-  readonly technical?: string;
+  readonly technical?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -180,6 +180,7 @@ export class LeadpipeError extends Error {
   readonly outcome: Outcome;
   /** The message without its technical form, for a longer sentence. */
   readonly words: string;
+  /** Without members that are undefined. */
   readonly details: ErrorDetails;
 
   constructor(outcome: Outcome, words: string, details: ErrorDetails = {}) {
@@ -191,17 +192,28 @@ export class LeadpipeError extends Error {
     this.name = new.target.name;
     this.outcome = outcome;
     this.words = words;
-    this.details = details;
+    this.details = withoutUndefined(details);
   }
 
   /** The same error, of the same class, with more known about it, and perhaps in other words. Another hint, or other facts, replace both. */
   with(details: ErrorDetails, words = this.words): this {
     const { hint: _, facts: __, ...rest } = this.details;
     const known = details.hint === undefined && details.facts === undefined ? this.details : rest;
-    const more = new LeadpipeError(this.outcome, words, { ...known, ...details });
+    const more = new LeadpipeError(this.outcome, words, { ...known, ...withoutUndefined(details) });
     if (this.stack !== undefined) more.stack = this.stack;
     Object.setPrototypeOf(more, Object.getPrototypeOf(this));
     return Object.assign(more as this, { ...this, words, details: more.details });
+  }
+}
+
+function withoutUndefined(details: ErrorDetails): ErrorDetails {
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
+}
+
+/** The run was stopped from outside (Ctrl-C, SIGTERM, a reader that went away). */
+export class StoppedError extends LeadpipeError {
+  constructor(signal: AbortSignal, details: ErrorDetails = {}) {
+    super(stoppedBy(signal), 'stopped', details);
   }
 }
 
@@ -220,7 +232,7 @@ export class ConfigurationError extends LeadpipeError {
       charged: 'no',
       retryable: false,
       ...toAdvice(more),
-      ...(cause === undefined ? {} : { cause }),
+      cause,
     });
   }
 }

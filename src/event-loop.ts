@@ -3,19 +3,16 @@ import { LeadpipeError, stoppedBy } from './errors.ts';
 /** Milliseconds of work after which everything else has its turn. */
 const workMs = 50;
 
-/** For work that may compute for long: Ctrl-C is heard only when the event loop turns. */
-export interface Yielder {
-  isDue(): boolean;
-  /** Lets the event loop turn. Throws what the signal says when it has aborted. */
-  yield(): Promise<void>;
-}
+export type Yielder = ReturnType<typeof createYielder>;
 
-export function createYielder(signal: AbortSignal | undefined): Yielder {
+/** For work that may compute for long: Ctrl-C is heard only when the event loop turns. */
+export function createYielder(signal: AbortSignal | undefined) {
   let since = Date.now();
   return {
     // A clock that was set back makes it due, which does no harm.
     isDue: () => Math.abs(Date.now() - since) >= workMs,
-    async yield() {
+    /** Lets the event loop turn. Throws what the signal says when it has aborted. */
+    async yield(): Promise<void> {
       await new Promise((resolve) => setImmediate(resolve));
       if (signal?.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped while writing the output');
       since = Date.now();

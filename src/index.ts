@@ -41,8 +41,8 @@ import {
   type InputNames,
   wireNames,
 } from './requests/within-limits.ts';
+import type { Dispatching } from './transport/exchange.ts';
 import { createTransport } from './transport/request.ts';
-import type { Dispatching } from './transport/sending.ts';
 import { toTimeLimits } from './transport/time-limits.ts';
 
 /**
@@ -61,12 +61,13 @@ export {
   type Facts,
   LeadpipeError,
   type Outcome,
+  StoppedError,
   UsageError,
 } from './errors.ts';
 export { type JsonText, JsonView } from './json/text.ts';
 export type { ClientOptions, Dispatcher, Retry, Timeouts } from './library/options.ts';
 export type { Item, Lead, Search } from './library/search.ts';
-export { RequestError, ServiceError, StoppedError } from './transport/errors.ts';
+export { RequestError, ServiceError } from './transport/errors.ts';
 export type { Fault } from './transport/policy.ts';
 
 declare const LEADPIPE_VERSION: string;
@@ -141,9 +142,7 @@ export function createClient(options: ClientOptions) {
     agent ??= import('./transport/agent.ts').then(({ createAgent }) =>
       createAgent({
         service: baseUrl,
-        proxies: false,
         connectTimeoutMs: 1000 * (timeouts.connect ?? defaults['timeout.connect']),
-        env: {},
         opened(socket) {
           sockets.add(socket);
           socket.once('close', () => sockets.delete(socket));

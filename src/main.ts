@@ -1,9 +1,9 @@
 import { fstatSync, mkdirSync, readFileSync, type Stats, statSync, writeSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { exitCodeOf } from './cli/exit-codes.ts';
-import { type Clock, createClock, createZone } from './clock.ts';
+import { createClock, createZone } from './clock.ts';
 import { createKeychain } from './config/keychain.ts';
-import type { Context, Directories, Keychain, OutputStream } from './context.ts';
+import type { Context, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
 
 declare const LEADPIPE_VERSION: string;
@@ -60,7 +60,9 @@ function print(text: string): void {
 
 async function run(): Promise<void> {
   const stop = new AbortController();
-  const env = takeEnvironment();
+  const env = { ...process.env };
+  // Crash reports and other processes are given what stays behind.
+  delete process.env.LEADPIPE_API_KEY;
   const { default: envPaths } = await import('env-paths');
   const paths = envPaths('leadpipe', { suffix: '' });
   keepCompiled(paths.cache);
@@ -76,16 +78,30 @@ async function run(): Promise<void> {
   });
   // Nobody can be told when stderr is gone.
   process.stderr.on('error', () => {});
-  const script = `${import.meta.dirname}/keychain-main.cjs`;
-  const keychain = createKeychain({ script, env, signal: stop.signal });
-  const context = createContext(
+  const context: Context = {
+    get stdin() {
+      return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
+    },
+    stdout: toOutput(process.stdout, 1, isStdoutClosed()),
+    stderr: toOutput(process.stderr, 2, false),
+    fetch: globalThis.fetch,
+    clock: createClock(monotonic),
+    zone: createZone(),
     env,
-    keychain,
-    toDirectories(env, paths),
-    createClock(monotonic),
-    stop.signal,
+    directories: {
+      config: env.LEADPIPE_CONFIG_DIR || paths.config,
+      // env-paths calls the XDG state directory `log`, which on other platforms is one.
+      state: env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
+    },
+    keychain: createKeychain(`${import.meta.dirname}/keychain-main.cjs`, env, stop.signal),
+    ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
+    random: Math.random,
+    signal: stop.signal,
     patience,
-  );
+    version: LEADPIPE_VERSION,
+    nodeVersion: process.versions.node,
+    pid: process.pid,
+  };
   process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
   if (isServer(argv)) {
@@ -130,43 +146,6 @@ function monotonic(): number {
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-/** The environment without the API key stays behind: crash reports and other processes are given it. */
-function takeEnvironment(): Context['env'] {
-  const env = { ...process.env };
-  delete process.env.LEADPIPE_API_KEY;
-  return env;
-}
-
-function createContext(
-  env: Context['env'],
-  keychain: Keychain,
-  directories: Directories,
-  clock: Clock,
-  signal: AbortSignal,
-  patience: Context['patience'],
-): Context {
-  return {
-    get stdin() {
-      return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
-    },
-    stdout: toOutput(process.stdout, 1, isStdoutClosed()),
-    stderr: toOutput(process.stderr, 2, false),
-    fetch: globalThis.fetch,
-    clock,
-    zone: createZone(),
-    env,
-    directories,
-    keychain,
-    ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
-    random: Math.random,
-    signal,
-    ...(patience === undefined ? {} : { patience }),
-    version: LEADPIPE_VERSION,
-    nodeVersion: process.versions.node,
-    pid: process.pid,
-  };
-}
-
 /** Milliseconds, then 25 random bits, in an alphabet that sorts as numbers do. */
 function operationId(): string {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
@@ -202,18 +181,6 @@ function toOutput(stream: NodeJS.WriteStream, descriptor: number, isClosed: bool
     get columns() {
       return stream.columns as number | undefined;
     },
-  };
-}
-
-/** The XDG directories, or the platform's own, unless the environment names others. */
-function toDirectories(
-  env: Context['env'],
-  paths: { config: string; data: string; log: string },
-): Directories {
-  return {
-    config: env.LEADPIPE_CONFIG_DIR || paths.config,
-    // env-paths calls the XDG state directory `log`, which on other platforms is one.
-    state: env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
   };
 }
 

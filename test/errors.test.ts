@@ -2,8 +2,8 @@ import { isNativeError } from 'node:util/types';
 import { describe, expect, it } from 'vitest';
 import { KeychainError } from '../src/config/keychain.ts';
 import { endpoints } from '../src/contract/endpoints.ts';
-import { LeadpipeError, LocalIoError, stoppedBy, UsageError } from '../src/errors.ts';
-import { RequestError, ServiceError, StoppedError } from '../src/transport/errors.ts';
+import { LeadpipeError, LocalIoError, StoppedError, stoppedBy, UsageError } from '../src/errors.ts';
+import { RequestError, ServiceError } from '../src/transport/errors.ts';
 
 const refusal = new ServiceError('busy', endpoints.balance, 'come back later', {
   requestId: 'req_1',
@@ -16,7 +16,7 @@ describe('an error of which more is known', () => {
   it.each([
     refusal,
     new RequestError('garbled', endpoints.search, 'brought nonsense', { body: '<html>' }),
-    new StoppedError('interrupted', 'stopped'),
+    new StoppedError(AbortSignal.abort('interrupted')),
     new UsageError('no such type', { is: 'stream_refused_type', entityType: 'wechat' }),
     new LocalIoError('the disk is full'),
     new KeychainError('silent', 'for 3 seconds'),

@@ -1,11 +1,9 @@
 import {
   type Connection,
   withConnection as connect,
-  type Route,
   type RouteListener,
   type RouteOptions,
   type RouteStart,
-  withRoute as route,
 } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
@@ -33,14 +31,14 @@ export function withConnection<T>(
     .finally(stop);
 }
 
-/** As in connection/connection.ts, by the options of a command. */
-export function withRoute<T>(
+/** The same for a command that shows what it waits for by itself. */
+export function withQuietConnection<T>(
   context: Context,
   options: ConnectionOptions,
-  work: (route: Route) => Promise<T>,
+  work: (connection: Connection) => Promise<T>,
   start?: RouteStart,
 ): Promise<T> {
-  return route(context, toRoute(options), toListener(context, options), work, start);
+  return connect(context, toRoute(options), toListener(context, options), work, start);
 }
 
 /** Pure: the address of an option, and what to call it. */

@@ -5,7 +5,7 @@ import { isObject } from '../json/object.ts';
 import { printedFormats } from '../output/writer.ts';
 import { toBaseUrl } from '../requests/address.ts';
 import { checkOneOf, clip } from '../requests/closed-list.ts';
-import { changeStore, readStore, type StoreContext, storePath } from './store.ts';
+import { changeStore, readStore, type StoreContext, settingsPath } from './store.ts';
 
 /** A profile that is in use, and what it sets. */
 export interface Profile {
@@ -15,50 +15,41 @@ export interface Profile {
 
 export type SettingValue = string | number;
 
-interface Kind<Value> {
+interface Kind<Value extends SettingValue> {
   /** What it takes, for people. */
   readonly takes: string;
   /** The only words it takes. */
   readonly words?: readonly string[];
-  /** The value that a text stands for; undefined when it is none. */
-  parse(text: string): Value | undefined;
-  /** Whether a value from the file is one that can be used. */
-  accepts(value: unknown): boolean;
+  /** What a text stands for, where that is not the text; whether it can be used is not said yet. */
+  parse?(text: string): SettingValue;
+  accepts(value: unknown): value is Value;
 }
-
-type SettingRow = Kind<SettingValue> & { readonly meaning: string };
 
 const oneOf = <Word extends string>(...words: readonly Word[]): Kind<Word> => ({
   takes: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
   words,
-  parse: (text) => words.find((word) => word === text),
-  accepts: (value) => words.some((word) => word === value),
+  accepts: (value): value is Word => words.some((word) => word === value),
 });
 
-const text: Kind<string> = {
-  takes: 'a text',
-  parse: (given) => given || undefined,
-  accepts: (value) => typeof value === 'string' && value !== '',
-};
+const text = (takes: string, parse: (given: string) => string): Kind<string> => ({
+  takes,
+  parse,
+  accepts: (value): value is string => typeof value === 'string' && value !== '',
+});
 
-const address: Kind<string> = {
-  ...text,
-  takes: 'an address that begins with https:// (http:// only for this machine)',
+const address = text(
+  'an address that begins with https:// (http:// only for this machine)',
   // As it was written: it is compared with the origin that a key is stored for.
-  parse: (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
-};
+  (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
+);
 
-const file: Kind<string> = {
-  ...text,
-  takes: 'a file',
-  // Runs of other folders read the same file.
-  parse: (given) => (given === '' ? undefined : resolve(given)),
-};
+// Runs of other folders read the same file.
+const file = text('a file', (given) => given && resolve(given));
 
 const number = (takes: string, isRight: (value: number) => boolean): Kind<number> => ({
   takes,
-  parse: (given) => (/^\d+(?:\.\d+)?$/.test(given) && isRight(Number(given)) ? Number(given) : undefined),
-  accepts: (value) => typeof value === 'number' && isRight(value),
+  parse: (given) => (/^\d+(?:\.\d+)?$/.test(given) ? Number(given) : given),
+  accepts: (value): value is number => typeof value === 'number' && isRight(value),
 });
 
 const wholeNumber = (max: number): Kind<number> =>
@@ -119,10 +110,11 @@ export type SettingName = keyof typeof rows;
 
 /** Of one profile; every setting is optional. */
 export type Settings = {
-  readonly [Name in SettingName]?: Exclude<ReturnType<(typeof rows)[Name]['parse']>, undefined>;
+  readonly [Name in SettingName]?: (typeof rows)[Name] extends Kind<infer Value> ? Value : never;
 };
 
-export const settingTable: Readonly<Record<SettingName, SettingRow>> = rows;
+export const settingTable: Readonly<Record<SettingName, Kind<SettingValue> & { readonly meaning: string }>> =
+  rows;
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
@@ -132,18 +124,6 @@ export function wordsOf(setting: string): readonly string[] {
 }
 
 export const defaultProfile = 'default';
-
-/** Where the settings of all profiles are. */
-export function settingsPath(configDir: string): string {
-  return storePath(configDir, 'config');
-}
-
-/** What config.json holds: `{"profile": "work", "profiles": {"work": {"base_url": "https://…"}}}`. */
-export interface SettingsFile {
-  /** The profile that is used where none is named. */
-  readonly profile: string;
-  readonly profiles: Readonly<Record<string, unknown>>;
-}
 
 /**
  * The settings of one profile: the one that is named, else of LEADPIPE_PROFILE, else the one that `auth switch` chose.
@@ -184,8 +164,11 @@ export async function readProfileNames(configDir: string): Promise<string[]> {
   return Object.keys((await readSettingsFile(configDir)).profiles).sort();
 }
 
-/** A missing file is an empty one. Throws ConfigurationError for one that can't be read or understood. */
-export async function readSettingsFile(configDir: string): Promise<SettingsFile> {
+/**
+ * What config.json holds: `{"profile": "work", "profiles": {"work": {"base_url": "https://…"}}}`, where `profile` is used where none
+ * is named. A missing file is an empty one. Throws ConfigurationError for one that can't be read or understood.
+ */
+export async function readSettingsFile(configDir: string) {
   const { profile = defaultProfile, profiles = {} } = await readStore(configDir, 'config');
   const path = settingsPath(configDir);
   if (typeof profile !== 'string') throw new ConfigurationError(`${path}: "profile" is not a text`);
@@ -230,10 +213,10 @@ export function checkSettingName(name: string): SettingName {
 
 /** Pure: the value that a text stands for. Throws UsageError, ConfigurationError for a refused address. */
 export function toSettingValue(name: SettingName, given: string): SettingValue {
-  const { parse, takes } = settingTable[name];
-  const value = parse(given);
-  if (value === undefined) throw new UsageError(`${name} must be ${takes}, not "${clip(given)}"`);
-  return value;
+  const { parse, takes, accepts } = settingTable[name];
+  const value = parse?.(given) ?? given;
+  if (accepts(value)) return value;
+  throw new UsageError(`${name} must be ${takes}, not "${clip(given)}"`);
 }
 
 /** Pure: a name that can stand in a shell, a file and a keychain. Throws UsageError. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
@@ -12,27 +12,24 @@ export type StoreContext = Pick<Context, 'directories' | 'pid' | 'clock' | 'rand
 
 type Content = Record<string, unknown>;
 
-/** What `conf` is used for: two members of it. */
-interface Store {
-  store: Content;
-}
-
 /** The settings, and beside them the keys, each with `.json` behind in the config directory. */
-export type StoreName = 'config' | 'credentials';
+type StoreName = 'config' | 'credentials';
 
-/** Pure: where a store lies. */
-export function storePath(folder: string, name: StoreName): string {
-  return join(folder, `${name}.json`);
-}
+/** Where the settings of all profiles are. */
+export const settingsPath = (configDir: string): string => join(configDir, 'config.json');
+/** Where it stands in which store each key is, and the keys if they are in this file. */
+export const keysPath = (configDir: string): string => join(configDir, 'credentials.json');
+const paths = { config: settingsPath, credentials: keysPath };
 
 /** A missing file is an empty object. Throws ConfigurationError for one that can't be read or understood, and changes nothing. */
 export async function readStore(folder: string, name: StoreName): Promise<Content> {
-  const path = storePath(folder, name);
+  const path = paths[name](folder);
   try {
     // Without a file, `conf` would make the folder, and loading it takes as long as starting Node.
-    if (!isThere(path)) return {};
-    return (await open(folder, name)).store;
+    return statSync(path, { throwIfNoEntry: false }) === undefined ? {} : (await open(folder, name)).store;
   } catch (error) {
+    // Under a home that is no directory, as of users that only run services, there are no settings.
+    if (codeOf(error) === 'ENOTDIR') return {};
     if (error instanceof LeadpipeError) throw error;
     throw new ConfigurationError(`can't read ${path}: ${(error as Error).message}`, undefined, error);
   }
@@ -49,41 +46,36 @@ export async function changeStore(
   change: (content: Readonly<Content>) => Content,
 ): Promise<void> {
   const folder = context.directories.config;
-  const path = storePath(folder, name);
+  const path = paths[name](folder);
   try {
     await makePrivateFolder(folder);
     const lock = await awaitLock(folder, context, 'the settings');
     try {
-      await refuseLink(path);
-      await clearLeftovers(folder, path);
+      if ((await lstat(path).catch(() => undefined))?.isSymbolicLink()) {
+        // `conf` would write a key, or settings, to wherever it leads.
+        throw new ConfigurationError(
+          `${path} is a symbolic link, and leadpipe does not write through links`,
+          'Put a regular file in its place. Nothing was changed.',
+        );
+      }
+      // What a killed process was writing, which may hold a key: nobody else writes while the lock is ours.
+      for (const left of await readdir(folder)) {
+        if (/\.json\.(?:part$|tmp-)/.test(left)) await rm(join(folder, left), { force: true });
+      }
       const opened = await open(folder, name);
       opened.store = change(opened.store);
       await syncFolder(folder);
     } finally {
       lock.release();
     }
-  } catch (error) {
-    if (error instanceof LeadpipeError) throw error;
-    throw new LocalIoError(`can't write ${path}: ${(error as Error).message}`, {
-      charged: 'no',
-      cause: error,
-    });
-  }
-}
-
-/** Throws what the file system throws: a file that can't be seen is not one that isn't there. */
-function isThere(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (error) {
-    // Under a home that is no directory, as of users that only run services, there are no settings.
-    if (codeOf(error) === 'ENOTDIR') return false;
-    throw error;
+  } catch (cause) {
+    if (cause instanceof LeadpipeError) throw cause;
+    throw new LocalIoError(`can't write ${path}: ${(cause as Error).message}`, { charged: 'no', cause });
   }
 }
 
 /** `conf` with its defaults that would lose a key, let others read it, or quote it, changed. */
-async function open(folder: string, name: StoreName): Promise<Store> {
+async function open(folder: string, name: StoreName): Promise<{ store: Content }> {
   const { default: Conf } = await import('conf');
   return new Conf<Content>({
     cwd: folder,
@@ -94,40 +86,23 @@ async function open(folder: string, name: StoreName): Promise<Store> {
     accessPropertiesByDotNotation: false,
     // A damaged file is for its owner to repair: it may hold the only copy of a key.
     clearInvalidConfig: false,
-    deserialize: (text) => parse(text, storePath(folder, name)),
+    deserialize: (text) => parse(text, paths[name](folder)),
     serialize: (content) => `${JSON.stringify(content, null, 2)}\n`,
   });
 }
 
 /** Throws ConfigurationError that does not quote the file, which can hold a key, as the error of `JSON.parse` does. */
 function parse(text: string, path: string): Content {
-  const hint = 'Repair or remove it. leadpipe did not change it.';
-  // What could not be decoded.
-  if (text.includes('\ufffd')) throw new ConfigurationError(`${path} is not UTF-8 text`, hint);
   let content: unknown;
   try {
     content = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch {
-    throw new ConfigurationError(`${path} is not valid JSON`, hint);
+    content = undefined;
   }
-  // `conf` would take an array for an empty object.
-  if (!isObject(content)) throw new ConfigurationError(`${path} is not a JSON object`, hint);
-  return content;
-}
-
-/** Throws ConfigurationError: `conf` would write a key, or settings, to wherever it leads. */
-async function refuseLink(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => undefined);
-  if (!found?.isSymbolicLink()) return;
+  // `conf` would take an array for an empty object. U+FFFD is what could not be decoded.
+  if (isObject(content) && !text.includes('\ufffd')) return content;
   throw new ConfigurationError(
-    `${path} is a symbolic link, and leadpipe does not write through links`,
-    'Put a regular file in its place. Nothing was changed.',
+    `${path} is not a JSON object in UTF-8`,
+    'Repair or remove it. leadpipe did not change it.',
   );
-}
-
-/** What a killed process was writing, which may hold a key: nobody else writes while the lock is ours. */
-async function clearLeftovers(folder: string, path: string): Promise<void> {
-  const own = basename(path);
-  const isLeft = (name: string): boolean => name === `${own}.part` || name.startsWith(`${own}.tmp-`);
-  for (const name of (await readdir(folder)).filter(isLeft)) await rm(join(folder, name), { force: true });
 }

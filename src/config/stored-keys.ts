@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { KeychainError } from './keychain.ts';
-import { changeStore, readStore, type StoreContext, storePath } from './store.ts';
+import { changeStore, keysPath, readStore, type StoreContext } from './store.ts';
 
 export type CredentialStore = 'keychain' | 'file';
 
@@ -15,11 +15,6 @@ export interface KeyRecord {
 }
 
 type KeyContext = StoreContext & Pick<Context, 'keychain'>;
-
-/** Where each key is stored, and the keys if they are in a file. */
-export function keysPath(configDir: string): string {
-  return storePath(configDir, 'credentials');
-}
 
 /** Every stored key by profile, without asking the keychain. Throws ConfigurationError. */
 export async function readKeyRecords(configDir: string): Promise<Readonly<Record<string, KeyRecord>>> {
@@ -68,15 +63,15 @@ export async function probeKeychain(
 export async function storeKey(
   context: KeyContext,
   profile: string,
-  { origin, store, key }: Required<KeyRecord>,
+  { key, ...place }: Required<KeyRecord>,
 ): Promise<KeychainError | undefined> {
   const before = await readKeyRecord(context.directories.config, profile);
-  if (store === 'keychain') await context.keychain.set(accountOf(profile, origin), key);
-  await changeRecord(context, profile, store === 'file' ? { origin, store, key } : { origin, store });
-  if (before?.store !== 'keychain' || (store === 'keychain' && before.origin === origin)) return undefined;
+  const account = accountOf(profile, place.origin);
+  if (place.store === 'keychain') await context.keychain.set(account, key);
+  await changeRecord(context, profile, place.store === 'file' ? { ...place, key } : place);
+  if (before?.store !== 'keychain' || (place.store === 'keychain' && before.origin === place.origin)) return;
   try {
     await context.keychain.delete(accountOf(profile, before.origin));
-    return undefined;
   } catch (error) {
     if (error instanceof KeychainError) return error;
     throw error;

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
 import { isLoopback, toBaseUrl } from '../requests/address.ts';
 import { checkKey } from '../requests/api-key.ts';
+import { type HttpProxy, proxyFor } from '../transport/proxy.ts';
 
 /** An address of the service, and a key for it. */
 export interface Target {
@@ -36,7 +37,14 @@ export async function findTarget(
   profile: Profile,
 ): Promise<Target> {
   const baseUrl = findAddress(context, given, profile);
-  if (baseUrl === undefined) throw await withoutAddress(context, profile);
+  if (baseUrl === undefined) {
+    const record = await readKeyRecord(context.directories.config, profile.name);
+    if (!context.env.LEADPIPE_API_KEY && record === undefined) throw noTarget;
+    throw new ConfigurationError('the address of the service is missing', {
+      is: 'no_address',
+      keyOrigin: record?.origin,
+    });
+  }
   const { apiKey } = await findKey(context, profile, baseUrl);
   return { baseUrl, apiKey };
 }
@@ -74,17 +82,7 @@ export async function findKey(
   return { apiKey: checkKey(apiKey, `the ${record.store}`), source: record.store };
 }
 
-/** Pure: whether requests to an address go through the proxy that the environment names. */
-export function takesProxy({ hostname }: URL): boolean {
-  return !isLoopback(hostname);
-}
-
-async function withoutAddress(context: Context, profile: Profile): Promise<LeadpipeError> {
-  const hasKey = Boolean(context.env.LEADPIPE_API_KEY);
-  const record = await readKeyRecord(context.directories.config, profile.name);
-  if (!hasKey && record === undefined) return noTarget;
-  return new ConfigurationError('the address of the service is missing', {
-    is: 'no_address',
-    keyOrigin: record?.origin,
-  });
+/** Pure: the proxy that the environment names for an address; none for this machine itself. Throws ConfigurationError. */
+export function proxyOf(address: URL, env: Context['env']): HttpProxy | undefined {
+  return isLoopback(address.hostname) ? undefined : proxyFor(address, env);
 }

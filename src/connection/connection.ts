@@ -10,9 +10,8 @@ import type { LeadpipeError } from '../errors.ts';
 import type { Request } from '../transport/call.ts';
 import type { Preview, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
-import type { AskedLimits } from '../transport/time-limits.ts';
-import type { TimeLimits } from '../transport/watch.ts';
-import { findTarget, type GivenAddress, type Target, takesProxy } from './address-and-key.ts';
+import type { TimeLimits } from '../transport/time-limits.ts';
+import { findTarget, type GivenAddress, proxyOf, type Target } from './address-and-key.ts';
 import type { LocalOptions } from './local-service.ts';
 
 /** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
@@ -36,6 +35,14 @@ export interface RouteListener {
   readonly connecting?: (host: string) => () => void;
 }
 
+/** Where a route begins, when it is not as the options say. */
+export interface RouteStart {
+  /** How a local service of `--local` differs from the usual. */
+  readonly local?: Partial<LocalOptions>;
+  /** An address and a key that are to be tried. */
+  readonly known?: Target & { readonly profile: Profile };
+}
+
 /** A way to the service. */
 export interface Connection {
   /** For what costs nothing. */
@@ -47,20 +54,12 @@ export interface Connection {
   readonly profile: string;
   /** Where requests go; `local` for the local service, whose port is another each time. */
   readonly origin: string;
-  /** A short fingerprint of the API key, which itself goes to the transport alone. */
+  /** A short fingerprint of the API key. */
   fingerprint(salt: string): string;
   /** What would be sent. */
   preview(request: Request): Preview;
-}
-
-/** Address, key and connections, for the one command that speaks HTTP itself: `conformance`. */
-export interface Route {
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  readonly settings: Settings;
-  readonly profile: string;
-  readonly keyHeader: KeyHeader | undefined;
-  readonly dispatcher: Dispatcher;
+  /** What the clients are made of, for the one command that speaks HTTP itself: `conformance`. */
+  readonly route: Target & { readonly keyHeader: KeyHeader | undefined; readonly dispatcher: Dispatcher };
 }
 
 /**
@@ -68,83 +67,74 @@ export interface Route {
  * `--local`, of a local service that lives as long. Throws ConfigurationError, before anything is sent, and what
  * `work` throws.
  */
-export function withConnection<T>(
+export async function withConnection<T>(
   context: Context,
   options: RouteOptions,
   listener: RouteListener,
   work: (connection: Connection) => Promise<T>,
-  start: RouteStart = {},
+  { known, local }: RouteStart = {},
 ): Promise<T> {
-  return withRoute(
-    context,
-    options,
-    listener,
-    async ({ baseUrl, apiKey, settings, profile, keyHeader, dispatcher }) => {
-      const [{ createTransport }, { createClient }, { toTimeLimits }] = await Promise.all([
-        import('../transport/request.ts'),
-        import('../client.ts'),
-        import('../transport/time-limits.ts'),
-      ]);
-      const toTransport = (waits?: WaitListener): Transport =>
-        createTransport({
-          clock: context.clock,
-          dispatcher,
-          baseUrl,
-          apiKey,
-          keyHeader,
-          userAgent: `leadpipe/${context.version}`,
-          trace: listener.trace,
-          waits: (error, ms) => (waits?.(error, ms) === false ? false : listener.waits?.(error, ms)),
-          random: context.random,
-          retryAttempts: settings['retry.attempts'] ?? defaults['retry.attempts'],
-          retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
-        });
-      const limitsOf = (endpoint: EndpointName): TimeLimits =>
-        toTimeLimits(endpoint, toAskedLimits(settings, options.timeout));
-      const transport = toTransport();
-      return await work({
-        client: createClient(transport, limitsOf),
-        newClient: (waits) => createClient(toTransport(waits), limitsOf),
-        settings,
-        profile,
-        origin: options.local ? 'local' : baseUrl.origin,
-        fingerprint: (salt) => hash('sha256', `${salt}:${apiKey}`).slice(0, 12),
-        preview: transport.preview,
-      });
-    },
-    start,
-  );
-}
-
-/** As `withConnection`, without the client. */
-export async function withRoute<T>(
-  context: Context,
-  options: RouteOptions,
-  listener: RouteListener,
-  work: (route: Route) => Promise<T>,
-  start: RouteStart = {},
-): Promise<T> {
-  const profile = start.known?.profile ?? (await readProfile(context, options.profile));
+  const profile = known?.profile ?? (await readProfile(context, options.profile));
   const { settings } = profile;
+  const findStart = async (): Promise<OpenTarget> => {
+    if (known !== undefined) return known;
+    if (options.local) return await startLocal(context, listener, local);
+    return await findTarget(context, options.address, profile);
+  };
   // The keychain and the loading of what speaks to the network take their time side by side.
-  const [target, { createAgent }] = await Promise.all([
-    findStart(context, options, listener, profile, start),
-    import('../transport/agent.ts'),
-  ]);
+  const [target, { createAgent }, { createTransport }, { createClient }, { toTimeLimits }] =
+    await Promise.all([
+      findStart(),
+      import('../transport/agent.ts'),
+      import('../transport/request.ts'),
+      import('../client.ts'),
+      import('../transport/time-limits.ts'),
+    ]);
   const { baseUrl, apiKey } = target;
   try {
     const dispatcher = await createAgent({
       service: baseUrl,
-      proxies: takesProxy(baseUrl),
+      proxy: proxyOf(baseUrl, context.env),
       connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? defaults['timeout.connect']),
       env: context.env,
       caFile: settings.ca_file,
       connecting: listener.connecting,
       opened: () => keepBaselineWasm(context),
     });
+    const keyHeader = settings.auth_header === 'auto' ? undefined : settings.auth_header;
+    const toTransport = (waits?: WaitListener): Transport =>
+      createTransport({
+        clock: context.clock,
+        dispatcher,
+        baseUrl,
+        apiKey,
+        keyHeader,
+        userAgent: `leadpipe/${context.version}`,
+        trace: listener.trace,
+        waits: (error, ms) => (waits?.(error, ms) === false ? false : listener.waits?.(error, ms)),
+        random: context.random,
+        retryAttempts: settings['retry.attempts'] ?? defaults['retry.attempts'],
+        retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
+      });
+    const limitsOf = (endpoint: EndpointName): TimeLimits =>
+      toTimeLimits(endpoint, {
+        headers: options.timeout ?? settings['timeout.headers'],
+        idle: options.timeout ?? settings['timeout.idle'],
+        event: options.timeout ?? settings['timeout.event'],
+        total: settings['timeout.total'],
+      });
+    const transport = toTransport();
     try {
-      const keyHeader = keyHeaderOf(settings);
-      return await work({ baseUrl, apiKey, settings, profile: profile.name, keyHeader, dispatcher });
+      return await work({
+        client: createClient(transport, limitsOf),
+        newClient: (waits) => createClient(toTransport(waits), limitsOf),
+        settings,
+        profile: profile.name,
+        origin: options.local ? 'local' : baseUrl.origin,
+        fingerprint: (salt) => hash('sha256', `${salt}:${apiKey}`).slice(0, 12),
+        preview: transport.preview,
+        route: { baseUrl, apiKey, keyHeader, dispatcher },
+      });
     } finally {
       await dispatcher.destroy();
     }
@@ -156,33 +146,12 @@ export async function withRoute<T>(
   }
 }
 
-/** Where a route begins, when it is not as the options say. */
-export interface RouteStart {
-  /** How a local service of `--local` differs from the usual. */
-  readonly local?: Partial<LocalOptions>;
-  /** An address and a key that are to be tried. */
-  readonly known?: Target & { readonly profile: Profile };
-}
-
 type OpenTarget = Target & { close?(): Promise<void>; failure?(): LeadpipeError | undefined };
-
-async function findStart(
-  context: Context,
-  options: RouteOptions,
-  listener: RouteListener,
-  profile: Profile,
-  { local = {}, known }: RouteStart,
-): Promise<OpenTarget> {
-  if (known !== undefined) return known;
-  return options.local
-    ? await startLocal(context, listener, local)
-    : await findTarget(context, options.address, profile);
-}
 
 async function startLocal(
   context: Context,
   { say }: RouteListener,
-  change: Partial<LocalOptions>,
+  change: Partial<LocalOptions> = {},
 ): Promise<OpenTarget> {
   // What the local service needs of Node.
   await Promise.all([import('node:crypto'), import('node:fs/promises'), import('node:http')]);
@@ -206,17 +175,4 @@ async function startLocal(
  */
 function keepBaselineWasm({ nodeVersion }: Context): void {
   if (nodeVersion.startsWith('20.')) setFlagsFromString('--liftoff-only');
-}
-
-function keyHeaderOf(settings: Settings): KeyHeader | undefined {
-  return settings.auth_header === 'auto' ? undefined : settings.auth_header;
-}
-
-function toAskedLimits(settings: Settings, timeout: number | undefined): AskedLimits {
-  return {
-    headers: timeout ?? settings['timeout.headers'],
-    idle: timeout ?? settings['timeout.idle'],
-    event: timeout ?? settings['timeout.event'],
-    total: settings['timeout.total'],
-  };
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
 import { LeadpipeError, UsageError } from '../errors.ts';
 import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
@@ -23,7 +24,6 @@ import { buyRest } from '../operations/search/continue.ts';
 import type { SearchEnd } from '../operations/search/cut.ts';
 import { toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { buyTask } from '../operations/task/buy.ts';
-import { pause } from '../transport/pause.ts';
 import { createProgress, type Tell } from './progress.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;

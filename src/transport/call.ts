@@ -1,6 +1,6 @@
 import type { Endpoint } from '../contract/endpoints.ts';
 import type { JsonText } from '../json/text.ts';
-import type { TimeLimits } from './watch.ts';
+import type { TimeLimits } from './time-limits.ts';
 
 export interface Request {
   readonly endpoint: Endpoint;
@@ -22,20 +22,4 @@ export interface Call extends Request {
   readonly lacks?: (text: JsonText) => string | undefined;
   readonly limits: TimeLimits;
   readonly signal: AbortSignal;
-}
-
-/** A request as the wire has it. */
-export function nameOf(call: Call): string {
-  return `${call.endpoint.method} ${call.endpoint.path}`;
-}
-
-/** What is known of a request, for its errors. */
-export function known(
-  call: Call,
-  requestId: string | undefined,
-): { idempotencyKey?: string; requestId?: string } {
-  return {
-    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
-    ...(requestId === undefined ? {} : { requestId }),
-  };
 }

@@ -13,6 +13,7 @@ export class ConnectFailure extends Error {
 
 /** In plain words, where there are some. Connection errors of several addresses at once have no message of their own. */
 export function messageOf(cause: Error): string {
+  if (cause instanceof ConnectFailure) return cause.message;
   if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(messageOf).join(', ');
   const { code = '', address, port, hostname } = cause as Failure;
   switch (code) {

@@ -33,6 +33,3 @@ export class RequestError extends LeadpipeError {
 
 /** The service's own refusal: a documented status with the error envelope. */
 export class ServiceError extends RequestError {}
-
-/** The run was stopped from outside (Ctrl-C, SIGTERM, a reader that went away) while a request was under way. */
-export class StoppedError extends LeadpipeError {}

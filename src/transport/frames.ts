@@ -6,23 +6,14 @@ export interface Frame {
   readonly data: string;
 }
 
-export class FrameTooLargeError extends Error {
-  constructor(cap: number) {
-    super(`a frame of the stream is larger than ${cap} characters`);
-    this.name = 'FrameTooLargeError';
-  }
-}
-
-export interface FrameReader {
-  /** The frames that this piece of the body completes; one without data is nothing. After one over the cap nothing is read. */
-  feed(piece: Uint8Array): Frame[];
-  isOverCap(): boolean;
-  /** To be asked at the end of the stream: whether that is inside a frame, which is then lost. */
-  endsInFrame(): boolean;
-}
-
-/** `cap` is in characters. What is not UTF-8 is replaced. */
-export function createFrameReader(cap: number): FrameReader {
+/**
+ * The frames that each piece of a stream completes; one without data is nothing, and what is not UTF-8 is replaced. Throws behind the
+ * last whole frame when the next is larger than `cap` characters, or when the stream ends inside it.
+ */
+export async function* framesOf(
+  pieces: AsyncIterable<Uint8Array>,
+  cap: number,
+): AsyncGenerator<readonly Frame[]> {
   const decoder = new TextDecoder();
   let frames: Frame[] = [];
   let isOver = false;
@@ -39,20 +30,18 @@ export function createFrameReader(cap: number): FrameReader {
       if (type === 'max-buffer-size-exceeded') isOver = true;
     },
   });
-  return {
-    feed(piece) {
-      frames = [];
-      const came = decoder.decode(piece, { stream: true });
-      if (isOver || came === '') return frames;
-      // The parser keeps a CR at the end of a piece, and the frame before it, until it knows whether an LF follows.
-      const rest = endsWithCr && came.startsWith('\n') ? came.slice(1) : came;
-      endsWithCr = came.endsWith('\r');
-      const text = came.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;
-      end = (end + text.slice(-2)).slice(-2);
-      parser.feed(text);
-      return frames;
-    },
-    isOverCap: () => isOver,
-    endsInFrame: () => end !== '\n\n' || decoder.decode() !== '',
-  };
+  for await (const piece of pieces) {
+    const came = decoder.decode(piece, { stream: true });
+    if (came === '') continue;
+    // The parser keeps a CR at the end of a piece, and the frame before it, until it knows whether an LF follows.
+    const rest = endsWithCr && came.startsWith('\n') ? came.slice(1) : came;
+    endsWithCr = came.endsWith('\r');
+    const text = came.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;
+    end = (end + text.slice(-2)).slice(-2);
+    parser.feed(text);
+    if (frames.length > 0) yield frames;
+    frames = [];
+    if (isOver) throw new Error(`a frame of the stream is larger than ${cap} characters`);
+  }
+  if (end !== '\n\n' || decoder.decode() !== '') throw new Error('the stream ended in the middle of a frame');
 }

@@ -1,50 +1,28 @@
-import type { Endpoint } from '../contract/endpoints.ts';
+import type { Endpoint, Repetition } from '../contract/endpoints.ts';
 import type { Charged, Facts, Outcome } from '../errors.ts';
 
-/** Endpoints that fail alike: free reads, create_task, single answers, extract, the stream. */
-export type Group = 'read' | 'create' | 'answer' | 'extract' | 'stream';
-
-function groupOf(endpoint: Endpoint): Group {
-  switch (endpoint.repetition) {
-    case 'free':
-      return 'read';
-    case 'replays':
-      return 'create';
-    case 'may-replay':
-      return 'extract';
-    case 'refused':
-      return endpoint.answer === 'text/event-stream' ? 'stream' : 'answer';
-  }
-}
-
 interface Verdict {
+  /** How often to send it again, with the same key and the same bytes. */
+  readonly again: number;
+  /** How the run ends after the last attempt. */
   readonly outcome: Outcome;
-  readonly charged: Charged;
-  readonly hint: string | Facts;
-}
-
-interface PolicyRow {
-  /** How often to send it again, with the same key and the same bytes, by group. */
-  readonly again: Readonly<Record<Group, number>>;
-  /** How the run ends after the last attempt: of a free read; of create_task, which replays; of all that is paid. */
-  readonly read: Outcome;
-  readonly create: Outcome;
-  readonly paid: Outcome;
-  /** Whether a paid request may have cost credits. */
   readonly charged: Charged;
   /** What to do, one line; facts where that needs the words of whoever prints it. */
   readonly hint: string | Facts;
 }
 
+/** By what the interface promises of a repetition: free reads, create_task, extract, and the other purchases. */
+type ByRepetition<Value> = Readonly<Record<Repetition, Value>>;
+
 const notOurs =
   'Check the address: the server there may not be the service. If it is, report the request ID.';
 const inDoubt: Facts = { is: 'in_doubt' };
 
-const never = again(0, 0, 0, 0, 0);
+const never = again(0, 0, 0, 0);
 /** Nothing was sent, so everything may be sent again. */
-const always = again(4, 4, 4, 4, 4);
+const always = again(4, 4, 4, 4);
 /** One more try tells whether the service has the request: it answers 409 then. */
-const once = again(4, 4, 1, 1, 1);
+const once = again(4, 4, 1, 1);
 /** How long the creation of a task takes is not documented; in effect the time limit in retry.ts decides. */
 const untilCreated = 100;
 
@@ -82,7 +60,7 @@ const policy = {
   gateway: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
   // A 2xx whose body is not what the interface promises.
   garbled: row(
-    again(3, 3, 0, 1, 0),
+    again(3, 3, 1, 0),
     ['interface', 'interface', 'unknown'],
     'yes',
     "The answer can't be fetched again. Report the request ID.",
@@ -98,8 +76,8 @@ const policy = {
     'no',
     'Ask whoever runs the service to enable it, or choose another type.',
   ),
-  busy: row(again(6, 6, 6, 6, 6), 'temporary', 'no', 'Wait for running requests to end, then run it again.'),
-  already_exists: row(again(0, untilCreated, 0, 5, 0), 'unknown', 'no', { is: 'key_used' }),
+  busy: row(again(6, 6, 6, 6), 'temporary', 'no', 'Wait for running requests to end, then run it again.'),
+  already_exists: row(again(0, untilCreated, 5, 0), 'unknown', 'no', { is: 'key_used' }),
   conflict: row(never, 'unknown', 'no', { is: 'key_of_other_request' }),
   no_credits: row(never, 'credits', 'no', { is: 'no_credits' }),
   unauthenticated: row(never, 'authentication', 'no', { is: 'unauthenticated' }),
@@ -129,59 +107,30 @@ const policy = {
 
 export type Fault = keyof typeof policy;
 
-const clockOrRenewal =
-  'If the clock of this machine is right, whoever runs the service has to renew its certificate.';
-const privateAuthority: Facts = { is: 'private_authority' };
-
-/** What to do about a certificate, by the code that Node gives its refusal; other codes have the hint of the row. */
-const certificateHints: Readonly<Record<string, string | Facts>> = {
-  CERT_HAS_EXPIRED: clockOrRenewal,
-  CERT_NOT_YET_VALID: clockOrRenewal,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'Check the address: the certificate there is for other names.',
-  DEPTH_ZERO_SELF_SIGNED_CERT: privateAuthority,
-  SELF_SIGNED_CERT_IN_CHAIN: privateAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: privateAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: privateAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: privateAuthority,
-};
-
-export function certificateHint(code = ''): string | Facts {
-  return certificateHints[code] ?? policy.certificate.hint;
+/** What a fault means for a request to an endpoint; reading is free and can be repeated, so its hints differ. */
+export function verdictOf(fault: Fault, { repetition }: Endpoint): Verdict {
+  const row = policy[fault];
+  const again = row.again[repetition];
+  const outcome = row.outcome[repetition];
+  if (repetition !== 'free') return { again, outcome, charged: row.charged, hint: row.hint };
+  const isOdd = fault === 'garbled' || fault === 'unexplained';
+  const isPassing = outcome === 'temporary' && fault !== 'unsent';
+  const hint = isOdd ? notOurs : isPassing ? 'Nothing was charged; run it again.' : row.hint;
+  return { again, outcome, charged: 'no', hint };
 }
 
-/** Further attempts after the first. */
-export function attemptsOf(fault: Fault, endpoint: Endpoint): number {
-  return policy[fault].again[groupOf(endpoint)];
+function again(free: number, replays: number, mayReplay: number, refused: number): ByRepetition<number> {
+  return { free, replays, 'may-replay': mayReplay, refused };
 }
 
-/** Whether a paid request may have been carried out although it failed like this. */
-export function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
-  return groupOf(endpoint) !== 'read' && policy[fault].charged !== 'no';
-}
-
-export function verdictOf(fault: Fault, endpoint: Endpoint): Verdict {
-  const group = groupOf(endpoint);
-  const { read, create, paid, charged, hint } = policy[fault];
-  if (group === 'read') return { outcome: read, charged: 'no', hint: readHint(fault, policy[fault]) };
-  return { outcome: group === 'create' ? create : paid, charged, hint };
-}
-
-/** Reading is free and can be repeated, so its hints differ. */
-function readHint(fault: Fault, { read, hint }: PolicyRow): string | Facts {
-  if (fault === 'garbled' || fault === 'unexplained') return notOurs;
-  return read === 'temporary' && fault !== 'unsent' ? 'Nothing was charged; run it again.' : hint;
-}
-
-function again(read: number, create: number, answer: number, extract: number, stream: number) {
-  return { read, create, answer, extract, stream };
-}
-
+/** `charged` is what a paid request may have cost. */
 function row(
-  attempts: PolicyRow['again'],
+  attempts: ByRepetition<number>,
   outcome: Outcome | readonly [read: Outcome, create: Outcome, paid: Outcome],
   charged: Charged,
   hint: string | Facts,
-): PolicyRow {
-  const [read, create, paid] = typeof outcome === 'string' ? [outcome, outcome, outcome] : outcome;
-  return { again: attempts, read, create, paid, charged, hint };
+) {
+  const [free, replays, paid] = typeof outcome === 'string' ? [outcome, outcome, outcome] : outcome;
+  const outcomes: ByRepetition<Outcome> = { free, replays, 'may-replay': paid, refused: paid };
+  return { again: attempts, outcome: outcomes, charged, hint };
 }

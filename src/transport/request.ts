@@ -1,17 +1,13 @@
-import { setMaxListeners } from 'node:events';
-import type { Clock } from '../context.ts';
 import { type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import type { JsonText } from '../json/text.ts';
 import { hasMoreValues, isJson, mostValues } from '../json/valid.ts';
-import { type Body, piecesOf, readText, unreadableOf } from './body.ts';
+import { piecesOf, readText, unreadableOf } from './body.ts';
 import type { Call, Request } from './call.ts';
-import { garbled, toFailure } from './failure.ts';
-import { createFrameReader, type Frame, FrameTooLargeError } from './frames.ts';
+import { type Dispatching, type Exchange, type Head, openExchange } from './exchange.ts';
+import { garbled, toFailure, toRefusal } from './failure.ts';
+import { type Frame, framesOf } from './frames.ts';
 import { createMask, type Mask } from './mask.ts';
-import { toRefusal } from './refusal.ts';
-import { type Retrying, toRetryAfter, type WaitListener, withRetries } from './retry.ts';
-import { createSending, type Dispatching, type Incoming } from './sending.ts';
-import { createWatch } from './watch.ts';
+import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
 const maxFrameCharacters = 16 * 1024 * 1024;
@@ -52,50 +48,34 @@ export interface Transport {
   stream(call: Call): Promise<StreamAnswer>;
 }
 
-export interface TransportOptions {
+export interface TransportOptions extends Retrying {
   readonly dispatcher: Dispatching;
-  readonly clock: Clock;
   readonly baseUrl: URL;
   readonly apiKey: string;
   /** Overrides the form that the document lists for each endpoint. */
   readonly keyHeader: KeyHeader | undefined;
   readonly userAgent: string;
-  /** A line for each request and answer, for --verbose. */
-  readonly trace?: ((line: string) => void) | undefined;
-  readonly waits?: WaitListener | undefined;
-  /** From 0 to 1. */
-  random(): number;
-  /** Further attempts at most; the policy table says how many each fault deserves. */
-  readonly retryAttempts: number;
-  /** Milliseconds that all waits between the attempts of one request may take together. */
-  readonly retryBudgetMs: number;
 }
 
-interface Head extends Body {
-  /** Has to be called: what has not come by then never will. */
-  end(): void;
+/** An answer whose head has come; its exchange has to be closed. */
+interface Incoming {
+  readonly exchange: Exchange;
+  readonly head: Head;
   readonly requestId: string | undefined;
 }
 
 /** The one way from a request to the wire, and from a failed one to its repetition. */
 export function createTransport(options: TransportOptions): Transport {
+  const { clock, trace } = options;
   const mask = createMask(options.apiKey);
-  const retrying: Retrying = {
-    clock: options.clock,
-    random: options.random,
-    trace: options.trace,
-    waits: options.waits,
-    mostAttempts: options.retryAttempts,
-    budgetMs: options.retryBudgetMs,
-  };
 
-  async function sendOnce(call: Call): Promise<Head> {
+  async function send(call: Call): Promise<Incoming> {
     const { endpoint } = call;
     const url = urlOf(options.baseUrl, call);
     if (call.signal.aborted) throw toFailure(undefined, call, undefined, false);
-    const start = options.clock.monotonic();
-    options.trace?.(`> ${endpoint.method} ${url}`);
-    const sending = createSending(options.dispatcher, {
+    const start = clock.monotonic();
+    trace?.(`> ${endpoint.method} ${url}`);
+    const exchange = openExchange(options.dispatcher, clock, call, {
       origin: url.origin,
       path: url.pathname + url.search,
       method: endpoint.method,
@@ -103,89 +83,61 @@ export function createTransport(options: TransportOptions): Transport {
       body: call.body ?? null,
       ...(call.last ? { reset: true } : {}),
     });
-    const watch = createWatch(options.clock, call.limits, sending.abort);
-    const stop = (): void => sending.abort(new Error('stopped'));
-    // Many requests can be under way at once, each of which listens.
-    setMaxListeners(0, call.signal);
-    call.signal.addEventListener('abort', stop);
-    const end = (): void => {
-      call.signal.removeEventListener('abort', stop);
-      if (!sending.isOver()) sending.abort(new Error('not read to its end'));
-    };
-    let answer: Incoming;
-    try {
-      answer = await watch.head(sending.head());
-    } catch (error) {
-      end();
-      throw toFailure(error, call, undefined, sending.hasBegun());
-    }
-    const { status } = answer;
+    const head = await exchange.head().catch((error: unknown) => {
+      exchange.close();
+      throw toFailure(error, call, undefined, exchange.hasBegun());
+    });
+    const { status } = head;
     // rule: general.request-id, create.headers, contact.headers
-    const requestId = headerOf(answer, responseHeaders.requestId, mask);
-    const ms = Math.round(options.clock.monotonic() - start);
-    options.trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
-    const head = { answer, watch, signal: call.signal, end, requestId };
-    if (status !== 200) await refuse(head, call);
-    const type = headerOf(answer, 'content-type', mask) ?? 'none';
+    const requestId = headerOf(head, responseHeaders.requestId, mask);
+    const ms = Math.round(clock.monotonic() - start);
+    trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
+    const incoming = { exchange, head, requestId };
+    const type = headerOf(head, 'content-type', mask) ?? 'none';
     // rule: search.media-type
-    if (mediaTypeOf(type) !== endpoint.answer) {
-      // Without a length it may never end.
-      const hasEnd = answer.header('content-length') !== undefined;
-      const body = hasEnd ? await readBriefly(head, call) : '';
-      end();
+    if (status === 200 && type.split(';', 1)[0]?.trim().toLowerCase() === endpoint.answer) return incoming;
+    // Without a length what nobody has asked for may never end.
+    const hasEnd = status !== 200 || head.header('content-length') !== undefined;
+    const body = hasEnd ? await readBriefly(incoming, call) : '';
+    exchange.close();
+    if (status === 200) {
       const what = `an answer with the content type ${type} instead of ${endpoint.answer}`;
-      throw garbled(call, what, requestId, undefined, body);
+      throw garbled(call, what, requestId, { body });
     }
-    return head;
-  }
-
-  async function refuse(head: Head, call: Call): Promise<never> {
-    const { answer, requestId } = head;
-    const body = await readBriefly(head, call);
-    head.end();
-    const location = headerOf(answer, 'location', mask, maxLocationCharacters);
-    const retryAfterMs = toRetryAfter(answer.header('retry-after'), options.clock);
-    const { status } = answer;
+    const location = headerOf(head, 'location', mask, maxLocationCharacters);
+    const retryAfterMs = toRetryAfter(head.header('retry-after'), clock);
     throw toRefusal(call, { status, location, retryAfterMs, body, requestId });
   }
 
   /** What may come beside the head, which says enough by itself; only a stop from outside matters more. */
-  async function readBriefly(head: Head, call: Call): Promise<string> {
+  async function readBriefly(incoming: Incoming, call: Call): Promise<string> {
     try {
-      return await readText(head, maxRefusalBytes, false, mask);
+      return await readText(piecesOf(incoming.exchange, incoming.head), maxRefusalBytes, false, mask);
     } catch (error) {
-      if (call.signal.aborted) throw toFailure(error, call, head);
+      if (call.signal.aborted) throw toFailure(error, call, incoming);
       return '';
     }
   }
 
   async function readJson(call: Call): Promise<JsonAnswer> {
-    const head = await sendOnce(call);
+    const incoming = await send(call);
+    const { exchange, head, requestId } = incoming;
     let text: string;
     try {
-      text = await readText(head, maxJsonBytes, true, mask);
-    } catch (error) {
-      const unreadable = unreadableOf(error);
-      if (unreadable !== undefined) {
-        throw garbled(call, `an answer that is not JSON (${unreadable})`, head.requestId, error);
-      }
-      throw toFailure(error, call, head);
+      text = await readText(piecesOf(exchange, head), maxJsonBytes, true, mask);
+    } catch (cause) {
+      const why = unreadableOf(cause);
+      if (why === undefined) throw toFailure(cause, call, incoming);
+      throw garbled(call, `an answer that is not JSON (${why})`, requestId, { cause });
     } finally {
-      head.end();
+      exchange.close();
     }
     if (call.followed) await new Promise((resolve) => setImmediate(resolve));
-    if (hasMoreValues(text, mostValues)) {
-      const what = `an answer with more than ${mostValues} values`;
-      throw garbled(call, what, head.requestId, undefined, text);
-    }
-    if (!isJson(text)) throw garbled(call, 'an answer that is not JSON', head.requestId, undefined, text);
-    const lacks = call.lacks?.(text);
-    if (lacks !== undefined)
-      throw garbled(call, `an answer without ${lacks}`, head.requestId, undefined, text);
+    const flaw = flawOf(text, call);
+    if (flaw !== undefined) throw garbled(call, `an answer ${flaw}`, requestId, { body: text });
     // rule: common.key-generated, extract.key, create.headers
-    const idempotencyKey = headerOf(head.answer, responseHeaders.idempotencyKey, mask);
-    const serverTime = headerOf(head.answer, 'date', mask);
-    return { text, requestId: head.requestId, idempotencyKey, serverTime };
+    const idempotencyKey = headerOf(head, responseHeaders.idempotencyKey, mask);
+    return { text, requestId, idempotencyKey, serverTime: headerOf(head, 'date', mask) };
   }
 
   return {
@@ -194,37 +146,39 @@ export function createTransport(options: TransportOptions): Transport {
       const headers = headersOf({ ...options, apiKey: '[API key]' }, request);
       return { method: endpoint.method, url: urlOf(options.baseUrl, request).href, headers, body };
     },
-    json: (call) => withRetries(retrying, call.endpoint, call.signal, () => readJson(call)),
+    json: (call) => withRetries(options, call.endpoint, call.signal, () => readJson(call)),
     async stream(call) {
       // Once the stream has begun it is never asked for again: what comes would be a second search.
-      const head = await withRetries(retrying, call.endpoint, call.signal, () => sendOnce(call));
-      return { requestId: head.requestId, frames: readFrames(head, call, mask) };
+      const incoming = await withRetries(options, call.endpoint, call.signal, () => send(call));
+      return { requestId: incoming.requestId, frames: readFrames(incoming, call, mask) };
     },
   };
 }
 
-async function* readFrames(head: Head, call: Call, mask: Mask): AsyncGenerator<Frame[]> {
-  const reader = createFrameReader(maxFrameCharacters);
+function flawOf(text: string, call: Call): string | undefined {
+  if (hasMoreValues(text, mostValues)) return `with more than ${mostValues} values`;
+  if (!isJson(text)) return 'that is not JSON';
+  const lacks = call.lacks?.(text);
+  return lacks === undefined ? undefined : `without ${lacks}`;
+}
+
+async function* readFrames(incoming: Incoming, call: Call, mask: Mask): AsyncGenerator<Frame[]> {
+  const { exchange, head } = incoming;
   try {
-    for await (const bytes of piecesOf(head)) {
-      const frames = reader.feed(bytes);
-      if (frames.length > 0) {
-        head.watch.event();
-        yield frames.map(({ event, data }) => ({ event, data: mask(data) }));
-      }
-      if (reader.isOverCap()) throw new FrameTooLargeError(maxFrameCharacters);
+    for await (const frames of framesOf(piecesOf(exchange, head), maxFrameCharacters)) {
+      exchange.event();
+      yield frames.map(({ event, data }) => ({ event, data: mask(data) }));
     }
-    if (reader.endsInFrame()) throw new Error('the stream ended in the middle of a frame');
-    if (!hasLength(head.answer)) throw new Error('it closed without a sign that the stream was complete');
+    if (!hasLength(head)) throw new Error('it closed without a sign that the stream was complete');
   } catch (error) {
-    throw toFailure(error, call, head);
+    throw toFailure(error, call, incoming);
   } finally {
-    head.end();
+    exchange.close();
   }
 }
 
 /** A body that ends with its connection can have been cut anywhere; only chunks or a length prove its end. */
-function hasLength({ header }: Incoming): boolean {
+function hasLength({ header }: Head): boolean {
   return header('transfer-encoding') !== undefined || header('content-length') !== undefined;
 }
 
@@ -252,11 +206,7 @@ function headersOf(options: TransportOptions, call: Request): Record<string, str
   };
 }
 
-function headerOf(answer: Incoming, name: string, mask: Mask, most = 200): string | undefined {
-  const value = answer.header(name);
+function headerOf(head: Head, name: string, mask: Mask, most = 200): string | undefined {
+  const value = head.header(name);
   return value === undefined ? undefined : mask(value).slice(0, most);
-}
-
-function mediaTypeOf(contentType: string): string {
-  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 }

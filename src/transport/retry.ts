@@ -1,9 +1,7 @@
-import type { Clock } from '../context.ts';
+import { type Clock, pause } from '../clock.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
-import { toAdvice } from '../errors.ts';
 import { RequestError } from './errors.ts';
-import { pause } from './pause.ts';
-import { attemptsOf, isDoubtful } from './policy.ts';
+import { type Fault, verdictOf } from './policy.ts';
 
 /**
  * Called with each wait before another attempt, and what it is for. False means that the error is wanted at once: whoever sends
@@ -16,10 +14,10 @@ export interface Retrying {
   /** From 0 to 1. */
   random(): number;
   /** Milliseconds that all waits between the attempts of one request may take together. */
-  readonly budgetMs: number;
-  /** Further attempts at most, whatever the policy says. */
-  readonly mostAttempts: number;
-  /** A line for each wait, for --verbose. */
+  readonly retryBudgetMs: number;
+  /** Further attempts at most; the policy table says how many each fault deserves. */
+  readonly retryAttempts: number;
+  /** A line for each request, answer and wait, for --verbose. */
   readonly trace?: ((line: string) => void) | undefined;
   readonly waits?: WaitListener | undefined;
 }
@@ -28,8 +26,8 @@ const baseMs = 1000;
 const capMs = 30_000;
 /** A task that is being created by an earlier attempt is waited for this long. */
 const creatingMs = 120_000;
-/** What comes after the year 9999 has no usual form. */
-const latestTime = Date.UTC(9999, 11, 31);
+/** More than a year is told as one. */
+const longestMs = 366 * 86_400_000;
 
 /**
  * Sends a request, and again with the same key and the same bytes for as often as the policy table says. Throws what
@@ -43,7 +41,7 @@ export async function withRetries<T>(
   attempt: () => Promise<T>,
 ): Promise<T> {
   let doubt: RequestError | undefined;
-  let leftMs = retrying.budgetMs;
+  let leftMs = retrying.retryBudgetMs;
   const start = retrying.clock.monotonic();
   for (let tries = 0; ; tries++) {
     let error: RequestError;
@@ -75,19 +73,18 @@ function waitOf(
   error: RequestError,
   endpoint: Endpoint,
   tries: number,
-  { random, mostAttempts }: Retrying,
+  { random, retryAttempts }: Retrying,
 ): number | undefined {
-  if (tries >= Math.min(attemptsOf(error.fault, endpoint), mostAttempts)) return undefined;
+  if (tries >= Math.min(verdictOf(error.fault, endpoint).again, retryAttempts)) return undefined;
   // Full jitter: a crowd that failed together does not come back together.
   return error.retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
 }
 
 /** A service that asks for more patience than there is says when to come back, which holds for every request to it. */
-function toRefusedUntil(error: RequestError, { clock, budgetMs }: Retrying): RequestError {
+function toRefusedUntil(error: RequestError, { clock, retryBudgetMs }: Retrying): RequestError {
   const { fault, retryAfterMs = 0 } = error;
-  if (fault !== 'busy' || retryAfterMs <= budgetMs) return error;
-  const time = clock.now().getTime() + retryAfterMs;
-  const until = time < latestTime ? new Date(time).toISOString() : undefined;
+  if (fault !== 'busy' || retryAfterMs <= retryBudgetMs) return error;
+  const until = new Date(clock.now().getTime() + retryAfterMs).toISOString();
   return error.with({ facts: { is: 'busy_until', until } });
 }
 
@@ -99,17 +96,22 @@ function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): R
     last.fault === 'already_exists'
       ? `${doubt.words}. The service has the request, but its answer can't be fetched again`
       : `${doubt.words}; the second attempt failed too: ${last.words}`;
-  const { hint: _, facts: __, ...known } = last.details;
-  const { hint, facts, technical, type = doubt.fault } = doubt.details;
+  const { hint, facts, technical, type } = doubt.details;
   return new RequestError(doubt.fault, endpoint, words, {
-    ...known,
-    ...toAdvice(hint ?? facts),
+    ...last.details,
+    hint,
+    facts,
     type,
-    ...(technical === undefined ? {} : { technical }),
+    technical,
     charged: 'maybe',
     retryable: false,
     cause: last,
   });
+}
+
+/** Whether a paid request may have been carried out although it failed like this. */
+function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
+  return verdictOf(fault, endpoint).charged !== 'no';
 }
 
 /**
@@ -118,9 +120,8 @@ function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): R
  */
 export function toRetryAfter(header: string | undefined, clock: Clock): number | undefined {
   if (header === undefined) return undefined;
-  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
-  // Date.parse takes almost anything for a date. Those of HTTP end with GMT, or with a year in its oldest form.
-  const zone = /^\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}$/.test(header) ? ' GMT' : '';
-  const date = /GMT$/.test(header + zone) ? Date.parse(header + zone) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now().getTime());
+  // Date.parse takes almost anything for a date. Those of HTTP end with GMT.
+  const date = /GMT$/.test(header) ? Date.parse(header) : Number.NaN;
+  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : date - clock.now().getTime();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestMs);
 }

@@ -1,7 +1,18 @@
 import type { EndpointName } from '../contract/endpoints.ts';
-import type { TimeLimits } from './watch.ts';
 
-/** Seconds, per endpoint. The slow ones really are: a deep search may think for a quarter of an hour. */
+/** Seconds of silence after which an answer is given up; each is measured while waiting for the service only. */
+export interface TimeLimits {
+  /** From the request to the answer's head. */
+  readonly headers: number;
+  /** Between two pieces of the body. */
+  readonly idle: number;
+  /** Between two events of a stream; absent where there are none. Comments do not count. */
+  readonly event?: number;
+  /** All waiting together. */
+  readonly total: number;
+}
+
+/** Per endpoint. The slow ones really are: a deep search may think for a quarter of an hour. */
 export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   balance: { headers: 15, idle: 15, total: 30 },
   status: { headers: 15, idle: 15, total: 30 },
@@ -14,11 +25,11 @@ export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   search: { headers: 120, idle: 90, event: 300, total: 3600 },
 };
 
-/** Those that somebody asked for, for every endpoint alike. */
-export type AskedLimits = { readonly [Name in keyof TimeLimits]?: number | undefined };
-
-/** Pure: the limits of an endpoint, with those that were asked for in place of its own. */
-export function toTimeLimits(endpoint: EndpointName, asked: AskedLimits): TimeLimits {
+/** Pure: the limits of an endpoint, with those that somebody asked for in place of its own. */
+export function toTimeLimits(
+  endpoint: EndpointName,
+  asked: { readonly [Name in keyof TimeLimits]?: number | undefined },
+): TimeLimits {
   const usual = timeLimits[endpoint];
   const headers = asked.headers ?? usual.headers;
   const idle = asked.idle ?? usual.idle;

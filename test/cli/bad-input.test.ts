@@ -299,7 +299,7 @@ describe('configuration', () => {
   });
 
   const files: readonly [name: string, source: string, says: string][] = [
-    ['is not JSON', '{"profiles":', 'is not valid JSON'],
+    ['is not JSON', '{"profiles":', 'is not a JSON object'],
     ['has a wrong value', '{"profiles":{"default":{"timeout.idle":"soon"}}}', 'timeout.idle'],
     ['has a wrong header form', '{"profiles":{"default":{"auth_header":"cookie"}}}', 'auth_header'],
     ['has no object of profiles', '{"profiles":[]}', '"profiles" is not an object'],

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingNames } from '../../src/config/settings.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, type Result, run } from '../helpers/run.ts';
+import { withConfigFile, withSettings } from '../helpers/settings.ts';
 
 const config = (env: Record<string, string>, ...args: string[]): Promise<Result> =>
   runInProcess(['config', ...args], { env });
@@ -70,10 +71,8 @@ describe('config', () => {
   });
 
   it('has a profile of its own for each name, and keeps what it does not know', async () => {
-    const env = bareEnvironment();
+    const env = withConfigFile('{"of_tomorrow":1,"profiles":{"work":{"new_setting":"x"}}}');
     const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
-    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
-    writeFileSync(file, '{"of_tomorrow":1,"profiles":{"work":{"new_setting":"x"}}}');
     await config(env, 'set', 'format', 'csv', '--profile', 'work');
     await config({ ...env, LEADPIPE_PROFILE: 'other' }, 'set', 'format', 'json');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
@@ -112,10 +111,8 @@ describe('config', () => {
   it.each(['{"profiles": {"default": {"base_url"', '[1]', '"text"', '{"profiles":3}'])(
     'names a file of %j, and leaves it as it is',
     async (damaged) => {
-      const env = bareEnvironment();
+      const env = withConfigFile(damaged);
       const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
-      mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
-      writeFileSync(file, damaged);
       for (const args of [['set', 'format', 'csv'], ['unset', 'format'], ['list'], ['get', 'format']]) {
         const result = await config(env, ...args);
         expect(result.code).toBe(78);
@@ -127,12 +124,7 @@ describe('config', () => {
   );
 
   it('can mend a setting that makes its profile unusable', async () => {
-    const env = bareEnvironment();
-    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
-    writeFileSync(
-      join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
-      '{"profiles":{"default":{"format":"xml"}}}',
-    );
+    const env = withSettings({ format: 'xml' });
     const refused = await runInProcess(['balance'], { env });
     expect(refused.code).toBe(78);
     expect(refused.stderr).toContain('leadpipe config unset format');

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KeychainError } from '../../src/config/keychain.ts';
@@ -7,6 +7,7 @@ import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { inTerminal } from '../helpers/pty.ts';
 import { bareEnvironment, pointedAt, type Result, run } from '../helpers/run.ts';
+import { withConfigFile, withSettings } from '../helpers/settings.ts';
 
 interface Row {
   readonly check: string;
@@ -58,8 +59,8 @@ describe('doctor', () => {
       'node',
       'terminal',
       'config folder',
-      'settings',
       'state folder',
+      'settings',
       'keychain',
       'address',
       'proxy',
@@ -123,12 +124,7 @@ describe('doctor', () => {
   });
 
   it('says the rest, too, where a file of authorities is of no use', async () => {
-    const env = { ...bareEnvironment(), ...pointedAt(await startService({})) };
-    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
-    writeFileSync(
-      join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
-      '{"profiles":{"default":{"ca_file":"/nowhere.pem"}}}',
-    );
+    const env = { ...withSettings({ ca_file: '/nowhere.pem' }), ...pointedAt(await startService({})) };
     const { code, rows, stderr } = await examine(env);
     expect(code).toBe(78);
     expect(resultsOf(rows)).toMatchObject({ connection: 'failure', key: 'skipped', credits: 'skipped' });
@@ -181,21 +177,15 @@ describe('doctor', () => {
   });
 
   it('names a file of settings that can’t be understood, and looks no further', async () => {
-    const env = bareEnvironment();
-    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
-    writeFileSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{');
-    const { code, rows } = await examine(env);
+    const { code, rows } = await examine(withConfigFile('{'));
     expect(code).toBe(78);
     expect(resultsOf(rows)).toMatchObject({ settings: 'failure', keychain: 'skipped' });
   });
 
   it('asks a keychain that says nothing once', async () => {
-    const env: Record<string, string> = { ...bareEnvironment(), LEADPIPE_BASE_URL: await startService({}) };
-    mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
-    writeFileSync(
-      join(env.LEADPIPE_CONFIG_DIR ?? '', 'credentials.json'),
-      JSON.stringify({ keys: { default: { origin: env.LEADPIPE_BASE_URL, store: 'keychain' } } }),
-    );
+    const origin = await startService({});
+    const keys = JSON.stringify({ keys: { default: { origin, store: 'keychain' } } });
+    const env = { ...withConfigFile(keys, 'credentials.json'), LEADPIPE_BASE_URL: origin };
     const asked: string[] = [];
     const keychain: Keychain = {
       async get(account) {
@@ -207,7 +197,7 @@ describe('doctor', () => {
     };
     const { code, stdout } = await runInProcess(['doctor'], { env, keychain });
     expect(code).toBe(78);
-    expect(asked).toEqual([`default ${env.LEADPIPE_BASE_URL}`]);
+    expect(asked).toEqual([`default ${origin}`]);
     const rows = stdout
       .trimEnd()
       .split('\n')
@@ -227,11 +217,9 @@ describe('doctor', () => {
   });
 
   it('what others can read is a warning, with the command that ends it', async () => {
-    const env = { ...bareEnvironment(), ...pointedAt(await startService({})) };
+    const env = { ...withConfigFile('{}'), ...pointedAt(await startService({})) };
     const config = env.LEADPIPE_CONFIG_DIR ?? '';
     const file = join(config, 'config.json');
-    mkdirSync(config);
-    writeFileSync(file, '{}');
     chmodSync(config, 0o755);
     chmodSync(file, 0o644);
     const { code, rows } = await examine(env);

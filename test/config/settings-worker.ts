@@ -1,3 +1,4 @@
+import { createClock } from '../../src/clock.ts';
 import { changeSetting } from '../../src/config/settings.ts';
 
 /** Writes so many settings of so many profiles, one after the other. */
@@ -6,14 +7,7 @@ const context = {
   directories: { config, state: '' },
   pid: process.pid,
   random: Math.random,
-  clock: {
-    now: () => new Date(),
-    monotonic: () => performance.now(),
-    after(ms: number, callback: () => void) {
-      const timer = setTimeout(callback, ms);
-      return () => clearTimeout(timer);
-    },
-  },
+  clock: createClock(),
 };
 for (let index = 0; index < Number(count); index++) {
   await changeSetting(context, `${name}-${index}`, 'poll.max', index + 1);

@@ -98,8 +98,8 @@ describe('the profile in use', () => {
   });
 
   it.each([
-    ['{', 'is not valid JSON'],
-    ['', 'is not valid JSON'],
+    ['{', 'is not a JSON object'],
+    ['', 'is not a JSON object'],
     ['[]', 'is not a JSON object'],
     ['{"profiles":[]}', '"profiles" is not an object'],
     ['{"profile":3}', '"profile" is not a text'],

@@ -59,7 +59,6 @@ const expanding: readonly Bomb[] = (
     ['gzip', gzipSync(spaces)],
     ['deflate', deflateSync(spaces)],
     ['br', brotliCompressSync(spaces, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
-    ['gzip, gzip', gzipSync(gzipSync(spaces))],
   ] as const
 ).map(([name, bytes]) => ({
   name: `100 MiB in ${name}`,

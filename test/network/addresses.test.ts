@@ -1,17 +1,12 @@
 import { networkInterfaces } from 'node:os';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createAuthority } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt } from '../helpers/run.ts';
+import { toFailure, withSettings } from '../helpers/settings.ts';
 import { startRecordingProxy } from './recording-proxy.ts';
 import { startSecureService } from './secure-service.ts';
-import { toFailure, withSettings } from './settings.ts';
-
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
   all?.some(({ address }) => address === '::1'),
@@ -26,7 +21,6 @@ const seven = { code: 0, stdout: expect.stringContaining('"available_credits":7'
 describe.skipIf(!hasIpv6)('IPv6', () => {
   it('http on this machine', async () => {
     const server = await startFaultServer((socket) => void socket.write(balance), '::1');
-    closing.push(server.close);
     expect(server.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect(await runInProcess(['balance'], { env: pointedAt(server.url) })).toMatchObject(seven);
   });
@@ -37,7 +31,6 @@ describe.skipIf(!hasIpv6)('IPv6', () => {
     const service = await startSecureService(authority.issue('IP:::1,IP:::ffff:7f00:1'), '::');
     const settings = withSettings({ ca_file: authority.file });
     const proxy = await startRecordingProxy({ to: service.port });
-    closing.push(service.close, proxy.close);
     const HTTPS_PROXY = `http://127.0.0.1:${proxy.port}`;
     const straight = { ...settings, ...pointedAt(`https://[::1]:${service.port}`), HTTPS_PROXY };
     expect(await runInProcess(['balance'], { env: straight })).toMatchObject(seven);
@@ -56,7 +49,6 @@ describe.skipIf(!hasIpv6)('IPv6', () => {
     const authority = createAuthority();
     const service = await startSecureService(authority.issue('DNS:service.test'));
     const proxy = await startRecordingProxy({ to: service.port, host: '::1' });
-    closing.push(service.close, proxy.close);
     const settings = withSettings({ ca_file: authority.file });
     const env = {
       ...settings,
@@ -70,7 +62,6 @@ describe.skipIf(!hasIpv6)('IPv6', () => {
   it('a certificate for another address is refused', async () => {
     const authority = createAuthority();
     const service = await startSecureService(authority.issue('IP:::2,DNS:service.test'), '::1');
-    closing.push(service.close);
     const env = {
       ...withSettings({ ca_file: authority.file }),
       ...pointedAt(`https://[::1]:${service.port}`),

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { type Certificate, createAuthority, selfSigned } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+import { toFailure, withSettings } from '../helpers/settings.ts';
 import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts';
 import { type SecureService, startSecureService } from './secure-service.ts';
-import { toFailure, withSettings } from './settings.ts';
 
 const authority = createAuthority();
 const search = ['search', 'company', 'x', '-f', 'jsonl', '-q'];
@@ -29,19 +29,19 @@ const bad: readonly [what: string, certificate: () => Certificate, why: string, 
   [
     'expired',
     () => authority.issue(names, long, lately),
-    'certificate has expired (valid from Jan  1 00:00:00 2020 GMT to Feb  3 04:05:06 2020 GMT)',
+    'certificate has expired',
     /clock of this machine.* renew/,
   ],
   [
     'not yet valid',
     () => authority.issue(names, soon, then),
-    'certificate is not yet valid (valid from Jan  1 00:00:00 2120 GMT to Feb  3 04:05:06 2121 GMT)',
+    'certificate is not yet valid',
     /clock of this machine.* renew/,
   ],
   [
     'for another host',
     () => authority.issue('DNS:other.test,DNS:another.test'),
-    ' (the certificate is for DNS:other.test, DNS:another.test)',
+    "does not match certificate's altnames",
     /the certificate there is for other names/,
   ],
   ['self-signed', () => selfSigned(names), 'self-signed certificate', privateAuthority],

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority } from '../helpers/certificates.ts';
 import { needs } from '../helpers/parts.ts';
 import { pointedAt, run } from '../helpers/run.ts';
+import { type Failure, toFailure, withSettings } from '../helpers/settings.ts';
 import { type DebianProxy, freePort, password, startSquid, startTinyproxy, user } from './debian-proxies.ts';
 import { type SecureService, startSecureService } from './secure-service.ts';
-import { type Failure, toFailure, withSettings } from './settings.ts';
 
 const authority = createAuthority();
 // tinyproxy knows no names of its own; 0.0.0.0 is this machine, and not one of its loopback addresses.

@@ -12,7 +12,7 @@ import {
   streamHead,
 } from '../helpers/fault-server.ts';
 import { pointedAt, resultOf, start } from '../helpers/run.ts';
-import { toFailure, withSettings } from './settings.ts';
+import { toFailure, withSettings } from '../helpers/settings.ts';
 
 let server: FaultServer | undefined;
 

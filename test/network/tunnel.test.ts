@@ -4,10 +4,10 @@ import { type Certificate, createAuthority, selfSigned } from '../helpers/certif
 import { runInProcess } from '../helpers/fake-context.ts';
 import { startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt, run } from '../helpers/run.ts';
+import { type Failure, toFailure, withSettings } from '../helpers/settings.ts';
 import { freePort } from './debian-proxies.ts';
 import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts';
 import { type SecureService, startSecureService } from './secure-service.ts';
-import { type Failure, toFailure, withSettings } from './settings.ts';
 
 const authority = createAuthority();
 const key = 'a-canary-key-0123456789';

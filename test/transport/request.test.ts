@@ -18,12 +18,7 @@ const limits = { headers: 5, idle: 5, total: 10 };
 const answer = wholeAnswer('200 OK', 'application/json', '{"object":"contact_search_result"}');
 
 async function transportTo(url: string, keyHeader?: 'x-api-key' | 'bearer'): Promise<Transport> {
-  agent = await createAgent({
-    service: new URL(url),
-    proxies: false,
-    connectTimeoutMs: 1000,
-    env: {},
-  });
+  agent = await createAgent({ service: new URL(url), connectTimeoutMs: 1000 });
   return createTransport({
     dispatcher: agent,
     clock: createClock(),

@@ -12,10 +12,10 @@ import {
   removeProfile,
   switchProfile,
 } from '../../config/settings.ts';
+import { keysPath } from '../../config/store.ts';
 import {
   type CredentialStore,
   forgetKey,
-  keysPath,
   probeKeychain,
   readKeyRecord,
   readKeyRecords,
@@ -24,7 +24,7 @@ import {
 import { findAddress, findKey, noTarget, type Target } from '../../connection/address-and-key.ts';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
-import { ConfigurationError, LeadpipeError, UsageError } from '../../errors.ts';
+import { ConfigurationError, LeadpipeError, StoppedError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 import { creditsAre } from '../../operations/spending.ts';
 import { memberLayout } from '../../output/columns.ts';
@@ -32,7 +32,6 @@ import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toAddressText, toBaseUrl, withScheme } from '../../requests/address.ts';
 import { checkKey } from '../../requests/api-key.ts';
-import { StoppedError } from '../../transport/errors.ts';
 import { ask, confirm } from '../ask.ts';
 import { defineCommand, defineGroup } from '../command.ts';
 import { addressOf, withConnection } from '../connect.ts';

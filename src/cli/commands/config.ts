@@ -9,10 +9,10 @@ import {
   type Settings,
   type SettingValue,
   settingNames,
-  settingsPath,
   settingTable,
   toSettingValue,
 } from '../../config/settings.ts';
+import { settingsPath } from '../../config/store.ts';
 import { readKeyRecord } from '../../config/stored-keys.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';

@@ -9,7 +9,8 @@ import {
   type Verdict,
 } from '../../conformance/row.ts';
 import { furtherKeys, type KeyName, type Keys, type Request, toJson } from '../../conformance/service.ts';
-import type { Route } from '../../connection/connection.ts';
+import type { Target } from '../../connection/address-and-key.ts';
+import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
@@ -32,7 +33,7 @@ import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { flawOfKey } from '../../requests/api-key.ts';
 import { defineCommand } from '../command.ts';
-import { withRoute } from '../connect.ts';
+import { withQuietConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
 import { createNotes, toCounted, withStatus } from '../messages/status-line.ts';
 import { readNamedFile } from '../options/inputs.ts';
@@ -126,8 +127,8 @@ async function runConformance(
   const further = options.keys === undefined ? {} : await readFurtherKeys(options.keys);
   const notes = createNotes(context, options);
 
-  const check = async (route: Route): Promise<void> => {
-    const { settings, apiKey, dispatcher } = route;
+  const check = async ({ settings, profile, route }: Connection): Promise<void> => {
+    const { apiKey, dispatcher } = route;
     const keys: Keys = { ...(local ? furtherKeysOfLocalService : {}), ...further, main: apiKey };
     const bound = toBound(free ? [] : rows, settings);
     const budget = local ? undefined : toBudget(bound, options.maxCredits, settings);
@@ -162,12 +163,12 @@ async function runConformance(
         }),
       );
     if (bound.units === '') await work();
-    else await withRecord(context, { ...route, local }, bound, work);
+    else await withRecord(context, { ...route, profile, local }, bound, work);
     notes.say(toClosingLine(results));
     const failure = toFailure(results);
     if (failure !== undefined) throw failure;
   };
-  await withRoute(context, connection, check, { local: { alone: true, set: quickly } });
+  await withQuietConnection(context, connection, check, { local: { alone: true, set: quickly } });
 }
 
 /** Pure: the rows of a section, or those whose names begin so. Throws UsageError when there are none. */
@@ -244,7 +245,7 @@ export function toBound(rows: readonly Row[], prices: Prices) {
 function toBudget(
   { units, missing, credits }: Bound,
   asked: number | undefined,
-  settings: Route['settings'],
+  settings: Connection['settings'],
 ) {
   const spending = toSpending(asked, { origin: '', settings });
   if (spending === undefined || units === '') return undefined;
@@ -266,7 +267,7 @@ function toAnnouncement({ units, missing, credits }: Bound): string {
 /** Runs `work` as an operation of the history. */
 async function withRecord(
   context: Context,
-  { apiKey, baseUrl, profile, local }: Route & { readonly local: boolean },
+  { apiKey, baseUrl, profile, local }: Target & { readonly profile: string; readonly local: boolean },
   { missing, credits }: Bound,
   work: () => Promise<readonly RowResult[]>,
 ): Promise<void> {

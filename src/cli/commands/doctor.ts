@@ -1,20 +1,9 @@
-import type { Context, Keychain } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
-import type { Delivery } from '../../operations/delivery.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout, Tone } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { defineCommand } from '../command.ts';
-import {
-  checkConfigDirectory,
-  checkKeychain,
-  checkNode,
-  checkService,
-  checkSettings,
-  checkStateDirectory,
-  checkTerminal,
-  type Finding,
-} from '../doctor-checks.ts';
+import { checkAll, type Finding } from '../doctor-checks.ts';
 import { freeOutcomes } from '../exit-codes.ts';
 import { createNotes, type Notes } from '../messages/status-line.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
@@ -56,9 +45,10 @@ export const createCommand = defineCommand({
       options,
       { shape: 'list', layout: doctorLayout, settings: {} },
       async (output) => {
-        for await (const finding of check(context, options, (line) => held.push(line))) {
+        for await (const finding of checkAll(context, options, (line) => held.push(line))) {
           findings.push(finding);
-          await write(output, finding);
+          const { outcome: _, ...record } = finding;
+          await output.write([JSON.stringify(record)]);
         }
       },
     );
@@ -66,40 +56,6 @@ export const createCommand = defineCommand({
     report(notes, findings);
   },
 });
-
-async function* check(
-  context: Context,
-  options: ConnectionOptions & RecordOptions,
-  say: (line: string) => void,
-): AsyncGenerator<Finding> {
-  yield checkNode(context);
-  yield checkTerminal(context);
-  yield await checkConfigDirectory(context);
-  const [settings, profile] = await checkSettings(context, options.profile);
-  yield settings;
-  yield await checkStateDirectory(context);
-  const { env, directories, keychain } = context;
-  const keys = { env, directories, keychain: askedOnce(keychain) };
-  if (!options.local) yield await checkKeychain(keys, profile);
-  if (profile !== undefined) yield* checkService(context, keys, options, profile, say);
-}
-
-/** One that says nothing takes seconds to say it. */
-function askedOnce(keychain: Keychain): Keychain {
-  const answers = new Map<string, Promise<string | undefined>>();
-  return {
-    ...keychain,
-    get(account) {
-      const answer = answers.get(account) ?? keychain.get(account);
-      answers.set(account, answer);
-      return answer;
-    },
-  };
-}
-
-async function write(output: Delivery, { check, result, found, fix }: Finding): Promise<void> {
-  await output.write([JSON.stringify({ check, result, found, fix })]);
-}
 
 /** How to repair what is wrong, and how the next search would end. What was found stands in the rows. Throws the first failure. */
 function report(notes: Notes, findings: readonly Finding[]): void {

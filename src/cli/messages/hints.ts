@@ -59,10 +59,7 @@ const hints: Hints = {
     'Name a PEM file with `leadpipe config set ca_file <file>`, or remove the setting: `leadpipe config unset ca_file`.',
   bad_switch: () => '`leadpipe serve --help` lists the switches.',
   port_in_use: () => 'Choose another port with --port, or any free one with --port 0.',
-  busy_until: ({ until }) =>
-    until === undefined
-      ? 'Ask whoever runs the service when it can be used again.'
-      : `Run it again after ${until.slice(0, 16).replace('T', ' ')} UTC.`,
+  busy_until: ({ until }) => `Run it again after ${until.slice(0, 16).replace('T', ' ')} UTC.`,
   in_doubt: (_, { options: { local } }) => (local ? freeAgain : inDoubt),
   key_used: (_, ran) => (isOwnKey(ran) ? ownKeyUsed : `This idempotency key was used before. ${newKey}`),
   key_of_other_request: (_, ran) =>

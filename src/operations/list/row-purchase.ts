@@ -151,7 +151,7 @@ export function createRowPurchases(
 /** Pure: the service wants to be left alone for longer than any row waits. */
 function toLongWait(error: RequestError, now: Date): LeadpipeError {
   const ms = error.retryAfterMs ?? 0;
-  const until = new Date(Math.min(now.getTime() + ms, 8.64e15)).toISOString();
+  const until = new Date(now.getTime() + ms).toISOString();
   return error.with(
     { facts: { is: 'busy_until', until } },
     `the service has no room for more requests, and asks to wait ${Math.ceil(ms / 1000)} s`,

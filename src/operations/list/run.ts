@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { type Charged, LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
+import { type Charged, LeadpipeError, StoppedError, UsageError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
-import { StoppedError } from '../../transport/errors.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
@@ -144,7 +143,7 @@ export async function workThrough(
   const stopped = (): void => {
     // What is under way is paid for.
     const answers = slots.used;
-    stopWith(new StoppedError(stoppedBy(signal), 'stopped'));
+    stopWith(new StoppedError(signal));
     clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
     if (answers > 0) listener.stopping(answers, graceSeconds);
   };

@@ -1,7 +1,7 @@
 import type { Client, Page, Status } from '../../client.ts';
+import { pause } from '../../clock.ts';
 import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { pause } from '../../transport/pause.ts';
 import type { Watch } from '../delivery.ts';
 import {
   checkPage,

@@ -1,8 +1,8 @@
 import type { Page } from '../../client.ts';
+import { pause } from '../../clock.ts';
 import type { Clock } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { pause } from '../../transport/pause.ts';
 import { countOf } from '../wording.ts';
 
 /** Milliseconds between two polls of a task, once it is clear that it takes a while: the shortest and the longest. */

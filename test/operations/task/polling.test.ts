@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { pause } from '../../../src/clock.ts';
 import {
   mayTryAgain,
   pollWaitMs,
   type ReadFault,
   retryWaitMs,
 } from '../../../src/operations/task/patience.ts';
-import { pause } from '../../../src/transport/pause.ts';
 
 const poll = { firstMs: 5000, maxMs: 30_000 };
 

@@ -1,14 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bareEnvironment, type Result } from '../helpers/run.ts';
+import { bareEnvironment, type Result } from './run.ts';
 
-/** An environment whose profile has these settings. */
-export function withSettings(settings: object): Record<string, string> {
+/** An environment whose config directory has this file. */
+export function withConfigFile(content: string, name = 'config.json'): Record<string, string> {
   const env = bareEnvironment();
   const folder = env.LEADPIPE_CONFIG_DIR as string;
   mkdirSync(folder);
-  writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles: { default: settings } }));
+  writeFileSync(join(folder, name), content);
   return env;
+}
+
+/** An environment whose profile has these settings. */
+export function withSettings(settings: object): Record<string, string> {
+  return withConfigFile(JSON.stringify({ profiles: { default: settings } }));
 }
 
 /** A run that failed, with what --json-errors said. */
