@@ -112,8 +112,7 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     }
     if (error.exitCode === 0) return exitCodeOf('complete');
     const { toUsageError } = await import('./messages/corrected.ts');
-    const mistake = await toUsageError(error, program, argv, () => createWholeProgram(context));
-    return await reportThrown(context, mistake, argv);
+    return await reportThrown(context, toUsageError(error, program, argv), argv);
   }
 }
 
