@@ -23,7 +23,7 @@ export const nothingBought = 'No purchases recorded on this machine yet.';
 
 const newKey = 'To buy again, leave out --idempotency-key or give a new one.';
 
-const inDoubt =
+export const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
 const freeAgain = 'Run it again: with --local it costs nothing.';
 
