@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
 import type { Context } from '../context.ts';
-import { type Outcome, UsageError } from '../errors.ts';
+import type { Outcome } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import {
@@ -112,8 +112,7 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     }
     if (error.exitCode === 0) return exitCodeOf('complete');
     const { toUsageError } = await import('./messages/corrected.ts');
-    const mistake = await toUsageError(error, program, argv, () => createWholeProgram(context));
-    return await reportThrown(context, mistake, argv);
+    return await reportThrown(context, toUsageError(error, program, argv), argv);
   }
 }
 
@@ -125,13 +124,7 @@ export async function reportThrown(
   ran?: Ran,
 ): Promise<number> {
   const { reportError } = await import('./messages/report.ts');
-  return reportError(context, error, {
-    ran,
-    color: !argv.includes('--no-color'),
-    jsonErrors: argv.includes('--json-errors'),
-    // A mistyped command line has no stack that says anything.
-    verbose: !(error instanceof UsageError) && (argv.includes('--verbose') || argv.includes('-v')),
-  });
+  return reportError(context, error, argv, ran);
 }
 
 /** The program with the one command loaded that the words are about. */
@@ -199,12 +192,10 @@ async function toCommandLine(command: Command, words: readonly string[], isHelp 
   const found = command.commands.find((one) => one.name() === first);
   if (found !== undefined) return [first, ...(await toCommandLine(found, rest))];
   const names = command.commands.map((one) => one.name());
-  if (isHelp && command.parent === null) return [checkHelped(first, names)];
+  // A topic has been shown before it comes to this.
+  if (isHelp && command.parent === null) {
+    return [checkOneOf('command or topic', first, [...names, ...topicNames])];
+  }
   const { meantIn } = await import('./messages/corrected.ts');
   return [checkOneOf('command', first, names, {}, meantIn(command, words))];
-}
-
-/** Throws UsageError. A topic has been shown before it comes to this. */
-function checkHelped(word: string, names: readonly string[]): string {
-  return checkOneOf('command or topic', word, [...names, ...topicNames]);
 }

@@ -86,24 +86,8 @@ describe('what this machine knows', () => {
     const { stdout } = await runInProcess(args, { env });
     mkdirSync(folder('op_damaged'), { recursive: true });
     writeFileSync(join(folder('op_damaged'), 'journal.jsonl'), 'rubbish\nmore\n');
-    await runInProcess(
-      [
-        'search',
-        'company',
-        'fintech',
-        '--limit',
-        '2',
-        '--list',
-        'mine',
-        '--idempotency-key',
-        'k',
-        '--local',
-        '-q',
-      ],
-      {
-        env,
-      },
-    );
+    const search = 'search company fintech --limit 2 --list mine --idempotency-key k --local -q';
+    await runInProcess(search.split(' '), { env });
     expect(await wordsAfter(['history', 'list', '--list', ''], env)).toEqual(['words', 'mine']);
     expect(await wordsAfter(['search', '--list='], env)).toEqual(['words', '--list=mine']);
     const answer = await runInProcess(['completion', 'zsh', '--', 'task', 'wait', ''], { env });

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { runAnswered } from '../helpers/answered.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 
 const folder = temporaryFolder();
@@ -56,21 +57,12 @@ describe('enrich: bad input', () => {
 });
 
 describe('enrich', () => {
-  let server: FaultServer | undefined;
-
-  async function enrich(answer: string, args: readonly string[], stdin?: string) {
-    const body = wholeAnswer('200 OK', 'application/json', `{"success":true,"answer":${answer}}`);
-    server = await startFaultServer((socket) => void socket.end(body));
-    return await runInProcess(['enrich', ...args], {
-      env: pointedAt(server.url),
-      ...(stdin === undefined ? {} : { stdin }),
-    });
-  }
+  const enrich = (answer: string, args: readonly string[], more = {}) =>
+    runAnswered(`{"success":true,"answer":${answer}}`, ['enrich', ...args], more);
 
   it('reads the context from stdin when it is left out, trimmed, to the last byte', async () => {
-    const { code } = await enrich('{"city":"Berlin"}', city, ` ${'é'.repeat(8192)} \n`);
-    expect(code).toBe(0);
-    expect(JSON.parse(server?.requests[0]?.body ?? '').entity_context).toBe('é'.repeat(8192));
+    const { code, sent } = await enrich('{"city":"Berlin"}', city, { stdin: ` ${'é'.repeat(8192)} \n` });
+    expect({ code, context: sent.entity_context }).toEqual({ code: 0, context: 'é'.repeat(8192) });
   });
 
   it('sends the schema of the file, as it is', async () => {
@@ -88,7 +80,7 @@ describe('enrich', () => {
     ]);
     expect(result).toMatchObject({ code: 0, stdout: '{"success":true,"answer":{"b":2}}\n' });
     expect(result.stderr).not.toContain('warning');
-    expect(JSON.parse(server?.requests[0]?.body ?? '').enrich_fields).toEqual(schema);
+    expect(result.sent.enrich_fields).toEqual(schema);
   });
 
   it('CSV has the properties of the schema, whatever the answer holds', async () => {
@@ -96,7 +88,6 @@ describe('enrich', () => {
     expect((await enrich('{"a":"=1","b":12345678901234567890,"c":1}', args)).stdout).toBe(
       "b,a\r\n12345678901234567890,'=1\r\n",
     );
-    await server?.close();
     expect((await enrich('"nothing"', args)).stdout).toBe('b,a\r\n,\r\n');
   });
 

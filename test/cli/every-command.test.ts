@@ -99,18 +99,8 @@ describe.each(['serve', '--local'])('every command against %s', (where) => {
       while (!printed.includes('API_KEY')) printed += String((await once(served.stdout, 'data'))[0]);
       env = { ...env, ...pointedAt(/BASE_URL=(\S+)/.exec(printed)?.[1] ?? '', localKeys[0].key) };
     }
-    const args = [
-      'task',
-      'run',
-      'company',
-      'fintech',
-      '--limit',
-      '4',
-      '--poll-interval',
-      '0.05',
-      '--positions',
-    ];
-    const { stdout } = await runInProcess([...args, '-f', 'jsonl', ...more], { env });
+    const task = 'task run company fintech --limit 4 --poll-interval 0.05 --positions -f jsonl'.split(' ');
+    const { stdout } = await runInProcess([...task, ...more], { env });
     taskId = JSON.parse(stdout.split('\n')[0] ?? '').leads_search_id;
   });
   afterAll(() => served?.kill('SIGKILL'));

@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { extractionTypes } from '../../src/contract/types.ts';
+import { runAnswered } from '../helpers/answered.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt, temporaryFolder } from '../helpers/run.ts';
 
 const page = ['web2list', 'https://a.example/team', '--instruction', 'people'];
@@ -66,25 +67,16 @@ describe('extract: bad input', () => {
 });
 
 describe('extract', () => {
-  let server: FaultServer | undefined;
-
   const metadata = '"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100}';
 
-  async function extract(data: string, ...args: readonly string[]) {
-    const body = wholeAnswer('200 OK', 'application/json', `{"success":true,"data":${data},${metadata}}`, [
-      'X-Request-Id: req_test',
-    ]);
-    server = await startFaultServer((socket) => void socket.end(body));
-    return await runInProcess(['extract', ...args], { env: pointedAt(server.url) });
-  }
-
-  const sent = (): unknown => JSON.parse(server?.requests[0]?.body ?? '');
+  const extract = (data: string, ...args: readonly string[]) =>
+    runAnswered(`{"success":true,"data":${data},${metadata}}`, ['extract', ...args]);
 
   it.each(extractionTypes.filter((type) => type !== 'web2list'))(
     '%s is sent with its limit',
     async (type) => {
-      expect(await extract('[]', type, ' @ada ', '--limit', '10000')).toMatchObject({ code: 0 });
-      expect(sent()).toEqual({ type, target: '@ada', limit: 10_000 });
+      const { code, sent } = await extract('[]', type, ' @ada ', '--limit', '10000');
+      expect({ code, sent }).toEqual({ code: 0, sent: { type, target: '@ada', limit: 10_000 } });
     },
   );
 
@@ -95,24 +87,25 @@ describe('extract', () => {
     'http://[2606:4700::1]/',
     'https://münchen.example/',
   ])('web2list %s is sent as it was typed, without a limit', async (target) => {
-    const { code, stderr } = await extract('[]', 'web2list', target, '--instruction', ' people \n');
-    expect(code).toBe(0);
+    const { code, stderr, sent } = await extract('[]', 'web2list', target, '--instruction', ' people \n');
+    expect({ code, sent }).toEqual({ code: 0, sent: { type: 'web2list', target, instruction: 'people' } });
     expect(stderr).not.toContain('warning');
-    expect(sent()).toEqual({ type: 'web2list', target, instruction: 'people' });
   });
 
   it('web2list ignores a limit, and says so', async () => {
-    const { code, stderr } = await extract('[]', ...page, '--limit', '5');
+    const { code, stderr, sent } = await extract('[]', ...page, '--limit', '5');
     expect(code).toBe(0);
     expect(stderr).toContain('warning: web2list ignores --limit');
-    expect(sent()).not.toHaveProperty('limit');
+    expect(sent).not.toHaveProperty('limit');
   });
 
   it('takes an instruction of 4000 astral characters from a file', async () => {
     const file = join(temporaryFolder(), 'instruction.txt');
     writeFileSync(file, `${'🦊'.repeat(4000)}\n`);
-    expect((await extract('[]', ...ada, '--instruction', `@${file}`)).code).toBe(0);
-    expect(sent()).toMatchObject({ instruction: '🦊'.repeat(4000), limit: 100 });
+    expect(await extract('[]', ...ada, '--instruction', `@${file}`)).toMatchObject({
+      code: 0,
+      sent: { instruction: '🦊'.repeat(4000), limit: 100 },
+    });
   });
 
   const items =
@@ -124,12 +117,11 @@ describe('extract', () => {
       '{"name":"Ö","id":2,"tags":["a"]}',
       '{"__proto__":1}',
     ];
-    expect(await extract(items, ...ada)).toEqual({
+    expect(await extract(items, ...ada)).toMatchObject({
       code: 0,
       stdout: `${lines.join('\n')}\n`,
       stderr: expect.stringMatching(/^3 items\nrequest req_test · operation op_\w+\n$/),
     });
-    await server?.close();
     expect((await extract(items, ...ada, '-f', 'json')).stdout).toBe(`[\n  ${lines.join(',\n  ')}\n]\n`);
   });
 
@@ -150,7 +142,6 @@ describe('extract', () => {
     expect((await extract(odd, ...ada, '-f', 'csv')).stdout).toBe(
       'item,item.item\r\n1,\r\n,text\r\n,[2]\r\n,12345678901234567890\r\n',
     );
-    await server?.close();
     expect((await extract(odd, ...ada)).stdout).toBe('{"item":1}\n"text"\n[2]\n12345678901234567890\n');
   });
 
@@ -168,7 +159,6 @@ describe('extract', () => {
     const args = [...ada, '-o', file, '--append', '--columns', 'id'];
     for (const _ of [1, 2]) {
       expect((await extract('[{"id":1}]', ...args)).code).toBe(0);
-      await server?.close();
     }
     expect(readFileSync(file, 'utf8')).toBe('id\r\n1\r\n1\r\n');
   });

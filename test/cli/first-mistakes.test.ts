@@ -11,24 +11,24 @@ const nothing =
 
 /** What a newcomer types, what is wrong with it, and the command that was meant. */
 const mistakes = String.raw`
-  search "fintech in Berlin" => the entity type is missing | ${types} | leadpipe search company "fintech in Berlin"
-  search "founders and other people" --limit 5 -o x.csv => leadpipe search person "founders and other people" --limit 5 -o x.csv
+  search "fintech in Berlin" => the entity type is missing | ${types} | leadpipe search company 'fintech in Berlin'
+  search "founders and other people" --limit 5 -o x.csv => leadpipe search person 'founders and other people' --limit 5 -o x.csv
   search fintech => the entity type is missing | leadpipe search company fintech
   search => the entity type is missing | ${types} | For example: leadpipe search company
   search company => the objective is missing | For example: leadpipe search company
-  search company dentists in Austin --local => ${quotes} | leadpipe search company "dentists in Austin" --local
-  search dentists in Austin => the entity type is missing | leadpipe search company "dentists in Austin"
+  search company dentists in Austin --local => ${quotes} | leadpipe search company 'dentists in Austin' --local
+  search dentists in Austin => the entity type is missing | leadpipe search company 'dentists in Austin'
   search company "it's $5" off => ${quotes} | leadpipe search company 'it'\''s $5 off'
   search company x --enrich-fields a, b => ${quotes} | a list without spaces
-  search company "-5 employees" --limit 5 => unknown option "-5 employees"\n | comes last, with -- before it: … -- "-5 employees"\n
+  search company "-5 employees" --limit 5 => unknown option "-5 employees"\n | comes last, with -- before it: … -- '-5 employees'\n
   search company x --no-color=1 => --no-color takes no value
-  task run "founders in Lisbon" => the entity type is missing | leadpipe task run company "founders
-  task run person a b => ${quotes} | leadpipe task run person "a b"
+  task run "founders in Lisbon" => the entity type is missing | leadpipe task run company 'founders
+  task run person a b => ${quotes} | leadpipe task run person 'a b'
   task create => the entity type is missing | wechat | For example: leadpipe task create company
-  contact "CTO of Acme" => the contact type is missing | leadpipe contact email "CTO of Acme"
-  contact email CTO of Acme => ${quotes} | leadpipe contact email "CTO of Acme"
-  research what is x => ${quotes} | leadpipe research "what is x"
-  enrich Acme GmbH --field city => ${quotes} | leadpipe enrich "Acme GmbH" --field city
+  contact "CTO of Acme" => the contact type is missing | leadpipe contact email 'CTO of Acme'
+  contact email CTO of Acme => ${quotes} | leadpipe contact email 'CTO of Acme'
+  research what is x => ${quotes} | leadpipe research 'what is x'
+  enrich Acme GmbH --field city => ${quotes} | leadpipe enrich 'Acme GmbH' --field city
   extract acme/rocket => the type is missing | leadpipe extract github_repo_stargazers acme/rocket
   search people x => did you mean person?
   search companies x => did you mean company?
@@ -50,15 +50,15 @@ const mistakes = String.raw`
   history show => exit 6 | there is nothing on this machine\n | No purchases recorded on this machine yet.
   search company x --api-key=sk_1 => unknown option "--api-key"\n | leadpipe auth login | LEADPIPE_API_KEY
   search company x --limt=3 => unknown option "--limt"\n | --limit
-  auth login sk_1 => login takes no arguments\n | leadpipe auth login < key.txt
-  -q => unknown option "-q"\nIt is an option of search, task run
+  auth login sk_1 => too many arguments | < key.txt
+  -q => unknown option "-q"\nOptions come after the command.
   search company x -n 5 => unknown option "-n"\n | Did you mean --limit?
   search company x -o => the value of -o, --output <file> is missing\n
   config set format => the value is missing\n | For example: leadpipe config set timeout.idle 60\n
   config format csv => did you mean leadpipe config set format csv?
   status => did you mean leadpipe task status?
-  search company x --append -o leads.xlsx => Excel files can't be appended to\nName a .csv or .jsonl file
-  search company x --append -o leads.xlsx -f csv => Excel files can't be appended to\nName a .csv or .jsonl file
+  search company x --append -o leads.xlsx => a file of the format xlsx can't be appended to\nName a .csv or .jsonl file
+  search company x --append -o leads.xlsx -f csv => a file of the format xlsx can't be appended to\nName a .csv or .jsonl file
   balance --base-url 127.0.0.1:4601 => exit 78 | Write it with http://: http://127.0.0.1:4601\n
   balance --base-url localhost:4601 => exit 78 | Write it with http://: http://localhost:4601\n
   balance --base-url leads.example.com => exit 78 | Write it with https://: https://leads.example.com\n

@@ -103,18 +103,8 @@ describe('history drop', () => {
     server = tasks;
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(tasks.url) };
     const file = join(temporaryFolder(), 'x.csv');
-    const run = [
-      'task',
-      'run',
-      'company',
-      'x',
-      '--poll-interval',
-      '0.01',
-      '--wait-timeout',
-      '0.2',
-      '-o',
-      file,
-    ];
+    const words = `task run company x --poll-interval 0.01 --wait-timeout 0.2 -o ${file}`;
+    const run = words.split(' ');
     expect((await runInProcess(run, { env })).code).toBe(75);
     const [left] = (await history(env)).records;
     const id = String(left?.operation_id);

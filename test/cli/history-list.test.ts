@@ -168,9 +168,7 @@ describe('on a terminal', () => {
 
   it('history is the newest 20, with how many there are before them and how to see them', async () => {
     const { stdout, stderr } = await shown(['history', '--since', '27d'], 120);
-    expect(stderr).toBe(
-      'The newest 20 of 25 are shown. To see all: leadpipe history list --since 27d --limit all\n',
-    );
+    expect(stderr).toBe('Only the newest 20 are shown. To see all of them, add --limit all.\n');
     const rows = plain(stdout).trimEnd().split('\n').slice(2);
     expect(rows).toHaveLength(20);
     const local = toMinutes(timeOf(1), { minutesFromUtc: () => -480 });

@@ -112,7 +112,6 @@ describe('what was bought with --local', () => {
   const plain = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '');
   const shown = (args: readonly string[], columns: number) =>
     runInProcess(args, { env, stdoutIsTerminal: true, columns });
-  const local = '1 purchase with --local is left out: it costs nothing';
   beforeAll(async () => {
     await run(['search', 'company', 'fintech', '--limit', '3', '--local', '-q'], { env });
   });
@@ -120,7 +119,10 @@ describe('what was bought with --local', () => {
   it('is free in the history of a terminal, at any width', async () => {
     const piped = await run(['history'], { env });
     expect(JSON.parse(piped.stdout)).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
-    expect(Object.keys(JSON.parse(piped.stdout)).at(-1)).toBe('stop_reason');
+    const members = Object.keys(JSON.parse(piped.stdout));
+    expect(members.at(-1)).toBe('stop_reason');
+    const csv = await run(['history', '-f', 'csv'], { env });
+    expect(csv.stdout.split('\r\n')[0]).toBe(members.join(','));
     for (const columns of [60, 120]) {
       const { stdout } = await shown(['history'], columns);
       expect(plain(stdout)).toContain('free');
@@ -133,7 +135,9 @@ describe('what was bought with --local', () => {
   it('is in the totals only where it is asked for', async () => {
     const spent = await run(['history', 'totals'], { env });
     expect([spent.code, spent.stdout]).toEqual([0, '']);
-    expect(spent.stderr).toBe(`${local}. To add them up: leadpipe history totals --by day --local\n`);
+    expect(spent.stderr).toBe(
+      'Left out, since --local costs nothing: 1 purchase. To add them up, add --local.\n',
+    );
     const { stdout, stderr } = await run(['history', 'totals', '--local', '--by', 'command'], { env });
     expect(JSON.parse(stdout)).toMatchObject({ purchases: 1, leads: 3, credits_at_most: 0 });
     expect(stderr).toBe('');

@@ -185,49 +185,6 @@ describe('serve', () => {
     expect(await said(['--catalog', file])).not.toContain('The demonstration');
   });
 
-  const keys: readonly [key: string, exit: number, type: string, set?: string][] = [
-    ['no-such-key', 4, 'authentication_error'],
-    ['lp_local_revoked', 4, 'authentication_error'],
-    ['lp_local_expired', 4, 'authentication_error'],
-    ['lp_local_no_access', 4, 'authentication_error'],
-    ['lp_local_broke', 5, 'insufficient_credits'],
-    ['lp_local_busy', 75, 'concurrency_limit'],
-    ['lp_local_demo', 9, 'service_unavailable', 'disabled=company'],
-    ['lp_local_demo', 75, 'concurrency_limit', 'user_concurrency=0'],
-    ['lp_local_demo', 5, 'insufficient_credits', 'opening_credits=99'],
-  ];
-  it.each(keys)('%s: exit %i, %s', async (key, exit, type, set) => {
-    const env = await serve(set === undefined ? [] : ['--set', set]);
-    const { code, stderr } = await runInProcess(['search', 'company', 'fintech', '--json-errors'], {
-      env: pointedAt(env.LEADPIPE_BASE_URL ?? '', key),
-    });
-    const { error } = JSON.parse(stderr);
-    expect({ code, type: error.type, charged: error.charged }).toEqual({ code: exit, type, charged: 'no' });
-    expect(error.request_id).toMatch(/^req_/);
-  });
-
-  it('refuses a key of the same request again: 409', async () => {
-    const env = await serve();
-    const args = [
-      'search',
-      'company',
-      'fintech',
-      '--limit',
-      '2',
-      '--json-errors',
-      '--idempotency-key',
-      'once',
-    ];
-    expect((await run(args, { env })).code).toBe(0);
-    const again = await run(args, { env });
-    expect(JSON.parse(again.stderr).error).toMatchObject({ type: 'request_already_exists', exit: 8 });
-    const other = await run(
-      args.map((arg) => (arg === 'fintech' ? 'health' : arg)),
-      { env },
-    );
-    expect(JSON.parse(other.stderr).error).toMatchObject({ type: 'idempotency_error', exit: 8 });
-  });
-
   it('balance --require compares', async () => {
     const env = await serve(['--set', 'opening_credits=50']);
     expect((await run(['balance', '--require', '50'], { env })).code).toBe(0);

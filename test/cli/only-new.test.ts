@@ -260,8 +260,8 @@ describe('a list', () => {
   it('of a name is refused where it is empty or too long, and with --no-history', async () => {
     const env = await serve([]);
     const cases: [string[], string][] = [
-      [['--list', ' '], '--list: the name is empty'],
-      [['--list', 'x'.repeat(101)], '--list must be a name of at most 100 characters'],
+      [['--list', ' '], '--list must be a name of 1 to 100 characters'],
+      [['--list', 'x'.repeat(101)], '--list must be a name of 1 to 100 characters'],
       [['--list', 'a\nb'], 'on one line'],
       [['--only-new', '--no-history'], "--only-new can't be used with --no-history"],
       [['--list', 'x', '--no-history'], "--list can't be used with --no-history"],

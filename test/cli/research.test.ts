@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { researchLayout } from '../../src/output/columns.ts';
 import { createWriter } from '../../src/output/writer.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
-import { pointedAt } from '../helpers/run.ts';
+import { runAnswered } from '../helpers/answered.ts';
 import { gatheringSink } from '../output/gathering-sink.ts';
 
 /** Every kind of JSON, what a terminal shows of it, and its row of CSV. */
@@ -33,22 +31,14 @@ const answers: readonly [answer: string, terminal: string, csv: string][] = [
 ];
 
 describe('research', () => {
-  let server: FaultServer | undefined;
-
-  async function research(answer: string, ...args: string[]) {
-    const body = wholeAnswer('200 OK', 'application/json', `{"success":true,"answer":${answer}}`);
-    server = await startFaultServer((socket) => void socket.end(body));
-    return await runInProcess(['research', 'x', ...args], { env: pointedAt(server.url) });
-  }
+  const research = (answer: string, ...args: string[]) =>
+    runAnswered(`{"success":true,"answer":${answer}}`, ['research', 'x', ...args]);
 
   it.each(answers)('%s: as it came, readable, and as CSV', async (answer, terminal, csv) => {
     const piped = await research(answer);
     expect(piped).toMatchObject({ code: 0, stdout: `{"success":true,"answer":${answer}}\n` });
-    await server?.close();
     expect(await research(answer, '-f', 'json')).toMatchObject({ stdout: piped.stdout });
-    await server?.close();
     expect(await research(answer, '-f', 'table')).toMatchObject({ code: 0, stdout: terminal });
-    await server?.close();
     expect(await research(answer, '-f', 'csv')).toMatchObject({ stdout: `result,citations\r\n${csv}\r\n` });
   });
 
@@ -62,12 +52,9 @@ describe('research', () => {
   });
 
   it('sends a query of 4000 astral characters without the line end of a pipe', async () => {
-    const body = wholeAnswer('200 OK', 'application/json', '{"success":true,"answer":1}');
-    server = await startFaultServer((socket) => void socket.end(body));
     const stdin = `${'🦊'.repeat(4000)}\n`;
-    const { code } = await runInProcess(['research', '-'], { env: pointedAt(server.url), stdin });
-    expect(code).toBe(0);
-    expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({ query: '🦊'.repeat(4000) });
+    const { code, sent } = await runAnswered('{"success":true,"answer":1}', ['research', '-'], { stdin });
+    expect({ code, sent }).toEqual({ code: 0, sent: { query: '🦊'.repeat(4000) } });
   });
 });
 

@@ -29,35 +29,38 @@ import { createHistoryResume } from './history/resume.ts';
 import { createHistoryShow } from './history/show.ts';
 import { createHistoryTotals } from './history/totals.ts';
 
-const listMembers: readonly (keyof ListRecord)[] = ['list', 'leads', 'runs', 'last_run', 'origin'];
-const leadMembers: readonly (keyof ListedLead)[] = [
+const list = memberColumn('list', { min: 4, max: 40, role: 'title' });
+const operationId = memberColumn('operation_id', { min: 17, max: 17 });
+const origin = memberColumn('origin', { min: 16, max: 60, yields: 1 });
+
+const listsLayout: Layout = {
+  ...memberLayout(['list', 'leads', 'runs', 'last_run', 'origin'] satisfies (keyof ListRecord)[]),
+  table: [
+    list,
+    memberColumn('leads', { min: 5, max: 9 }),
+    memberColumn('runs', { min: 4, max: 7 }),
+    timeColumn('last_run', { role: 'detail' }),
+    origin,
+  ],
+};
+
+const leadMembers = [
   'list',
   'name',
   'time',
   'operation_id',
   'leads_search_id',
   'origin',
-];
-
-const listsLayout: Layout = {
-  ...memberLayout(listMembers),
-  table: [
-    memberColumn('list', { min: 4, max: 40, role: 'title' }),
-    memberColumn('leads', { min: 5, max: 9 }),
-    memberColumn('runs', { min: 4, max: 7 }),
-    timeColumn('last_run', { role: 'detail' }),
-    memberColumn('origin', { min: 16, max: 60, yields: 1 }),
-  ],
-};
+] satisfies (keyof ListedLead)[];
 
 const leadsLayout: Layout = {
   ...memberLayout(leadMembers),
   table: [
     memberColumn('name', { min: 16, max: 60, role: 'title' }),
     timeColumn('time', { role: 'detail' }),
-    memberColumn('operation_id', { min: 17, max: 17 }),
+    operationId,
     memberColumn('leads_search_id', { min: 39, max: 60, yields: 2 }),
-    memberColumn('origin', { min: 16, max: 60, yields: 1 }),
+    origin,
   ],
 };
 
@@ -83,22 +86,19 @@ export const createHistoryLists = defineCommand({
   remarks: [
     '`history prune` removes old purchases, but never a list. The fictional leads of --local have lists of their own.',
   ],
-  async run(context, list: string | undefined, options: RecordOptions & ReportOptions) {
-    const {
-      directories: { state },
-      zone,
-    } = context;
+  async run(context, name: string | undefined, options: RecordOptions & ReportOptions) {
+    const { directories, zone } = context;
     const { say, warn } = createNotes(context, options);
-    if (list !== undefined) {
-      const leads = await readListedLeads(state, list, warn);
-      if (leads === undefined) throw toUnknownList(list);
-      const records = leads.map((lead) => zoned(lead, 'time', zone));
-      return await printRecords(context, options, { shape: 'list', layout: leadsLayout }, records);
+    if (name === undefined) {
+      const lists = (await readLists(directories.state, warn)).map((one) => zoned(one, 'last_run', zone));
+      await printRecords(context, options, { shape: 'list', layout: listsLayout }, lists);
+      if (lists.length === 0) say('No search or task of this machine has delivered leads yet.');
+      return;
     }
-    const lists = await readLists(state, warn);
-    const records = lists.map((one) => zoned(one, 'last_run', zone));
-    await printRecords(context, options, { shape: 'list', layout: listsLayout }, records);
-    if (lists.length === 0) say('No search or task of this machine has delivered leads yet.');
+    const leads = await readListedLeads(directories.state, name, warn);
+    if (leads === undefined) throw toUnknownList(name);
+    const records = leads.map((lead) => zoned(lead, 'time', zone));
+    await printRecords(context, options, { shape: 'list', layout: leadsLayout }, records);
   },
 });
 
@@ -115,40 +115,40 @@ const createHistoryDrop = defineCommand({
   ],
   output: ['nothing'],
   outcomes: [...localOutcomes, 'usage', 'not_found', 'temporary'],
-  async run(context, operationId: string, options: ReportOptions) {
-    const operation = await readKnown(context, operationId);
+  async run(context, id: string, options: ReportOptions) {
+    const operation = await readKnown(context, id);
     await checkDroppable(context, operation);
     const record = await readHistoryRecord(context.directories.state, operation);
     const { say } = createNotes(context, options);
     const subject = record.subject === null ? '' : `: ${record.subject}`;
-    say(`${operationId}, ${record.command}${subject}, started ${timeOf(context, operation)}.`);
+    say(`${id}, ${record.command}${subject}, started ${timeOf(context, operation)}.`);
     say(toLoss(record, operation.entries[0]));
     const { stderr, stdin } = context;
     if (stdin.isTerminal && stderr.isTerminal && !(await confirm(context, 'Drop it?'))) {
       return say('Nothing was changed.');
     }
-    await dropOperation(context, operationId);
+    await dropOperation(context, id);
     say('Dropped.');
   },
 });
 
 /** Pure: what can't be had any more, and what is left. */
 function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): string {
-  const { leads, leads_search_id, operation_id, service } = record;
+  const { leads_search_id: id, operation_id, service } = record;
+  const isLocal = service === 'local';
   if (isTask(command)) {
-    return leads_search_id === null
+    return id === null
       ? 'Its task may have been bought, but its ID never arrived. If it is dropped, it is not asked for again: the same command buys a new task.'
-      : `If it is dropped, nothing resumes it. The task itself keeps running at the service${service === 'local' ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(leads_search_id)}${service === 'local' ? ' --local' : ''}`;
+      : `If it is dropped, nothing resumes it. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
   }
-  const print = `For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
-  if (rowsOf(command) !== undefined) {
-    const answers = `${leads ?? 0} ${leads === 1 ? 'row is' : 'rows are'} answered.`;
-    return typeof run === 'string'
-      ? `${answers} If it is dropped, nothing resumes it; the run ${run} still knows these answers. ${print}`
-      : `${answers} If it is dropped, the same list buys all its rows again. ${print}`;
-  }
-  const arrived = `${leads ?? 0} ${leads === 1 ? 'lead has' : 'leads have'} arrived.`;
-  return `${arrived} If it is dropped, the same search buys all its leads again. ${print}`;
+  const leads = record.leads ?? 0;
+  const [what, all] = rowsOf(command) === undefined ? ['lead', 'leads'] : ['answer', 'rows'];
+  const arrived = `${countOf(leads, what)} ${leads === 1 ? 'has' : 'have'} arrived. If it is dropped,`;
+  const loss =
+    typeof run === 'string'
+      ? `nothing resumes it; the run ${run} still knows these answers.`
+      : `the same command buys all its ${all} again.`;
+  return `${arrived} ${loss} For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
 }
 
 const prunedLayout: Layout = {
@@ -157,7 +157,7 @@ const prunedLayout: Layout = {
     timeColumn('time'),
     memberColumn('command', { min: 14, max: 40, role: 'title' }),
     memberColumn('removed', { min: 9, max: 9 }),
-    memberColumn('operation_id', { min: 17, max: 17 }),
+    operationId,
   ],
 };
 

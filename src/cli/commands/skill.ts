@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { access, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Option } from 'commander';
 import { LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { makeFolder } from '../../files/private-folder.ts';
-import { isObject } from '../../json/object.ts';
+import { reasonOf } from '../../files/write-failure.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { checkFileName } from '../options/inputs.ts';
@@ -38,19 +38,11 @@ export const createCommand = defineCommand({
       return;
     }
     const target = join(resolve(options.install), name);
-    try {
-      await install(source, target);
-    } catch (error) {
+    await install(source, target).catch((error: unknown) => {
       if (error instanceof LocalIoError) throw error;
-      const code = codeOf(error) ?? '';
-      const isBelowFile = ['EEXIST', 'ENOTDIR'].includes(code);
-      const none = code === 'ENOENT' ? 'no folder can be made there' : (error as Error).message;
-      const why = isBelowFile ? 'a part of this path is not a folder' : none;
-      throw new LocalIoError(`can't install the skill in ${target}: ${why}`, {
-        ...(isBelowFile ? { hint: 'Name a folder.' } : {}),
-        cause: error,
-      });
-    }
+      const why = codeOf(error) === 'ENOENT' ? 'no folder can be made there' : reasonOf(error);
+      throw new LocalIoError(`can't install the skill in ${target}: ${why}`, { cause: error });
+    });
     createNotes(context, options).say(`The skill is in ${target}.`);
   },
 });
@@ -58,79 +50,30 @@ export const createCommand = defineCommand({
 /** The digests of the files as they were installed, beside them: one that has another was changed by somebody. */
 const digestsFile = '.installed.json';
 
-/** All of it where nothing is; else the skill's own files, and none that somebody has changed: what else is there stays. */
+/** The skill's own files, and none where somebody has changed one of them: what else is there stays. Throws LocalIoError. */
 async function install(source: string, target: string): Promise<void> {
-  const isThere = await exists(target);
-  if (isThere && !(await isOurs(target))) {
-    throw new LocalIoError(`${target} is already there, and is not this skill; leadpipe did not change it`, {
-      hint: 'Move it, or name another folder.',
-    });
+  const record = join(target, digestsFile);
+  const installed = await readFile(record, 'utf8')
+    .then(JSON.parse)
+    .catch(() => ({}));
+  const entries = await readdir(source, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const digests: Record<string, string> = {};
+  for (const path of paths) {
+    const file = relative(source, path);
+    digests[file] = hash('sha256', await readFile(path));
+    const there = await readFile(join(target, file)).catch(() => undefined);
+    if (there === undefined || [digests[file], installed?.[file]].includes(hash('sha256', there))) continue;
+    throw new LocalIoError(
+      `${join(target, file)} was changed after it was installed, or is not this skill; leadpipe did not change it`,
+      { hint: 'To keep it, move it to another place. Then run the same command again.' },
+    );
   }
-  await makeFolder(dirname(target));
-  const temporary = await mkdtemp(join(dirname(target), `.${name}-`));
-  try {
-    const fresh = join(temporary, 'new');
-    await cp(source, fresh, { recursive: true });
-    const digests = await digestsIn(fresh);
-    await writeFile(join(fresh, digestsFile), `${JSON.stringify(digests, undefined, 2)}\n`);
-    if (!isThere) return await rename(fresh, target);
-    await checkUnchanged(target, digests);
-    for (const file of [...Object.keys(digests), digestsFile]) {
-      await makeFolder(dirname(join(target, file)));
-      await rename(join(fresh, file), join(target, file));
-    }
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
-}
-
-/** Throws LocalIoError where a file that would be replaced is neither as it was installed nor as it will be. */
-async function checkUnchanged(target: string, digests: Digests): Promise<void> {
-  const text = await readFile(join(target, digestsFile), 'utf8').catch(() => '{}');
-  const installed = toDigests(text);
-  for (const [file, digest] of Object.entries(digests)) {
+  for (const file of Object.keys(digests)) {
     const path = join(target, file);
-    const there = (await exists(path)) ? await digestOf(path) : digest;
-    if (there === digest || there === installed[file]) continue;
-    throw new LocalIoError(`${path} was changed after it was installed; leadpipe did not change it`, {
-      hint: 'To keep your version, move it to another place. Then run the same command again.',
-    });
+    await makeFolder(dirname(path));
+    await writeFile(`${path}.part`, await readFile(join(source, file)));
+    await rename(`${path}.part`, path);
   }
-}
-
-type Digests = Readonly<Record<string, unknown>>;
-
-async function digestsIn(folder: string): Promise<Digests> {
-  const all = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = all
-    .filter((one) => one.isFile() && one.name !== digestsFile)
-    .map((one) => join(one.parentPath, one.name));
-  const digests = paths.map(async (path) => [relative(folder, path), await digestOf(path)] as const);
-  return Object.fromEntries(await Promise.all(digests));
-}
-
-async function digestOf(path: string): Promise<string> {
-  return hash('sha256', await readFile(path));
-}
-
-/** Nothing, where somebody has made something else of it. */
-function toDigests(text: string): Digests {
-  try {
-    const known: unknown = JSON.parse(text);
-    return isObject(known) ? known : {};
-  } catch {
-    return {};
-  }
-}
-
-async function isOurs(folder: string): Promise<boolean> {
-  const text = await readFile(join(folder, mainFile), 'utf8').catch(() => '');
-  return text.includes(`\nname: ${name}\n`);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  );
+  await writeFile(record, `${JSON.stringify(digests, undefined, 2)}\n`);
 }

@@ -4,6 +4,7 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { Earlier } from '../../operations/earlier.ts';
 import { isDropped } from '../../operations/journal/chain.ts';
+import { lastOf } from '../../operations/journal/entries.ts';
 import { toCommandWords, toSubject } from '../../operations/journal/history.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { isTask, type PaidKind, rowsOf } from '../../operations/kinds.ts';
@@ -53,12 +54,11 @@ function toLeft(
   context: Context,
 ): string {
   const which = `${operation.operationId} (${timeOf(context, operation)})`;
-  if (why === 'lost') {
-    return `the same was sent as ${which}. Its answer was lost, and may have been charged; check \`leadpipe balance\`. This is a new purchase`;
-  }
   const isFree = operation.entries[0].origin === 'local';
+  const cost = isFree ? '' : ' It may have been charged; check `leadpipe balance`.';
+  if (why === 'lost')
+    return `the same was sent as ${which}, and its answer was lost.${cost} This is a new purchase`;
   if (why === 'in_doubt') {
-    const cost = isFree ? '' : ' It may have been charged; check `leadpipe balance`.';
     return `the search ${which} was stopped before any lead arrived.${cost} A new search starts now; it is a new purchase`;
   }
   const reason = why === 'not_kept' ? 'are no longer stored' : `can't be read: ${why.message}`;
@@ -83,12 +83,11 @@ export function timeOf({ zone }: Pick<Context, 'zone'>, { entries: [{ time }] }:
 export function checkNotDropped(operation: StoredOperation): void {
   if (!isDropped(operation)) return;
   const { operationId, entries } = operation;
-  const created = entries.find((entry) => entry.type === 'created');
-  const isAtService = isTask(entries[0].command) && created?.type === 'created';
+  const created = isTask(entries[0].command) ? lastOf(entries, 'created') : undefined;
   throw new UsageError(
     `${operationId} was dropped, and is not resumed; nothing was bought`,
-    isAtService
-      ? `To read the leads of its task, for free: leadpipe task wait ${shellWord(created.leads_search_id)}`
-      : `To print what arrived, for free: leadpipe history show ${operationId}`,
+    created === undefined
+      ? `To print what arrived, for free: leadpipe history show ${operationId}`
+      : `To read the leads of its task, for free: leadpipe task wait ${shellWord(created.leads_search_id)}`,
   );
 }

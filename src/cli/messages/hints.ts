@@ -1,5 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { Facts, LeadpipeError } from '../../errors.ts';
+import { nearest } from '../../requests/closed-list.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 
@@ -17,27 +18,25 @@ export interface Ran {
   has(option: `--${string}`): boolean;
 }
 
-type Hints = { readonly [Is in Facts['is']]: (facts: Extract<Facts, { is: Is }>, ran: Ran) => string };
+type Hints = {
+  readonly [Is in Facts['is']]: string | ((facts: Extract<Facts, { is: Is }>, ran: Ran) => string);
+};
 
 export const nothingBought = 'No purchases recorded on this machine yet.';
 
-const newKey = 'To buy again, leave out --idempotency-key or give a new one.';
-
-const inDoubt =
+export const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
-const freeAgain = 'Run it again: with --local it costs nothing.';
 
 /** What to type, for each kind of facts: a kind without a sentence does not compile. */
 const hints: Hints = {
   stream_refused_type: ({ entityType }) =>
     `Use \`leadpipe task run ${entityType} "<objective>" --enable-web-search\`.`,
-  secret_in_address: () => 'Put the API key in LEADPIPE_API_KEY instead.',
-  no_target: () =>
-    [
-      'With an account, run:  leadpipe auth login',
-      'In a script, set:      LEADPIPE_BASE_URL and LEADPIPE_API_KEY',
-      'To try it out, add:    --local (offline, free, with fictional leads)',
-    ].join('\n'),
+  secret_in_address: 'Put the API key in LEADPIPE_API_KEY instead.',
+  no_target: [
+    'With an account, run:  leadpipe auth login',
+    'In a script, set:      LEADPIPE_BASE_URL and LEADPIPE_API_KEY',
+    'To try it out, add:    --local (offline, free, with fictional leads)',
+  ].join('\n'),
   no_address: ({ keyOrigin }) =>
     keyOrigin === undefined
       ? 'Set LEADPIPE_BASE_URL to your service, run `leadpipe auth login`, or try it out with --local.'
@@ -50,20 +49,19 @@ const hints: Hints = {
     `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} To create "${name}": leadpipe auth login --profile ${name}`,
   bad_setting: ({ setting }) =>
     `Set it again (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
-  no_keychain: () =>
+  no_keychain:
     'Set LEADPIPE_API_KEY, or store the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
-  keys_damaged: () =>
+  keys_damaged:
     'Repair or remove the file, then run `leadpipe auth login`. leadpipe did not change the file.',
   key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
-  bad_authorities: () =>
+  bad_authorities:
     'Name a PEM file with `leadpipe config set ca_file <file>`, or remove the setting: `leadpipe config unset ca_file`.',
-  bad_switch: () => '`leadpipe serve --help` lists the switches.',
-  port_in_use: () => 'Choose another port with --port, or any free one with --port 0.',
+  bad_switch: '`leadpipe serve --help` lists the switches.',
+  port_in_use: 'Choose another port with --port, or any free one with --port 0.',
   busy_until: ({ until }) => `Run it again after ${until.slice(0, 16).replace('T', ' ')} UTC.`,
-  in_doubt: (_, { options: { local } }) => (local ? freeAgain : inDoubt),
-  key_used: (_, ran) => (isOwnKey(ran) ? ownKeyUsed : `This idempotency key was used before. ${newKey}`),
-  key_of_other_request: (_, ran) =>
-    isOwnKey(ran) ? ownKeyUsed : `This idempotency key belongs to another request. ${newKey}`,
+  in_doubt: (_, { options }) => (options.local ? 'Run it again: with --local it costs nothing.' : inDoubt),
+  key_used: toAnotherKey,
+  key_of_other_request: toAnotherKey,
   no_credits: (facts, ran) =>
     `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
   over_day_limit: ({ setting }) =>
@@ -74,17 +72,17 @@ const hints: Hints = {
     facts.setting === undefined
       ? `Raise --max-credits${toFewer(facts, ran)}.`
       : `To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}.`,
-  price_unknown: ({ setting }, { options: { profile } }) =>
-    `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${profile === undefined ? '' : ` --profile ${shellWord(profile)}`}`,
-  unauthenticated: () => 'Check the API key, and that it belongs to this address: leadpipe auth status.',
-  private_authority: () =>
+  price_unknown: ({ setting }, { options: { profile = 'default' } }) =>
+    `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
+  unauthenticated: 'Check the API key, and that it belongs to this address: leadpipe auth status.',
+  private_authority:
     'If the certificate is from your own authority: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
-  no_journal: () =>
+  no_journal:
     'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
-  no_local_state: () =>
+  no_local_state:
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
-  no_result: (_, { options: { local } }) =>
-    local
+  no_result: (_, { options }) =>
+    options.local
       ? 'It cost nothing, because of --local.'
       : 'It may or may not have been charged; check `leadpipe balance`.',
   answer_undelivered({ stored, replays, idempotencyKey, operationId = '' }) {
@@ -93,31 +91,27 @@ const hints: Hints = {
       ? `The service may give the answer again, without a charge: run it with --idempotency-key ${idempotencyKey}.`
       : "The answer can't be fetched again: a new run is a new purchase.";
   },
-  rest_in_doubt: ({ operationId, part }, { options: { local } }) =>
-    [
-      ...(part === undefined ? [] : [`The leads that had arrived before are in ${part}.`]),
-      local
-        ? `To try again: leadpipe history resume ${operationId}`
-        : `The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: leadpipe history resume ${operationId}`,
-    ].join(' '),
+  rest_in_doubt({ operationId, part }, { options }) {
+    const stored = part === undefined ? '' : `The leads that had arrived before are in ${part}. `;
+    const resume = `leadpipe history resume ${operationId}`;
+    return options.local
+      ? `${stored}To try again: ${resume}`
+      : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
+  },
   search_cut({ rest, isDelivered, leadsSearchId, operationId, request }, { options: { append, output } }) {
-    const again =
-      isDelivered || operationId === undefined
-        ? []
-        : [`What arrived is stored. To print it, for free: leadpipe history show ${operationId}`];
-    if (rest <= 0) {
-      const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
-      const finish = `To complete ${output}, for free: leadpipe search --continue ${operationId}`;
-      const next = isLeft && operationId !== undefined ? [finish] : again;
-      return ['All leads that were asked for have arrived.', ...next].join('\n');
+    if (operationId === undefined) {
+      if (rest <= 0) return allArrived;
+      const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
+      const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
+      return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
     }
-    if (operationId !== undefined) {
-      const rest = `To buy the rest: leadpipe search --continue ${operationId}`;
-      return [...again, rest].join('\n');
-    }
-    const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
-    const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
-    return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
+    const again = isDelivered
+      ? []
+      : [`What arrived is stored. To print it, for free: leadpipe history show ${operationId}`];
+    const goOn = `leadpipe search --continue ${operationId}`;
+    if (rest > 0) return [...again, `To buy the rest: ${goOn}`].join('\n');
+    const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
+    return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${goOn}`] : again)].join('\n');
   },
   unplaced: ({ operationId }, { options: { output } }) =>
     operationId === undefined
@@ -127,7 +121,7 @@ const hints: Hints = {
     if (known.length === 0) return nothingBought;
     // Its folder was made, and there was no room for more.
     if (known.includes(operationId)) return 'It was stopped before it was recorded: nothing was sent.';
-    const near = nearOperation(operationId, known);
+    const near = nearest(operationId, known);
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
   not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
@@ -137,15 +131,15 @@ const hints: Hints = {
     `To print all of it again: ${operationIds.map((id) => `leadpipe history show ${id}`).join('; ')}`,
   continue_elsewhere: ({ operationId }) =>
     `Nothing was sent. To resume in another file, with all leads: leadpipe search --continue ${operationId} -o <file>`,
-  damaged_leads: () =>
+  damaged_leads:
     'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
-  other_columns: () => 'Choose the columns with --columns, or write to another file.',
-  columns_unknown: () => 'Name them with --columns.',
+  other_columns: 'Choose the columns with --columns, or write to another file.',
+  columns_unknown: 'Name them with --columns.',
   begun_elsewhere: ({ origin }) =>
     origin === 'local' ? 'Add --local.' : `Add --base-url ${origin}, and put its key in LEADPIPE_API_KEY.`,
   task_created: ({ leadsSearchId }) =>
     `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
-  creation_in_doubt: () =>
+  creation_in_doubt:
     'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
   task_unbegun: ({ operationId }, { options }) =>
     `To resume it, without buying it twice: ${toResumption(operationId, options)}`,
@@ -163,48 +157,42 @@ const hints: Hints = {
   list_left({ isOverLimit, operationId, setting, until }, ran) {
     const way = wayOn(operationId, ran);
     if (way === undefined) return unresumable(operationId);
-    const byLimit = `${way}${way === theSame ? ' with a higher --max-credits' : ' --max-credits <credits>'}`;
-    const toGoOn = isOverLimit && setting === undefined ? byLimit : way;
-    const when = isOverLimit
-      ? setting === undefined
-        ? ''
-        : ` after \`leadpipe config set ${setting} <credits>\``
-      : until === undefined
-        ? ''
-        : ' after that';
-    return `To resume${when}, run ${toGoOn}. Rows that are already bought are not bought again.`;
+    const after = isOverLimit
+      ? setting && ` after \`leadpipe config set ${setting} <credits>\``
+      : until && ' after that';
+    const raised = isOverLimit && setting === undefined ? ' with a higher --max-credits' : '';
+    return `To resume${after ?? ''}, run ${way}${raised}. Rows that are already bought are not bought again.`;
   },
   rows_failed({ failed, unknown, flawed, flawedLines, isIdle, operationId }, ran) {
     const { local, run } = ran.options;
     const way = wayOn(operationId, ran);
-    const unsent = failed + unknown + flawed;
-    if (way === undefined && unsent > 0) return unresumable(operationId);
-    const correct = `correct ${toLines(flawedLines, flawed)} of the input`;
-    const again = `To try the failed rows again, run ${way}.`;
-    return [
-      ...(failed > 0 ? [flawed > 0 ? `${again} But first ${correct}.` : again] : []),
-      ...(failed === 0 && flawed > 0 ? [`To buy the missing rows, ${correct}, and run ${way}.`] : []),
-      ...(failed + flawed > 0 ? ['The other rows are not bought again.'] : []),
-      ...(unknown > 0 && run !== undefined
-        ? [
-            `If another run named ${shellWord(run)} was at work meanwhile, run the same command again when it has ended: what it bought is then free.`,
-          ]
-        : []),
-      ...(unknown > 0
-        ? [
-            `To also buy again the rows ${local ? 'whose answers were lost' : 'that may have been charged'}, run ${way === theSame ? 'the same command with' : way} --retry-unknown.`,
-          ]
-        : []),
-      ...(unsent > 0 ? [] : ['The list is finished.']),
-      ...(unsent > 0 || isIdle
-        ? []
-        : ['The same command buys all rows again, unless the run has a name (--run).']),
-      ...(isIdle ? [listAnew] : []),
-    ].join(' ');
+    const isDone = failed + unknown + flawed === 0;
+    if (way === undefined && !isDone) return unresumable(operationId);
+    const says: string[] = isDone ? ['The list is finished.'] : [];
+    if (failed + flawed > 0) {
+      const correct = flawed === 0 ? '' : `correct ${toLines(flawedLines, flawed)} of the input, and `;
+      says.push(`To buy the missing rows, ${correct}run ${way}. The other rows are not bought again.`);
+    }
+    if (unknown > 0 && run !== undefined) {
+      says.push(
+        `If another run named ${shellWord(run)} was at work meanwhile, run the same command again when it has ended: what it bought is then free.`,
+      );
+    }
+    if (unknown > 0) {
+      const lost = local ? 'whose answers were lost' : 'that may have been charged';
+      says.push(
+        `To also buy again the rows ${lost}, run ${way}${way === theSame ? ' with' : ''} --retry-unknown.`,
+      );
+    }
+    if (isIdle) says.push(listAnew);
+    else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
+    return says.join(' ');
   },
   output_unfinished: ({ operationId }, { options }) =>
     `To finish that run: ${toResumption(operationId, options)}; or write to another file.`,
 };
+
+const allArrived = 'All leads that were asked for have arrived.';
 
 const theSame = 'the same command again';
 
@@ -247,20 +235,19 @@ function toFewer(
   return affordable < 1 || affordable >= limit ? '' : `, or ask for fewer with --limit ${affordable}`;
 }
 
-/** Whether the key was made here: the command takes one, and was given none. */
-function isOwnKey({ has, options }: Ran): boolean {
-  return has('--idempotency-key') && options.idempotencyKey === undefined;
+function toAnotherKey(_: Facts, { has, options }: Ran): string {
+  return has('--idempotency-key') && options.idempotencyKey === undefined
+    ? 'leadpipe made a new key for this request, but the service says that it was used before. To send the request with another key, run the same command again.'
+    : 'This idempotency key was used before. To buy again, leave out --idempotency-key or give a new one.';
 }
-
-const ownKeyUsed =
-  'leadpipe made a new key for this request, but the service says that it was used before. To send the request with another key, run the same command again.';
 
 const noCommand: Ran = { options: {}, args: [], has: () => false };
 
 /** Pure: what to do about an error, in the words of the command line; undefined where there is nothing to say. */
 export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noCommand): string | undefined {
   if (hint !== undefined || facts === undefined) return hint;
-  return (hints[facts.is] as (facts: Facts, ran: Ran) => string)(facts, ran);
+  const found = hints[facts.is] as string | ((facts: Facts, ran: Ran) => string);
+  return typeof found === 'string' ? found : found(facts, ran);
 }
 
 /** Pure: the command that resumes the operation of a task, or reads on from the position where there is none. */
@@ -299,26 +286,5 @@ function toCommand(words: readonly string[]): string {
 }
 
 function flagOf(profile: string): string {
-  return profile === 'default' ? '' : ` --profile ${profile}`;
-}
-
-/** Pure: the operation that was probably meant by one that there is not; undefined where none is near. */
-function nearOperation(given: string, known: readonly string[]): string | undefined {
-  const near = known.filter((one) => isMistyped(one, given));
-  return near.sort((a, b) => likeness(b, given) - likeness(a, given))[0];
-}
-
-/** Whether all but a few characters are the same; IDs of one day have their first half in common anyway. */
-function isMistyped(known: string, given: string): boolean {
-  const longer = Math.max(known.length, given.length);
-  return likeness(known, given) >= longer - 3 || (given.length >= 6 && known.endsWith(given));
-}
-
-/** Characters in common at both ends. */
-function likeness(a: string, b: string): number {
-  let front = 0;
-  while (front < a.length && a[front] === b[front]) front++;
-  let back = 0;
-  while (back < a.length - front && a.at(-1 - back) === b.at(-1 - back)) back++;
-  return front + back;
+  return profile === 'default' ? '' : ` --profile ${shellWord(profile)}`;
 }

@@ -1,39 +1,34 @@
 import type { Context } from '../../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError, type Outcome, UsageError } from '../../errors.ts';
 import { toTerminalText } from '../../output/clean.ts';
-import { colorOf, type Styles, stylesOf } from '../../output/color.ts';
+import { colorOf, stylesOf } from '../../output/color.ts';
 import { foldFacts, wrapMessage } from '../../output/wrap.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import { type Ran, toHint } from './hints.ts';
 import { statusLineOf } from './status-line.ts';
 
-export interface ReportOptions {
-  readonly jsonErrors: boolean;
-  readonly verbose: boolean;
-  /** False for --no-color. */
-  readonly color: boolean;
-  /** The command that ran; undefined when none came to that. */
-  readonly ran: Ran | undefined;
-}
-
 /**
- * The one place where an error becomes text and an exit code. A reader that went away gets no message: there
- * may be no one to read it.
+ * The one place where an error becomes text and an exit code, as the command line asks for it; `ran` is the command, where it
+ * came to that. A reader that went away gets no message: there may be no one to read it.
  */
-export function reportError(context: Context, thrown: unknown, options: ReportOptions): number {
+export function reportError(
+  context: Context,
+  thrown: unknown,
+  argv: readonly string[],
+  ran: Ran | undefined,
+): number {
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
   const exit = exitCodeOf(error.outcome);
   if (error.outcome === 'reader_closed') return exit;
-  const hint = toHint(error, options.ran);
-  const { columns, stream } = context.stderr;
-  const styles = stylesOf(colorOf(context, context.stderr, options.color));
-  stream.write(
-    options.jsonErrors
-      ? `${JSON.stringify({ error: toErrorFields(error, options.ran) })}\n`
-      : (statusLineOf(context)?.takeGap() ?? '') +
-          toText(error, hint, columns, styles, options.ran?.options.local),
-  );
-  if (options.verbose) stream.write(`${stackOf(error)}\n`);
+  const { stream } = context.stderr;
+  if (argv.includes('--json-errors')) {
+    stream.write(`${JSON.stringify({ error: toErrorFields(error, ran) })}\n`);
+  } else {
+    stream.write((statusLineOf(context)?.takeGap() ?? '') + toText(context, error, argv, ran));
+  }
+  // A mistyped command line has no stack that says anything.
+  const isVerbose = argv.includes('--verbose') || argv.includes('-v');
+  if (isVerbose && !(thrown instanceof UsageError)) stream.write(`${stackOf(error)}\n`);
   return exit;
 }
 
@@ -53,38 +48,36 @@ function toCause({ details, outcome, words }: LeadpipeError): string {
 }
 
 function toText(
+  context: Context,
   error: LeadpipeError,
-  hint: string | undefined,
-  columns: number | undefined,
-  { red, dim }: Styles,
-  isLocal = false,
+  argv: readonly string[],
+  ran: Ran | undefined,
 ): string {
-  const { details, outcome } = error;
-  const { facts } = details;
+  const { charged, facts, operationId, requestId } = error.details;
+  const { columns } = context.stderr;
+  const { red, dim } = stylesOf(colorOf(context, context.stderr, !argv.includes('--no-color')));
   // With --local nothing is ever charged. What is wrong with the command line or the settings is found before anything could have been sent.
-  const isSent = !(isLocal || error instanceof UsageError || error instanceof ConfigurationError);
+  const isFree = ran?.options.local || error instanceof UsageError || error instanceof ConfigurationError;
+  const search = facts !== undefined && 'leadsSearchId' in facts ? facts : undefined;
   const ids = [
-    facts === undefined || !('leadsSearchId' in facts)
-      ? undefined
-      : `${facts.is === 'search_cut' ? 'search' : 'task'} ${facts.leadsSearchId}`,
-    details.requestId === undefined ? undefined : `request ${details.requestId}`,
-    details.operationId === undefined ? undefined : `operation ${details.operationId}`,
-    details.charged === undefined || !isSent ? undefined : `charged: ${details.charged}`,
-  ].filter((fact) => fact !== undefined);
-  const isStopped = outcome in stops;
-  const cause = wrapMessage((isStopped ? '' : 'error: ') + toTerminalText(toCause(error)), columns);
-  const folded = foldFacts(toTerminalText(ids.join(' · ')), columns);
+    search && `${search.is === 'search_cut' ? 'search' : 'task'} ${search.leadsSearchId}`,
+    requestId && `request ${requestId}`,
+    operationId && `operation ${operationId}`,
+    charged && !isFree && `charged: ${charged}`,
+  ].filter(Boolean);
+  const start = error.outcome in stops ? '' : 'error: ';
+  const [first = '', ...more] = wrapMessage(start + toTerminalText(toCause(error)), columns);
+  const hints = toHint(error, ran)?.split('\n') ?? [];
   const lines = [
-    ...cause.map((line, at) =>
-      at === 0 && !isStopped ? line.replace(/^error:/, (word) => red(word)) : line,
-    ),
-    ...(hint?.split('\n').flatMap((line) => wrapMessage(toTerminalText(line), columns)) ?? []),
-    ...folded.filter((line) => line !== '').map((line) => dim(line)),
+    start === '' ? first : first.replace(/^error:/, (word) => red(word)),
+    ...more,
+    ...hints.flatMap((line) => wrapMessage(toTerminalText(line), columns)),
+    ...foldFacts(toTerminalText(ids.join(' · ')), columns).map((line) => line && dim(line)),
   ];
   return lines
     .filter((line) => line !== '')
-    .map((line) => `${line}\n`)
-    .join('');
+    .join('\n')
+    .concat('\n');
 }
 
 /** What ends so is found here, before anything is sent; a request that ends so says itself what was charged. */
@@ -94,22 +87,20 @@ const unsent: readonly Outcome[] = ['usage', 'configuration', 'not_found'];
 export function toErrorFields(thrown: unknown, ran?: Ran) {
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
   const { outcome, details } = error;
+  const clean = (text: string | undefined): string | null =>
+    text === undefined ? null : toTerminalText(text);
   return {
-    type: toTerminalText(details.type ?? outcome),
+    type: clean(details.type ?? outcome),
     status: details.status ?? null,
-    message: toTerminalText(toCause(error)),
+    message: clean(toCause(error)),
     exit: exitCodeOf(outcome),
-    request_id: textOrNull(details.requestId),
-    operation_id: textOrNull(details.operationId),
-    idempotency_key: textOrNull(details.idempotencyKey),
+    request_id: clean(details.requestId),
+    operation_id: clean(details.operationId),
+    idempotency_key: clean(details.idempotencyKey),
     charged: details.charged ?? (unsent.includes(outcome) ? 'no' : null),
     retryable: details.retryable ?? false,
     hint: toHint(error, ran)?.split('\n').map(toTerminalText).join('\n') ?? null,
   };
-}
-
-function textOrNull(text: string | undefined): string | null {
-  return text === undefined ? null : toTerminalText(text);
 }
 
 function toBug(thrown: unknown): LeadpipeError {

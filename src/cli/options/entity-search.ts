@@ -97,14 +97,11 @@ export function toListTerms({
 /** Throws UsageError. */
 export function checkListName(given: string): string {
   const name = given.trim();
-  if (name === '') throw new UsageError('--list: the name is empty', 'For example: --list berlin-fintechs');
-  if (name.length > longestName || /\p{Cc}/u.test(name)) {
-    throw new UsageError(
-      `--list must be a name of at most ${longestName} characters, on one line`,
-      'For example: --list berlin-fintechs',
-    );
-  }
-  return name;
+  if (name !== '' && name.length <= longestName && !/\p{Cc}/u.test(name)) return name;
+  throw new UsageError(
+    `--list must be a name of 1 to ${longestName} characters, on one line`,
+    'For example: --list berlin-fintechs',
+  );
 }
 
 /** Reads the files and the standard input that the options name. Throws UsageError. */
@@ -113,28 +110,21 @@ export async function readEntitySearchInput(
   objective: string,
   options: EntitySearchOptions & Partial<ReportOptions>,
 ) {
-  const enrichFields = await readList(context, inputNames.enrich_fields, 'name', options.enrichFields ?? []);
+  const read = (name: string, column: string, values: readonly string[] = []) =>
+    readList(context, name, column, values);
+  const enrichFields = await read(inputNames.enrich_fields, 'name', options.enrichFields);
   const contacts = contactFieldsIn(enrichFields);
   if (contacts.length > 0) {
     createNotes(context, options).warn(
       `a search finds no email addresses or phone numbers, so ${contacts.join(', ')} will probably stay empty. To look them up: leadpipe contact email --input <file of leads>`,
     );
   }
+  const { dedupServiceLeads, dedupCustomLeads } = options;
   return {
     objective: await readTextArgument(context, inputNames.objective, objective),
     limit: options.limit,
     enrich_fields: enrichFields,
-    dedup_service_leads: await readList(
-      context,
-      inputNames.dedup_service_leads,
-      'leads_search_id',
-      options.dedupServiceLeads ?? [],
-    ),
-    dedup_custom_leads: await readList(
-      context,
-      inputNames.dedup_custom_leads,
-      'name',
-      options.dedupCustomLeads ?? [],
-    ),
+    dedup_service_leads: await read(inputNames.dedup_service_leads, 'leads_search_id', dedupServiceLeads),
+    dedup_custom_leads: await read(inputNames.dedup_custom_leads, 'name', dedupCustomLeads),
   };
 }

@@ -23,9 +23,7 @@ export function takeInput({ stdin: { stream } }: Context, name: string): Readabl
   const other = readers.get(stream);
   if (other !== undefined) {
     throw new UsageError(
-      other === name
-        ? `standard input can be read only once, but ${name} names it twice`
-        : `standard input can be read only once, but ${other} and ${name} both need it`,
+      `standard input can be read only once, but ${other} and ${name} both need it`,
       'Put one of them in a file.',
     );
   }

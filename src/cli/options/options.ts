@@ -151,20 +151,16 @@ export function createMaxCreditsOption(description: string): Option {
 
 /** The same with what the files have, a path per line. Throws UsageError. */
 async function readColumns(columns: readonly string[]): Promise<string[]> {
-  const read: string[] = [];
-  for (const one of columns) {
-    const file = one.startsWith('@') ? one.slice(1) : undefined;
-    if (file === undefined) read.push(one);
-    else {
-      if (isInput(file)) throw new UsageError("--columns can't be read from standard input", 'Name a file.');
-      const lines = (await readNamedFile(file, '--columns')).split(/\r\n|\n|\r/);
-      const paths = lines.filter((line) => line.trim() !== '');
-      if (paths.length === 0)
-        throw new UsageError(`--columns: ${file} is empty: it needs a path on each line`);
-      read.push(...paths);
-    }
-  }
-  return read;
+  const lists = columns.map(async (one) => {
+    if (!one.startsWith('@')) return [one];
+    const file = one.slice(1);
+    if (isInput(file)) throw new UsageError("--columns can't be read from standard input", 'Name a file.');
+    const lines = (await readNamedFile(file, '--columns')).split(/\r\n|\n|\r/);
+    const paths = lines.filter((line) => line.trim() !== '');
+    if (paths.length > 0) return paths;
+    throw new UsageError(`--columns: ${file} is empty: it needs a path on each line`);
+  });
+  return (await Promise.all(lists)).flat();
 }
 
 /** The file of `-o`; `-o -` is standard output, as everywhere. */
@@ -192,14 +188,6 @@ export function toPaths(columns: readonly string[]): string[] {
   );
 }
 
-const wholeFormats: Partial<Readonly<Record<Format, string>>> = {
-  xlsx: 'Excel files',
-  json: 'JSON arrays',
-  md: 'Markdown files',
-  table: 'tables',
-  cards: 'cards',
-};
-
 /** Throws UsageError for options that contradict each other; nothing is opened. */
 function checkRecordOptions(options: RecordOptions): void {
   const { append, columns, format } = options;
@@ -210,10 +198,10 @@ function checkRecordOptions(options: RecordOptions): void {
   toPaths(columns ?? []);
   const named = format === undefined ? formatOfName(options) : extensions[extensionOf(options)];
   // Whatever -f says: rows of another format would spoil a workbook.
-  const whole = wholeFormats[named === 'xlsx' ? named : (format ?? named ?? 'jsonl')];
-  if (append && whole !== undefined) {
+  const added = named === 'xlsx' ? named : (format ?? named ?? 'jsonl');
+  if (append && added !== 'csv' && added !== 'jsonl') {
     throw new UsageError(
-      `${whole} can't be appended to`,
+      `a file of the format ${added} can't be appended to`,
       'Name a .csv or .jsonl file: -o leads.csv --append.',
     );
   }

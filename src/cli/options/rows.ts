@@ -138,34 +138,30 @@ export function toShard(given: string, env: Readonly<Record<string, string | und
 
 /** The part of this machine's place in a job of Kubernetes, or in an array of Slurm. */
 function toOwnShard(count: string | undefined, env: Readonly<Record<string, string | undefined>>): Shard {
-  const read = (name: string): number => {
-    const value = env[name];
+  const read = (name: string, usual?: string): number => {
+    const value = env[name] ?? usual;
     if (value !== undefined && /^\d{1,9}$/.test(value)) return Number(value);
     throw new UsageError(
       `--shard auto: ${name} is ${value === undefined ? 'not set' : value === '' ? 'empty' : `"${value.slice(0, 40)}", which is no number`}`,
       'auto works in indexed jobs of Kubernetes and in arrays of Slurm. Elsewhere, use --shard i/n, for example 0/4.',
     );
   };
-  const [index, of, from] = ((): [number, number, string] => {
-    if (env.JOB_COMPLETION_INDEX !== undefined || env.SLURM_ARRAY_TASK_ID === undefined) {
-      const own = read('JOB_COMPLETION_INDEX');
-      if (count !== undefined) return [own, Number(count), `JOB_COMPLETION_INDEX=${own}`];
-      throw new UsageError(
-        '--shard auto: Kubernetes does not say how many pods there are',
-        'Add the number of completions, for example: --shard auto/8',
-      );
-    }
-    const id = read('SLURM_ARRAY_TASK_ID');
-    const first = env.SLURM_ARRAY_TASK_MIN === undefined ? 0 : read('SLURM_ARRAY_TASK_MIN');
-    const step = env.SLURM_ARRAY_TASK_STEP === undefined ? 1 : read('SLURM_ARRAY_TASK_STEP');
-    const all = count === undefined ? read('SLURM_ARRAY_TASK_COUNT') : Number(count);
-    return [
-      (id - first) / step,
-      all,
-      `SLURM_ARRAY_TASK_ID=${id}, the first is ${first} and the step ${step}`,
-    ];
-  })();
+  const isSlurm = env.JOB_COMPLETION_INDEX === undefined && env.SLURM_ARRAY_TASK_ID !== undefined;
+  const name = isSlurm ? 'SLURM_ARRAY_TASK_ID' : 'JOB_COMPLETION_INDEX';
+  const id = read(name);
+  if (!isSlurm && count === undefined) {
+    throw new UsageError(
+      '--shard auto: Kubernetes does not say how many pods there are',
+      'Add the number of completions, for example: --shard auto/8',
+    );
+  }
+  const [first, step] = isSlurm
+    ? [read('SLURM_ARRAY_TASK_MIN', '0'), read('SLURM_ARRAY_TASK_STEP', '1')]
+    : [0, 1];
+  const of = count === undefined ? read('SLURM_ARRAY_TASK_COUNT') : Number(count);
+  const index = (id - first) / step;
   if (Number.isInteger(index) && index >= 0 && index < of) return { index, of };
+  const from = `${name}=${id}${isSlurm ? `, the first is ${first} and the step ${step}` : ''}`;
   throw new UsageError(`--shard auto: ${from}: that is none of ${of} parts`, shardHint);
 }
 

@@ -273,3 +273,6 @@ const damaged = {
   service: null,
   stop_reason: null,
 } as const;
+
+/** The members of a record, in the order of its columns. */
+export const historyMembers = ['operation_id', ...Object.keys(damaged)];

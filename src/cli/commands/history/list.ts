@@ -1,13 +1,12 @@
 import { Option } from 'commander';
 import { fromWallTime, type Zone } from '../../../clock.ts';
-import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
-import type { JsonText } from '../../../json/text.ts';
+import { JsonView } from '../../../json/text.ts';
 import {
   aboutOf,
   type HistoryEntry,
-  type HistoryRange,
   type HistoryRecord,
+  historyMembers,
   readHistory,
 } from '../../../operations/journal/history.ts';
 import { isPaid, kinds } from '../../../operations/kinds.ts';
@@ -18,47 +17,23 @@ import { checkNumber } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { nothingBought } from '../../messages/hints.ts';
-import { shellWord } from '../../messages/quoted.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { checkListName } from '../../options/entity-search.ts';
 import { fileOf, type RecordOptions, type ReportOptions, under } from '../../options/options.ts';
-import { withOutput, zoned } from '../../records/record-output.ts';
-import { toHistoryTable } from './purchase-columns.ts';
+import { printRecords, zoned } from '../../records/record-output.ts';
+import { purchaseColumns } from './purchase-columns.ts';
 
 interface HistoryListOptions extends RecordOptions, ReportOptions {
-  readonly limit?: number | typeof allOfThem;
+  readonly limit?: number;
   readonly since?: string;
   readonly command?: string;
   readonly list?: string;
   readonly search?: string;
 }
 
-const members: readonly (keyof HistoryRecord)[] = [
-  'operation_id',
-  'time',
-  'command',
-  'state',
-  'leads',
-  'leads_search_id',
-  'request_id',
-  'idempotency_key',
-  'charged',
-  'credits_before',
-  'credits_after',
-  'output',
-  'list',
-  'excluded',
-  'subject',
-  'credits_at_most',
-  'service',
-];
-
 const allOfThem = 'all';
 /** As many as a terminal shows without scrolling away. */
 const usualOnTerminal = 20;
-/** Earlier operations that are looked at, only to say how many purchases there are. */
-const mostCounted = 1000;
-const together = 100;
 
 const paidCommands = [...new Set(Object.keys(kinds).filter(isPaid).map(firstWord))];
 
@@ -73,7 +48,7 @@ export const createHistoryList = defineCommand({
       `show only the newest n; ${allOfThem} shows all of them (default on a terminal: ${usualOnTerminal})`,
     ).argParser((value) =>
       value === allOfThem
-        ? allOfThem
+        ? Number.POSITIVE_INFINITY
         : checkNumber({ unit: 'number', min: 1, max: 1_000_000 }, '--limit', value),
     ),
     new Option('--since <time>', 'only purchases since this time: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
@@ -99,7 +74,7 @@ export const createHistoryList = defineCommand({
     ' "charged":"yes","credits_before":null,"credits_after":null,',
     ' "output":null,"list":"company","excluded":null,',
     ' "subject":"fintech in Berlin","credits_at_most":20,',
-    ' "service":"https://api.example.com"}',
+    ' "service":"https://api.example.com","stop_reason":null}',
     'state: complete, partial, failed, running, interrupted, dropped, damaged, or',
     '       unknown (sent, but no answer arrived)',
     'credits_before, credits_after: your balance before and after a purchase',
@@ -109,6 +84,7 @@ export const createHistoryList = defineCommand({
     'subject: the objective, query, context, target or input file, shortened',
     'credits_at_most: the most that it may have cost; null if no price is known',
     'service: the address of the service; local for --local, which costs nothing',
+    'stop_reason: why the search or task ended, as the service says it',
   ],
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [
@@ -117,92 +93,41 @@ export const createHistoryList = defineCommand({
   async run(context, options: HistoryListOptions) {
     const { clock, directories, stdout, zone } = context;
     const onTerminal = stdout.isTerminal && fileOf(options) === undefined;
-    const limit = options.limit ?? (onTerminal ? usualOnTerminal : allOfThem);
+    const limit = options.limit ?? (onTerminal ? usualOnTerminal : Number.POSITIVE_INFINITY);
     const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
-    const own = memberLayout(members);
-    // Rows can only be added where the columns are known before them.
-    const layout = options.append
-      ? own
-      : (records: readonly JsonText[]) => ({ ...own, table: toHistoryTable(records) });
+    const isWanted = toFilter(options);
+    const records: HistoryRecord[] = [];
     const damages: string[] = [];
-    const page = await withOutput(context, options, { shape: 'list', layout }, async (output) => {
-      const write = async (entries: readonly HistoryEntry[]): Promise<void> => {
-        for (const entry of entries) if ('damage' in entry) damages.push(entry.damage);
-        await output.write(entries.map(({ record }) => JSON.stringify(zoned(record, 'time', zone))));
-      };
-      const wanted = { isWanted: toFilter(options), since };
-      const written =
-        limit === allOfThem
-          ? await writeAll(context, wanted, write)
-          : await writeNewest(context, wanted, limit, onTerminal ? mostCounted : 0, write);
-      if (written.shown === 0) await checkList(directories.state, options.list);
-      return written;
-    });
-    const notes = createNotes(context, options);
-    for (const damage of damages) notes.warn(damage);
-    if (page.earlier > 0) notes.say(toEarlierLine(page, options));
-    if (page.shown === 0) {
-      const isFiltered = [options.since, options.command, options.list, options.search].some(
-        (one) => one !== undefined,
-      );
-      notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
+    let hasMore = false;
+    // The newest first: with a limit, no others have to be read.
+    for await (const entry of readHistory(context, { newestFirst: true, since })) {
+      if (!isWanted(entry)) continue;
+      hasMore = records.length === limit;
+      if (hasMore) break;
+      records.push(zoned(entry.record, 'time', zone));
+      if ('damage' in entry) damages.push(entry.damage);
     }
+    if (records.length === 0 && options.list !== undefined) await checkList(directories.state, options.list);
+    records.reverse();
+    const views = records.map((record) => new JsonView(JSON.stringify(record)));
+    const table = purchaseColumns.filter(({ text }) => views.some((view) => text(view) !== ''));
+    const layout = { ...memberLayout(historyMembers), table };
+    await printRecords(context, options, { shape: 'list', layout }, records);
+    const notes = createNotes(context, options);
+    for (const damage of damages.reverse()) notes.warn(damage);
+    if (hasMore && onTerminal) {
+      notes.say(`Only the newest ${limit} are shown. To see all of them, add --limit ${allOfThem}.`);
+    }
+    if (records.length > 0) return;
+    const { command, list, search } = options;
+    const isFiltered = [since, command, list, search].some((one) => one !== undefined);
+    notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
   },
 });
 
-interface Page {
-  readonly shown: number;
-  readonly earlier: number;
-  readonly isCounted: boolean;
-}
-
-interface Wanted extends HistoryRange {
-  isWanted(entry: HistoryEntry): boolean;
-}
-
-type Write = (entries: readonly HistoryEntry[]) => Promise<void>;
-
-/** All of them, without holding them. */
-async function writeAll(context: Context, { isWanted, since }: Wanted, write: Write): Promise<Page> {
-  let shown = 0;
-  let batch: HistoryEntry[] = [];
-  for await (const entry of readHistory(context, { since })) {
-    if (!isWanted(entry)) continue;
-    shown++;
-    if (batch.push(entry) < together) continue;
-    await write(batch);
-    batch = [];
-  }
-  if (batch.length > 0) await write(batch);
-  return { shown, earlier: 0, isCounted: true };
-}
-
-/** The newest, for which no other has to be read; `further` are read to count them. */
-async function writeNewest(
-  context: Context,
-  { isWanted, since }: Wanted,
-  limit: number,
-  further: number,
-  write: Write,
-): Promise<Page> {
-  const newest: HistoryEntry[] = [];
-  let [earlier, looked, isCounted] = [0, 0, true];
-  for await (const entry of readHistory(context, { newestFirst: true, since })) {
-    if (newest.length === limit && looked++ === further) {
-      isCounted = false;
-      break;
-    }
-    if (!isWanted(entry)) continue;
-    if (newest.length < limit) newest.push(entry);
-    else earlier++;
-  }
-  if (newest.length > 0) await write(newest.reverse());
-  return { shown: newest.length, earlier, isCounted };
-}
-
-function toFilter({ command, list, search }: HistoryListOptions): Wanted['isWanted'] {
+function toFilter({ command, list, search }: HistoryListOptions) {
   const text = search?.toLowerCase();
-  return (entry) =>
+  return (entry: HistoryEntry): boolean =>
     (list === undefined || entry.record.list === list) &&
     (command === undefined || `${entry.record.command} `.startsWith(`${command} `)) &&
     (text === undefined ||
@@ -210,8 +135,7 @@ function toFilter({ command, list, search }: HistoryListOptions): Wanted['isWant
 }
 
 /** Where the list is not even known, its name is mistyped. Throws `not_found`. */
-async function checkList(stateDir: string, list: string | undefined): Promise<void> {
-  if (list === undefined) return;
+async function checkList(stateDir: string, list: string): Promise<void> {
   const known = await readLists(stateDir, () => {});
   if (!known.some((one) => one.list === list)) throw toUnknownList(list);
 }
@@ -224,17 +148,6 @@ function checkCommand(given: string): string {
 
 function firstWord(words: string): string {
   return words.split(' ', 1)[0] as string;
-}
-
-function toEarlierLine(
-  { shown, earlier, isCounted }: Page,
-  { since, command, list, search }: HistoryListOptions,
-) {
-  const same = Object.entries({ '--since': since, '--command': command, '--list': list, '--search': search });
-  const words = same.flatMap(([flag, value]) => (value === undefined ? [] : [flag, shellWord(value)]));
-  const count = `${isCounted ? '' : 'at least '}${shown + earlier}`;
-  const all = ['leadpipe history list', ...words, '--limit', allOfThem].join(' ');
-  return `The newest ${shown} of ${count} are shown. To see all: ${all}`;
 }
 
 const unitMs: Readonly<Record<string, number>> = {

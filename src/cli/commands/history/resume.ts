@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import { isSearch } from '../../../operations/journal/chain.ts';
+import { lastOf } from '../../../operations/journal/entries.ts';
 import type { StoredOperation } from '../../../operations/journal/stored.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
 import { termsOf } from '../../../operations/list/list.ts';
@@ -60,46 +61,37 @@ async function resumeList(
   const [{ max_credits, origin, profile }] = entries;
   const terms = termsOf(operation);
   const { input, inputFormat, into, run, shard } = terms.options as Partial<RowsOptions>;
-  const last = entries.findLast((entry) => entry.type === 'terminal');
-  if (last?.type === 'terminal' && last.outcome === 'complete') {
+  if (lastOf(entries, 'terminal')?.outcome === 'complete') {
     const place = terms.output === null ? '' : `; its rows are in ${terms.output}`;
     createNotes(context, given).say(`The list ${operationId} is finished${place}. Nothing was bought.`);
     return;
   }
   const request = rowRequestOf(entries[0]);
+  const print = `What it has bought, for free: leadpipe history show ${operationId}`;
   if (request === undefined || input === undefined) {
     throw new UsageError(
       `an earlier release began ${operationId}, and did not store what its rows are sent: it can't be gone on with, and nothing was bought`,
-      `What it has bought, for free: leadpipe history show ${operationId}`,
+      print,
     );
   }
   if (input === '-') {
     throw new UsageError(
       `the rows of ${operationId} came from standard input, and can't be had again; nothing was bought`,
       terms.output === null && run == null
-        ? `What it has bought, for free: leadpipe history show ${operationId}`
+        ? print
         : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }
+  const stored = {
+    profile: given.profile ?? profile,
+    local: given.local ?? (origin === 'local' && given.baseUrl === undefined ? true : null),
+    // What was allowed when the list was begun holds until another limit is given.
+    maxCredits: given.maxCredits ?? max_credits,
+    template: request.template,
+    ...{ inputFormat, into, run, shard },
+  };
+  const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
   const { buyList } = await import('../../records/rows.ts');
-  await buyList(
-    context,
-    {
-      history: true,
-      ...(profile === null ? {} : { profile }),
-      ...(origin === 'local' && given.baseUrl === undefined ? { local: true } : {}),
-      ...given,
-      ...fromTerms(terms),
-      // What was allowed when the list was begun holds until another limit is given.
-      ...toKnown({ maxCredits: given.maxCredits ?? max_credits }),
-      input: resolve(input),
-      ...toKnown({ inputFormat, into, run, shard, template: request.template }),
-    },
-    request,
-    operation,
-  );
-}
-
-function toKnown<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as never;
+  const options = { history: true, ...given, ...fromTerms(terms), input: resolve(input), ...known };
+  await buyList(context, options, request, operation);
 }

@@ -2,10 +2,9 @@ import { join } from 'node:path';
 import { Argument, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
-import { objectMembers, objectOf } from '../../../json/text.ts';
+import { type JsonText, objectMembers, objectOf } from '../../../json/text.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { hasDelivered, readChainFrom } from '../../../operations/journal/chain.ts';
-import type { Intent } from '../../../operations/journal/entries.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
@@ -30,11 +29,12 @@ import { memberLayout } from '../../../output/columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { close } from '../../messages/closing-line.ts';
+import { inDoubt } from '../../messages/hints.ts';
 import { shellWord } from '../../messages/quoted.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { type RecordOptions, type ReportOptions, toId } from '../../options/options.ts';
 import { answersAs, printedAs } from '../../records/orders.ts';
-import { withOutput } from '../../records/record-output.ts';
+import { type Printed, withOutput } from '../../records/record-output.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions & { readonly answer?: true };
 
@@ -63,153 +63,117 @@ export const createHistoryShow = defineCommand({
     'for a list {"request_id":"…","answer":{…}} for each row.',
   ],
   outcomes: [...localOutcomes, 'partial', 'not_found'],
-  run: runHistoryShow,
-});
-
-async function runHistoryShow(
-  context: Context,
-  given: string | undefined,
-  options: HistoryShowOptions,
-): Promise<void> {
-  const { state } = context.directories;
-  const operationId = given ?? (await readLatest(context));
-  const operation = await readKnown(context, operationId);
-  const folder = folderOf(state, operationId);
-  const record = await readHistoryRecord(state, operation);
-  const [{ command, body = '{}' }] = operation.entries;
-  const row = rowsOf(command);
-  if (row !== undefined && (await hasRows(folder))) {
-    return await showAnswers(context, options, record, row, operation.entries[0]);
-  }
-  const kind = isKept(command) ? command : undefined;
-  const keeps = kind === undefined ? 'nothing' : kinds[kind].keeps;
-  if (options.answer && keeps === 'leads') {
-    throw new UsageError(
-      `--answer can't be used with a ${command}: its leads are what is kept of it`,
-      `To print them: leadpipe history show ${operationId}`,
-    );
-  }
-  const answer = keeps === 'answer' ? await readAnswer(folder) : undefined;
-  const stored = keeps === 'leads' ? await sizeOfStoredLeads(folder) : undefined;
-  // No leads are the answer of a search that is complete, and of no other.
-  const isThere =
-    answer !== undefined || (stored !== undefined && (stored > 0 || record.state === 'complete'));
-  if (kind === undefined || !isThere) {
-    throw toNothingKept(
-      record,
-      command,
-      operation.entries.some(({ type }) => type === 'answered' || type === 'batch'),
-    );
-  }
-  const printed =
-    options.answer && answer !== undefined
-      ? ({ shape: 'single', layout: memberLayout([...objectMembers(answer).keys()]) } as const)
-      : printedAs(kind, JSON.parse(body));
-  let shown = 0;
-  let damaged = 0;
-  await withOutput(context, options, printed, async (output) => {
-    if (answer !== undefined) {
+  async run(context, given: string | undefined, options: HistoryShowOptions) {
+    const { directories, signal } = context;
+    const operationId = given ?? (await readLatest(context));
+    const operation = await readKnown(context, operationId);
+    const folder = folderOf(directories.state, operationId);
+    const record = await readHistoryRecord(directories.state, operation);
+    const [intent] = operation.entries;
+    const row = rowsOf(intent.command);
+    const kind = isKept(intent.command) ? intent.command : undefined;
+    const keeps = kind === undefined ? undefined : kinds[kind].keeps;
+    if (options.answer && keeps === 'leads') {
+      throw new UsageError(
+        `--answer can't be used with a ${kind}: its leads are what is kept of it`,
+        `To print them: leadpipe history show ${operationId}`,
+      );
+    }
+    const hasAnswers = row !== undefined && hasRows(folder);
+    const answer = keeps === 'answer' ? await readAnswer(folder) : undefined;
+    const size = keeps === 'leads' ? await sizeOfStoredLeads(folder) : undefined;
+    // No leads are the answer of a search that is complete, and of no other.
+    const hasLeads = size !== undefined && (size > 0 || record.state === 'complete');
+    let damaged = 0;
+    let printed: Printed;
+    let stored: AsyncIterable<readonly JsonText[]> | readonly (readonly JsonText[])[];
+    if (hasAnswers) {
+      const layout = options.answer ? memberLayout(['request_id', 'answer']) : answersAs(row, intent.options);
+      printed = { shape: 'list', layout };
+      stored = readAnswers(folder, options.answer ? undefined : row, signal);
+    } else if (kind !== undefined && answer !== undefined && options.answer) {
+      printed = { shape: 'single', layout: memberLayout([...objectMembers(answer).keys()]) };
+      stored = [[answer]];
+    } else if (kind !== undefined && (answer !== undefined || hasLeads)) {
+      printed = printedAs(kind, JSON.parse(intent.body ?? '{}'));
       // rule: extract.echo, extract.instruction-echo, extract.limit-echo
-      const records = options.answer ? [answer] : await recordsOf(kind, answer, context.signal);
-      return await output.write(records);
-    }
-    for await (const leads of readStoredLeads(folder, () => damaged++)) {
-      shown += leads.length;
-      await output.write(leads);
-    }
-  });
-  const notes = createNotes(context, options);
-  close(context, options, {
-    what: stored === undefined ? 'stored answer' : countOf(shown),
-    also: record.state,
-    ids: {
-      requestId: record.request_id ?? undefined,
-      operationId,
-      idempotencyKey: record.idempotency_key ?? undefined,
-    },
-  });
-  const continued = (await readChainFrom(state, operation)).slice(1);
-  const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
-  if (next !== undefined) notes.say(next);
-  if (stored !== undefined && (damaged > 0 || shown < (record.leads ?? 0))) {
-    throw toDamagedLeads(record, shown, folder);
-  }
-}
+      stored =
+        answer === undefined
+          ? readStoredLeads(folder, () => damaged++)
+          : [await recordsOf(kind, answer, signal)];
+    } else throw toNothingKept(record, operation);
+    let shown = 0;
+    await withOutput(context, options, printed, async (output) => {
+      for await (const records of stored) {
+        shown += records.length;
+        await output.write(records);
+      }
+    });
+    close(context, options, {
+      what: hasAnswers
+        ? `${countOf(record.leads ?? 0, 'answer')} (the columns of the input are not stored)`
+        : hasLeads
+          ? countOf(shown)
+          : 'stored answer',
+      also: record.state,
+      ids: {
+        requestId: record.request_id ?? undefined,
+        operationId,
+        idempotencyKey: record.idempotency_key ?? undefined,
+      },
+    });
+    const continued = (await readChainFrom(directories.state, operation)).slice(1);
+    const next =
+      continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, intent.command);
+    if (next !== undefined) createNotes(context, options).say(next);
+    if (!hasLeads || (damaged === 0 && shown >= (record.leads ?? 0))) return;
+    // What could be read has been printed, and there will never be more.
+    throw new LeadpipeError(
+      'partial',
+      `${join(folder, leadsFile)} is damaged: only ${shown} of ${countOf(record.leads ?? 0)} could be read`,
+      {
+        type: 'damaged',
+        retryable: false,
+        hint: 'The leads that could be read are printed. leadpipe did not change the file.',
+        ...(record.request_id === null ? {} : { requestId: record.request_id }),
+      },
+    );
+  },
+});
 
 async function readLatest(context: Context): Promise<string> {
   for await (const { record } of readHistory(context, { newestFirst: true })) return record.operation_id;
   throw toUnknownOperation(undefined, []);
 }
 
-/** What could be read has been printed, and there will never be more. */
-function toDamagedLeads({ leads, request_id }: HistoryRecord, shown: number, folder: string): LeadpipeError {
-  const path = join(folder, leadsFile);
-  return new LeadpipeError(
-    'partial',
-    `${path} is damaged: only ${shown} of ${countOf(leads ?? 0)} could be read`,
-    {
-      type: 'damaged',
-      retryable: false,
-      hint: 'The leads that could be read are printed. leadpipe did not change the file.',
-      ...(request_id === null ? {} : { requestId: request_id }),
-    },
-  );
-}
-
-async function showAnswers(
-  context: Context,
-  options: HistoryShowOptions,
-  record: HistoryRecord,
-  row: AnswerKind,
-  intent: Intent,
-): Promise<void> {
-  const layout = options.answer ? memberLayout(['request_id', 'answer']) : answersAs(row, intent.options);
-  const printed = { shape: 'list', layout } as const;
-  const folder = folderOf(context.directories.state, record.operation_id);
-  await withOutput(context, options, printed, async (output) => {
-    for await (const { answer, requestId } of readStoredAnswers(folder)) {
-      const whole = () => [
-        objectOf([
-          ['request_id', requestId],
-          ['answer', answer],
-        ]),
-      ];
-      await output.write(options.answer ? whole() : await recordsOf(row, answer, context.signal));
-    }
-  });
-  createNotes(context, options).say(
-    `${record.state} · ${record.leads} ${record.leads === 1 ? 'answer' : 'answers'} (the columns of the input are not stored) · operation ${record.operation_id}`,
-  );
+/** The records in the answers of a list; of no kind, the whole answers. */
+async function* readAnswers(folder: string, row: AnswerKind | undefined, signal: AbortSignal) {
+  for await (const { answer, requestId } of readStoredAnswers(folder)) {
+    const whole = { request_id: requestId, answer };
+    yield row === undefined ? [objectOf(Object.entries(whole))] : await recordsOf(row, answer, signal);
+  }
 }
 
 /** Pure: the error of a purchase of which nothing can be shown, and where its leads are instead. */
-function toNothingKept(record: HistoryRecord, kind: string, hadAnswer: boolean): LeadpipeError {
-  const { operation_id, output, state } = record;
-  if (isTask(kind)) {
-    const place = output === null ? '' : `Its output is ${output}. `;
-    return notFound(
-      `${operation_id} is a task: its leads are stored at the service, not on this machine`,
-      'not_kept',
-      `${place}${toNextCommand(record, kind) ?? 'See: leadpipe task list'}`,
-    );
-  }
-  if (hadAnswer) {
-    return notFound(
-      `the answer of ${operation_id} is no longer on this machine: answers are stored for ${keptDays.answers} days`,
-      'pruned',
-      output === null ? 'To see what it was about: leadpipe history list' : `Its output was ${output}.`,
-    );
-  }
-  return notFound(
-    `${operation_id} has nothing to show (state: ${state})`,
-    'no_answer',
-    toNextCommand(record, kind) ?? 'To see what it was about: leadpipe history list',
-  );
+function toNothingKept(record: HistoryRecord, { entries }: StoredOperation): LeadpipeError {
+  const { operation_id: id, output } = record;
+  const [{ command }] = entries;
+  const place = output === null ? '' : `Its output is ${output}. `;
+  const hint = `${place}${toNextCommand(record, command) ?? 'To see what it was about: leadpipe history list'}`;
+  const [type, message] = isTask(command)
+    ? ['not_kept', `${id} is a task: its leads are stored at the service, not on this machine`]
+    : entries.some((entry) => entry.type === 'answered' || entry.type === 'batch')
+      ? [
+          'pruned',
+          `the answer of ${id} is no longer on this machine: answers are stored for ${keptDays.answers} days`,
+        ]
+      : ['no_answer', `${id} has nothing to show (state: ${record.state})`];
+  return new LeadpipeError('not_found', message, { type, hint, retryable: false });
 }
 
 /** Pure: what makes sense after a look at a purchase; undefined when it is done. */
 function toNextCommand(record: HistoryRecord, kind: string): string | undefined {
-  const { operation_id, state, leads_search_id, leads, excluded } = record;
+  const { operation_id, state, leads_search_id, leads, excluded, service } = record;
   if (state === 'running') return 'It is still running.';
   if (isTask(kind)) {
     if (state === 'interrupted' || state === 'unknown') {
@@ -218,28 +182,20 @@ function toNextCommand(record: HistoryRecord, kind: string): string | undefined 
     if (leads_search_id === null) return undefined;
     return `To read its leads again, for free: leadpipe task fetch ${shellWord(leads_search_id)}`;
   }
-  const goesOn = kindOf(kind)?.goesOn === 'continue';
-  const canGoOn = goesOn && leads_search_id !== null && (leads ?? 0) + (excluded ?? 0) > 0;
-  if (canGoOn && (state === 'partial' || state === 'interrupted')) {
+  const canGoOn = kindOf(kind)?.goesOn === 'continue' && (leads ?? 0) + (excluded ?? 0) > 0;
+  if (canGoOn && leads_search_id !== null && (state === 'partial' || state === 'interrupted')) {
     return `To buy the rest: leadpipe search --continue ${operation_id}`;
   }
-  if (state !== 'unknown' || record.service === 'local') return undefined;
-  return 'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
+  return state === 'unknown' && service !== 'local' ? inDoubt : undefined;
 }
 
 /** Pure: where the rest of a search is that others went on with. */
 function toContinued({ state }: HistoryRecord, continued: readonly StoredOperation[]): string {
   const ids = continued.map(({ operationId }) => operationId);
-  if (state === 'complete') {
-    const shown = continued.filter(hasDelivered).map((one) => `leadpipe history show ${one.operationId}`);
-    const bought = `The rest was bought by ${ids.join(', ')}`;
-    return shown.length === 0
-      ? `${bought}, and found nothing new.`
-      : `${bought}. To print it: ${shown.join('; ')}`;
+  if (state !== 'complete') {
+    return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
   }
-  return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
-}
-
-function notFound(message: string, type: string, hint: string): LeadpipeError {
-  return new LeadpipeError('not_found', message, { type, hint, retryable: false });
+  const shown = continued.filter(hasDelivered).map((one) => `leadpipe history show ${one.operationId}`);
+  const found = shown.length === 0 ? ', and found nothing new.' : `. To print it: ${shown.join('; ')}`;
+  return `The rest was bought by ${ids.join(', ')}${found}`;
 }

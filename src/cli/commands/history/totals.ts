@@ -5,6 +5,7 @@ import { keptDays } from '../../../operations/journal/retention.ts';
 import { createTotals, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
 import { creditsOf, exact } from '../../../operations/spending.ts';
+import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import type { Layout, TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
@@ -60,42 +61,40 @@ export const createHistoryTotals = defineCommand({
     let leftOut = 0;
     for await (const entry of readHistory(context)) {
       if ('damage' in entry) damages.push(entry.damage);
-      else if (!local && entry.record.service === 'local') leftOut++;
-      else if (!local || entry.record.service === 'local') {
+      else if (local === (entry.record.service === 'local')) {
         sums.add(entry);
         hasList ||= rowsOf(entry.intent.command) !== undefined;
-      }
+      } else if (!local) leftOut++;
     }
     const totals = sums.sums();
     const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
     await printRecords(context, options, { shape: 'list', layout: toLayout(by, totals) }, records);
-    const notes = createNotes(context, options);
-    for (const damage of damages) notes.warn(damage);
-    if (leftOut > 0) notes.say(toLeftOut(leftOut, by));
-    else if (totals.length === 0) notes.say(nothingBought);
+    const { say, warn } = createNotes(context, options);
+    for (const damage of damages) warn(damage);
+    if (leftOut > 0) {
+      say(
+        `Left out, since --local costs nothing: ${countOf(leftOut, 'purchase')}. To add them up, add --local.`,
+      );
+    } else if (totals.length === 0) say(nothingBought);
     const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
     if (unsettled > 0) {
-      notes.say(
+      say(
         `${creditsOf(unsettled)} of this are only a bound: the most that unfinished purchases can have cost.`,
       );
     }
-    if (hasList) notes.say('A list (--input) counts as one purchase; its answers are counted as leads.');
+    if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
   },
 });
 
-function toLeftOut(count: number, by: TotalsBy): string {
-  const why =
-    count === 1
-      ? '1 purchase with --local is left out: it costs nothing'
-      : `${count} purchases with --local are left out: they cost nothing`;
-  return `${why}. To add them up: leadpipe history totals --by ${by} --local`;
-}
-
 const counts = ['purchases', 'leads', 'charged', 'maybe_charged'] as const;
 const sums = [...counts, 'credits_at_most', 'unpriced', 'unsettled'] as const;
+const longestBar = 12;
 
 function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
-  const table = [
+  // Of the credits; where no price was known, of the purchases.
+  const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
+  const most = Math.max(...totals.map((total) => total[measure] ?? 0));
+  const table: TableColumn[] = [
     memberColumn(by, { min: 10, max: 26, role: 'title' }),
     ...counts.map((name) => ({
       ...memberColumn(name, { min: name.length, max: 13 }),
@@ -103,45 +102,32 @@ function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
       long: name === 'purchases' ? toSummary : () => '',
     })),
     {
-      header: 'credits_at_most',
-      min: 15,
-      max: 26,
-      text: creditsIn,
-      value: (record: JsonView) => record.member('credits_at_most'),
-      long: () => '',
+      ...{ header: 'credits_at_most', min: 15, max: 26, text: creditsIn, long: () => '' },
+      value: (record) => record.member('credits_at_most'),
     },
-    toBars(totals),
+    {
+      ...{ header: 'bar', role: 'detail', yields: true, min: longestBar, max: longestBar },
+      text: (record) => '█'.repeat(Math.ceil((longestBar * Number(textOf(record, measure))) / most)),
+    },
   ];
   return { ...memberLayout([by, ...sums]), table };
 }
 
 function toSummary(record: JsonView): string {
-  const of = (name: string): string => readable(record.member(name));
-  const maybe = of('maybe_charged') === '0' ? '' : `, maybe charged ${of('maybe_charged')}`;
-  const most = record.member('credits_at_most');
-  const credits = most === 'null' ? 'unknown' : most === '0' ? '0' : `≤ ${creditsIn(record)}`;
-  return `${of('purchases')}, leads ${of('leads')}, charged ${of('charged')}${maybe}, credits ${credits}`;
+  const [purchases, leads, charged, maybe] = counts.map((name) => textOf(record, name));
+  const credits = creditsIn(record);
+  const bound = credits === 'unknown' || credits === '0' ? credits : `≤ ${credits}`;
+  const doubtful = maybe === '0' ? '' : `, maybe charged ${maybe}`;
+  return `${purchases}, leads ${leads}, charged ${charged}${doubtful}, credits ${bound}`;
 }
 
 /** As `847 + 5 unpriced`. */
 function creditsIn(record: JsonView): string {
-  const [credits, unpriced] = ['credits_at_most', 'unpriced'].map((name) => readable(record.member(name)));
+  const [credits, unpriced] = [textOf(record, 'credits_at_most'), textOf(record, 'unpriced')];
   if (credits === '') return 'unknown';
-  return unpriced === '0' ? `${credits}` : `${credits} + ${unpriced} unpriced`;
+  return unpriced === '0' ? credits : `${credits} + ${unpriced} unpriced`;
 }
 
-const longestBar = 12;
-
-/** Of the credits; where no price was known, of the purchases. */
-function toBars(totals: readonly Total[]): TableColumn {
-  const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
-  const most = Math.max(...totals.map((total) => total[measure] ?? 0));
-  return {
-    header: 'bar',
-    role: 'detail',
-    yields: true,
-    min: longestBar,
-    max: longestBar,
-    text: (record) => '█'.repeat(Math.ceil((longestBar * Number(readable(record.member(measure)))) / most)),
-  };
+function textOf(record: JsonView, name: string): string {
+  return readable(record.member(name));
 }
