@@ -78,12 +78,11 @@ export function readScenario(path: string | undefined): Scenario {
 }
 
 function parse(path: string) {
-  let scenario: unknown;
-  try {
-    scenario = JSON.parse(decodeText(readFileSync(path), path));
-  } catch (error) {
-    throw new ScenarioError(`${path} can't be read: ${(error as Error).message}`);
-  }
+  const text = decodeText(
+    readable(path, () => readFileSync(path)),
+    path,
+  );
+  const scenario: unknown = readable(path, () => JSON.parse(text));
   if (!isObject(scenario) || !Array.isArray(scenario.faults))
     throw new ScenarioError(`${path}: "faults" must be an array`);
   return scenario.faults.map((entry, index) => {
@@ -93,6 +92,14 @@ function parse(path: string) {
       throw new ScenarioError(`${path}: fault ${index + 1}: ${(error as Error).message}`);
     }
   });
+}
+
+function readable<Result>(path: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw new ScenarioError(`${path} can't be read: ${(error as Error).message}`);
+  }
 }
 
 export type Fault = Readonly<ReturnType<typeof toFault>>;

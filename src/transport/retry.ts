@@ -120,8 +120,9 @@ function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
  */
 export function toRetryAfter(header: string | undefined, clock: Clock): number | undefined {
   if (header === undefined) return undefined;
-  // Date.parse takes almost anything for a date. Those of HTTP end with GMT.
-  const date = /GMT$/.test(header) ? Date.parse(header) : Number.NaN;
+  // Date.parse takes almost anything for a date. Those of HTTP end with GMT, or with a year in their oldest form.
+  const text = header.replace(/^\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}$/, '$& GMT');
+  const date = /GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : date - clock.now().getTime();
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestMs);
 }

@@ -22,12 +22,18 @@ const nearCommands: Readonly<Record<string, string>> = {
   logout: 'leadpipe auth logout',
   whoami: 'leadpipe auth status',
   status: 'leadpipe task status',
+  run: 'leadpipe task run',
   ls: 'leadpipe history',
   list: 'leadpipe history',
   show: 'leadpipe history show',
   resume: 'leadpipe history resume',
+  usage: 'leadpipe history totals',
   credits: 'leadpipe balance',
   find: 'leadpipe search',
+  email: 'leadpipe contact email',
+  phone: 'leadpipe contact phone',
+  ask: 'leadpipe research',
+  scrape: 'leadpipe extract',
   upgrade: 'npm install --global leadpipe@latest',
 };
 

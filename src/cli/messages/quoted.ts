@@ -1,6 +1,7 @@
-/** A text as one word for a POSIX shell, for commands that a user can copy. */
+/** A text as one word for a shell, for commands that a user can copy: quoted as every shell understands, if that will do. */
 export function shellWord(text: string): string {
-  return /^[\w.,:/@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w.,:/@-]+$/.test(text)) return text;
+  return /^[^"$`\\!%]+$/.test(text) ? `"${text}"` : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Pure: enough of a key to tell it from another, and of no use without the rest. */
