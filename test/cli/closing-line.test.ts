@@ -25,7 +25,7 @@ it.each<[Omit<Closing, 'ids'>, string | undefined, string]>([
   [
     { leads: 3, excluded: 2, stopReason: 'limit', limit: 5, state: 'done' },
     'my leads.csv',
-    "3 leads in 'my leads.csv' · 2 left out (delivered before) · limit of 5 reached",
+    '3 leads in "my leads.csv" · 2 left out (delivered before) · limit of 5 reached',
   ],
   [{ leads: 35, state: 'running' }, undefined, '35 leads · task running'],
   [{ what: 'email found' }, undefined, 'email found'],

@@ -11,24 +11,24 @@ const nothing =
 
 /** What a newcomer types, what is wrong with it, and the command that was meant. */
 const mistakes = String.raw`
-  search "fintech in Berlin" => the entity type is missing | ${types} | leadpipe search company 'fintech in Berlin'
-  search "founders and other people" --limit 5 -o x.csv => leadpipe search person 'founders and other people' --limit 5 -o x.csv
+  search "fintech in Berlin" => the entity type is missing | ${types} | leadpipe search company "fintech in Berlin"
+  search "founders and other people" --limit 5 -o x.csv => leadpipe search person "founders and other people" --limit 5 -o x.csv
   search fintech => the entity type is missing | leadpipe search company fintech
   search => the entity type is missing | ${types} | For example: leadpipe search company
   search company => the objective is missing | For example: leadpipe search company
-  search company dentists in Austin --local => ${quotes} | leadpipe search company 'dentists in Austin' --local
-  search dentists in Austin => the entity type is missing | leadpipe search company 'dentists in Austin'
+  search company dentists in Austin --local => ${quotes} | leadpipe search company "dentists in Austin" --local
+  search dentists in Austin => the entity type is missing | leadpipe search company "dentists in Austin"
   search company "it's $5" off => ${quotes} | leadpipe search company 'it'\''s $5 off'
   search company x --enrich-fields a, b => ${quotes} | a list without spaces
-  search company "-5 employees" --limit 5 => unknown option "-5 employees"\n | comes last, with -- before it: … -- '-5 employees'\n
+  search company "-5 employees" --limit 5 => unknown option "-5 employees"\n | comes last, with -- before it: … -- "-5 employees"\n
   search company x --no-color=1 => --no-color takes no value
-  task run "founders in Lisbon" => the entity type is missing | leadpipe task run company 'founders
-  task run person a b => ${quotes} | leadpipe task run person 'a b'
+  task run "founders in Lisbon" => the entity type is missing | leadpipe task run company "founders
+  task run person a b => ${quotes} | leadpipe task run person "a b"
   task create => the entity type is missing | wechat | For example: leadpipe task create company
-  contact "CTO of Acme" => the contact type is missing | leadpipe contact email 'CTO of Acme'
-  contact email CTO of Acme => ${quotes} | leadpipe contact email 'CTO of Acme'
-  research what is x => ${quotes} | leadpipe research 'what is x'
-  enrich Acme GmbH --field city => ${quotes} | leadpipe enrich 'Acme GmbH' --field city
+  contact "CTO of Acme" => the contact type is missing | leadpipe contact email "CTO of Acme"
+  contact email CTO of Acme => ${quotes} | leadpipe contact email "CTO of Acme"
+  research what is x => ${quotes} | leadpipe research "what is x"
+  enrich Acme GmbH --field city => ${quotes} | leadpipe enrich "Acme GmbH" --field city
   extract acme/rocket => the type is missing | leadpipe extract github_repo_stargazers acme/rocket
   search people x => did you mean person?
   search companies x => did you mean company?

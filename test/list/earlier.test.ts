@@ -461,7 +461,7 @@ describe('what is refused before anything is sent', () => {
       'rows that say nothing',
       [],
       '{"firm":"A","company_name":"B","homepage_url":"c"}\n',
-      "--template '{firm}, {company_name}'",
+      '--template "{firm}, {company_name}"',
     ],
   ])('%s', async (_, more, text, words) => {
     write('list.jsonl', text);
