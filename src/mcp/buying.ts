@@ -7,8 +7,9 @@ import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
 import type { Buyer } from '../operations/buyer.ts';
-import type { Delivery } from '../operations/delivery.ts';
+import type { OpenDelivery } from '../operations/delivery.ts';
 import { type Earlier, findEarlier, toWanted } from '../operations/earlier.ts';
+import type { Arrived, OperationEvent, Running } from '../operations/events.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readChainTo } from '../operations/journal/chain.ts';
 import { isGone } from '../operations/journal/failed.ts';
@@ -16,12 +17,11 @@ import { withOperation } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
 import { folderOf } from '../operations/journal/stored.ts';
 import { type AnswerKind, type BodyOf, failureOf, isKept, kinds } from '../operations/kinds.ts';
-import { toListed, withFilter } from '../operations/only-new/filter.ts';
+import { openFilter, toListed } from '../operations/only-new/filter.ts';
 import type { Order } from '../operations/purchase.ts';
 import { readRest } from '../operations/rest-of-search.ts';
-import { buySearch, type SearchListener } from '../operations/search/buy.ts';
+import { buySearch } from '../operations/search/buy.ts';
 import { buyRest } from '../operations/search/continue.ts';
-import type { SearchEnd } from '../operations/search/cut.ts';
 import { toWorstCase, type WorstCase } from '../operations/spending.ts';
 import { buyTask } from '../operations/task/buy.ts';
 import { createProgress, type Tell } from './progress.ts';
@@ -119,18 +119,17 @@ async function settleAs(
     return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
   }
   const warnings: string[] = [];
-  let end: SearchEnd | undefined;
-  const { toListener } = createProgress(buyer.context.clock, tell, limit - missing);
-  const listener = toListener(
-    (line) => warnings.push(line),
-    (one) => {
-      end = one;
-    },
-  );
-  const purchase = { buyer, wanted, earlier, begun, listener };
+  const { follow, waits } = createProgress(buyer.context.clock, tell, limit - missing);
+  const watch = <T>(operation: Running<T>, show?: (event: OperationEvent) => void): Promise<T> =>
+    follow(kind === 'search' ? 'searching' : 'at work', operation, (event) => {
+      if (event.is === 'begun') begun();
+      if (event.is === 'warning') warnings.push(event.line);
+      show?.(event);
+    });
+  const purchase = { buyer: { ...buyer, waits }, wanted, earlier, watch, warnings };
   try {
     const bought = await (kind === 'search'
-      ? search(purchase, () => end)
+      ? search(purchase)
       : kind === 'task create'
         ? task(purchase)
         : answer(purchase));
@@ -146,20 +145,23 @@ interface Purchase {
   readonly buyer: Buyer;
   readonly wanted: Wanted;
   readonly earlier: Earlier;
-  readonly begun: () => void;
-  readonly listener: SearchListener;
+  watch<T>(operation: Running<T>, show?: (event: OperationEvent) => void): Promise<T>;
+  readonly warnings: string[];
 }
 
 /** Its leads stay at the service, and count for their list by its ID. */
-async function task({ buyer, wanted, earlier, begun, listener }: Purchase): Promise<Bought> {
-  const given = toOrder<'task create'>(wanted, { earlier, begun });
-  const { order, list } = await toListed(buyer, given, listener.warn);
-  const bought = await buyTask(buyer, order, () => {});
+async function task({ buyer, wanted, earlier, watch, warnings }: Purchase): Promise<Bought> {
+  const warn = (line: string): void => void warnings.push(line);
+  const { order, list } = await toListed(buyer, toOrder<'task create'>(wanted, earlier), warn);
+  const bought = await watch(buyTask(buyer, order, openInto([])));
   if (bought !== undefined) {
-    await withFilter(buyer, list, bought, async (filter) => {
+    try {
+      const filter = await openFilter(buyer, list, bought);
       filter.check([]).count(bought.leadsSearchId);
-      await filter.sync();
-    }).catch((error: Error) => listener.warn(`${error.message}: only_new may bring its leads again`));
+      await filter.sync().finally(filter.close);
+    } catch (error) {
+      warn(`${(error as Error).message}: only_new may bring its leads again`);
+    }
   }
   return {
     operationId: bought?.operationId,
@@ -172,8 +174,8 @@ async function task({ buyer, wanted, earlier, begun, listener }: Purchase): Prom
   };
 }
 
-async function answer({ buyer, wanted, earlier, begun, listener }: Purchase): Promise<Bought> {
-  const bought = await buyAnswer(buyer, toOrder<AnswerKind>(wanted, { earlier, begun }), listener);
+async function answer({ buyer, wanted, earlier, watch }: Purchase): Promise<Bought> {
+  const bought = await watch(buyAnswer(buyer, toOrder<AnswerKind>(wanted, earlier), openInto([])));
   const { text = 'null', ids } = bought ?? {};
   return {
     operationId: ids?.operationId,
@@ -184,24 +186,26 @@ async function answer({ buyer, wanted, earlier, begun, listener }: Purchase): Pr
 }
 
 /** Leads are read from where they are kept; those of a search that brought some and was cut are a result, and no error. */
-async function search(
-  { buyer, wanted, earlier, begun, listener }: Purchase,
-  endOf: () => SearchEnd | undefined,
-): Promise<Bought> {
+async function search({ buyer, wanted, earlier, watch }: Purchase): Promise<Bought> {
   const { context } = buyer;
   const delivered: JsonText[] = [];
-  const order = toOrder<'search'>(wanted, { earlier, begun, delivered });
+  const open = openInto(delivered);
+  const order = toOrder<'search'>(wanted, earlier);
+  let end: Arrived | undefined;
+  const show = (event: OperationEvent): void => {
+    if (event.is === 'ended') end = event.arrived;
+  };
   const goOn = (left: Extract<Earlier, { is: 'rest' }>): Promise<unknown> =>
     withOperation(context, left.operation.operationId, async (journal, operation) => {
       const rest = await readRest(context, operation);
       // It was decided that something is missing: it has come meanwhile.
       if (rest.request === undefined)
         throw new UsageError('all leads that the search asked for have arrived');
-      const missing = { ...order, body: rest.request, into: 'other' } as const;
-      return await buyRest(buyer, rest, journal, missing, { ...listener, goingOn() {} });
+      const missing = { ...order, body: rest.request };
+      return await watch(buyRest(buyer, rest, journal, missing, { into: 'other', open }), show);
     });
   const isRest = earlier.is === 'rest';
-  const error = await (isRest ? goOn(earlier) : buySearch(buyer, order, listener)).then(
+  const error = await (isRest ? goOn(earlier) : watch(buySearch(buyer, order, open), show)).then(
     () => undefined,
     (thrown: unknown) => {
       const isBegun = thrown instanceof LeadpipeError && thrown.details.operationId !== undefined;
@@ -210,7 +214,6 @@ async function search(
       throw thrown;
     },
   );
-  const end = endOf();
   const { leads = 0, excluded = 0, leadsSearchId, stopReason } = end ?? {};
   const own = end?.operationId ?? error?.details.operationId;
   const [first] = 'operation' in earlier ? await readChainTo(context, earlier.operation) : [];
@@ -232,12 +235,8 @@ async function search(
 }
 
 /** What is bought is kept, and read from there; in memory it stays for as long as the call goes on. */
-function toOrder<Kind extends ToolKind>(
-  { kind, body, onlyNew }: Wanted,
-  { earlier, begun, delivered = [] }: Partial<Purchase> & { readonly delivered?: JsonText[] } = {},
-): Order<Kind> {
-  const again = earlier?.is === 'repeat' ? earlier.operation : undefined;
-  const delivery: Delivery = {
+function openInto(delivered: JsonText[]): OpenDelivery {
+  return async () => ({
     file: undefined,
     length: undefined,
     async write(records) {
@@ -246,7 +245,11 @@ function toOrder<Kind extends ToolKind>(
     sync: async () => undefined,
     finish: async () => {},
     cut: async () => undefined,
-  };
+  });
+}
+
+function toOrder<Kind extends ToolKind>({ kind, body, onlyNew }: Wanted, earlier?: Earlier): Order<Kind> {
+  const again = earlier?.is === 'repeat' ? earlier.operation : undefined;
   const sent = again?.entries[0];
   return {
     kind: kind as Kind,
@@ -254,11 +257,9 @@ function toOrder<Kind extends ToolKind>(
     body: sent === undefined ? (body as BodyOf<Kind>) : JSON.parse(sent.body ?? '{}'),
     list: sent === undefined ? { onlyNew } : { name: sent.list },
     again,
-    begun,
     keep: true,
     // What marks an operation that a tool began; others are for the command that began them to go on with.
     terms: { output: null, options: { tool: true } },
-    open: (work) => work(delivery),
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, every } from '../clock.ts';
-import type { SearchListener } from '../operations/search/buy.ts';
+import { type OperationEvent, type Running, run } from '../operations/events.ts';
 import { countOf } from '../operations/wording.ts';
 
 /** Tells how a call goes, and how many leads have come. */
@@ -34,27 +34,23 @@ export function createProgress(clock: Clock, tell: Tell, before = 0) {
   const waits = (error: Error, ms: number): undefined =>
     void tell(`trying again in ${Math.ceil(ms / 1000)} s: ${error.message}`, leads);
 
-  const toListener = (warn: (line: string) => void, ended: SearchListener['ended']): SearchListener => ({
-    warn,
-    ended,
-    waits,
-    during: (stage, delivery, work) =>
-      telling(stage === 'searching' ? 'searching' : 'at work', () =>
-        work({
-          async write(records) {
-            await delivery.write(records);
-            leads += records.length;
-            state = `${countOf(leads - before)} so far`;
-            if (clock.monotonic() - said < soonestMs) return;
-            said = clock.monotonic();
-            tell(state, leads);
-          },
-          // Of tasks that are followed, which no tool does.
-          progress() {},
-          stumbled() {},
-        }),
-      ),
-  });
+  /** Runs an operation, and shows how it goes. */
+  const follow = <T>(
+    what: string,
+    operation: Running<T>,
+    show: (event: OperationEvent) => void,
+  ): Promise<T> =>
+    telling(what, () =>
+      run(operation, (event) => {
+        show(event);
+        if (event.is !== 'delivered') return;
+        leads += event.records;
+        state = `${countOf(leads - before)} so far`;
+        if (clock.monotonic() - said < soonestMs) return;
+        said = clock.monotonic();
+        tell(state, leads);
+      }),
+    );
 
-  return { telling, waits, toListener };
+  return { telling, waits, follow };
 }

@@ -3,7 +3,8 @@ import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
 import type { Buyer } from './buyer.ts';
-import type { Listener } from './delivery.ts';
+import type { OpenDelivery } from './delivery.ts';
+import type { Running } from './events.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
 import { toTerminal } from './journal/entries.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
@@ -37,16 +38,16 @@ interface Arrived {
  * what the request throws; `no_result`, with nothing delivered, when the service finished without a result; and where the
  * answer came and could not be delivered, an error that says that it is charged.
  */
-export async function buyAnswer<Kind extends AnswerKind>(
+export async function* buyAnswer<Kind extends AnswerKind>(
   buyer: Buyer,
   order: Order<Kind>,
-  listener: Listener,
-): Promise<Bought | undefined> {
+  open: OpenDelivery,
+): Running<Bought | undefined> {
   let arrived: Arrived | undefined;
   try {
-    await purchase(buyer, order, listener, async (paid) => {
-      arrived = await ask(buyer, order, paid, listener);
-      await deliver(buyer, order.kind, paid, arrived, listener);
+    yield* purchase(buyer, order, open, async function* (paid) {
+      arrived = yield* ask(buyer, order, paid);
+      yield* deliver(buyer, order.kind, paid, arrived);
     });
   } catch (error) {
     throw arrived === undefined ? error : toUndelivered(error, arrived);
@@ -54,23 +55,24 @@ export async function buyAnswer<Kind extends AnswerKind>(
   return arrived;
 }
 
-async function ask<Kind extends AnswerKind>(
+async function* ask<Kind extends AnswerKind>(
   { context }: Buyer,
   { kind, body }: Order<Kind>,
-  { begin, delivery, idempotencyKey, isAgain, journal, request }: PaidRequest,
-  listener: Listener,
-): Promise<Arrived> {
-  const client = await begin();
+  { begin, idempotencyKey, isAgain, journal, request }: PaidRequest,
+): Running<Arrived> {
+  const client = yield* begin();
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
-  const sent = listener.during('asking', delivery, () => send(body, idempotencyKey, context.signal));
   const { operationId } = journal;
   const { repetition } = request.endpoint;
-  const { text, requestId } = await sent.catch(async (thrown: unknown) => {
-    const error = isAgain ? toDoubtful(thrown) : thrown;
-    // What the service said matters more than a journal that can't be written.
-    await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
-    throw await keepGarbled(context.directories.state, operationId, error);
-  });
+  yield { is: 'stage', stage: 'asking' };
+  const { text, requestId } = await send(body, idempotencyKey, context.signal).catch(
+    async (thrown: unknown) => {
+      const error = isAgain ? toDoubtful(thrown) : thrown;
+      // What the service said matters more than a journal that can't be written.
+      await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
+      throw await keepGarbled(context.directories.state, operationId, error);
+    },
+  );
   const ids = {
     idempotencyKey,
     ...(requestId === undefined ? {} : { requestId }),
@@ -79,28 +81,27 @@ async function ask<Kind extends AnswerKind>(
   return { text, ids, replays: repetition === 'may-replay', stored: false, records: 0 };
 }
 
-async function deliver(
+async function* deliver(
   { context }: Buyer,
   kind: AnswerKind,
   { journal, delivery }: PaidRequest,
   arrived: Arrived,
-  { warn }: Listener,
-): Promise<void> {
+): Running<void> {
   const { ids, text } = arrived;
   /** What is paid for is delivered also where it can't be kept. */
-  const keep = async (kept: () => Promise<void>): Promise<void> => {
-    arrived.stored = await kept().then(
-      () => true,
-      (error: Error) => {
-        warn(`${error.message}; the answer can't be shown again`);
-        return false;
-      },
-    );
+  const keep = async function* (kept: () => Promise<void>): Running<void> {
+    try {
+      await kept();
+      arrived.stored = true;
+    } catch (error) {
+      arrived.stored = false;
+      yield { is: 'warning', line: `${(error as Error).message}; the answer can't be shown again` };
+    }
   };
   // On the disk before anything is made of it, which may take a while.
   const { operationId } = ids;
   if (operationId !== undefined) {
-    await keep(() => storeAnswer(folderOf(context.directories.state, operationId), text));
+    yield* keep(() => storeAnswer(folderOf(context.directories.state, operationId), text));
   }
   const failure = failureOf(kind, text);
   const records = failure === undefined ? await recordsOf(kind, text) : [];
@@ -110,11 +111,12 @@ async function deliver(
       failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
     const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
     const answered = { type: 'answered', request_id: ids.requestId ?? null } as const;
-    await keep(() => journal.append(answered, toTerminal(outcome, { charged, ...leads })));
+    yield* keep(() => journal.append(answered, toTerminal(outcome, { charged, ...leads })));
   }
   if (failure !== undefined) throw toNoResult(failure);
   await delivery.write(records);
   await putInPlace(journal, delivery);
+  yield { is: 'ended' };
 }
 
 function toNoResult(failure: string): LeadpipeError {

@@ -1,6 +1,7 @@
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { ConfigurationError } from '../errors.ts';
+import type { WaitListener } from '../transport/retry.ts';
 import type { StoredOperation } from './journal/stored.ts';
 import type { Spending } from './spending.ts';
 
@@ -10,6 +11,8 @@ export interface Buyer {
   readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal' | 'zone'>;
   /** What all its purchases together may cost; without it the balance is not asked for, and nothing is refused here. */
   readonly spending?: Spending | undefined;
+  /** Hears of each wait between two attempts of its purchases, beside the listener of the connection. */
+  readonly waits?: WaitListener | undefined;
 }
 
 export function isSameBuyer(

@@ -27,31 +27,30 @@ import {
 const patienceMs = 3000;
 
 /**
- * Runs `work` with its worst case set aside. Under a limit it is given the credits that are available; without one the
- * balance is not asked for. Throws `credits`, before anything is sent that costs, where the worst case is not known, or the
- * limit or the balance does not cover it; what asking for the balance throws; and what `work` throws.
+ * Sets the worst case of a purchase aside until it is settled, with the error that it ended with, if any. `available` are the
+ * credits that there are; without a limit nobody asks for them. Throws `credits`, before anything is sent that costs, where the worst case
+ * is not known, or the limit or the balance does not cover it; and what asking for the balance throws.
  */
-export async function withCovered<T>(
+export async function setCreditsAside(
   { connection, context, spending }: Buyer,
   worst: WorstCase,
   idempotencyKey: string,
-  work: (available: number | undefined) => Promise<T>,
-): Promise<T> {
-  if (spending === undefined) return await work(undefined);
+): Promise<{ readonly available?: number; settle(error?: unknown): void }> {
+  if (spending === undefined) return { settle() {} };
   // What is sent again with its key is not paid for twice.
   const credits = spending.inDoubt.has(idempotencyKey) ? 0 : setAside(spending, worst);
-  let cost: number | undefined = 0;
+  const settle = (error?: unknown): void => {
+    const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
+    if (error !== undefined && !isFree) spending.inDoubt.add(idempotencyKey);
+    spending.settle(credits, isFree ? 0 : undefined);
+  };
   try {
     const { value } = await connection.client.balance(context.signal);
     if (credits > value.available_credits) throw toNotCovered(credits, value.available_credits);
-    cost = undefined;
-    return await work(value.available_credits);
+    return { available: value.available_credits, settle };
   } catch (error) {
-    if (error instanceof LeadpipeError && error.details.charged === 'no') cost = 0;
-    if (cost === undefined) spending.inDoubt.add(idempotencyKey);
+    spending.settle(credits, 0);
     throw error;
-  } finally {
-    spending.settle(credits, cost);
   }
 }
 
@@ -91,7 +90,7 @@ export async function withNumbers(
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
 }
 
-/** Throws as `withCovered` would, for these credits, and where the limit of the day refuses them. */
+/** Throws as `setCreditsAside` would, for these credits, and where the limit of the day refuses them. */
 export async function checkCovered(
   buyer: Buyer,
   worst: WorstCase,

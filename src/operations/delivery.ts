@@ -1,7 +1,5 @@
-import type { TaskState } from '../contract/types.ts';
 import type { Addition } from '../files/addition.ts';
 import type { Records } from '../json/text.ts';
-import type { WaitListener } from '../transport/retry.ts';
 
 /** The port that records leave by. */
 export interface Delivery {
@@ -15,12 +13,12 @@ export interface Delivery {
   sync(): Promise<number | undefined>;
   /** Everything that will ever be there has been written: the file appears, or its rows at the end of it, also when the run then fails. */
   finish(placing?: Placing): Promise<void>;
-  /** There should have been more: closes it. Returns the file that holds what arrived, if one does. */
+  /** There should have been more: closes it. Returns the file that holds what arrived, if one does. After `finish` it does nothing. */
   cut(): Promise<string | undefined>;
 }
 
-/** Runs `work` with the port open. What can't be opened is found out before anything is sent. */
-export type OpenDelivery = <T>(work: (delivery: Delivery) => Promise<T>) => Promise<T>;
+/** Opens the port: what can't be opened is found out before anything is sent. Whoever opens it ends it, with `finish` or `cut`. */
+export type OpenDelivery = () => Promise<Delivery>;
 
 /** Awaited before an output is put into place, each once. */
 export interface Placing {
@@ -35,27 +33,3 @@ export interface Placing {
  * stands in it is this operation's, and is written again from the start. `at`: it is gone on with behind so many bytes.
  */
 export type Opening = 'new' | { readonly anew: true } | { readonly at: number };
-
-/** What takes its time. */
-export type Stage = 'asking' | 'searching' | 'creating' | 'waiting' | 'fetching';
-
-/** What is shown meanwhile. */
-export interface Watch {
-  /** Delivers, and counts what is delivered. */
-  write: Delivery['write'];
-  /** How far a task is. */
-  progress(state: TaskState, readyCount: number): void;
-  /** The service has stumbled, and is asked again. */
-  stumbled(fault: Error): void;
-}
-
-/** Hears how it goes. */
-export interface Listener {
-  /** Around what takes its time. */
-  during<T>(stage: Stage, delivery: Delivery, work: (watch: Watch) => Promise<T>): Promise<T>;
-  /** What was odd and did no harm. */
-  warn(line: string): void;
-  readonly waits?: WaitListener;
-  /** What a list has is left out: how many leads that are. */
-  readonly leavesOut?: (list: string, leads: number) => void;
-}

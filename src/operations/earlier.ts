@@ -82,7 +82,7 @@ const storedMs = 10 * 60_000;
 
 export function toWanted<Kind extends PaidKind>(
   { connection }: Buyer,
-  { body, idempotencyKey, keep, kind, list, preview, terms }: Order<Kind>,
+  { body, idempotencyKey, isPreview, keep, kind, list, terms }: Order<Kind>,
 ): Wanted {
   const text = toRequest(kind, body, '').body ?? '{}';
   const type =
@@ -96,7 +96,7 @@ export function toWanted<Kind extends PaidKind>(
     options: terms.options,
     output: terms.output,
     idempotencyKey,
-    keep: keep && preview === undefined,
+    keep: keep && !isPreview,
   };
 }
 

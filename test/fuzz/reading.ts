@@ -1,5 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { createClient } from '../../src/client.ts';
+import type { Records } from '../../src/json/text.ts';
+import { type Running, run } from '../../src/operations/events.ts';
 import { searchEntities } from '../../src/operations/search/stream.ts';
 import { RequestError } from '../../src/transport/errors.ts';
 import { createTransport } from '../../src/transport/request.ts';
@@ -31,15 +33,12 @@ async function readWithLeadpipe(stream: Stream): Promise<Read> {
   });
   const client = createClient(transport, () => limits);
   const rows: string[] = [];
-  const summary = await searchEntities(
-    client,
-    request,
-    'key',
-    async (entities) => {
-      rows.push(...entities);
-    },
-    { clock, random: () => 0, signal: new AbortController().signal },
-  );
+  const waiting = { clock, random: () => 0, signal: new AbortController().signal };
+  const deliver = async function* (entities: Records): Running<void> {
+    rows.push(...entities);
+    yield { is: 'delivered', records: entities.length };
+  };
+  const summary = await run(searchEntities(client, request, 'key', deliver, waiting), () => {});
   const { cut, cause, warnings, leads } = summary;
   if (cause !== undefined && !(cause instanceof RequestError)) throw cause;
   const objects = rows.filter((row) => row.startsWith('{')).length;

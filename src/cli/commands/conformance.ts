@@ -16,7 +16,7 @@ import { LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 import type { localKeys } from '../../local-service/keys.ts';
 import { toTerminal } from '../../operations/journal/entries.ts';
-import { withNewJournal } from '../../operations/journal/journal.ts';
+import { beginJournal, naming } from '../../operations/journal/journal.ts';
 import {
   creditsOf,
   exact,
@@ -271,8 +271,11 @@ async function withRecord(
   { missing, credits }: Bound,
   work: () => Promise<readonly RowResult[]>,
 ): Promise<void> {
-  await withNewJournal(context, 'needed', async (journal) => {
-    const time = context.clock.now().toISOString();
+  const journal = await beginJournal(context, 'needed');
+  const time = context.clock.now().toISOString();
+  const end = (outcome: Outcome, leads: number) =>
+    journal.append(toTerminal(outcome, { leads, charged: local ? 'no' : 'maybe' }));
+  try {
     await journal.append(
       {
         type: 'intent',
@@ -289,16 +292,14 @@ async function withRecord(
       },
       { type: 'sent', time },
     );
-    const end = (outcome: Outcome, leads: number) =>
-      journal.append(toTerminal(outcome, { leads, charged: local ? 'no' : 'maybe' }));
-    try {
-      const results = await work();
-      await end(toFailure(results)?.outcome ?? 'complete', results.length);
-    } catch (error) {
-      await end(error instanceof LeadpipeError ? error.outcome : 'bug', 0);
-      throw error;
-    }
-  });
+    const results = await work();
+    await end(toFailure(results)?.outcome ?? 'complete', results.length);
+  } catch (error) {
+    await end(error instanceof LeadpipeError ? error.outcome : 'bug', 0);
+    throw naming(error, journal.operationId);
+  } finally {
+    await journal.close();
+  }
 }
 
 /** `187 rows: 180 passed, 2 failed, 1 skipped, 4 left out`. */

@@ -6,24 +6,23 @@ import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { isSameFile } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
-import type { OpenDelivery } from '../../operations/delivery.ts';
 import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
+import type { OperationEvent, Running } from '../../operations/events.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
 import type { Journal } from '../../operations/journal/journal.ts';
 import { withOperation } from '../../operations/journal/journal.ts';
 import { readKnown } from '../../operations/journal/stored.ts';
 import { completeAdditionTo } from '../../operations/output-owner.ts';
 import { type RestOfSearch, readRest } from '../../operations/rest-of-search.ts';
-import { buySearch, type SearchListener, type SearchOrder } from '../../operations/search/buy.ts';
-import { buyRest, finishSearch, isPartOurs, type RestInto } from '../../operations/search/continue.ts';
-import type { SearchEnd } from '../../operations/search/cut.ts';
+import { type BoughtSearch, buySearch, type SearchOrder } from '../../operations/search/buy.ts';
+import { buyRest, finishSearch, isPartOurs, type RestOutput } from '../../operations/search/continue.ts';
 import { creditsOf, type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { close, createNothingNew, toNothingFound, toSaving } from '../messages/closing-line.ts';
+import { close, toNothingFound, toNothingNew, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
 import { checkNotDropped, tellEarlier, timeOf } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
@@ -39,16 +38,9 @@ import {
   toListTerms,
 } from '../options/entity-search.ts';
 import { fileOf, inputNames, toId } from '../options/options.ts';
-import {
-  createListener,
-  fromTerms,
-  openOutput,
-  type PurchaseOptions,
-  printedAs,
-  toBuyer,
-  toOrder,
-} from '../records/orders.ts';
-import { withHeldOutput } from '../records/record-output.ts';
+import { fromTerms, type PurchaseOptions, printedAs, toBuyer, toOrder } from '../records/orders.ts';
+import { openOutput, withHeldOutput } from '../records/record-output.ts';
+import { runOperation } from '../records/run-operation.ts';
 
 interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
   readonly exitStatus?: true;
@@ -94,6 +86,7 @@ export const createCommand = defineCommand({
     const input = await readEntitySearchInput(context, objective, options);
     const request = toEntitySearchRequest({ entity_type: entityType, ...input }, inputNames);
     const end = await withConnection(context, options, async (connection) => {
+      const { settings } = connection;
       const buyer = toBuyer(context, options, connection);
       const order = {
         ...toOrder(context, options, connection, 'search', request),
@@ -103,15 +96,13 @@ export const createCommand = defineCommand({
         const earlier = await findEarlier(buyer, toWanted(buyer, order));
         if (earlier.is === 'rest') return await goOnWith(context, options, buyer, earlier, lock);
         if (earlier.is === 'new') tellEarlier(context, options, earlier);
-        const { settings } = connection;
-        const open = openOutput(context, options, { ...printedAs('search', request), settings, lock });
-        const listener = createSearchListener(context, options, request, settings);
-        return await buySearch(buyer, { ...order, open }, listener);
+        const printed = { ...printedAs('search', request), settings, lock };
+        const search = buySearch(buyer, order, () => openOutput(context, options, printed));
+        return await runSearch(context, options, request, settings, search);
       });
     });
-    if (end !== undefined && end.leads === end.excluded && options.exitStatus) {
-      throw toNothingFound(end, options, end.excluded > 0 ? 'no new leads were found' : undefined);
-    }
+    if (end !== undefined && end.leads === end.excluded && options.exitStatus)
+      throw toNothingFound(end, options);
   },
 });
 
@@ -122,7 +113,7 @@ async function goOnWith(
   buyer: Buyer,
   { isOurs, operation, rest }: Extract<Earlier, { is: 'rest' }>,
   lock: FolderLock | undefined,
-): Promise<SearchEnd | undefined> {
+): Promise<BoughtSearch | undefined> {
   const { operationId } = operation;
   const beginning = `Resuming ${operationId} (the same search, unfinished since ${timeOf(context, operation)})`;
   return await withOperation(context, operationId, (journal) =>
@@ -130,48 +121,51 @@ async function goOnWith(
   );
 }
 
-type EarlierLeads = Pick<RestOfSearch, 'arrived' | 'brought' | 'chain' | 'isKept'>;
+/** What the searches before this one, which buys the rest, have brought; and what is said when it begins. */
+interface Before extends Pick<RestOfSearch, 'arrived' | 'brought' | 'chain' | 'isKept'> {
+  readonly beginning: string;
+}
 
-/** Says what a search came to; the error of one that was cut says it. */
-function createSearchListener(
+/** Runs a search and says what it came to; the error of one that was cut says it. Throws as `buySearch`. */
+async function runSearch(
   context: Context,
   options: SearchOptions,
   request: EntitySearchRequest,
   prices: Prices,
-  rest?: EarlierLeads,
-): SearchListener {
+  search: Running<BoughtSearch | undefined>,
+  before?: Before,
+): Promise<BoughtSearch | undefined> {
   const { limit = limits.entityLimit.default } = request;
-  const { leavesOut, why } = createNothingNew();
-  return {
-    ...createListener(context, options, { most: limit }),
-    leavesOut,
-    ended(end) {
-      const { cut, excluded, operationId, stopReason } = end;
-      if (cut !== undefined) return;
-      const leads = end.leads - excluded;
-      const { credits } = toWorstCase('search', request, prices);
-      const ended = { charged: null, complete: true, leads: end.leads };
-      // Of the searches before, those whose leads can be shown again.
-      const before = rest?.isKept ? rest.chain.filter(({ sent }) => sent > 0) : [];
-      const kept = operationId === undefined ? [] : [...before.map((one) => one.operationId), operationId];
-      close(context, options, {
-        leads,
-        before: rest && { arrived: rest.arrived, delivered: rest.brought.length },
-        excluded,
-        stopReason,
-        limit: limit + (rest?.arrived ?? 0),
-        costAtMost: toCostAtMost('search', request, credits, ended),
-        ids: end,
-        why: why(leads),
-        next: toSaving(
-          context,
-          options,
-          leads,
-          kept.map((id) => `leadpipe history show ${id}`),
-        ),
-      });
-    },
+  const { say } = createNotes(context, options);
+  const on = (event: OperationEvent): void => {
+    if (event.is === 'begun' && before !== undefined) say(before.beginning);
   };
+  const end = await runOperation(context, options, search, { most: limit, on });
+  if (end === undefined) return undefined;
+  const { excluded, list, operationId, stopReason } = end;
+  const leads = end.leads - excluded;
+  const { credits } = toWorstCase('search', request, prices);
+  const ended = { charged: null, complete: true, leads: end.leads };
+  // Of the searches before, those whose leads can be shown again.
+  const shown = before?.isKept ? before.chain.filter(({ sent }) => sent > 0) : [];
+  const kept = operationId === undefined ? [] : [...shown.map((one) => one.operationId), operationId];
+  close(context, options, {
+    leads,
+    before: before && { arrived: before.arrived, delivered: before.brought.length },
+    excluded,
+    stopReason,
+    limit: limit + (before?.arrived ?? 0),
+    costAtMost: toCostAtMost('search', request, credits, ended),
+    ids: end,
+    why: list && toNothingNew(leads, list),
+    next: toSaving(
+      context,
+      options,
+      leads,
+      kept.map((id) => `leadpipe history show ${id}`),
+    ),
+  });
+  return end;
 }
 
 /** Throws UsageError: what is searched for is the earlier search's. */
@@ -217,7 +211,7 @@ export async function continueSearch(
 }
 
 interface Going {
-  readonly into: RestInto;
+  readonly into: RestOutput['into'];
   /** Whether what stands in the .part is of this search. */
   readonly isOurs: boolean;
   readonly lock: FolderLock | undefined;
@@ -232,51 +226,55 @@ async function goOn(
   rest: RestOfSearch,
   journal: Journal,
   { beginning, into, isOurs, lock }: Going,
-): Promise<SearchEnd | undefined> {
-  const { say, warn } = createNotes(context, options);
-  const { connection } = buyer;
+): Promise<BoughtSearch | undefined> {
+  const { origin, settings } = buyer.connection;
   const { brought, intent, request } = rest;
-  const open: OpenDelivery = openOutput(context, options, {
+  const printed = {
     ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
-    settings: connection.settings,
+    settings,
     // All of it is written again from what is stored, where that is all of it.
-    opening: isOurs && rest.isKept ? { anew: true } : 'new',
+    opening: isOurs && rest.isKept ? ({ anew: true } as const) : ('new' as const),
     lock,
-  });
+  };
+  const output: RestOutput = { into, open: () => openOutput(context, options, printed) };
   if (request === undefined) {
-    await finishSearch(buyer, rest, journal, { open, into }, warn);
+    await runOperation(context, options, finishSearch(buyer, rest, journal, output));
     const file = fileOf(options);
     const place = file === undefined ? '' : ` ${file} is complete.`;
-    say(`${beginning}: all ${countOf(brought.length)} had arrived.${place} Nothing was bought.`);
+    const all = `all ${countOf(brought.length)} had arrived.${place} Nothing was bought.`;
+    createNotes(context, options).say(`${beginning}: ${all}`);
     return undefined;
   }
-  const order: SearchOrder = { ...toOrder(context, options, connection, 'search', request), open };
+  const order: SearchOrder = toOrder(context, options, buyer.connection, 'search', request);
   // The rest is another request, which a key that was used already would not buy.
   const isUsed = rest.chain.some(({ intent }) => intent.idempotency_key === order.idempotencyKey);
-  const cost = toWorstCase('search', request, connection.settings);
-  const isFree = connection.origin === 'local';
-  const price = cost.credits === null || isFree ? '' : `, for at most ${creditsOf(cost.credits)}`;
-  const doubt = isFree ? '' : ', but the first search may have been charged; check `leadpipe balance`';
+  const idempotencyKey = isUsed ? undefined : order.idempotencyKey;
+  const search = buyRest(buyer, rest, journal, { ...order, idempotencyKey }, output);
+  const saying = `${beginning}: ${toBeginning(rest, request, settings, origin === 'local')}`;
+  return await runSearch(context, options, request, settings, search, { ...rest, beginning: saying });
+}
+
+/** Pure: what is stored, what is bought now, and what that can cost. */
+function toBeginning(
+  { brought, chain }: RestOfSearch,
+  request: EntitySearchRequest,
+  prices: Prices,
+  isFree: boolean,
+): string {
+  const { limit = 0 } = request;
+  const { credits } = toWorstCase('search', request, prices);
+  const price = credits === null || isFree ? '' : `, for at most ${creditsOf(credits)}`;
+  if (brought.length === 0) {
+    const doubt = isFree ? '' : ', but the first search may have been charged; check `leadpipe balance`';
+    return `no leads had arrived${doubt}. Buying up to ${countOf(limit)}${price}.`;
+  }
   // What the last one before has brought: nothing, where its answer was lost.
-  const isLost = !isFree && rest.chain.length > 1 && rest.chain.at(-1)?.sent === 0;
+  const isLost = !isFree && chain.length > 1 && chain.at(-1)?.sent === 0;
   const lost = isLost
     ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'
     : '';
-  return await buyRest(
-    buyer,
-    rest,
-    journal,
-    { ...order, idempotencyKey: isUsed ? undefined : order.idempotencyKey, into },
-    {
-      ...createSearchListener(context, options, request, connection.settings, rest),
-      goingOn: () =>
-        say(
-          brought.length === 0
-            ? `${beginning}: no leads had arrived${doubt}. Buying up to ${countOf(request.limit ?? 0)}${price}.`
-            : `${beginning}: ${countOf(brought.length)} stored.${lost} Buying up to ${request.limit} more${price}.${isFree ? '' : ' You are not charged again for what arrived.'}`,
-        ),
-    },
-  );
+  const free = isFree ? '' : ' You are not charged again for what arrived.';
+  return `${countOf(brought.length)} stored.${lost} Buying up to ${limit} more${price}.${free}`;
 }
 
 /** Whether the rows go where those of the earlier search went: also where that file is named again. */

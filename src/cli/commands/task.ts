@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { entityTypes } from '../../contract/types.ts';
 import type { LeadpipeError } from '../../errors.ts';
 import type { JsonView } from '../../json/text.ts';
-import { findEarlier, toWanted } from '../../operations/earlier.ts';
+import type { OperationEvent } from '../../operations/events.ts';
 import { damagedKind, readNewest } from '../../operations/journal/operation-index.ts';
 import { type StoredOperation, toDamageLine } from '../../operations/journal/stored.ts';
 import { isTask } from '../../operations/kinds.ts';
@@ -20,13 +20,13 @@ import { defineCommand, defineGroup } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { freeOutcomes, paidOutcomes } from '../exit-codes.ts';
 import { close } from '../messages/closing-line.ts';
-import { tellEarlier, toRepeated } from '../messages/earlier-runs.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { createEntityArguments, createEntityOptions } from '../options/entity-search.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
-import { toBuyer, toOrder } from '../records/orders.ts';
+import { toBuyer, toOrder, withRepeated } from '../records/orders.ts';
 import { printRecords, timeColumn, withOutput, zoned } from '../records/record-output.ts';
+import { runOperation } from '../records/run-operation.ts';
 import {
   createdTaskExample,
   enableWebSearch,
@@ -148,12 +148,10 @@ const createTaskCreate = defineCommand({
       const buyer = toBuyer(context, options, connection);
       const order = toOrder(context, options, connection, 'task create', request);
       const { credits } = toWorstCase('task create', request, connection.settings);
-      const earlier = await findEarlier(buyer, toWanted(buyer, order));
-      if (earlier.is === 'new') tellEarlier(context, options, earlier);
-      await buyTask(
-        buyer,
-        toRepeated(context, options, order, earlier),
-        ({ leadsSearchId, requestId, operationId }) =>
+      await withRepeated(context, options, buyer, order, (again, open) => {
+        const on = (event: OperationEvent): void => {
+          if (event.is !== 'created') return;
+          const { leadsSearchId, requestId, operationId } = event.task;
           close(context, options, {
             what: 'task created',
             also: credits === null || options.local ? undefined : `it can cost at most ${creditsOf(credits)}`,
@@ -165,8 +163,10 @@ const createTaskCreate = defineCommand({
               operationId,
             },
             next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
-          }),
-      );
+          });
+        };
+        return runOperation(context, options, buyTask(buyer, again, open), { on });
+      });
     });
   },
 });

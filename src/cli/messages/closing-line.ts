@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
+import type { Listed } from '../../operations/only-new/filter.ts';
 import { creditsOf } from '../../operations/spending.ts';
 import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
@@ -98,17 +99,13 @@ function toIds({ ids }: Closing, isFile: boolean, isVerbose: boolean): string {
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
-/** What a list keeps out of a run, and why a run that brought nothing did so. */
-export function createNothingNew() {
-  let left: string | undefined;
-  return {
-    leavesOut(list: string, leads: number) {
-      if (leads === 0) return;
-      left = `Nothing new: the list ${list} has ${countOf(leads)}, and ${toThem(leads, 'it was', 'they were')} left out. To see ${toThem(leads)}: leadpipe history lists ${shellWord(list)}`;
-    },
-    /** Undefined where there are leads, or nothing was left out. */
-    why: (leads: number): string | undefined => (leads === 0 ? left : undefined),
-  };
+/** Pure: why a run that brought nothing did so; undefined where there are leads, or its list left nothing out. */
+export function toNothingNew(
+  leads: number,
+  { name, size = 0 }: NonNullable<Listed['list']>,
+): string | undefined {
+  if (leads > 0 || size === 0) return undefined;
+  return `Nothing new: the list ${name} has ${countOf(size)}, and ${toThem(size, 'it was', 'they were')} left out. To see ${toThem(size)}: leadpipe history lists ${shellWord(name)}`;
 }
 
 /** Pure: what to do with leads that stand on the screen alone: each of `again` prints some of them once more, for nothing. */
@@ -126,9 +123,9 @@ export function toSaving(
 
 /** The error of `--exit-status`, where everything went well and brought nothing, or nothing new. */
 export function toNothingFound(
-  { requestId, operationId, idempotencyKey }: Closing['ids'],
+  { requestId, operationId, idempotencyKey, excluded = 0 }: Closing['ids'] & { readonly excluded?: number },
   options: Partial<ReportOptions>,
-  what = 'no leads were found',
+  what = excluded > 0 ? 'no new leads were found' : 'no leads were found',
 ): LeadpipeError {
   // The closing lines have said the IDs, unless they say nothing.
   if (!options.quiet && !options.jsonErrors) return new LeadpipeError('no_result', what);

@@ -127,7 +127,7 @@ export function waitedFor(seconds: number): string {
 export async function withStatus<T>(
   context: Context,
   options: Partial<ReportOptions>,
-  text: (seconds: number) => string,
+  text: (seconds: number) => string | undefined,
   work: (update: () => void) => Promise<T>,
 ): Promise<T> {
   const { clock } = context;

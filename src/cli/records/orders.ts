@@ -2,15 +2,13 @@ import { resolve } from 'node:path';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
-import { indented } from '../../json/indent.ts';
-import { objectOf, toLine } from '../../json/text.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import type { Listener, OpenDelivery, Stage } from '../../operations/delivery.ts';
+import type { OpenDelivery } from '../../operations/delivery.ts';
 import { findEarlier, toWanted } from '../../operations/earlier.ts';
 import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
-import type { Order, OutputTerms, PreviewedCost } from '../../operations/purchase.ts';
-import { creditsOf, toSpending, toWorstCase, type WorstCase } from '../../operations/spending.ts';
+import type { Order, OutputTerms } from '../../operations/purchase.ts';
+import { toSpending, toWorstCase } from '../../operations/spending.ts';
 import {
   contactLayout,
   enrichLayout,
@@ -20,21 +18,20 @@ import {
   researchLayout,
 } from '../../output/columns.ts';
 import type { Format } from '../../output/writer.ts';
-import { RequestError } from '../../transport/errors.ts';
-import type { Preview } from '../../transport/request.ts';
-import { toWaitReason, withConnection } from '../connect.ts';
+import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { tellEarlier, toRepeated } from '../messages/earlier-runs.ts';
-import { createNotes, type Notes, statusLineOf, toCounted, withStatus } from '../messages/status-line.ts';
+import { createNotes, type Notes } from '../messages/status-line.ts';
 import {
   type ConnectionOptions,
   fileOf,
   type PaidOptions,
   type RecordOptions,
-  type ReportOptions,
   toFormat,
 } from '../options/options.ts';
-import { type Printed, withOutput } from './record-output.ts';
+import { openOutput, type Printed, withHeldOutput } from './record-output.ts';
+import { runOperation } from './run-operation.ts';
+
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
 /** Where a command buys, and what all of it may cost. */
@@ -66,10 +63,9 @@ export function toOrder<Kind extends PaidKind>(
     kind,
     body,
     idempotencyKey,
-    preview: dryRun ? (request, cost) => printPreview(context, options, request, cost) : undefined,
+    isPreview: dryRun === true,
     keep: history,
     terms: toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), more),
-    open: openOutput(context, options, { ...printedAs(kind, body), settings }),
   };
 }
 
@@ -120,61 +116,28 @@ export function fromTerms({ output, options }: OutputTerms): RecordOptions {
   ) as RecordOptions;
 }
 
-export function openOutput(
-  context: Context,
-  options: RecordOptions & ReportOptions,
-  printed: Printed,
-): OpenDelivery {
-  return (work) => withOutput(context, options, { ...printed, keepsFile: true }, work);
-}
-
-/** Shows on stderr how it goes; `asking` is what is done while the user waits for one answer, `most` how many leads were asked for. */
-export function createListener(
-  context: Context,
-  options: ConnectionOptions,
-  { asking = '', most }: { readonly asking?: string; readonly most?: number | undefined } = {},
-): Listener {
-  const { warn } = createNotes(context, options);
-  const labels: Readonly<Record<Stage, string>> = {
-    asking,
-    searching: 'searching',
-    creating: 'creating the task',
-    waiting: 'waiting',
-    fetching: 'fetching',
-  };
-  return {
-    warn,
-    during(stage, delivery, work) {
-      let label = labels[stage];
-      let leads = 0;
-      const text = (seconds: number): string => toCounted({ unit: 'lead', most }, leads, label, seconds);
-      return withStatus(context, options, text, (update) => {
-        const relabel = (given: string): void => {
-          label = given;
-          update();
-        };
-        // The line of a terminal is not to be torn by another.
-        const stumbled = stage !== 'asking' && context.stderr.isTerminal ? relabel : warn;
-        return work({
-          async write(records) {
-            await delivery.write(records);
-            if (stage !== 'asking') leads += records.length;
-            update();
-          },
-          progress: (state, readyCount) => relabel(`task ${state}, ${readyCount} ready`),
-          stumbled: (fault) =>
-            stumbled(`trying again: ${fault instanceof RequestError ? toWaitReason(fault) : fault.message}`),
-        });
-      });
-    },
-  };
-}
-
 /** What was bought, and what is left to say about it. */
 export interface Shown extends Bought {
   readonly notes: Notes;
   /** The last lines on stderr: what it came to, and the IDs to ask about it with. */
   close(summary: string): void;
+}
+
+/** Runs `work` with the order as the purchase that it repeats, if it does, and its output. The output is held. */
+export async function withRepeated<Kind extends PaidKind, T>(
+  context: Context,
+  options: PurchaseOptions,
+  buyer: Buyer,
+  order: Order<Kind>,
+  work: (order: Order<Kind>, open: OpenDelivery) => Promise<T>,
+): Promise<T> {
+  return await withHeldOutput(context, options, async (lock) => {
+    const earlier = await findEarlier(buyer, toWanted(buyer, order));
+    if (earlier.is === 'new') tellEarlier(context, options, earlier);
+    const printed = { ...printedAs(order.kind, order.body), settings: buyer.connection.settings, lock };
+    const again = toRepeated(context, options, order, earlier);
+    return await work(again, () => openOutput(context, options, printed));
+  });
 }
 
 /** Buys one answer and prints it; undefined after `--dry-run`. Throws as `buyAnswer`. */
@@ -188,10 +151,9 @@ export async function buy<Kind extends AnswerKind>(
   const bought = await withConnection(context, options, async (connection) => {
     const buyer = toBuyer(context, options, connection);
     const order = toOrder(context, options, connection, kind, body);
-    const earlier = await findEarlier(buyer, toWanted(buyer, order));
-    if (earlier.is === 'new') tellEarlier(context, options, earlier);
-    const again = toRepeated(context, options, order, earlier);
-    const answer = await buyAnswer(buyer, again, createListener(context, options, { asking }));
+    const answer = await withRepeated(context, options, buyer, order, (again, open) =>
+      runOperation(context, options, buyAnswer(buyer, again, open), { asking }),
+    );
     return answer && { ...answer, costAtMost: toWorstCase(kind, body, connection.settings).credits };
   });
   if (bought === undefined) return undefined;
@@ -203,46 +165,6 @@ export async function buy<Kind extends AnswerKind>(
       close(context, options, { what: summary, costAtMost: bought.costAtMost, ids: bought.ids });
     },
   };
-}
-
-/** Prints a dry run as one JSON object: what would be sent, and what it costs. Indented on a terminal, on one line otherwise. */
-export function printPreview(
-  context: Context,
-  options: Partial<ConnectionOptions>,
-  { body, ...head }: Preview,
-  { worst: asked, available }: PreviewedCost,
-): void {
-  const worst: WorstCase = options.local ? { credits: 0 } : asked;
-  const { stream, isTerminal } = context.stdout;
-  const cost = {
-    worst_case: worst.credits,
-    ...(worst.credits === null ? { needs_setting: worst.setting } : {}),
-    available_credits: available ?? null,
-  };
-  const members = Object.entries({ ...head, ...cost }).map(
-    ([name, value]) => [name, JSON.stringify(value)] as const,
-  );
-  // As the text that would go out; what a terminal would obey is escaped.
-  const shown = objectOf([...members, ['body', body ?? 'null']]);
-  const status = statusLineOf(context);
-  status?.hold();
-  stream.write(`${isTerminal ? [...indented(shown)].join('') : toLine(shown)}\n`);
-  status?.release();
-  if (context.stderr.isTerminal) createNotes(context, options).say(toSentence(worst, available));
-}
-
-/** Pure: what it costs, for people. */
-function toSentence(worst: WorstCase, available: number | undefined): string {
-  const cost =
-    worst.credits === null
-      ? `What this costs at most is not known: ${worst.setting} is not set`
-      : worst.credits === 0
-        ? 'This costs nothing'
-        : `This can cost at most ${creditsOf(worst.credits)}`;
-  const balance = available === undefined ? '' : `; you have ${available}`;
-  const next =
-    worst.credits === null ? ` To store your price: leadpipe config set ${worst.setting} <credits>` : '';
-  return `${cost}${balance}. Nothing was bought.${next}`;
 }
 
 type PrintedAs = Pick<Printed, 'shape' | 'layout'>;

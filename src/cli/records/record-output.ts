@@ -23,15 +23,13 @@ export interface Printed {
   readonly opening?: Opening | undefined;
   /** Of the file, where this run has it already. */
   readonly lock?: FolderLock | undefined;
-  /** Whether a file stays as it is when no record comes. */
-  readonly keepsFile?: boolean;
 }
 
 type OutputOptions = RecordOptions & ReportOptions;
 
 /**
  * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
- * nothing; when `work` returns without a cut, everything is there and the file of `-o` appears; when it throws, what
+ * nothing; when `work` returns, everything is there and the file of `-o` appears; when it throws, what
  * arrived stays in `<file>.part`. What another run has left there gets another name. Throws `temporary` where another run is at
  * work on the file, what `work` throws, LocalIoError and UsageError.
  */
@@ -41,10 +39,16 @@ export async function withOutput<T>(
   printed: Printed,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
-  if (printed.lock !== undefined) return await withOpened(context, options, printed, work);
-  return await withHeldOutput(context, options, (lock) =>
-    withOpened(context, options, { ...printed, lock }, work),
-  );
+  return await withHeldOutput(context, options, async (lock) => {
+    const output = await openOutput(context, options, { ...printed, lock }, false);
+    try {
+      const result = await work(output);
+      await output.finish();
+      return result;
+    } finally {
+      await output.cut();
+    }
+  });
 }
 
 /** Runs `work` as the one run that writes the file of -o, where there is one. Throws `temporary` where another one does. */
@@ -57,12 +61,13 @@ export async function withHeldOutput<T>(
   return file === undefined ? await work(undefined) : await withOutputLock(context, file, work);
 }
 
-async function withOpened<T>(
+/** Opens the output, which is held; `keepsFile`: a file stays as it is when no record comes. Throws LocalIoError and UsageError. */
+export async function openOutput(
   context: Context,
   options: OutputOptions,
-  { shape, layout, lock, opening, settings, keepsFile }: Printed,
-  work: (output: Delivery) => Promise<T>,
-): Promise<T> {
+  { shape, layout, lock, opening, settings }: Printed,
+  keepsFile = true,
+): Promise<Delivery> {
   const file = fileOf(options);
   const { format: preferred } = settings ?? (await readProfile(context, undefined)).settings;
   const format = toFormat(options, context.stdout.isTerminal, preferred);
@@ -92,24 +97,26 @@ async function withOpened<T>(
     onTerminal,
     links: isForPeople && onTerminal && color && hasHyperlinks(context),
   });
-  const output = file === undefined && !context.stdout.isFile ? onScreen(context, options, opened) : opened;
-  try {
-    const result = await work(output);
-    await output.finish();
-    for (const line of chosen?.unfoundLines() ?? []) warn(line);
-    return result;
-  } catch (error) {
-    await output.cut();
-    throw error;
-  }
+  const isOnScreen = file === undefined && !context.stdout.isFile;
+  const output = isOnScreen ? onScreen(context, options, opened) : opened;
+  return {
+    ...output,
+    get length() {
+      return opened.length;
+    },
+    async finish(placing) {
+      await output.finish(placing);
+      for (const line of chosen?.takeUnfound() ?? []) warn(line);
+    },
+  };
 }
 
-/** The same output, on whose lines nothing is drawn. */
+/** What stands between an output and the screen: nothing is drawn on the lines of its rows. */
 function onScreen(
   context: Context,
   options: OutputOptions,
   opened: Awaited<ReturnType<typeof openRecords>>,
-): Delivery {
+): Pick<Delivery, 'file' | 'write' | 'sync' | 'finish' | 'cut'> {
   const status = openStatusLine(context, options);
 
   async function apart<T>(work: () => Promise<T>): Promise<T> {
@@ -124,15 +131,11 @@ function onScreen(
     }
   }
   return {
-    file: opened.file,
-    get length() {
-      return opened.length;
-    },
+    ...opened,
     async write(records) {
       await apart(() => opened.write(records));
       if (records.length > 0 && context.stdout.isTerminal && context.stderr.isTerminal) status.wrote();
     },
-    sync: opened.sync,
     finish: (placing) => apart(() => opened.finish(placing)),
     cut: () => apart(opened.cut),
   };
@@ -201,9 +204,13 @@ function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf) {
       },
     })),
   };
-  const unfoundLines = (): string[] =>
-    isAsked ? [...unfound].map(({ header }) => `--columns: no record has "${header}"`) : [];
-  return { layout: chosen, unfoundLines };
+  /** Once. */
+  const takeUnfound = (): string[] => {
+    const lines = isAsked ? [...unfound].map(({ header }) => `--columns: no record has "${header}"`) : [];
+    unfound.clear();
+    return lines;
+  };
+  return { layout: chosen, takeUnfound };
 }
 
 function byHeader({ columns }: Layout): Map<string, Column> {

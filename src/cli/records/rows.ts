@@ -8,7 +8,7 @@ import { isSameFile, statOrNothing } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
-import type { OpenDelivery, Opening } from '../../operations/delivery.ts';
+import type { Opening } from '../../operations/delivery.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
 import {
@@ -33,15 +33,9 @@ import { fileOf, toFormat } from '../options/options.ts';
 import { type RowsOptions, toShard, usualConcurrency } from '../options/rows.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { toListOf } from './list-kinds.ts';
-import {
-  checkOutputOpen,
-  openOutput,
-  type PurchaseOptions,
-  printPreview,
-  toBuyer,
-  toTerms,
-} from './orders.ts';
-import { withHeldOutput } from './record-output.ts';
+import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
+import { printPreview } from './preview.ts';
+import { openOutput, withHeldOutput } from './record-output.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
 import { createBrought, openErrors, toProgress, toSummary } from './rows-report.ts';
 
@@ -177,7 +171,7 @@ export async function buyList(
         async () => {
           const before = file === undefined || options.append ? undefined : await statOrNothing(file);
           const replaces = before?.isFile() === true && before.size > 0;
-          const open = (opening: Opening): OpenDelivery =>
+          const open = (opening: Opening) =>
             openOutput(context, options, { shape: 'list', layout, settings, opening, lock });
           return await runList(buyer, { ...order, replaces, open }, listener);
         },
@@ -287,7 +281,7 @@ async function previewList(
   const available = await glanceAtBalance(buyer);
   if (first !== undefined) {
     const request = buyer.connection.preview(toRequest(kind, first, 'a different key for each row'));
-    printPreview(context, options, request, { worst: all, available });
+    printPreview(context, options, { request, worst: all, available });
   }
   notes.say(
     `${countOf(sent, 'row')} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,

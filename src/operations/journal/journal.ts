@@ -8,7 +8,6 @@ import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { type JournalEntry, toEntry, toLine } from './entries.ts';
 import { costsOf, toIndexLine } from './index-lines.ts';
 import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
-import { pruneIfDue } from './retention.ts';
 import {
   folderOf,
   isOperationId,
@@ -159,37 +158,29 @@ function isBeginning({ type }: JournalEntry): boolean {
 }
 
 /**
- * Runs `work` with the journal of a new operation, and adds the operation's ID to the error that `work` throws. `needed`, for
- * purchases: without a journal it throws LocalIoError, before anything is sent. `unkept`, for free reads: they go on without
- * a journal, and it is told why there is none.
+ * The journal of a new operation, which whoever begins it closes. `needed`, for purchases: without a journal it throws
+ * LocalIoError, before anything is sent. `unkept`, for free reads: they go on without a journal, and it is told why there is none.
  */
-export async function withNewJournal<T>(
+export async function beginJournal(
   context: IndexContext & Pick<Context, 'ids'>,
   wanted: 'needed' | 'none' | { readonly unkept: (why: string) => void },
-  work: (journal: Journal) => Promise<T>,
   admit?: Admit,
-): Promise<T> {
-  const create = async (): Promise<Journal> => await createJournal(context, context.ids.operationId(), admit);
-  const journal =
-    wanted === 'none'
-      ? noJournal
-      : await create().catch((error: unknown) => {
-          if (!(error instanceof LocalIoError)) throw error;
-          if (wanted === 'needed') throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
-          wanted.unkept(error.message);
-          return noJournal;
-        });
-  // Beside the purchase, which does not wait for it.
-  const pruning = wanted === 'needed' ? pruneIfDue(context) : undefined;
+): Promise<Journal> {
+  if (wanted === 'none') return noJournal;
   try {
-    return await work(journal);
+    return await createJournal(context, context.ids.operationId(), admit);
   } catch (error) {
-    const { operationId } = journal;
-    throw error instanceof LeadpipeError && operationId !== undefined ? error.with({ operationId }) : error;
-  } finally {
-    await journal.close();
-    await pruning;
+    if (!(error instanceof LocalIoError)) throw error;
+    if (wanted === 'needed') throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
+    wanted.unkept(error.message);
+    return noJournal;
   }
+}
+
+/** Pure: the same error, with the operation that it is of. One that continues it has an ID of its own, which stays. */
+export function naming(error: unknown, operationId: string | undefined): unknown {
+  const isNamed = error instanceof LeadpipeError && operationId !== undefined;
+  return isNamed ? error.with({ operationId, ...error.details }) : error;
 }
 
 /** Opens and locks the journal of an operation, and runs `work` with what the journal says then. Throws what `openJournal` throws. */
@@ -207,8 +198,7 @@ export async function withOperation<T>(
       await journal.close();
     }
   } catch (error) {
-    if (!(error instanceof LeadpipeError) || error.details.facts?.is === 'no_operation') throw error;
-    // A purchase that continues it has an operation of its own, whose ID stays in the error.
-    throw error.with({ operationId, ...error.details });
+    const isUnknown = error instanceof LeadpipeError && error.details.facts?.is === 'no_operation';
+    throw isUnknown ? error : naming(error, operationId);
   }
 }

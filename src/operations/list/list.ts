@@ -3,14 +3,15 @@ import { type Outcome, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
-import type { Delivery, OpenDelivery, Opening } from '../delivery.ts';
+import type { Delivery, Opening } from '../delivery.ts';
 import { type Earlier, findEarlier, type Wanted } from '../earlier.ts';
 import { lastOf, toTerminal } from '../journal/entries.ts';
-import { type Journal, withNewJournal, withOperation } from '../journal/journal.ts';
+import { beginJournal, type Journal, naming, withOperation } from '../journal/journal.ts';
+import { pruneIfDue } from '../journal/retention.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
-import { type OutputTerms, putInPlace, toIntent, withIntent } from '../purchase.ts';
+import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
@@ -35,7 +36,7 @@ export interface ListOrder extends ListWork {
   readonly operation: StoredOperation | undefined;
   /** Whether an earlier output stands in its place: one without any answer does not replace it. */
   readonly replaces: boolean;
-  open(opening: Opening): OpenDelivery;
+  open(opening: Opening): Promise<Delivery>;
 }
 
 export interface ListRunListener extends ListListener {
@@ -109,7 +110,9 @@ async function begin(list: List): Promise<FinishedList> {
   const isCounted = buyer.spending !== undefined || admit !== undefined;
   const rest = isCounted ? await countRest(order, others) : undefined;
   await checkLimit(buyer, order, 0, rest);
-  const write = (journal: Journal): Promise<FinishedList> => {
+  const { context } = buyer;
+  const journal = await beginJournal(context, 'needed', admit);
+  try {
     const intent = {
       ...toIntent(buyer, journal, `${kind} list`, terms),
       row_request: toRowRequestText(request),
@@ -117,12 +120,19 @@ async function begin(list: List): Promise<FinishedList> {
       ...(admit === undefined ? {} : { reserved: toReserved(list, rest) }),
       ...(limit === undefined ? {} : { max_credits: limit }),
     };
-    return withIntent(buyer, journal, intent, order.open('new'), async (delivery, sent) => {
-      await sent();
+    const { delivery, sending } = await openFor(buyer, journal, intent, () => order.open('new'));
+    try {
+      await sending();
       return await withStored(buyer, journal, (stored) => work(list, journal, stored, delivery));
-    });
-  };
-  return await withNewJournal(buyer.context, 'needed', write, admit);
+    } finally {
+      await delivery.cut();
+    }
+  } catch (error) {
+    throw naming(error, journal.operationId);
+  } finally {
+    await journal.close();
+    await pruneIfDue(context);
+  }
 }
 
 async function goOn(list: List, { operationId }: StoredOperation): Promise<FinishedList> {
@@ -147,12 +157,15 @@ async function goOn(list: List, { operationId }: StoredOperation): Promise<Finis
       }
       const later = terms.output === null ? undefined : await replacedBy(context, own, [operationId]);
       const isOurs = later === undefined && mayHavePart(own);
-      return await open(isOurs ? { anew: true } : 'new')(async (delivery) => {
+      const delivery = await open(isOurs ? { anew: true } : 'new');
+      try {
         const { options } = terms;
         if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
         await journal.append({ type: 'opened', output_length: 0 });
         return await work({ ...list, own }, journal, stored, delivery);
-      });
+      } finally {
+        await delivery.cut();
+      }
     });
   };
   return await withOperation(context, operationId, write, admit);

@@ -1,6 +1,7 @@
 import type { JsonText, Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
-import type { Listener } from '../delivery.ts';
+import type { OpenDelivery } from '../delivery.ts';
+import { type Running, warningsOf } from '../events.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type Order, type PaidRequest, purchase } from '../purchase.ts';
@@ -38,7 +39,7 @@ export const nothingKnown = createKnown([]);
 export async function toListed<Kind extends 'search' | 'task run' | 'task create'>(
   buyer: Buyer,
   order: Order<Kind>,
-  warn: (line: string) => void,
+  warn: Damaged,
   before: readonly JsonText[] = [],
 ): Promise<{ readonly order: Order<Kind>; readonly list: RunOfList }> {
   const { body, list: { name = body.entity_type, onlyNew = false } = {} } = order;
@@ -130,17 +131,17 @@ function createFilter(
 export const noFilter = createFilter(nothingKnown);
 
 /**
- * Runs `work` with the filter of a list. Nothing is counted for an operation of which no record is kept. Throws what `work`
- * throws, and LocalIoError, before that, where the list can't be written.
+ * The filter of a list, which counts what it lets through until it is closed. Nothing is counted for an operation of which no record is
+ * kept. Throws LocalIoError where the list can't be written.
  */
-export async function withFilter<T>(
+export async function openFilter(
   buyer: Buyer,
   list: RunOfList | undefined,
   { operationId }: Pick<Journal, 'operationId'>,
-  work: (filter: LeadFilter) => Promise<T>,
-): Promise<T> {
-  if (list === undefined || operationId === undefined)
-    return await work(createFilter(list?.known ?? nothingKnown));
+): Promise<LeadFilter & { close(): Promise<void> }> {
+  if (list === undefined || operationId === undefined) {
+    return { ...createFilter(list?.known ?? nothingKnown), close: async () => {} };
+  }
   const { name, known, brought = [] } = list;
   const { connection, context } = buyer;
   const { origin } = connection;
@@ -155,37 +156,47 @@ export async function withFilter<T>(
   };
   const count = (leads: readonly Identity[], leads_search_id: string | null): void =>
     void file.append(toDeliveredLine({ ...run, leads_search_id, leads }));
-  try {
-    if (brought.length > 0) count(brought, null);
-    return await work(createFilter(known, count, file.sync));
-  } finally {
-    await file.close();
-  }
+  if (brought.length > 0) count(brought, null);
+  return { ...createFilter(known, count, file.sync), close: file.close };
 }
 
 /**
  * As `purchase`, of what counts for a list: what the list has is left out, and what arrives passes its filter.
  */
-export async function purchaseForList<Kind extends 'search' | 'task run', T>(
+export async function* purchaseForList<Kind extends 'search' | 'task run', T>(
   buyer: Buyer,
   given: Order<Kind>,
-  listener: Listener,
-  { brought, before }: GoingOn,
-  way: (paid: PaidRequest, filter: LeadFilter, body: Order<Kind>['body']) => Promise<T>,
-): Promise<T | undefined> {
-  const { order, list } = await toListed(buyer, given, listener.warn, brought);
-  if (list.size !== undefined) listener.leavesOut?.(list.name, list.size);
-  return await purchase(buyer, order, listener, async (paid) => {
+  open: OpenDelivery,
+  { brought, before, warnings = [] }: GoingOn,
+  way: (paid: PaidRequest, filter: LeadFilter, body: Order<Kind>['body']) => Running<T>,
+): Running<(T & Listed) | undefined> {
+  const { order, list } = await toListed(buyer, given, (line) => warnings.push(line), brought);
+  yield* warningsOf(warnings);
+  const result = yield* purchase(buyer, order, open, async function* (paid) {
     // Whoever goes on with that search has to know why its leads stand under this one too.
     await before(paid.journal.operationId);
-    return await withFilter(buyer, list, paid.journal, (filter) => way(paid, filter, order.body));
+    yield* warningsOf(warnings);
+    const filter = await openFilter(buyer, list, paid.journal);
+    try {
+      return yield* way(paid, filter, order.body);
+    } finally {
+      await filter.close();
+    }
   });
+  return result && { ...result, list };
+}
+
+/** What is left out of what is bought: the list of a run, and how many leads it has. */
+export interface Listed {
+  readonly list?: Pick<RunOfList, 'name' | 'size'>;
 }
 
 /** What a purchase is the rest of. */
 export interface GoingOn {
   /** Leads that are here already. */
   readonly brought: readonly JsonText[];
+  /** What is to be said before anything is sent. */
+  readonly warnings?: string[];
   /** Awaited before anything is sent, with the ID of the new operation. */
   before(operationId: string | undefined): Promise<void>;
 }

@@ -2,64 +2,70 @@ import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
-import type { Delivery, Listener } from '../delivery.ts';
+import type { OpenDelivery } from '../delivery.ts';
+import { type Running, warningsOf } from '../events.ts';
 import { toDoubtful } from '../journal/failed.ts';
-import { begunAnew, type GoingOn, type LeadFilter, purchaseForList } from '../only-new/filter.ts';
+import {
+  begunAnew,
+  type GoingOn,
+  type LeadFilter,
+  type Listed,
+  purchaseForList,
+} from '../only-new/filter.ts';
 import { type Order, type PaidRequest, putInPlace } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
 import { createKeeping } from './keeping.ts';
-import { type SearchIds, searchEntities } from './stream.ts';
+import { type SearchIds, type SearchSummary, searchEntities } from './stream.ts';
 
 export type SearchOrder = Order<'search'>;
 
-export interface SearchListener extends Listener {
-  /** The stream is over, well or not, and its rows are where they belong. */
-  ended(end: SearchEnd): void;
-}
+export type BoughtSearch = SearchEnd & Listed;
 
 /**
  * Buys one search, and delivers what it brings as it comes: each lead is stored, and counts for its list, before it is
  * delivered. Returns undefined after a preview. Throws what ends the search before it begins, and `partial` or `unknown` for
  * one that was cut.
  */
-export async function buySearch(
+export async function* buySearch(
   buyer: Buyer,
   order: SearchOrder,
-  listener: SearchListener,
+  open: OpenDelivery,
   goingOn: GoingOn = begunAnew,
-): Promise<SearchEnd | undefined> {
-  return await purchaseForList(buyer, order, listener, goingOn, (paid, filter, body) =>
-    streamInto(buyer, body, paid, filter, listener),
+): Running<BoughtSearch | undefined> {
+  return yield* purchaseForList(buyer, order, open, goingOn, (paid, filter, body) =>
+    streamInto(buyer, body, paid, filter),
   );
 }
 
-async function streamInto(
+async function* streamInto(
   buyer: Buyer,
   request: EntitySearchRequest,
   paid: PaidRequest,
   filter: LeadFilter,
-  listener: SearchListener,
-): Promise<SearchEnd> {
+): Running<SearchEnd> {
   const { journal, delivery, idempotencyKey } = paid;
   const { operationId } = journal;
-  const kept = await createKeeping(buyer, journal, delivery, filter, listener.warn);
+  const warnings: string[] = [];
+  const kept = await createKeeping(buyer, journal, delivery, filter, warnings);
+  async function* deliver(entities: Records, ids: SearchIds): Running<void> {
+    // What is dropped has arrived all the same: whether the search is whole is counted in what the service sent.
+    const fresh = await kept.keep(entities, ids);
+    yield* warningsOf(warnings);
+    if (fresh.length > 0) await delivery.write(fresh);
+    yield { is: 'delivered', records: fresh.length };
+    await kept.delivered(fresh.length, ids);
+  }
   try {
-    const client = await paid.begin();
-    const deliver = (write: Delivery['write']) => async (entities: Records, ids: SearchIds) => {
-      // What is dropped has arrived all the same: whether the search is whole is counted in what the service sent.
-      const fresh = await kept.keep(entities, ids);
-      if (fresh.length > 0) await write(fresh);
-      await kept.delivered(fresh.length, ids);
-    };
-    const summary = await listener
-      .during('searching', delivery, ({ write }) =>
-        searchEntities(client, request, idempotencyKey, deliver(write), buyer.context),
-      )
-      .catch(async (thrown: unknown) => {
-        const error = paid.isAgain ? toDoubtful(thrown) : thrown;
-        await kept.failed(error);
-        throw error;
-      });
+    const client = yield* paid.begin();
+    yield { is: 'stage', stage: 'searching' };
+    let summary: SearchSummary;
+    try {
+      summary = yield* searchEntities(client, request, idempotencyKey, deliver, buyer.context);
+    } catch (thrown) {
+      const error = paid.isAgain ? toDoubtful(thrown) : thrown;
+      await kept.failed(error);
+      throw error;
+    }
     const end = { ...summary, excluded: kept.excluded(), operationId, idempotencyKey };
     const isWhole = summary.cut === undefined;
     const error = isWhole ? undefined : toCutError(end, request, await delivery.cut());
@@ -73,8 +79,8 @@ async function streamInto(
     }
     // A reader that went away is told nothing: there may be no one to tell.
     if (error?.outcome !== 'reader_closed') {
-      for (const warning of summary.warnings) listener.warn(warning);
-      listener.ended(end);
+      yield* warningsOf([...warnings, ...summary.warnings]);
+      yield { is: 'ended', arrived: end };
     }
     if (error !== undefined) throw error;
     return end;

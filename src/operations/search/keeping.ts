@@ -14,15 +14,15 @@ import type { SearchIds, SearchSummary } from './stream.ts';
 const syncMs = 1000;
 
 /**
- * Keeps what a search brings, and counts what is in the output for certain. It says once that nothing more is kept: a full disk
- * must not end a search that is paid for. Throws LocalIoError.
+ * Keeps what a search brings, and counts what is in the output for certain. It adds one line to `warnings` when nothing more can be
+ * kept: a full disk must not end a search that is paid for. Throws LocalIoError.
  */
 export async function createKeeping(
   { context: { clock, directories } }: Buyer,
   journal: Journal,
   delivery: Delivery,
   filter: LeadFilter,
-  warn: (line: string) => void,
+  warnings: string[],
 ) {
   const { operationId } = journal;
   const folder = operationId === undefined ? undefined : folderOf(directories.state, operationId);
@@ -45,7 +45,7 @@ export async function createKeeping(
     } catch (error) {
       kept = false;
       const why = error instanceof Error ? error.message : String(error);
-      warn(
+      warnings.push(
         `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
       );
     }

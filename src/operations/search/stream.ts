@@ -3,6 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/errors.ts';
+import type { Running } from '../events.ts';
 import { readTask, toUnread } from '../task/follow.ts';
 import type { Waiting } from '../task/patience.ts';
 import { createSearchReading, type SearchReading } from './reading.ts';
@@ -31,34 +32,34 @@ export interface SearchSummary extends SearchIds {
 }
 
 /**
- * Streams one search into `deliver`, which takes new entities as the service wrote them and is awaited before more
+ * Streams one search into `deliver`, which takes new entities as the service wrote them and comes to its end before more
  * are read. The search is complete only when that is proven: its done event and the sentinel arrived, and no event
  * counted more than came; when the stream is cut and its search can be read to the end all the same, that is complete
  * too. Whatever else happens once the stream has begun is told in the summary, with what arrived already delivered.
  *
  * Throws RequestError or StoppedError when the stream never began.
  */
-export async function searchEntities(
+export async function* searchEntities(
   client: Client,
   request: EntitySearchRequest,
   idempotencyKey: string,
-  deliver: (entities: Records, ids: SearchIds) => Promise<void>,
+  deliver: (entities: Records, ids: SearchIds) => Running<void>,
   waiting: Waiting,
-): Promise<SearchSummary> {
+): Running<SearchSummary> {
   const stream = await client.search(request, idempotencyKey, waiting.signal);
   const reading = createSearchReading();
   let recovered = 0;
   let isDelivered = true;
   let cause: unknown;
-  const pass = async (entities: Records): Promise<void> => {
+  const pass = async function* (entities: Records): Running<void> {
     if (entities.length === 0) return;
     isDelivered = false;
-    await deliver(entities, { leadsSearchId: reading.summary().leadsSearchId, requestId: stream.requestId });
+    yield* deliver(entities, { leadsSearchId: reading.summary().leadsSearchId, requestId: stream.requestId });
     isDelivered = true;
   };
   try {
     for await (const events of stream.events) {
-      await pass(reading.take(events));
+      yield* pass(reading.take(events));
       if (reading.isOver()) break;
     }
   } catch (error) {
@@ -77,7 +78,7 @@ export async function searchEntities(
       const rest = await recoverSearch(client, waiting, leadsSearchId, reading);
       if (rest !== undefined) {
         recovered = rest.entities.length;
-        await pass(rest.entities);
+        yield* pass(rest.entities);
         reading.remark(`${cut}; the rest was read from the service`);
         stopReason = rest.stopReason;
         cut = undefined;
@@ -113,9 +114,8 @@ async function recoverSearch(
   const seen = toUnread(0);
   const task = { leadsSearchId, num: pageSize, poll, patienceMs };
   try {
-    const silent = { progress() {}, stumbled() {} };
-    for await (const { entities } of readTask(client, waiting, task, seen, silent)) {
-      for (const entity of entities) read.push(entity);
+    for await (const event of readTask(client, waiting, task, seen)) {
+      if (event.is === 'page') for (const entity of event.page.entities) read.push(entity);
       // What comes from here on is held in memory, and can't belong to one search.
       if (read.length > taken + limits.entityLimit.max) return undefined;
     }

@@ -4,52 +4,53 @@ import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
+import { type BoughtTask, type Running, warningsOf } from '../events.ts';
 import { toTerminal } from '../journal/entries.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
-import { type Journal, withNewJournal } from '../journal/journal.ts';
-import { begunAnew, purchaseForList } from '../only-new/filter.ts';
-import { type Order, type OutputTerms, purchase, putInPlace, toIntent, withIntent } from '../purchase.ts';
-import { type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
+import { beginJournal, type Journal, naming } from '../journal/journal.ts';
+import { begunAnew, type Listed, purchaseForList } from '../only-new/filter.ts';
+import { type Order, type OutputTerms, openFor, purchase, putInPlace, toIntent } from '../purchase.ts';
+import { type ReadTerms, readInto, type TaskReading } from './reading.ts';
 
-export interface BoughtTask {
-  readonly leadsSearchId: string;
-  readonly idempotencyKey: string;
-  readonly requestId: string | undefined;
-  readonly operationId: string | undefined;
-}
-
-/**
- * Buys a task and leaves it to run; undefined after a preview. `created` is called with it behind the last byte, and all the same
- * where the output fails: it does not take the ID with it. Throws as `createTask`.
- */
-export async function buyTask(
+/** Buys a task and leaves it to run; undefined after a preview. Throws as `createTask`. */
+export async function* buyTask(
   buyer: Buyer,
   order: Order<'task create'>,
-  created: (task: BoughtTask) => void,
-): Promise<BoughtTask | undefined> {
-  return await purchase(buyer, order, {}, async ({ begin, idempotencyKey, isAgain, journal, delivery }) => {
-    const client = await begin();
-    const { signal } = buyer.context;
-    const answer = await createTask(client, order.body, idempotencyKey, journal, signal, isAgain).catch(
-      (error: unknown) => {
-        const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
-        throw isInDoubt && journal.operationId !== undefined
-          ? error.with({ facts: { is: 'creation_in_doubt' } })
-          : error;
-      },
-    );
-    const { value, requestId } = answer;
-    const leadsSearchId = value.leads_search_id;
-    const task = { leadsSearchId, idempotencyKey, requestId, operationId: journal.operationId };
-    try {
-      await journal.append(toTerminal('complete'));
-      await delivery.write([toCreatedRecord(answer, idempotencyKey)]);
-      await putInPlace(journal, delivery);
-    } finally {
-      created(task);
-    }
-    return task;
-  });
+  open: OpenDelivery,
+): Running<BoughtTask | undefined> {
+  return yield* purchase(
+    buyer,
+    order,
+    open,
+    async function* ({ begin, idempotencyKey, isAgain, journal, delivery }) {
+      const client = yield* begin();
+      const { signal } = buyer.context;
+      const answer = await createTask(client, order.body, idempotencyKey, journal, signal, isAgain).catch(
+        (error: unknown) => {
+          const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
+          throw isInDoubt && journal.operationId !== undefined
+            ? error.with({ facts: { is: 'creation_in_doubt' } })
+            : error;
+        },
+      );
+      const { value, requestId } = answer;
+      const task = {
+        leadsSearchId: value.leads_search_id,
+        idempotencyKey,
+        requestId,
+        operationId: journal.operationId,
+      };
+      try {
+        await journal.append(toTerminal('complete'));
+        await delivery.write([toCreatedRecord(answer, idempotencyKey)]);
+        await putInPlace(journal, delivery);
+      } finally {
+        // Behind the last byte, and all the same where the output fails: it does not take the ID with it.
+        yield { is: 'created', task };
+      }
+      return task;
+    },
+  );
 }
 
 /**
@@ -95,52 +96,51 @@ export async function createTask(
 }
 
 /** Buys a task and follows it to its end; undefined after a preview. Throws as `readInto`. */
-export async function runTask(
+export async function* runTask(
   buyer: Buyer,
   order: Order<'task run'>,
+  open: OpenDelivery,
   terms: ReadTerms,
-  listener: TaskListener,
-): Promise<TaskReading | undefined> {
+): Running<(TaskReading & Listed) | undefined> {
   const { clock, signal } = buyer.context;
-  return await purchaseForList(
-    buyer,
-    order,
-    listener,
-    begunAnew,
-    async ({ begin, idempotencyKey, journal, delivery }, filter, body) => {
-      const client = await begin();
-      const run = { buyer, client, terms, delivery, journal, filter, listener };
-      return await readInto(run, 'creating', async () => {
-        const { requestId, value } = await createTask(client, body, idempotencyKey, journal, signal);
-        const created = { requestId, idempotencyKey, at: clock.monotonic() };
-        return { leadsSearchId: value.leads_search_id, start: 0, from: 0, created };
-      });
-    },
-  );
+  return yield* purchaseForList(buyer, order, open, begunAnew, async function* (paid, filter, body) {
+    const { begin, idempotencyKey, journal, delivery } = paid;
+    const client = yield* begin();
+    return yield* readInto({ buyer, client, terms, delivery, journal, filter }, 'creating', async () => {
+      const { requestId, value } = await createTask(client, body, idempotencyKey, journal, signal);
+      const created = { requestId, idempotencyKey, at: clock.monotonic() };
+      return { leadsSearchId: value.leads_search_id, start: 0, from: 0, created };
+    });
+  });
 }
 
 /**
  * Follows a task that is there, from the position `pts`: it costs nothing, and a record of it is kept where that can be.
  * Throws as `readInto`.
  */
-export async function waitForTask(
+export async function* waitForTask(
   buyer: Buyer,
-  task: { readonly leadsSearchId: string; readonly pts: number },
+  { leadsSearchId, pts }: { readonly leadsSearchId: string; readonly pts: number },
   to: { readonly terms: OutputTerms; readonly open: OpenDelivery },
   terms: ReadTerms,
-  listener: TaskListener,
-): Promise<TaskReading> {
-  const { leadsSearchId, pts } = task;
-  return await withNewJournal(buyer.context, { unkept: listener.warn }, (journal) => {
+): Running<TaskReading> {
+  const warnings: string[] = [];
+  const journal = await beginJournal(buyer.context, { unkept: (line) => warnings.push(line) });
+  try {
+    yield* warningsOf(warnings);
     const intent = { ...toIntent(buyer, journal, 'task wait', to.terms), leads_search_id: leadsSearchId };
-    return withIntent(buyer, journal, intent, to.open, async (delivery, begun) => {
-      await begun();
+    const { delivery, sending } = await openFor(buyer, journal, intent, to.open);
+    try {
+      await sending();
       const { client } = buyer.connection;
-      return await readInto({ buyer, client, terms, delivery, journal, listener }, 'waiting', async () => ({
-        leadsSearchId,
-        start: pts,
-        from: pts,
-      }));
-    });
-  });
+      const begun = { leadsSearchId, start: pts, from: pts };
+      return yield* readInto({ buyer, client, terms, delivery, journal }, 'waiting', async () => begun);
+    } finally {
+      await delivery.cut();
+    }
+  } catch (error) {
+    throw naming(error, journal.operationId);
+  } finally {
+    await journal.close();
+  }
 }

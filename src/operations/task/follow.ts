@@ -2,7 +2,7 @@ import type { Client, Page, Status } from '../../client.ts';
 import { pause } from '../../clock.ts';
 import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
-import type { Watch } from '../delivery.ts';
+import { type OperationEvent, run } from '../events.ts';
 import {
   checkPage,
   createPatience,
@@ -49,6 +49,9 @@ export function toUnread(position: number): TaskSummary {
   };
 }
 
+/** A page, and what happens until it is there. */
+type Reading = AsyncGenerator<OperationEvent | { readonly is: 'page'; readonly page: Page }, void, void>;
+
 /**
  * Yields the pages of a task up to its `end`, as they become ready, in the order of positions; or only those that are `ready` now.
  * Comes to its end only when the state is terminal *and* the position has reached `ready_count`; throws whatever ends it earlier.
@@ -59,9 +62,8 @@ export async function* readTask(
   waiting: Waiting,
   task: TaskToRead,
   seen: TaskSummary,
-  watch: Pick<Watch, 'progress' | 'stumbled'>,
   to: 'end' | 'ready' = 'end',
-): AsyncGenerator<Page, void> {
+): Reading {
   const { leadsSearchId, num, poll } = task;
   let contradictions = 0;
   const deadline = new AbortController();
@@ -69,7 +71,7 @@ export async function* readTask(
   const limit = to === 'end' ? task.patienceMs : undefined;
   const cancel =
     limit === undefined ? undefined : waiting.clock.after(limit, () => deadline.abort('temporary'));
-  const patience = { ...task, outageMs: to === 'end' ? outageMs : 0, stumbled: watch.stumbled };
+  const patience = { ...task, outageMs: to === 'end' ? outageMs : 0 };
   const ask = createPatience({ ...waiting, signal }, patience);
 
   function noteReady(ready: number): void {
@@ -88,7 +90,6 @@ export async function* readTask(
     seen.state = status.status;
     seen.stopReason = status.stop_reason || undefined;
     noteReady(status.ready_count);
-    watch.progress(seen.state, seen.readyCount);
     return progress;
   }
 
@@ -103,17 +104,17 @@ export async function* readTask(
   }
 
   /** Reads on from the position until it has reached what is ready. */
-  async function* readPages(ready: number): AsyncGenerator<Page, void> {
+  async function* readPages(ready: number): Reading {
     for (let end = ready; seen.position < end; end = seen.readyCount) {
-      const page = await ask(readNext);
+      const page = yield* ask(readNext);
       const { count } = page.value;
       if (count > 0) {
         contradictions = 0;
         // rule: page.next
         const next = seen.position + count;
-        yield page;
+        yield { is: 'page', page };
         seen.position = next;
-        if (seen.state !== undefined) watch.progress(seen.state, seen.readyCount);
+        if (seen.state !== undefined) yield toSeen(seen.state);
       } else if (Number.isFinite(ready) && ++contradictions > mostContradictions) {
         const words = `status says that ${ready} leads are ready, but fetch says ${seen.readyCount}`;
         throw new PageError(words, true, seen.requestId);
@@ -121,11 +122,14 @@ export async function* readTask(
     }
   }
 
-  async function* readToEnd(): AsyncGenerator<Page, void> {
+  const toSeen = (state: TaskState) => ({ is: 'task_seen', state, readyCount: seen.readyCount }) as const;
+
+  async function* readToEnd(): Reading {
     for (let asked = 0; ; asked++) {
-      const { value, requestId } = await ask(() => client.status(leadsSearchId, signal));
+      const { value, requestId } = yield* ask(() => client.status(leadsSearchId, signal));
       const { status, ready_count } = value.status;
       if (see(value.status, requestId)) asked = Math.min(asked, settledPoll);
+      yield toSeen(status);
       // rule: states.running-fetch, fetch.available
       yield* readPages(ready_count);
       // rule: states.consumed
@@ -152,10 +156,11 @@ export async function readPage(
   { leadsSearchId, num, poll }: TaskToRead,
   from: number,
 ): Promise<Page> {
-  const ask = createPatience(waiting, { poll, outageMs: 0, stumbled() {} });
-  return await ask(async () =>
+  const ask = createPatience(waiting, { poll, outageMs: 0 });
+  const page = ask(async () =>
     checkPage(await client.fetch(leadsSearchId, from, num, waiting.signal), leadsSearchId, from, num),
   );
+  return await run(page, () => {});
 }
 
 function toGivenUp(limitMs: number, cause: unknown): LeadpipeError {

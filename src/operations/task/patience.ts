@@ -3,6 +3,7 @@ import { pause } from '../../clock.ts';
 import type { Clock } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
+import type { Running } from '../events.ts';
 import { countOf } from '../wording.ts';
 
 /** Milliseconds between two polls of a task, once it is clear that it takes a while: the shortest and the longest. */
@@ -33,8 +34,6 @@ export interface PatienceOptions {
   readonly outageMs: number;
   /** When this process created the task, on the monotonic clock: for a while the service may not find it. */
   readonly createdAt?: number | undefined;
-  /** Called at the first fault in a row, before the wait: someone may wonder why nothing happens. */
-  readonly stumbled: (fault: Error) => void;
 }
 
 export interface Waiting {
@@ -47,10 +46,13 @@ export interface Waiting {
 const findableMs = 10_000;
 const mostTries = { garbled: 3, empty: 5, missing: 3 } as const;
 
-/** Asks again, after a wait, for as long as the fault deserves it; throws what `ask` threw last, and StoppedError. */
+/**
+ * Asks again, after a wait, for as long as the fault deserves it, and says so at the first fault in a row: someone may wonder why
+ * nothing happens. Throws what `ask` threw last, and StoppedError.
+ */
 export function createPatience(waiting: Waiting, options: PatienceOptions) {
   const { clock, random, signal } = waiting;
-  return async <T>(ask: () => Promise<T>): Promise<T> => {
+  return async function* <T>(ask: () => Promise<T>): Running<T> {
     const tries = { outage: 0, garbled: 0, empty: 0, missing: 0 };
     let failingSince: number | undefined;
     for (;;) {
@@ -68,7 +70,7 @@ export function createPatience(waiting: Waiting, options: PatienceOptions) {
           ageMs: options.createdAt === undefined ? undefined : now - options.createdAt,
         });
         if (!again) throw error;
-        if (isFirst) options.stumbled(error as Error);
+        if (isFirst) yield { is: 'stumbled', fault: error as Error };
         await pause(clock, retryWaitMs(fault, tries[fault]++, options.poll, random()), signal);
       }
     }

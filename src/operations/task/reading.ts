@@ -4,7 +4,8 @@ import { isStop, LeadpipeError, LocalIoError, type Outcome, outputChanged } from
 import { type JsonText, objectMembers, withMembers } from '../../json/text.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Buyer } from '../buyer.ts';
-import type { Delivery, Listener, Stage } from '../delivery.ts';
+import type { Delivery } from '../delivery.ts';
+import { type Running, type Stage, warningsOf } from '../events.ts';
 import type { JournalEntry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LeadFilter, noFilter } from '../only-new/filter.ts';
@@ -41,11 +42,6 @@ export interface TaskReading {
   readonly requestId: string | undefined;
 }
 
-export interface TaskListener extends Listener {
-  /** All of it is read, and its rows are where they belong. */
-  ended(reading: TaskReading): void;
-}
-
 export interface TaskRun {
   readonly buyer: Buyer;
   readonly client: Client;
@@ -54,7 +50,6 @@ export interface TaskRun {
   readonly journal: Journal;
   /** Undefined where the leads count for no list. */
   readonly filter?: LeadFilter;
-  readonly listener: TaskListener;
   /** Positions that earlier runs of this operation put into the same file; undefined for a first run. */
   readonly earlier?: number;
   /** How many of these, or of those in front, were dropped. */
@@ -82,72 +77,75 @@ export interface Begun {
  * `partial` after a task that ended in error, with every row in place, and whatever made it leave the task earlier, with what is
  * needed to go on.
  */
-export async function readInto(
+export async function* readInto(
   run: TaskRun,
   stage: Stage,
   begin: () => Promise<Begun>,
-): Promise<TaskReading> {
-  const { client, delivery, journal, listener, buyer, filter = noFilter, terms } = run;
+): Running<TaskReading> {
+  const { client, delivery, journal, buyer, filter = noFilter, terms } = run;
   const { operationId } = journal;
   let { earlierExcluded: excluded = 0, earlier: leads = 0 } = run;
   leads -= excluded;
-  const reading = await listener.during(stage, delivery, async (watch): Promise<TaskReading> => {
-    const task = await begin().catch((error: unknown) => {
-      throw toUnbegunError(error, operationId);
-    });
-    const { created, leadsSearchId, start } = task;
-    const summary = toUnread(task.from);
-    const toRead = { ...task, ...terms, createdAt: created?.at };
-    const to = stage === 'fetching' ? 'ready' : 'end';
-    let failure: unknown;
-    try {
-      for await (const page of readTask(client, buyer.context, toRead, summary, watch, to)) {
-        const { entities, value } = page;
-        const { position: pts, readyCount, state = null } = summary;
-        const { isNew, count } = filter.check(entities);
-        count(leadsSearchId);
-        const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
-        const fresh = records.filter((_, index) => isNew[index]);
-        if (fresh.length > 0) await watch.write(fresh);
-        const dropped = records.length - fresh.length;
-        // What was written is counted, also when it can't be written down.
-        summary.position += value.count;
-        leads += fresh.length;
-        excluded += dropped;
-        if (operationId !== undefined) {
-          // What the journal counts as delivered is on the disk.
-          const length = await delivery.sync();
-          await filter.sync();
-          const found = pts === start ? enrichFieldsOf(entities) : [];
-          await journal.append({
-            type: 'page',
-            pts,
-            count: value.count,
-            next: summary.position,
-            ready_count: readyCount,
-            state,
-            output_length: length ?? null,
-            ...(found.length === 0 ? {} : { enrich_fields: found }),
-            ...(dropped === 0 ? {} : { excluded: dropped }),
-          });
-        }
-      }
-    } catch (error) {
-      failure = error;
-    }
-    return {
-      leadsSearchId,
-      summary,
-      failure,
-      leads,
-      excluded,
-      goOn: stage === 'fetching' ? 'fetch' : 'wait',
-      operationId,
-      bought: created?.idempotencyKey,
-      requestId: created?.requestId ?? summary.requestId,
-    };
+  yield { is: 'stage', stage };
+  const task = await begin().catch((error: unknown) => {
+    throw toUnbegunError(error, operationId);
   });
-  return await end(run, reading);
+  const { created, leadsSearchId, start } = task;
+  const summary = toUnread(task.from);
+  const toRead = { ...task, ...terms, createdAt: created?.at };
+  const to = stage === 'fetching' ? 'ready' : 'end';
+  let failure: unknown;
+  try {
+    for await (const event of readTask(client, buyer.context, toRead, summary, to)) {
+      if (event.is !== 'page') {
+        yield event;
+        continue;
+      }
+      const { entities, value } = event.page;
+      const { position: pts, readyCount, state = null } = summary;
+      const { isNew, count } = filter.check(entities);
+      count(leadsSearchId);
+      const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
+      const fresh = records.filter((_, index) => isNew[index]);
+      if (fresh.length > 0) await delivery.write(fresh);
+      yield { is: 'delivered', records: fresh.length };
+      const dropped = records.length - fresh.length;
+      // What was written is counted, also when it can't be written down.
+      summary.position += value.count;
+      leads += fresh.length;
+      excluded += dropped;
+      if (operationId !== undefined) {
+        // What the journal counts as delivered is on the disk.
+        const length = await delivery.sync();
+        await filter.sync();
+        const found = pts === start ? enrichFieldsOf(entities) : [];
+        await journal.append({
+          type: 'page',
+          pts,
+          count: value.count,
+          next: summary.position,
+          ready_count: readyCount,
+          state,
+          output_length: length ?? null,
+          ...(found.length === 0 ? {} : { enrich_fields: found }),
+          ...(dropped === 0 ? {} : { excluded: dropped }),
+        });
+      }
+    }
+  } catch (error) {
+    failure = error;
+  }
+  return yield* end(run, {
+    leadsSearchId,
+    summary,
+    failure,
+    leads,
+    excluded,
+    goOn: stage === 'fetching' ? 'fetch' : 'wait',
+    operationId,
+    bought: created?.idempotencyKey,
+    requestId: created?.requestId ?? summary.requestId,
+  });
 }
 
 export function enrichFieldsOf(records: readonly JsonText[]): string[] {
@@ -164,8 +162,8 @@ function withPositions(records: readonly JsonText[], leadsSearchId: string, pts:
 }
 
 /** Puts the output in place, or leaves it as it is where the task was left, and says what it came to. */
-async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
-  const { delivery, journal, listener } = run;
+async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
+  const { delivery, journal } = run;
   const { state, warnings } = reading.summary;
   const failure = reading.failure ?? (await place(run, reading).catch((error: unknown) => error));
   if (failure !== undefined && !(failure instanceof LeadpipeError)) throw failure;
@@ -179,9 +177,9 @@ async function end(run: TaskRun, reading: TaskReading): Promise<TaskReading> {
     await journal.append(toTerminal('reader_closed', reading)).catch(() => undefined);
   }
   // A reader that went away is told nothing: there may be no one to tell.
-  if (left?.outcome !== 'reader_closed') for (const warning of warnings) listener.warn(warning);
+  if (left?.outcome !== 'reader_closed') yield* warningsOf(warnings);
   if (left !== undefined) throw left;
-  listener.ended(reading);
+  yield { is: 'ended' };
   if (state === 'error') throw toTaskError(reading);
   return reading;
 }

@@ -2,16 +2,17 @@ import type { CreateTaskRequest } from '../../contract/types.ts';
 import { ConfigurationError, LeadpipeError, outputChanged } from '../../errors.ts';
 import { hasPart, statOrNothing } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
-import type { OpenDelivery, Opening } from '../delivery.ts';
+import type { Delivery, Opening } from '../delivery.ts';
 import { mayReplay } from '../earlier.ts';
+import { type Running, warningsOf } from '../events.ts';
 import { excludedIn, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { listOf, withFilter } from '../only-new/filter.ts';
+import { listOf, openFilter } from '../only-new/filter.ts';
 import { isAdded, isPartOf } from '../output-owner.ts';
 import { toOpened } from '../purchase.ts';
 import { createTask } from './buy.ts';
-import { type Begun, type ReadTerms, readInto, type TaskListener, type TaskReading } from './reading.ts';
+import { type Begun, type ReadTerms, readInto, type TaskReading } from './reading.ts';
 
 type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
 
@@ -65,14 +66,7 @@ export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
   readonly isOurs: boolean;
 }
 
-export type OpenAgain = (progress: TaskProgress, opening: Opening) => OpenDelivery;
-
-export interface ResumeListener extends TaskListener {
-  /** What was printed of the last page is printed again. */
-  goingOn(from: number): void;
-  /** What was in the file is gone: all of the task is read again. */
-  readingAgain(why: LeadpipeError): void;
-}
+export type OpenAgain = (progress: TaskProgress, opening: Opening) => Promise<Delivery>;
 
 /**
  * Ends an operation that is over, and of which only the last line of its journal may be missing; undefined where there is more to do.
@@ -135,14 +129,13 @@ export async function isTaskPartOurs(
  * Goes on from the last position that the journal counts, into the same file; where its rows are not there any more, all of the task
  * is read again, which costs nothing. Throws as `readInto`.
  */
-export async function resumeTask(
+export async function* resumeTask(
   buyer: Buyer,
   journal: Journal,
   operation: StoredOperation,
   { isOurs, replay, ...terms }: ResumeTerms,
   openAgain: OpenAgain,
-  listener: ResumeListener,
-): Promise<TaskReading> {
+): Running<TaskReading> {
   checkSameBuyer(buyer, operation);
   const { connection, context } = buyer;
   const { operationId, entries } = operation;
@@ -151,66 +144,72 @@ export async function resumeTask(
   if (leadsSearchId === undefined && !replay && !mayReplay(intent.time, context.clock.now())) {
     throw tooOld(operationId);
   }
-  const list = await listOf(buyer, [operationId], intent, listener.warn);
-  const read = (some: TaskProgress, opening: Opening): Promise<TaskReading> =>
-    openAgain(
-      some,
-      opening,
-    )(async (delivery) => {
-      const { position, start, requestId } = some;
-      const inFile = delivery.file !== undefined;
-      // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
-      const from = inFile ? position : some.lastPage;
-      if (!inFile && position > start) listener.goingOn(from);
-      const { num = terms.num, positions = false } = some.intent.options as Partial<ReadTerms>;
-      return await withFilter(buyer, list, journal, async (filter) => {
+  const warnings: string[] = [];
+  const list = await listOf(buyer, [operationId], intent, (line) => warnings.push(line));
+  yield* warningsOf(warnings);
+  const client = connection.newClient(buyer.waits);
+  /** The task, whose creation is sent again, with the same key and the same bytes, where its answer was never seen. */
+  const begin = async (
+    { position, start, lastPage, requestId }: TaskProgress,
+    inFile: boolean,
+  ): Promise<Begun> => {
+    // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
+    const from = inFile ? position : lastPage;
+    const bought = purchaseOf(intent);
+    if (leadsSearchId !== undefined) {
+      const created = bought && { requestId, idempotencyKey: bought.idempotencyKey };
+      return { leadsSearchId, start, from, created };
+    }
+    if (bought === undefined)
+      throw new ConfigurationError('the record of this operation does not name its task');
+    const { idempotencyKey, request } = bought;
+    const answer = await createTask(client, request, idempotencyKey, journal, context.signal, true);
+    const created = { requestId: answer.requestId, idempotencyKey, at: context.clock.monotonic() };
+    return { leadsSearchId: answer.value.leads_search_id, start, from, created };
+  };
+  async function* read(some: TaskProgress, opening: Opening): Running<TaskReading> {
+    const delivery = await openAgain(some, opening);
+    const { position, start, lastPage } = some;
+    const inFile = delivery.file !== undefined;
+    const { num = terms.num, positions = false } = some.intent.options as Partial<ReadTerms>;
+    try {
+      if (!inFile && position > start) yield { is: 'resuming', from: lastPage };
+      const filter = await openFilter(buyer, list, journal);
+      try {
         await journal.append(...toOpened(delivery));
-        const client = connection.newClient(listener.waits);
-        const begin = async (): Promise<Begun> => {
-          const bought = purchaseOf(intent);
-          if (leadsSearchId !== undefined) {
-            const created = bought && { requestId, idempotencyKey: bought.idempotencyKey };
-            return { leadsSearchId, start, from, created };
-          }
-          if (bought === undefined) {
-            throw new ConfigurationError('the record of this operation does not name its task');
-          }
-          const { idempotencyKey, request } = bought;
-          const answer = await createTask(client, request, idempotencyKey, journal, context.signal, true);
-          const created = { requestId: answer.requestId, idempotencyKey, at: context.clock.monotonic() };
-          return { leadsSearchId: answer.value.leads_search_id, start, from, created };
+        const run = {
+          buyer,
+          client,
+          delivery,
+          journal,
+          filter,
+          terms: { ...terms, num, positions },
+          earlier: inFile ? position - start : 0,
+          earlierExcluded: inFile ? some.excluded : 0,
         };
-        return await readInto(
-          {
-            buyer,
-            client,
-            delivery,
-            journal,
-            filter,
-            listener,
-            terms: { ...terms, num, positions },
-            earlier: inFile ? position - start : 0,
-            earlierExcluded: inFile ? some.excluded : 0,
-          },
-          leadsSearchId === undefined ? 'creating' : 'waiting',
-          begin,
-        );
-      });
-    });
+        const stage = leadsSearchId === undefined ? 'creating' : 'waiting';
+        return yield* readInto(run, stage, () => begin(some, inFile));
+      } finally {
+        await filter.close();
+      }
+    } finally {
+      await delivery.cut();
+    }
+  }
   // Versions before put the rows of --append straight into the file: they stay there, and the rest is added.
   const isInFile = intent.options.append === true && (intent.version ?? 1) < 2;
-  if (intent.output === null || isInFile) return await read(progress, 'new');
+  if (intent.output === null || isInFile) return yield* read(progress, 'new');
   if (outputLength !== undefined && isOurs) {
     try {
-      return await read(progress, { at: outputLength });
+      return yield* read(progress, { at: outputLength });
     } catch (error) {
       if (!(error instanceof LeadpipeError) || error.details.type !== outputChanged) throw error;
-      listener.readingAgain(error);
+      yield { is: 'reading_again', why: error };
     }
   }
   const restarted = { type: 'restarted', options: intent.options } as const;
   if (progress.position > progress.start) await journal.append(restarted);
-  return await read(toTaskProgress({ operationId, entries: [...entries, restarted] }), 'new');
+  return yield* read(toTaskProgress({ operationId, entries: [...entries, restarted] }), 'new');
 }
 
 function tooOld(operationId: string): LeadpipeError {

@@ -74,15 +74,16 @@ function follow(
   const taken: string[] = [];
   const pages: number[] = [];
   const faults: string[] = [];
-  const watch = { progress() {}, stumbled: ({ message }: Error) => void faults.push(message) };
   const read = async () => {
     const seen = toUnread(from);
     let failure: unknown;
     try {
-      for await (const { entities, value } of readTask(client, waiting, task, seen, watch, to)) {
+      for await (const event of readTask(client, waiting, task, seen, to)) {
+        if (event.is === 'stumbled') faults.push(event.fault.message);
+        if (event.is !== 'page') continue;
         take();
-        taken.push(...entities);
-        pages.push(seen.position + value.count);
+        taken.push(...event.page.entities);
+        pages.push(seen.position + event.page.value.count);
       }
     } catch (error) {
       failure = error;

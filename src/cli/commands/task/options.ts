@@ -5,14 +5,16 @@ import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
 import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
 import { UsageError } from '../../../errors.ts';
+import type { OperationEvent, Running } from '../../../operations/events.ts';
+import type { Listed } from '../../../operations/only-new/filter.ts';
 import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/spending.ts';
-import { enrichFieldsOf, type ReadTerms, type TaskListener } from '../../../operations/task/reading.ts';
+import { enrichFieldsOf, type ReadTerms, type TaskReading } from '../../../operations/task/reading.ts';
 import { entityLayout } from '../../../output/columns.ts';
 import type { Layout, LayoutOf } from '../../../output/layout.ts';
 import type { Format } from '../../../output/writer.ts';
 import { checkTaskEntityType, toCreateTaskRequest } from '../../../requests/entity-search.ts';
 import { checkNumber, checkText } from '../../../requests/within-limits.ts';
-import { close, createNothingNew, toSaving } from '../../messages/closing-line.ts';
+import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
 import { type EntitySearchOptions, readEntitySearchInput } from '../../options/entity-search.ts';
 import {
@@ -23,7 +25,8 @@ import {
   toId,
   under,
 } from '../../options/options.ts';
-import { createListener, type PurchaseOptions } from '../../records/orders.ts';
+import type { PurchaseOptions } from '../../records/orders.ts';
+import { runOperation } from '../../records/run-operation.ts';
 
 export interface TaskReadOptions {
   readonly num?: number;
@@ -120,46 +123,48 @@ export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
   return (records) => entityLayout(enrichFieldsOf(records));
 }
 
-/** Shows how the reading of a task goes, and says what it came to; what this run pays for has prices. */
-export function createTaskListener(
+/** Reads a task, and says what that came to; what this run pays for has prices. Throws as `readInto`; nothing found, with `--exit-status`. */
+export async function runReading<Reading extends (TaskReading & Listed) | undefined>(
   context: Context,
-  options: ConnectionOptions & RecordOptions,
+  options: ConnectionOptions & RecordOptions & TaskReadOptions,
+  operation: Running<Reading>,
   asked?: { readonly request: CreateTaskRequest; readonly prices?: Prices },
-): TaskListener {
+  on?: (event: OperationEvent) => void,
+): Promise<Reading> {
   const most = asked && (asked.request.limit ?? limits.entityLimit.default);
-  const { leavesOut, why } = createNothingNew();
-  return {
-    ...createListener(context, options, { most }),
-    leavesOut,
-    ended(reading) {
-      const { leads, excluded, leadsSearchId, summary } = reading;
-      const { state, stopReason } = summary;
-      // Its error says all of it.
-      if (state === 'error') return;
-      const { append: _, ...route } = options;
-      const all = { leadsSearchId, goOn: 'fetch', pts: 0, operationId: undefined } as const;
-      const again = toContinuation(all, route);
-      const isOver = terminalTaskStates.some((one) => one === state);
-      const { position, readyCount } = summary;
-      const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
-      close(context, options, {
-        leads,
-        excluded,
-        also: isPast ? `${readyCount} are ready, and position ${position} is past them` : undefined,
-        state,
-        stopReason,
-        limit: most,
-        ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
-        ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
-        why: isOver ? why(leads) : undefined,
-        next: isPast
-          ? `To read all of them, for free: ${again}`
-          : isOver
-            ? toSaving(context, options, leads, [again])
-            : undefined,
-      });
-    },
-  };
+  const reading = await runOperation(context, options, operation, { most, on });
+  if (reading === undefined) return reading;
+  const { leads, excluded, leadsSearchId, list, summary } = reading;
+  const { position, readyCount, state, stopReason } = summary;
+  const { append: _, ...route } = options;
+  const again = toContinuation({ leadsSearchId, goOn: 'fetch', pts: 0, operationId: undefined }, route);
+  const isOver = terminalTaskStates.some((one) => one === state);
+  const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
+  close(context, options, {
+    leads,
+    excluded,
+    also: isPast ? `${readyCount} are ready, and position ${position} is past them` : undefined,
+    state,
+    stopReason,
+    limit: most,
+    ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
+    ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
+    why: isOver && list ? toNothingNew(leads, list) : undefined,
+    next: isPast
+      ? `To read all of them, for free: ${again}`
+      : isOver
+        ? toSaving(context, options, leads, [again])
+        : undefined,
+  });
+  return reading;
+}
+
+/** Throws, with `--exit-status`, where a task has brought nothing. */
+export function checkFound(
+  reading: TaskReading | undefined,
+  options: ConnectionOptions & TaskReadOptions,
+): void {
+  if (reading?.leads === 0 && options.exitStatus) throw toNothingFound(reading, options);
 }
 
 function toCost(request: CreateTaskRequest, prices: Prices, leads: number): number | null {

@@ -9,21 +9,21 @@ import { readInto } from '../../../operations/task/reading.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
-import { toNothingFound } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { leadShape } from '../../options/entity-search.ts';
 import { type ConnectionOptions, type RecordOptions, toFormat } from '../../options/options.ts';
-import { openOutput, toTerms } from '../../records/orders.ts';
-import { withOutput } from '../../records/record-output.ts';
+import { toTerms } from '../../records/orders.ts';
+import { openOutput, withHeldOutput, withOutput } from '../../records/record-output.ts';
 import {
+  checkFound,
   checkPositions,
   createdTaskExample,
-  createTaskListener,
   type FollowOptions,
   foundLayout,
   positionOptions,
   readingOptions,
+  runReading,
   type TaskReadOptions,
   taskArgument,
   toReadTerms,
@@ -52,34 +52,24 @@ export const createTaskFetch = defineCommand({
   output: [...leads, 'The next position is printed on stderr.'],
   outcomes: readOutcomes,
   async run(context, id: string, options: Options<TaskReadOptions>) {
-    const { say } = createNotes(context, options);
     await withConnection(context, options, async (connection) => {
       const { client, settings } = connection;
       checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
       const printed = { shape: 'list', layout: foundLayout(options), settings } as const;
-      const reading = await withOutput(context, options, printed, (delivery) =>
-        withMissingExplained(context, connection, id, () =>
-          readInto(
-            {
-              buyer: { connection, context },
-              client,
-              delivery,
-              journal: noJournal,
-              terms: toReadTerms(options, settings),
-              listener: createTaskListener(context, options),
-            },
-            'fetching',
-            async () => ({ leadsSearchId: id, start: options.pts, from: options.pts }),
-          ),
-        ),
-      );
+      const terms = toReadTerms(options, settings);
+      const task = { leadsSearchId: id, start: options.pts, from: options.pts };
+      const reading = await withOutput(context, options, printed, (delivery) => {
+        const run = { buyer: { connection, context }, client, delivery, journal: noJournal, terms };
+        const operation = readInto(run, 'fetching', async () => task);
+        return withMissingExplained(context, connection, id, () => runReading(context, options, operation));
+      });
       const { state, position: pts } = reading.summary;
       if (state === 'created' || state === 'running') {
-        say(
+        createNotes(context, options).say(
           `There may be more leads later. To read on from position ${pts}: ${toContinuation({ ...reading, pts }, options)}`,
         );
       }
-      if (reading.leads === 0 && options.exitStatus) throw toNothingFound(reading, options);
+      checkFound(reading, options);
     });
   },
 });
@@ -99,24 +89,27 @@ export const createTaskWait = defineCommand({
   output: leads,
   outcomes: readOutcomes,
   async run(context, id: string, options: Options<FollowOptions>) {
-    const { exitStatus, num, positions, pts } = options;
+    const { num, positions, pts } = options;
     await withConnection(context, options, async (connection) => {
       const { settings } = connection;
       const format = toFormat(options, context.stdout.isTerminal, settings.format);
       checkPositions(options, format);
-      const reading = await withMissingExplained(context, connection, id, () =>
-        waitForTask(
+      await withHeldOutput(context, options, async (lock) => {
+        const printed = { shape: 'list', layout: foundLayout(options), settings, lock } as const;
+        const operation = waitForTask(
           { connection, context },
           { leadsSearchId: id, pts },
           {
             terms: toTerms(options, format, { positions, num, pts }),
-            open: openOutput(context, options, { shape: 'list', layout: foundLayout(options), settings }),
+            open: () => openOutput(context, options, printed),
           },
           toReadTerms(options, settings),
-          createTaskListener(context, options),
-        ),
-      );
-      if (reading.leads === 0 && exitStatus) throw toNothingFound(reading, options);
+        );
+        const reading = await withMissingExplained(context, connection, id, () =>
+          runReading(context, options, operation),
+        );
+        checkFound(reading, options);
+      });
     });
   },
 });

@@ -26,14 +26,14 @@ import { paidOutcomes } from '../../exit-codes.ts';
 import { checkNotDropped, timeOf } from '../../messages/earlier-runs.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import type { ConnectionOptions, RecordOptions } from '../../options/options.ts';
-import { fromTerms, openOutput, printedAs } from '../../records/orders.ts';
-import { withHeldOutput } from '../../records/record-output.ts';
+import { fromTerms, printedAs } from '../../records/orders.ts';
+import { openOutput, withHeldOutput } from '../../records/record-output.ts';
 import {
-  createTaskListener,
   type FollowOptions,
   foundLayout,
   resumeArgument,
   resumeOptions,
+  runReading,
   toReadTerms,
 } from './options.ts';
 
@@ -156,34 +156,26 @@ export async function goOnWithTask(
   operation: StoredOperation,
   { isOurs, lock, replayCreate }: Going,
 ): Promise<void> {
+  if (await finishTask(journal, operation)) return;
   const { settings } = buyer.connection;
   const { say, warn } = createNotes(context, options);
   const { intent } = toTaskProgress(operation);
   const read = { ...options, ...fromTerms(intent) };
-  if (await finishTask(journal, operation)) return;
-  await resumeTask(
-    buyer,
-    journal,
-    operation,
-    { ...toReadTerms(options, settings), replay: replayCreate, isOurs },
-    (progress, opening) =>
-      openOutput(context, read, {
-        shape: 'list',
-        layout: layoutOf(progress, read),
-        settings,
-        opening,
-        lock,
-      }),
-    {
-      ...createTaskListener(context, read, purchaseOf(intent)),
-      goingOn: (from) =>
-        say(
-          `Resuming from lead ${from + 1}. The leads of the last page are printed again: it is not known whether you got them.`,
-        ),
-      readingAgain: ({ message }: LeadpipeError) =>
-        warn(`${message}. All leads of the task are read again, for free`),
-    },
-  );
+  const terms = { ...toReadTerms(options, settings), replay: replayCreate, isOurs };
+  const resumed = resumeTask(buyer, journal, operation, terms, (progress, opening) => {
+    const layout = layoutOf(progress, read);
+    return openOutput(context, read, { shape: 'list', layout, settings, opening, lock });
+  });
+  await runReading(context, read, resumed, purchaseOf(intent), (event) => {
+    if (event.is === 'resuming') {
+      say(
+        `Resuming from lead ${event.from + 1}. The leads of the last page are printed again: it is not known whether you got them.`,
+      );
+    }
+    if (event.is === 'reading_again') {
+      warn(`${event.why.message}. All leads of the task are read again, for free`);
+    }
+  });
 }
 
 /** The columns that the rows before have. */

@@ -10,7 +10,6 @@ import { runTask } from '../../../operations/task/buy.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
-import { toNothingFound } from '../../messages/closing-line.ts';
 import { tellEarlier, timeOf, toRepeated } from '../../messages/earlier-runs.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import {
@@ -23,15 +22,16 @@ import {
   toListTerms,
 } from '../../options/entity-search.ts';
 import { toFormat } from '../../options/options.ts';
-import { openOutput, printedAs, toBuyer, toOrder } from '../../records/orders.ts';
-import { withHeldOutput } from '../../records/record-output.ts';
+import { printedAs, toBuyer, toOrder } from '../../records/orders.ts';
+import { openOutput, withHeldOutput } from '../../records/record-output.ts';
 import {
+  checkFound,
   checkPositions,
-  createTaskListener,
   enableWebSearch,
   type FollowOptions,
   readingOptions,
   readTaskRequest,
+  runReading,
   type TaskRequestOptions,
   toReadTerms,
   waitingOptions,
@@ -73,8 +73,14 @@ export const createTaskRun = defineCommand({
         const earlier = await findEarlier(buyer, toWanted(buyer, order));
         if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
         if (earlier.is === 'new') tellEarlier(context, options, earlier);
-        const open = openOutput(context, options, { ...printedAs('task run', request), settings, lock });
-        await create(context, options, buyer, { ...withEarlierKey(context, options, order, earlier), open });
+        const printed = { ...printedAs('task run', request), settings, lock };
+        const operation = runTask(
+          buyer,
+          withEarlierKey(context, options, order, earlier),
+          () => openOutput(context, options, printed),
+          toReadTerms(options, settings),
+        );
+        checkFound(await runReading(context, options, operation, { request, prices: settings }), options);
       });
     });
   },
@@ -123,17 +129,4 @@ async function goOnInstead(
       return false;
     }
   });
-}
-
-async function create(
-  context: Context,
-  options: TaskRunOptions,
-  buyer: Buyer,
-  order: Order<'task run'>,
-): Promise<void> {
-  const bought = { request: order.body, prices: buyer.connection.settings };
-  const listener = createTaskListener(context, options, bought);
-  const reading = await runTask(buyer, order, toReadTerms(options, buyer.connection.settings), listener);
-  if (reading?.leads === 0 && options.exitStatus)
-    throw toNothingFound(reading, options, reading.excluded > 0 ? 'no new leads were found' : undefined);
 }

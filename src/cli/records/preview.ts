@@ -1,0 +1,49 @@
+import type { Context } from '../../context.ts';
+import { indented } from '../../json/indent.ts';
+import { objectOf, toLine } from '../../json/text.ts';
+import type { OperationEvent } from '../../operations/events.ts';
+import { creditsOf, type WorstCase } from '../../operations/spending.ts';
+import { createNotes, statusLineOf } from '../messages/status-line.ts';
+import type { ConnectionOptions } from '../options/options.ts';
+
+/** What would be sent, and what is known of its cost; `available` credits, where the balance could be had. */
+type Previewed = Pick<Extract<OperationEvent, { is: 'preview' }>, 'request' | 'worst' | 'available'>;
+
+/** Prints a dry run as one JSON object: what would be sent, and what it costs. Indented on a terminal, on one line otherwise. */
+export function printPreview(
+  context: Context,
+  options: Partial<ConnectionOptions>,
+  { request: { body, ...head }, worst: asked, available }: Previewed,
+): void {
+  const worst: WorstCase = options.local ? { credits: 0 } : asked;
+  const { stream, isTerminal } = context.stdout;
+  const cost = {
+    worst_case: worst.credits,
+    ...(worst.credits === null ? { needs_setting: worst.setting } : {}),
+    available_credits: available ?? null,
+  };
+  const members = Object.entries({ ...head, ...cost }).map(
+    ([name, value]) => [name, JSON.stringify(value)] as const,
+  );
+  // As the text that would go out; what a terminal would obey is escaped.
+  const shown = objectOf([...members, ['body', body ?? 'null']]);
+  const status = statusLineOf(context);
+  status?.hold();
+  stream.write(`${isTerminal ? [...indented(shown)].join('') : toLine(shown)}\n`);
+  status?.release();
+  if (context.stderr.isTerminal) createNotes(context, options).say(toSentence(worst, available));
+}
+
+/** Pure: what it costs, for people. */
+function toSentence(worst: WorstCase, available: number | undefined): string {
+  const cost =
+    worst.credits === null
+      ? `What this costs at most is not known: ${worst.setting} is not set`
+      : worst.credits === 0
+        ? 'This costs nothing'
+        : `This can cost at most ${creditsOf(worst.credits)}`;
+  const balance = available === undefined ? '' : `; you have ${available}`;
+  const next =
+    worst.credits === null ? ` To store your price: leadpipe config set ${worst.setting} <credits>` : '';
+  return `${cost}${balance}. Nothing was bought.${next}`;
+}

@@ -1,0 +1,62 @@
+import type { Context } from '../../context.ts';
+import { type OperationEvent, type Running, run, type Stage } from '../../operations/events.ts';
+import { RequestError } from '../../transport/errors.ts';
+import { toWaitReason } from '../connect.ts';
+import { createNotes, statusLineOf, toCounted, withStatus } from '../messages/status-line.ts';
+import type { ConnectionOptions } from '../options/options.ts';
+import { printPreview } from './preview.ts';
+
+interface Shown {
+  /** What is done while the user waits for one answer. */
+  readonly asking?: string;
+  /** How many leads were asked for. */
+  readonly most?: number | undefined;
+  /** What a command has to say of an event beside that. */
+  readonly on?: ((event: OperationEvent) => void) | undefined;
+}
+
+/** Runs an operation, and shows on stderr how it goes. Throws what it throws. */
+export async function runOperation<T>(
+  context: Context,
+  options: ConnectionOptions,
+  operation: Running<T>,
+  { asking = '', most, on }: Shown = {},
+): Promise<T> {
+  const { warn } = createNotes(context, options);
+  const labels: Readonly<Record<Stage, string>> = {
+    asking,
+    searching: 'searching',
+    creating: 'creating the task',
+    waiting: 'waiting',
+    fetching: 'fetching',
+  };
+  let stage: Stage | undefined;
+  let label = '';
+  let leads = 0;
+  const show = (event: OperationEvent): void => {
+    if (event.is === 'stage') {
+      stage = event.stage;
+      label = labels[stage];
+    } else if (event.is === 'delivered') leads += event.records;
+    else if (event.is === 'task_seen') label = `task ${event.state}, ${event.readyCount} ready`;
+    else if (event.is === 'stumbled') {
+      const { fault } = event;
+      const line = `trying again: ${fault instanceof RequestError ? toWaitReason(fault) : fault.message}`;
+      // The line of a terminal is not to be torn by another.
+      if (context.stderr.isTerminal) label = line;
+      else warn(line);
+    } else if (event.is === 'warning') warn(event.line);
+    else if (event.is === 'preview') printPreview(context, options, event);
+    // What is done after that, nobody waits for.
+    else if (event.is === 'ended') statusLineOf(context)?.hush();
+    on?.(event);
+  };
+  const text = (seconds: number): string | undefined =>
+    stage && toCounted({ unit: 'lead', most }, leads, label, seconds);
+  return await withStatus(context, options, text, (update) =>
+    run(operation, (event) => {
+      show(event);
+      update();
+    }),
+  );
+}
