@@ -13,7 +13,7 @@ interface Cost {
 }
 
 /** An earlier admitted request with the same key and body. */
-interface Earlier {
+export interface Earlier {
   readonly searchId: string | null;
   readonly answer: string | null;
   readonly state: 'open' | 'settled' | 'released';
