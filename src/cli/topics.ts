@@ -1,5 +1,6 @@
 import type { Charged } from '../errors.ts';
 import { keptDays } from '../operations/journal/retention.ts';
+import { isPaid, kinds } from '../operations/kinds.ts';
 import { type Format, formats } from '../output/writer.ts';
 import { exitCodes } from './exit-codes.ts';
 import { groups, type Topic, type TopicName } from './help.ts';
@@ -118,7 +119,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     { lines: errorSchemaLines() },
   ],
   money: [
-    'These commands cost credits: search, task run, task create, contact, research, enrich and extract. conformance costs credits too, unless you add --free. All other commands are free. With --local, everything is free.',
+    `These commands cost credits: ${Object.keys(kinds).filter(isPaid).join(', ')}. conformance costs credits too, unless you add --free. All other commands are free. With --local, everything is free.`,
     {
       heading: 'Before you buy',
       rows: [
