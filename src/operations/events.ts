@@ -54,13 +54,19 @@ export interface BoughtTask {
 /** An operation: it goes on as its events are asked for, to what it comes to. */
 export type Running<T> = AsyncGenerator<OperationEvent, T, void>;
 
-/** Runs an operation to its end. Throws what it throws. */
+/** Runs an operation to its end. What `show` throws, the operation meets where it yielded. Throws what the operation throws. */
 export async function run<T>(operation: Running<T>, show: (event: OperationEvent) => void): Promise<T> {
-  for (;;) {
-    const { done, value } = await operation.next();
-    if (done) return value;
-    show(value);
+  let step = await operation.next();
+  while (!step.done) {
+    try {
+      show(step.value);
+    } catch (error) {
+      step = await operation.throw(error);
+      continue;
+    }
+    step = await operation.next();
   }
+  return step.value;
 }
 
 /** What helpers of an operation have to say, which it yields when they have returned. */
