@@ -1,5 +1,5 @@
 import { type Clock, every } from '../clock.ts';
-import { type OperationEvent, type Running, run } from '../operations/events.ts';
+import { type OperationEvent, type Running, runToEnd } from '../operations/events.ts';
 import { countOf } from '../operations/wording.ts';
 
 /** Tells how a call goes, and how many leads have come. */
@@ -41,7 +41,7 @@ export function createProgress(clock: Clock, tell: Tell, before = 0) {
     show: (event: OperationEvent) => void,
   ): Promise<T> =>
     telling(what, () =>
-      run(operation, (event) => {
+      runToEnd(operation, (event) => {
         show(event);
         if (event.is !== 'delivered') return;
         leads += event.records;

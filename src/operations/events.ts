@@ -52,14 +52,20 @@ export interface BoughtTask {
 }
 
 /** An operation: it goes on as its events are asked for, to what it comes to. */
-export type Running<T> = AsyncGenerator<OperationEvent, T, void>;
+export type Running<T, Event = OperationEvent> = AsyncGenerator<Event, T, void>;
 
-/** Runs an operation to its end. What `show` throws, the operation meets where it yielded. Throws what the operation throws. */
-export async function run<T>(operation: Running<T>, show: (event: OperationEvent) => void): Promise<T> {
+/**
+ * Runs an operation to its end, at the pace of `show`: what that throws, the operation meets where it yielded. Throws what the
+ * operation throws.
+ */
+export async function runToEnd<T, Event>(
+  operation: Running<T, Event>,
+  show: (event: Event) => void | Promise<void>,
+): Promise<T> {
   let step = await operation.next();
   while (!step.done) {
     try {
-      show(step.value);
+      await show(step.value);
     } catch (error) {
       step = await operation.throw(error);
       continue;

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { createClient } from '../../src/client.ts';
 import type { Records } from '../../src/json/text.ts';
-import { type Running, run } from '../../src/operations/events.ts';
+import { type Running, runToEnd } from '../../src/operations/events.ts';
 import { searchEntities } from '../../src/operations/search/stream.ts';
 import { RequestError } from '../../src/transport/errors.ts';
 import { createTransport } from '../../src/transport/request.ts';
@@ -38,7 +38,7 @@ async function readWithLeadpipe(stream: Stream): Promise<Read> {
     rows.push(...entities);
     yield { is: 'delivered', records: entities.length };
   };
-  const summary = await run(searchEntities(client, request, 'key', deliver, waiting), () => {});
+  const summary = await runToEnd(searchEntities(client, request, 'key', deliver, waiting), () => {});
   const { cut, cause, warnings, leads } = summary;
   if (cause !== undefined && !(cause instanceof RequestError)) throw cause;
   const objects = rows.filter((row) => row.startsWith('{')).length;

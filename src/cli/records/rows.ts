@@ -9,16 +9,11 @@ import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
 import type { Opening } from '../../operations/delivery.ts';
+import { runToEnd } from '../../operations/events.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
-import {
-  type FinishedList,
-  type ListOrder,
-  type ListRunListener,
-  type RowSource,
-  runList,
-} from '../../operations/list/list.ts';
-import { isIn, type ListWork, toSent } from '../../operations/list/run.ts';
+import { type FinishedList, type ListOrder, type RowSource, runList } from '../../operations/list/list.ts';
+import { isIn, type ListEvent, type ListWork, toSent } from '../../operations/list/run.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { creditsOf, exact, toWorstCase } from '../../operations/spending.ts';
 import { countOf, createWarnings, toThem } from '../../operations/wording.ts';
@@ -128,24 +123,25 @@ export async function buyList(
     const brought = createBrought(list);
     const usualMs = context.patience?.ms ?? 0;
     let progress = (_: number): string => `reading ${input.what}`;
-    const listener: ListRunListener = {
-      goingOn: (one, credits) =>
-        notes.say(toResumingLine(one, options.local ? undefined : credits, context.zone)),
-      earlier: (found) => tellEarlier(context, options, found),
-      progress(counts) {
-        progress = (seconds) => toProgress(counts, total, seconds, context.stderr.columns);
+    const show = async (event: ListEvent): Promise<void> => {
+      if (event.is === 'resuming') {
+        const credits = options.local ? undefined : event.credits;
+        notes.say(toResumingLine(event.operation, credits, context.zone));
+      } else if (event.is === 'earlier') tellEarlier(context, options, event.found);
+      else if (event.is === 'rows') {
+        progress = (seconds) => toProgress(event.counts, total, seconds, context.stderr.columns);
         statusLineOf(context)?.update();
-      },
-      failed: (row, failure) =>
-        errors.write(row, options.local ? { ...failure, charged: 'no' } : failure, held?.add ?? notes.warn),
-      stopping(answers, seconds) {
-        if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * seconds;
+      } else if (event.is === 'row_failed') {
+        const failure = options.local ? { ...event.failure, charged: 'no' as const } : event.failure;
+        await errors.write(event.row, failure, held?.add ?? notes.warn);
+      } else {
+        if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * event.seconds;
         // A reader that went away is told nothing: there may be no one to tell.
         if (stoppedBy(context.signal) === 'reader_closed') return;
         notes.say(
-          `waiting up to ${seconds} s for ${countOf(answers, 'answer')} that ${toThem(answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
+          `waiting up to ${event.seconds} s for ${countOf(event.answers, 'answer')} that ${toThem(event.answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
         );
-      },
+      }
     };
     const order: Omit<ListOrder, 'replaces' | 'open'> = {
       ...work,
@@ -173,7 +169,7 @@ export async function buyList(
           const replaces = before?.isFile() === true && before.size > 0;
           const open = (opening: Opening) =>
             openOutput(context, options, { shape: 'list', layout, settings, opening, lock });
-          return await runList(buyer, { ...order, replaces, open }, listener);
+          return await runToEnd(runList(buyer, { ...order, replaces, open }), show);
         },
       );
     let finished: FinishedList;

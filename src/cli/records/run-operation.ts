@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { type OperationEvent, type Running, run, type Stage } from '../../operations/events.ts';
+import { type OperationEvent, type Running, runToEnd, type Stage } from '../../operations/events.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { toWaitReason } from '../connect.ts';
 import { createNotes, statusLineOf, toCounted, withStatus } from '../messages/status-line.ts';
@@ -54,7 +54,7 @@ export async function runOperation<T>(
   const text = (seconds: number): string | undefined =>
     stage && toCounted({ unit: 'lead', most }, leads, label, seconds);
   return await withStatus(context, options, text, (update) =>
-    run(operation, (event) => {
+    runToEnd(operation, (event) => {
       show(event);
       update();
     }),

@@ -88,11 +88,15 @@ export async function openJournal(
   const path = join(folderOf(state, operationId), journalFile);
   const known = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
   if (!known) throw toUnknownOperation(operationId, await listOperations(state));
-  const { journal, entries } = await openLocked(context, operationId, 'there', admit);
-  const [intent, ...rest] = entries;
-  if (intent?.type === 'intent') return { journal, operation: { operationId, entries: [intent, ...rest] } };
-  await journal.close();
-  throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
+  try {
+    const { journal, entries } = await openLocked(context, operationId, 'there', admit);
+    const [intent, ...rest] = entries;
+    if (intent?.type === 'intent') return { journal, operation: { operationId, entries: [intent, ...rest] } };
+    await journal.close();
+    throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
+  } catch (error) {
+    throw naming(error, operationId);
+  }
 }
 
 function toJournal(
@@ -190,15 +194,12 @@ export async function withOperation<T>(
   work: (journal: Journal, operation: StoredOperation) => Promise<T>,
   admit?: Admit,
 ): Promise<T> {
+  const { journal, operation } = await openJournal(context, operationId, admit);
   try {
-    const { journal, operation } = await openJournal(context, operationId, admit);
-    try {
-      return await work(journal, operation);
-    } finally {
-      await journal.close();
-    }
+    return await work(journal, operation);
   } catch (error) {
-    const isUnknown = error instanceof LeadpipeError && error.details.facts?.is === 'no_operation';
-    throw isUnknown ? error : naming(error, operationId);
+    throw naming(error, operationId);
+  } finally {
+    await journal.close();
   }
 }

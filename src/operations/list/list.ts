@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Outcome, UsageError } from '../../errors.ts';
+import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery, Opening } from '../delivery.ts';
-import { type Earlier, findEarlier, type Wanted } from '../earlier.ts';
+import { findEarlier, type Wanted } from '../earlier.ts';
+import type { Running } from '../events.ts';
 import { lastOf, toTerminal } from '../journal/entries.ts';
-import { beginJournal, type Journal, naming, withOperation } from '../journal/journal.ts';
+import { beginJournal, type Journal, naming, openJournal } from '../journal/journal.ts';
 import { pruneIfDue } from '../journal/retention.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
@@ -15,8 +16,8 @@ import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts'
 import { type RowRequest, toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
-import { chargedIn, toLeft, toMissing } from './outcome.ts';
-import { findKnown, isIn, type ListListener, type ListWork, toSent, workThrough } from './run.ts';
+import { chargedIn, type ListEnd, toLeft, toMissing } from './outcome.ts';
+import { findKnown, isIn, type ListEvent, type ListWork, toSent, workThrough } from './run.ts';
 
 export interface RowSource {
   /** Whether they can be read as often as one likes, so that they can be counted before anything is sent. */
@@ -39,20 +40,20 @@ export interface ListOrder extends ListWork {
   open(opening: Opening): Promise<Delivery>;
 }
 
-export interface ListRunListener extends ListListener {
-  /** An unfinished run of the same list is gone on with; the rest can cost so many credits, where that is known. */
-  goingOn(operation: StoredOperation, credits: number | undefined): void;
-  /** It is bought, and something is known of earlier runs. */
-  earlier(found: Extract<Earlier, { is: 'new' }>): void;
+export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
+  readonly operationId: string;
+  /** Every row was answered before this run, or can't be sent. */
+  readonly isIdle: boolean;
+  /** Answers of rows that the input does not have any more. */
+  readonly unseen: number;
+  /** What to throw when all is said: some rows have no result, though every row is in place. */
+  readonly missing: LeadpipeError | undefined;
 }
-
-export type FinishedList = Awaited<ReturnType<typeof work>>;
 
 /** A list that is worked through, and what is known of it. */
 interface List {
   readonly buyer: Buyer;
   readonly order: ListOrder;
-  readonly listener: ListRunListener;
   readonly own: StoredOperation | undefined;
   /** Others of the same run, which have bought rows of it, and what they know. */
   readonly otherOperations: readonly StoredOperation[];
@@ -65,11 +66,7 @@ interface List {
  * Buys an answer for each row of a list. An unfinished run of the same list, into the same output, is gone on with: what it
  * has bought is not bought again. Throws whatever made it leave the list before its end; LocalIoError, ConfigurationError.
  */
-export async function runList(
-  given: Buyer,
-  order: ListOrder,
-  listener: ListRunListener,
-): Promise<FinishedList> {
+export async function* runList(given: Buyer, order: ListOrder): Running<FinishedList, ListEvent> {
   const { kind, operation, run, terms, worst } = order;
   // Rows that can be counted are refused before the first is sent; of others, only what is left of the day is bought.
   const buyer = order.rows.isRepeatable ? given : await withinDay(given, worst);
@@ -88,21 +85,21 @@ export async function runList(
   const otherOperations = answers.filter(({ operationId }) => operationId !== own?.operationId);
   const others: KnownRows[] = [];
   const limit = given.spending?.setting === undefined ? given.spending?.limit : undefined;
-  const list = { buyer, order, listener, own, otherOperations, others, limit };
+  const list = { buyer, order, own, otherOperations, others, limit };
   try {
     for (const { operationId } of otherOperations) {
       const rows = await openRowsOfOther(folderOf(buyer.context.directories.state, operationId));
       if (rows !== undefined) others.push(rows);
     }
-    if (own !== undefined) return await goOn(list, own);
-    if (found?.is === 'new' && run === undefined) listener.earlier(found);
-    return await begin(list);
+    if (own !== undefined) return yield* goOn(list, own);
+    if (found?.is === 'new' && run === undefined) yield { is: 'earlier', found };
+    return yield* begin(list);
   } finally {
     await Promise.all(others.map((rows) => rows.close()));
   }
 }
 
-async function begin(list: List): Promise<FinishedList> {
+async function* begin(list: List): Running<FinishedList, ListEvent> {
   const { limit, order, others, buyer } = list;
   const { kind, request, terms, worst } = order;
   const admit = toAdmit(buyer, worst);
@@ -123,7 +120,12 @@ async function begin(list: List): Promise<FinishedList> {
     const { delivery, sending } = await openFor(buyer, journal, intent, () => order.open('new'));
     try {
       await sending();
-      return await withStored(buyer, journal, (stored) => work(list, journal, stored, delivery));
+      const stored = await openStoredRows(folderOf(context.directories.state, journal.operationId ?? ''));
+      try {
+        return yield* work(list, journal, stored, delivery);
+      } finally {
+        await stored.close();
+      }
     } finally {
       await delivery.cut();
     }
@@ -135,21 +137,23 @@ async function begin(list: List): Promise<FinishedList> {
   }
 }
 
-async function goOn(list: List, { operationId }: StoredOperation): Promise<FinishedList> {
-  const { listener, order, others, buyer } = list;
+async function* goOn(list: List, { operationId }: StoredOperation): Running<FinishedList, ListEvent> {
+  const { order, others, buyer } = list;
   const { context, spending } = buyer;
   const { open, operation: asked, terms, worst } = order;
   // Where it is asked for by its ID, nobody has looked yet.
   if (terms.output !== null) await completeAdditionTo(context, terms.output);
   const admit = toAdmit(buyer, worst);
-  const write = async (journal: Journal, own: StoredOperation): Promise<FinishedList> => {
+  const { journal, operation: own } = await openJournal(context, operationId, admit);
+  try {
     checkSameBuyer(buyer, own);
     if (asked !== undefined && (await hasSentRow(buyer, order, own)) === false) throw toGone(own);
-    return await withStored(buyer, journal, async (stored) => {
+    const stored = await openStoredRows(folderOf(context.directories.state, operationId));
+    try {
       const isPriced = spending !== undefined || worst.credits !== null;
       const rest = isPriced ? await countRest(order, others, stored) : undefined;
       const isKnown = rest !== undefined && worst.credits !== null;
-      listener.goingOn(own, isKnown ? exact(rest * worst.credits) : undefined);
+      yield { is: 'resuming', operation: own, credits: isKnown ? exact(rest * worst.credits) : undefined };
       await checkLimit(buyer, order, stored.sent(), rest);
       if (admit !== undefined) {
         const time = context.clock.now().toISOString();
@@ -162,13 +166,18 @@ async function goOn(list: List, { operationId }: StoredOperation): Promise<Finis
         const { options } = terms;
         if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
         await journal.append({ type: 'opened', output_length: 0 });
-        return await work({ ...list, own }, journal, stored, delivery);
+        return yield* work({ ...list, own }, journal, stored, delivery);
       } finally {
         await delivery.cut();
       }
-    });
-  };
-  return await withOperation(context, operationId, write, admit);
+    } finally {
+      await stored.close();
+    }
+  } catch (error) {
+    throw naming(error, operationId);
+  } finally {
+    await journal.close();
+  }
 }
 
 /** Pure: what is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted. */
@@ -176,17 +185,17 @@ function toReserved({ order: { worst }, buyer: { spending } }: List, rest: numbe
   return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (worst.credits ?? 0));
 }
 
-async function work(
-  { listener, order, otherOperations, others, own, buyer }: List,
+async function* work(
+  { order, otherOperations, others, own, buyer }: List,
   journal: Journal,
   stored: StoredRows,
   delivery: Delivery,
-) {
+): Running<FinishedList, ListEvent> {
   const { operationId = '' } = journal;
   const { state } = buyer.context.directories;
   const added = await readAddedRows(state, own, otherOperations, order.terms);
   const run = { rows: order.rows.take(), keyBase: order.run ?? operationId, stored, others, added };
-  const end = await workThrough(buyer, order, run, delivery, listener);
+  const end = yield* workThrough(buyer, order, run, delivery);
   const { counts, cost, stop } = end;
   const { done, failed, resultless } = counts;
   const spent = exact(cost.bought * (order.worst.credits ?? 0));
@@ -217,26 +226,10 @@ async function work(
     counts,
     cost,
     operationId,
-    /** Every row was answered before this run, or can't be sent. */
     isIdle,
-    /** Answers of rows that the input does not have any more. */
     unseen: stored.unseen(),
-    /** What to throw when all is said: some rows have no result, though every row is in place. */
     missing: toMissing(end, isIdle, operationId, kept, isFree),
   };
-}
-
-async function withStored<T>(
-  { context }: Buyer,
-  { operationId = '' }: Journal,
-  use: (stored: StoredRows) => Promise<T>,
-): Promise<T> {
-  const stored = await openStoredRows(folderOf(context.directories.state, operationId));
-  try {
-    return await use(stored);
-  } finally {
-    await stored.close();
-  }
 }
 
 /** Whether the rows ask for something that an operation has sent; undefined where it has sent nothing. */

@@ -4,7 +4,10 @@ import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
+import type { Earlier } from '../earlier.ts';
+import type { Running } from '../events.ts';
 import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
+import type { StoredOperation } from '../journal/stored.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
 import { toOverLimit, type WorstCase } from '../spending.ts';
 import type { AddedRows } from './added-rows.ts';
@@ -49,12 +52,17 @@ export interface ListRun {
   readonly added: AddedRows;
 }
 
-export interface ListListener {
-  progress(counts: Pick<ListCounts, 'done' | 'failed'>): void;
-  failed(row: InputRow, failure: RowFailure): Promise<void>;
-  /** The run was stopped, and waits up to `seconds` for so many answers that are under way. */
-  stopping(answers: number, seconds: number): void;
-}
+/** What happens while a list is worked through, for whoever runs it to show. */
+export type ListEvent =
+  /** An unfinished run of the same list is gone on with; the rest can cost so many credits, where that is known. */
+  | { readonly is: 'resuming'; readonly operation: StoredOperation; readonly credits: number | undefined }
+  /** It is bought, and something is known of earlier runs. */
+  | { readonly is: 'earlier'; readonly found: Extract<Earlier, { is: 'new' }> }
+  | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }
+  /** So many rows are done by now. */
+  | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
+  /** It was stopped, and waits up to `seconds` for so many answers that are under way. */
+  | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number };
 
 interface Item {
   readonly row: InputRow;
@@ -106,13 +114,12 @@ export function findKnown(digest: bigint, all: readonly KnownRows[]) {
  * is. Rows whose request has an answer already are not sent. Never throws for a row; what stops the whole is in the end. Throws
  * LocalIoError.
  */
-export async function workThrough(
+export async function* workThrough(
   { connection, context, spending }: Buyer,
   work: ListWork,
   { rows, keyBase, stored, others, added }: ListRun,
   delivery: Pick<Delivery, 'write'>,
-  listener: ListListener,
-): Promise<ListEnd> {
+): Running<ListEnd, ListEvent> {
   const { clock, signal } = context;
   const counts = { ...noRows };
   const cost = { sent: 0, bought: 0, charged: 'no' as Charged };
@@ -127,6 +134,8 @@ export async function workThrough(
   // Each request listens to them, and that is no leak.
   setMaxListeners(0, late.signal, halt.signal);
   let stop: LeadpipeError | undefined;
+  /** Answers that are waited for since it was stopped, until that is told. */
+  let awaited = 0;
   let isRead = false;
   const waiting: (() => void)[] = [];
   /** Resolves when something has become of a row, or of all. */
@@ -142,10 +151,9 @@ export async function workThrough(
   };
   const stopped = (): void => {
     // What is under way is paid for.
-    const answers = slots.used;
+    awaited = slots.used;
     stopWith(new StoppedError(signal));
     clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
-    if (answers > 0) listener.stopping(answers, graceSeconds);
   };
   const { slots, buy } = createRowPurchases(
     { connection, context },
@@ -234,7 +242,7 @@ export async function workThrough(
     }
   }
 
-  async function write(some: readonly Item[]): Promise<void> {
+  async function* write(some: readonly Item[]): Running<void, ListEvent> {
     const records = some.flatMap(({ row, result, digest }) => {
       const made = work.toRecords(row, result as RowResult);
       // One that can't be sent is known by what it is.
@@ -252,9 +260,9 @@ export async function workThrough(
       else counts.failed++;
       if (result.state === 'unknown') counts.unknown++;
       if (result.state === 'flawed' && ++counts.flawed <= mostLines) flawedLines.push(row.line);
-      await listener.failed(row, failure);
+      yield { is: 'row_failed', row, failure };
     }
-    listener.progress(counts);
+    yield { is: 'rows', counts };
   }
 
   read().then(() => {
@@ -264,14 +272,18 @@ export async function workThrough(
   let canWrite = true;
   try {
     for (;;) {
+      if (awaited > 0) yield { is: 'stopping', answers: awaited, seconds: graceSeconds };
+      awaited = 0;
       const ready = canWrite ? takeReady(items) : [];
       if (ready.length > 0) {
         changed();
         // What is under way is paid for: its answers are kept, though they can't be written.
-        await write(ready).catch((error: unknown) => {
+        try {
+          yield* write(ready);
+        } catch (error) {
           canWrite = false;
           stopWith(error);
-        });
+        }
       } else if (stop === undefined ? isRead && items.length === 0 : underWay.size === 0) {
         return { counts, cost, flawedLines, stop };
       } else await change();

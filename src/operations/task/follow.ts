@@ -2,7 +2,7 @@ import type { Client, Page, Status } from '../../client.ts';
 import { pause } from '../../clock.ts';
 import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { type OperationEvent, run } from '../events.ts';
+import { type OperationEvent, runToEnd } from '../events.ts';
 import {
   checkPage,
   createPatience,
@@ -160,7 +160,7 @@ export async function readPage(
   const page = ask(async () =>
     checkPage(await client.fetch(leadsSearchId, from, num, waiting.signal), leadsSearchId, from, num),
   );
-  return await run(page, () => {});
+  return await runToEnd(page, () => {});
 }
 
 function toGivenUp(limitMs: number, cause: unknown): LeadpipeError {
