@@ -116,6 +116,8 @@ describe('requests', () => {
     ['search', { ...search, enrich_fields: 'a' }, 'enrich_fields must be a list of texts'],
     ['search', { ...search, enrich_fields: Array(21).fill('a') }, 'enrich_fields has 21'],
     ['createTask', task, 'open web'],
+    ['balance', { signal: 'soon' }, 'signal must be an AbortSignal'],
+    ['contactSearch', lookUp, 'signal must be an AbortSignal', { signal: null }],
     ['contactSearch', lookUp, 'idempotencyKey must have visible ASCII', { idempotencyKey: 'ü' }],
     ['deepSearch', { query: null }, 'query must be a text'],
     ['fetch', { leads_search_id: 'ls_1', num: 0 }, 'num is 0: it must be from 1 to 500'],
@@ -145,6 +147,7 @@ describe('requests', () => {
     ['an unknown time limit', { timeouts: { header: 1 } }, 'unknown timeout "header": did you mean headers?'],
     ['no time at all', { timeouts: { idle: 0 } }, 'timeouts.idle must be a number from'],
     ['too many attempts', { retry: { attempts: 21 } }, 'retry.attempts must be a number from 0 to 20'],
+    ['a signal that is none', { signal: {} }, 'signal must be an AbortSignal'],
     ['a key header of its own', { keyHeader: 'cookie' }, 'unknown keyHeader "cookie"'],
   ])('%s: no client', (_, options, says) => {
     const make = () => createClient({ baseUrl: 'https://leads.example', apiKey, ...options } as Options);
