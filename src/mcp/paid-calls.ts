@@ -9,21 +9,16 @@ import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue } from './agent-json.ts';
 import type { Bought, Wanted } from './buying.ts';
 import type { Tell } from './progress.ts';
-import { type BuyOptions, type Caller, chargedOf, createRuns } from './runs.ts';
+import { type Caller, chargedOf, createRuns } from './runs.ts';
 import { readSome, readStored } from './stored.ts';
-import type { Arguments, PaidRow, Result } from './tool.ts';
-
-export interface PaidOptions extends BuyOptions {
-  /** An error as clients read it. */
-  describe(error: unknown): Result;
-}
+import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
 
 interface PaidResult {
   readonly result: Result;
   readonly isError: boolean;
 }
 
-export function createPaidCalls(context: Context, options: PaidOptions) {
+export function createPaidCalls(context: Context, options: McpOptions) {
   const { follow, close } = createRuns(context, options);
 
   /** Runs a call of a paid tool; one with `rows` is a call for each of them. Throws LeadpipeError. */

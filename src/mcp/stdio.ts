@@ -13,7 +13,8 @@ import { serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { createSession, type McpOptions } from './session.ts';
+import { createSession } from './session.ts';
+import type { McpOptions } from './tool.ts';
 
 /** For so long, what is under way goes on when the client has gone: it is paid for. */
 const graceMs = 5000;
