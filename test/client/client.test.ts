@@ -7,6 +7,7 @@ import {
   errorAnswer,
   type FaultServer,
   frame,
+  jsonAnswer,
   lastChunk,
   searchFrames,
   startFaultServer,
@@ -40,14 +41,8 @@ const stream = (...frames: readonly string[]): string =>
   streamHead + frames.map((one) => chunk(one)).join('');
 const odd = '{"name":"a","id":12345678901234567890,"x":1.10}';
 const whole = stream(...searchFrames([[odd, '{"name":"b"}'], ['{"name":"c"}']])) + lastChunk;
-const contact = wholeAnswer('200 OK', 'application/json', '{"result":{"content":null}}', [
-  'X-Request-Id: req_1',
-]);
-const balance = wholeAnswer(
-  '200 OK',
-  'application/json',
-  '{"object":"credit_balance","available_credits":7,"id":12345678901234567890}',
-);
+const contact = jsonAnswer('{"result":{"content":null}}', ['X-Request-Id: req_1']);
+const balance = jsonAnswer('{"object":"credit_balance","available_credits":7,"id":12345678901234567890}');
 const search = { entity_type: 'company', objective: 'fintech', limit: 5 } as const;
 const lookUp = { contact_type: 'email', objective: 'Nordlicht Pay' } as const;
 
@@ -228,7 +223,7 @@ describe('answers that do not come', () => {
       wholeAnswer('302 x', 'text/html', '', ['Location: https://evil.example']),
       'redirects to another address: https://evil.example (POST /v1/contact-search: 302)',
     ],
-    ['no result', wholeAnswer('200 OK', 'application/json', '{}'), 'without `result`'],
+    ['no result', jsonAnswer('{}'), 'without `result`'],
   ])('%s is a RequestError', async (_, answer, says) => {
     const client = await clientOf(inTurn(answer), { retry: { attempts: 0 } });
     const error = await thrownBy(client.contactSearch(lookUp));
@@ -245,7 +240,7 @@ describe('answers that do not come', () => {
   it('a page that was not asked for is refused', async () => {
     const counts = { pts: 5, num: 2, count: 1, ready_count: 9, limit: 9 };
     const page = { leads_search_id: 'ls_1', status: 'done', ...counts, entities: [{}] };
-    const client = await clientOf(inTurn(wholeAnswer('200 OK', 'application/json', JSON.stringify(page))));
+    const client = await clientOf(inTurn(jsonAnswer(page)));
     const error = await thrownBy(client.fetch({ leads_search_id: 'ls_1', num: 2 }));
     expect(error).toMatchObject({
       outcome: 'interface',

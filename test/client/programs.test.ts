@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Format } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chunk, searchFrames, startFaultServer, streamHead, wholeAnswer } from '../helpers/fault-server.ts';
+import { chunk, jsonAnswer, searchFrames, startFaultServer, streamHead } from '../helpers/fault-server.ts';
 import { bareEnvironment, resultOf, temporaryFolder } from '../helpers/run.ts';
 import { installed, root, serve } from './installed.ts';
 
@@ -180,7 +180,7 @@ describe('a program', () => {
   it('that never reads a stream is not held by it', async () => {
     const [first = ''] = searchFrames([['{"name":"a"}']]);
     const keep = ['Connection: keep-alive'];
-    const contact = wholeAnswer('200 OK', 'application/json', '{"result":{"content":null}}', keep);
+    const contact = jsonAnswer('{"result":{"content":null}}', keep);
     // It never ends.
     const endless = await startFaultServer((socket, { path }) => {
       socket.write(path.endsWith('contact-search') ? contact : streamHead + chunk(first));

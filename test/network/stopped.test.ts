@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import {
   chunk,
   type FaultServer,
+  jsonAnswer,
   lastChunk,
   searchFrames,
   startFaultServer,
   streamHead,
-  wholeAnswer,
 } from '../helpers/fault-server.ts';
 import { pointedAt, resultOf, start } from '../helpers/run.ts';
 
@@ -44,9 +44,7 @@ describe.skipIf(process.platform === 'win32')(
   'a process that was stopped longer than its time limits',
   () => {
     it('reads the answer that lies in its socket', async () => {
-      const answer = wholeAnswer(
-        '200 OK',
-        'application/json',
+      const answer = jsonAnswer(
         '{"object":"contact_search_result","request":{},"result":{"content":"a@b.example","reference":null}}',
       );
       const { code, stdout } = await runStopped(

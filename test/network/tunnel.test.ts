@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Certificate, createAuthority, selfSigned } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt, run } from '../helpers/run.ts';
 import { type Failure, toFailure, withSettings } from '../helpers/settings.ts';
 import { freePort } from './debian-proxies.ts';
@@ -50,9 +50,7 @@ describe('what a proxy sees', () => {
   it('is nothing at all of a service on this machine', async () => {
     proxy = await startRecordingProxy({ to: service.port });
     const local = await startFaultServer((socket) => {
-      socket.write(
-        wholeAnswer('200 OK', 'application/json', '{"object":"credit_balance","available_credits":1}'),
-      );
+      socket.write(jsonAnswer('{"object":"credit_balance","available_credits":1}'));
     });
     const url = `http://127.0.0.1:${proxy.port}`;
     const proxies = { http_proxy: url, HTTP_PROXY: url, https_proxy: url, ALL_PROXY: url };

@@ -6,7 +6,7 @@ import { createClock } from '../../src/clock.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
 import { createAgent } from '../../src/transport/agent.ts';
 import { createTransport, type Transport } from '../../src/transport/request.ts';
-import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { type FaultServer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 
 let server: FaultServer | undefined;
 let agent: Dispatcher | undefined;
@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 const limits = { headers: 5, idle: 5, total: 10 };
-const answer = wholeAnswer('200 OK', 'application/json', '{"object":"contact_search_result"}');
+const answer = jsonAnswer('{"object":"contact_search_result"}');
 
 async function transportTo(url: string, keyHeader?: 'x-api-key' | 'bearer'): Promise<Transport> {
   agent = await createAgent({ service: new URL(url), connectTimeoutMs: 1000 });
@@ -93,7 +93,7 @@ describe('key headers', () => {
 describe('dispatchers', () => {
   it('bring the whole answer, and what broke it', async () => {
     const text = JSON.stringify({ object: 'contact_search_result', long: 'x'.repeat(1_000_000) });
-    const whole = wholeAnswer('200 OK', 'application/json', text, ['X-Request-Id: req_1']);
+    const whole = jsonAnswer(text, ['X-Request-Id: req_1']);
     server = await startFaultServer((socket, { body }) => {
       if (body === '{}') socket.write(whole);
       else socket.end(whole.slice(0, -1));
