@@ -85,10 +85,14 @@ describe('requests', () => {
   });
 
   it('carry the key in the header that was chosen', async () => {
-    const client = await clientOf(inTurn(balance), { keyHeader: 'bearer' });
-    await client.balance();
+    const bearer = await clientOf(inTurn(balance), { keyHeader: 'bearer' });
+    await bearer.balance();
     expect(server?.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${apiKey}` });
     expect(server?.requests[0]?.headers).not.toHaveProperty('x-api-key');
+    const other = await clientOf(inTurn(contact), { keyHeader: 'x-api-key' });
+    await other.contactSearch(lookUp);
+    expect(server?.requests[0]?.headers).toMatchObject({ 'x-api-key': apiKey });
+    expect(server?.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
   const schema = { type: 'object', properties: { a: { type: 'string' } } };

@@ -193,7 +193,7 @@ const trickles: readonly Bomb[] = [
   head: `HTTP/1.1 ${head}\r\nContent-Length: 60000\r\n\r\n`,
   piece: 'x',
   times: forEver,
-  everyMs: 5,
+  everyMs: 1,
 }));
 
 export const bombs: readonly Bomb[] = [
