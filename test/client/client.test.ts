@@ -47,10 +47,7 @@ const search = { entity_type: 'company', objective: 'fintech', limit: 5 } as con
 const lookUp = { contact_type: 'email', objective: 'Nordlicht Pay' } as const;
 
 async function thrownBy(work: Promise<unknown>): Promise<InstanceType<typeof LeadpipeError>> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
+  const error = await work.catch((thrown: unknown) => thrown);
   if (error instanceof LeadpipeError) return error;
   throw new Error('no LeadpipeError was thrown', { cause: error });
 }
