@@ -6,7 +6,7 @@ import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { closing } from '../helpers/closing.ts';
-import { type Answer, startFaultServer } from '../helpers/fault-server.ts';
+import { type Answer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, command, pointedAt, start } from '../helpers/run.ts';
 
@@ -93,6 +93,8 @@ export async function startLedger(...options: Parameters<typeof startLedgerServi
   const newUser = () => ({ ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) });
   return { service, newUser, env: newUser() };
 }
+
+export const credits = jsonAnswer({ object: 'credit_balance', available_credits: 1000 });
 
 /** A service that answers so, and the environment of a user of it. */
 export async function serving(answer: Answer, ...key: string[]) {

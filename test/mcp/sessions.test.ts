@@ -7,9 +7,8 @@ import {
   wholeStream,
 } from '../helpers/fault-server.ts';
 import { run } from '../helpers/run.ts';
-import { serving, startAgent, startHttp, startLedger } from './agent.ts';
+import { credits, serving, startAgent, startHttp, startLedger } from './agent.ts';
 
-const credits = jsonAnswer({ object: 'credit_balance', available_credits: 1000 });
 const used = errorAnswer('409 Conflict', 'request_already_exists', 'this key was used before');
 const fintech = { entity_type: 'company', objective: 'fintech' };
 
@@ -51,8 +50,9 @@ describe('a purchase whose answer was lost', () => {
   it('goes on as the same purchase after a kill', async () => {
     const item = { login: 'lena' };
     const answer = jsonAnswer({ success: true, data: [item], metadata: { type: 'x_followers', limit: 5 } });
-    const { service, env } = await serving((socket) => {
-      if (service.requests.length > 1) socket.write(answer);
+    const { service, env } = await serving((socket, { method }) => {
+      if (method === 'GET') socket.write(credits);
+      else if (service.requests.length > 1) socket.write(answer);
       else first.kill();
     });
     const args = { type: 'x_followers', target: 'lena', limit: 5 };

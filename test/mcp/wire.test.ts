@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { toAgentJson } from '../../src/mcp/agent-json.ts';
 import { jsonAnswer, searchFrames, wholeAnswer, wholeStream } from '../helpers/fault-server.ts';
 import { bareEnvironment, command, resultOf, temporaryFolder } from '../helpers/run.ts';
-import { serving } from './agent.ts';
+import { credits, serving } from './agent.ts';
 
 /** JSON as a service may write it: numbers of any length and form, and any spacing. */
 const number = fc.oneof(
@@ -130,7 +130,8 @@ describe('a client that misbehaves', () => {
   });
 
   it('has what it paid for stored and answered when it goes in the middle', async () => {
-    const { env } = await serving((socket) => {
+    const { env } = await serving((socket, { method }) => {
+      if (method === 'GET') return void socket.write(credits);
       child.stdin.end();
       // By then, the server has seen that nobody asks for more.
       setTimeout(() => socket.write(jsonAnswer({ success: true, answer: 'a bank' })), 500);
