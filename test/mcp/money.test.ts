@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, run } from '../helpers/run.ts';
+import { withSettings } from '../helpers/settings.ts';
 import { type Agent, serving, startAgent, startHttp, startLedger } from './agent.ts';
 
 const search = { entity_type: 'company', objective: 'fintech', show: 200 };
@@ -121,8 +122,8 @@ describe('many rows in a call', () => {
   });
 
   it('count together against the limit, and are asked about once', async () => {
-    const { service, env } = await startLedger({});
-    await run(['config', 'set', 'price.contact.email', '5'], { env });
+    const { service, env: bare } = await startLedger({});
+    const env = { ...bare, ...withSettings({ 'price.contact.email': 5 }) };
     const questions: string[] = [];
     const answer = (question: string) => {
       questions.push(question);
@@ -217,8 +218,7 @@ describe('limits', () => {
   });
 
   it('the setting max_credits is the limit of a session that has none of its own', async () => {
-    const env = newUser();
-    await run(['config', 'set', 'max_credits', '10'], { env });
+    const env = { ...newUser(), ...withSettings({ max_credits: 10 }) };
     const { ask } = await startAgent({ version: 1, env });
     const before = service.spent();
     expect((await ask('search', { ...search, limit: 6 })).count).toBe(6);

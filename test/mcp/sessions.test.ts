@@ -7,6 +7,7 @@ import {
   wholeStream,
 } from '../helpers/fault-server.ts';
 import { run } from '../helpers/run.ts';
+import { withSettings } from '../helpers/settings.ts';
 import { credits, serving, startAgent, startHttp, startLedger } from './agent.ts';
 
 const used = errorAnswer('409 Conflict', 'request_already_exists', 'this key was used before');
@@ -68,14 +69,14 @@ describe('a purchase whose answer was lost', () => {
   it('is not counted twice against the limit, and not sent again when the service does not give it', async () => {
     const posts: RawRequest[] = [];
     let isLost = true;
-    const { env } = await serving((socket, request) => {
+    const { env: bare } = await serving((socket, request) => {
       if (request.method === 'GET') return void socket.write(credits);
       posts.push(request);
       if (isLost) return void socket.destroy();
       const isSearch = request.path === '/v1/entity-search';
       socket.write(isSearch ? wholeStream(searchFrames([['{"name":"Kontora"}']])) : used);
     });
-    await run(['config', 'set', 'price.contact.email', '5'], { env });
+    const env = { ...bare, ...withSettings({ 'price.contact.email': 5, 'retry.attempts': 0 }) };
     const { ask } = await startAgent({ version: 1, env, args: ['--max-credits', '40'] });
     const search = { ...fintech, limit: 30 };
     const contact = { contact_type: 'email', objective: 'Lena Weber' };
