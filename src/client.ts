@@ -15,14 +15,7 @@ import {
   toStatus,
 } from './answers.ts';
 import { type Endpoint, type EndpointName, endpoints } from './contract/endpoints.ts';
-import type {
-  ContactSearchRequest,
-  CreateTaskRequest,
-  DeepSearchRequest,
-  EnrichRequest,
-  EntitySearchRequest,
-  ExtractRequest,
-} from './contract/types.ts';
+import type * as wire from './contract/types.ts';
 import { type JsonText, kindOf, objectMembers } from './json/text.ts';
 import type { Request } from './transport/call.ts';
 import type { Frame } from './transport/frames.ts';
@@ -42,8 +35,8 @@ function post<Body extends object>(endpoint: Endpoint, more: Pick<Request, 'foll
 
 /** The request of each endpoint, before it is sent: what `--dry-run` shows is what would go out. */
 export const requests = {
-  search: post<EntitySearchRequest>(endpoints.search),
-  createTask: post<CreateTaskRequest>(endpoints.createTask, { followed: true }),
+  search: post<wire.EntitySearchRequest>(endpoints.search),
+  createTask: post<wire.CreateTaskRequest>(endpoints.createTask, { followed: true }),
   status: (id: string): Request => ({
     endpoint: endpoints.status,
     query: { leads_search_id: id },
@@ -54,10 +47,10 @@ export const requests = {
     query: { leads_search_id: id, pts: String(pts), num: String(num) },
     followed: true,
   }),
-  contactSearch: post<ContactSearchRequest>(endpoints.contactSearch),
-  deepSearch: post<DeepSearchRequest>(endpoints.deepSearch),
-  enrich: post<EnrichRequest>(endpoints.enrich),
-  extract: post<ExtractRequest>(endpoints.extract),
+  contactSearch: post<wire.ContactSearchRequest>(endpoints.contactSearch),
+  deepSearch: post<wire.DeepSearchRequest>(endpoints.deepSearch),
+  enrich: post<wire.EnrichRequest>(endpoints.enrich),
+  extract: post<wire.ExtractRequest>(endpoints.extract),
   // A purchase often follows, and must not find a connection that the service is about to close.
   // rule: balance.no-store
   balance: (): Request => ({ endpoint: endpoints.balance, last: true }),
@@ -93,7 +86,7 @@ export function createClient(transport: Transport, limitsOf: (endpoint: Endpoint
       ask(name, (requests[name] as (body: object, key: string) => Request)(body, key), signal, read);
 
   return {
-    async search(body: EntitySearchRequest, key: string, signal: AbortSignal): Promise<SearchStream> {
+    async search(body: wire.EntitySearchRequest, key: string, signal: AbortSignal): Promise<SearchStream> {
       const request = requests.search(body, key);
       const { requestId, frames } = await transport.stream({
         ...request,

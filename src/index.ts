@@ -4,25 +4,10 @@ import { createClient as createWireClient, type Client as WireClient } from './c
 import { createClock } from './clock.ts';
 import { defaults } from './config/defaults.ts';
 import { limits } from './contract/limits.ts';
-import type {
-  ContactSearchRequest,
-  ContactSearchResult,
-  CreatedTask,
-  CreateTaskRequest,
-  CreditBalance,
-  DeepSearchRequest,
-  DeepSearchResponse,
-  EnrichRequest,
-  EnrichResponse,
-  EntitySearchItems,
-  EntitySearchRequest,
-  EntitySearchStatusResponse,
-  ExtractRequest,
-  ExtractResponse,
-} from './contract/types.ts';
+import type * as wire from './contract/types.ts';
 import { UsageError } from './errors.ts';
 import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
-import { type ClientOptions, checkNames, checkOptions } from './library/options.ts';
+import { type ClientOptions, checkNames, checkOptions, checkSignal } from './library/options.ts';
 import { type Item, type Lead, type Search, toSearch } from './library/search.ts';
 import { checkPage } from './operations/task/patience.ts';
 import { toBaseUrl } from './requests/address.ts';
@@ -85,12 +70,12 @@ export interface PurchaseOptions extends CallOptions {
 }
 
 /** A page of a task's leads: what the service sent, and each lead with its text. */
-export interface Page extends Answer<EntitySearchItems> {
+export interface Page extends Answer<wire.EntitySearchItems> {
   readonly leads: readonly Lead[];
 }
 
 /** What an extraction found: what the service sent, and each item with its text; no items when `success` is false. */
-export interface Extraction extends Answer<ExtractResponse> {
+export interface Extraction extends Answer<wire.ExtractResponse> {
   readonly items: readonly Item<Record<string, unknown>>[];
 }
 
@@ -126,17 +111,6 @@ export function createClient(options: ClientOptions) {
   /** The client's own connections. */
   const sockets = new Set<Socket>();
   let agent: Promise<Dispatching> | undefined;
-  let waiting = 0;
-
-  /** Runs what waits for the service. Only meanwhile is the process held: a stream that nobody reads holds it not. */
-  async function awaited<T>(work: () => Promise<T>): Promise<T> {
-    if (waiting++ === 0) for (const socket of sockets) socket.ref();
-    try {
-      return await work();
-    } finally {
-      if (--waiting === 0) for (const socket of sockets) socket.unref();
-    }
-  }
 
   const ownAgent = (): Promise<Dispatching> => {
     agent ??= import('./transport/agent.ts').then(({ createAgent }) =>
@@ -158,6 +132,7 @@ export function createClient(options: ClientOptions) {
     ask: (client: WireClient, stop: AbortSignal, key: string) => Promise<T>,
   ): Promise<T> {
     checkNames('option', call, ['signal', 'idempotencyKey']);
+    checkSignal(call.signal);
     const key = checkIdempotencyKey(call.idempotencyKey ?? `lp-${crypto.randomUUID()}`, names);
     const transport = createTransport({
       // Of the one method that it needs, undici's type says more.
@@ -173,7 +148,12 @@ export function createClient(options: ClientOptions) {
     });
     const client = createWireClient(transport, (endpoint) => toTimeLimits(endpoint, timeouts));
     const stop = AbortSignal.any([signal, call.signal].filter((one) => one !== undefined));
-    return await awaited(() => ask(client, stop, key));
+    try {
+      return await ask(client, stop, key);
+    } finally {
+      // Whoever waits has a timer, which holds the process: a stream that nobody reads holds it not.
+      for (const socket of sockets) socket.unref();
+    }
   }
 
   const buy =
@@ -188,24 +168,24 @@ export function createClient(options: ClientOptions) {
         whole(await (client[name] as (...sent: unknown[]) => Promise<Answer<object>>)(body, key, stop)),
       );
     };
-  const extract = buy<ExtractRequest, ExtractResponse>('extract', toExtractRequest);
+  const extract = buy<wire.ExtractRequest, wire.ExtractResponse>('extract', toExtractRequest);
 
   return {
     /** Starts a search; resolves when its stream has begun. It goes on only while it is read. */
-    async search(request: EntitySearchRequest, call: PurchaseOptions = {}): Promise<Search> {
+    async search(request: wire.EntitySearchRequest, call: PurchaseOptions = {}): Promise<Search> {
       checkInput(request, inputs.search);
       const body = toEntitySearchRequest(request, names);
       return send(call, async (client, stop, key) =>
-        toSearch(await client.search(body, key, stop), body, key, awaited),
+        toSearch(await client.search(body, key, stop), body, key),
       );
     },
     /** Creates a task, which the service runs on its own. */
-    createTask: buy<CreateTaskRequest, CreatedTask>('createTask', toCreateTaskRequest),
+    createTask: buy<wire.CreateTaskRequest, wire.CreatedTask>('createTask', toCreateTaskRequest),
     /** How far a task is. Free. */
     async status(
       request: { readonly leads_search_id: string },
       call: CallOptions = {},
-    ): Promise<Answer<EntitySearchStatusResponse>> {
+    ): Promise<Answer<wire.EntitySearchStatusResponse>> {
       checkInput(request, inputs.status);
       // rule: status.id
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
@@ -227,16 +207,19 @@ export function createClient(options: ClientOptions) {
       const num = checkNumber(limits.fetchNum, 'num', request.num ?? limits.fetchNum.default);
       return send(call, async (client, stop) => {
         const { entities, ...page } = checkPage(await client.fetch(id, pts, num, stop), id, pts, num);
-        const answer = whole<EntitySearchItems>(page);
+        const answer = whole<wire.EntitySearchItems>(page);
         return { ...answer, leads: toItems(entities, answer.value.entities) };
       });
     },
     /** Looks up one email address or phone number. */
-    contactSearch: buy<ContactSearchRequest, ContactSearchResult>('contactSearch', toContactSearchRequest),
+    contactSearch: buy<wire.ContactSearchRequest, wire.ContactSearchResult>(
+      'contactSearch',
+      toContactSearchRequest,
+    ),
     /** Answers a question. */
-    deepSearch: buy<DeepSearchRequest, DeepSearchResponse>('deepSearch', toDeepSearchRequest),
+    deepSearch: buy<wire.DeepSearchRequest, wire.DeepSearchResponse>('deepSearch', toDeepSearchRequest),
     /** Fills the fields of a JSON Schema. */
-    enrich: buy<EnrichRequest, EnrichResponse>('enrich', async (request) => {
+    enrich: buy<wire.EnrichRequest, wire.EnrichResponse>('enrich', async (request) => {
       const enrich_fields = toJsonValue(request.enrich_fields);
       const body = toEnrichRequest({ ...request, enrich_fields }, names);
       const { checkJsonSchema } = await import('./requests/json-schema.ts');
@@ -244,14 +227,14 @@ export function createClient(options: ClientOptions) {
       return body;
     }),
     /** Extracts a list. */
-    async extract(request: ExtractRequest, call: PurchaseOptions = {}): Promise<Extraction> {
+    async extract(request: wire.ExtractRequest, call: PurchaseOptions = {}): Promise<Extraction> {
       const answer = await extract(request, call);
       const { data } = answer.value;
       const texts = arrayItems(objectMembers(answer.text).get('data') ?? '[]');
       return { ...answer, items: typeof data === 'string' ? [] : toItems(texts, data) };
     },
     /** The credits that are available. Free. */
-    async balance(call: CallOptions = {}): Promise<Answer<CreditBalance>> {
+    async balance(call: CallOptions = {}): Promise<Answer<wire.CreditBalance>> {
       return send(call, async (client, stop) => whole(await client.balance(stop)));
     },
   };

@@ -51,7 +51,8 @@ const timeoutNames = ['connect', 'headers', 'idle', 'event', 'total'] as const;
 /** Checks the ranges, and also what the types say: a program in JavaScript has no types. Throws UsageError. */
 export function checkOptions(options: ClientOptions): void {
   checkNames('option', options, optionNames);
-  const { keyHeader, timeouts = {}, retry = {} } = options;
+  const { keyHeader, signal, timeouts = {}, retry = {} } = options;
+  checkSignal(signal);
   if (keyHeader !== undefined) checkOneOf('keyHeader', keyHeader, keyHeaders);
   checkNames('timeout', timeouts, timeoutNames);
   for (const name of timeoutNames) checkAmount(`timeouts.${name}`, timeouts[name], 0.001, 86_400);
@@ -65,6 +66,12 @@ export function checkOptions(options: ClientOptions): void {
 export function checkNames(what: string, given: object, allowed: readonly string[]): void {
   if (typeof given !== 'object' || given === null) throw new UsageError(`the ${what}s must be an object`);
   for (const name of Object.keys(given)) checkOneOf(what, name, allowed);
+}
+
+/** Throws UsageError. */
+export function checkSignal(signal: unknown): void {
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw new UsageError('signal must be an AbortSignal');
 }
 
 /** Throws UsageError. */

@@ -31,39 +31,19 @@ export interface Search extends AsyncIterable<Lead> {
   };
 }
 
-/** `awaited` runs what waits for the service. */
 export function toSearch(
   { requestId, events }: SearchStream,
   request: EntitySearchRequest,
   idempotencyKey: string,
-  awaited: <T>(work: () => Promise<T>) => Promise<T>,
 ): Search {
   const reading = createSearchReading();
-  const toError = (cut: string, cause: unknown): LeadpipeError =>
-    toCutError(
-      {
-        ...reading.summary(),
-        cut,
-        cause,
-        leads: reading.counts().leads,
-        isDelivered: true,
-        excluded: 0,
-        requestId,
-        idempotencyKey,
-        operationId: undefined,
-      },
-      request,
-      undefined,
-    );
 
   async function* read(): AsyncGenerator<Lead, void> {
-    const pieces = events[Symbol.asyncIterator]();
     let cause: unknown;
     try {
-      while (!reading.isOver()) {
-        const { done, value } = await awaited(() => pieces.next());
-        if (done) break;
-        for (const text of reading.take(value)) yield { value: JSON.parse(text), text };
+      for await (const some of events) {
+        for (const text of reading.take(some)) yield { value: JSON.parse(text), text };
+        if (reading.isOver()) break;
       }
     } catch (error) {
       if (!(error instanceof RequestError))
@@ -71,11 +51,13 @@ export function toSearch(
           ? error.with({ charged: 'yes' })
           : error;
       cause = error;
-    } finally {
-      await pieces.return?.();
     }
     const cut = reading.verdict(cause instanceof Error ? cause.message : undefined);
-    if (cut !== undefined) throw toError(cut, cause);
+    if (cut === undefined) return;
+    const { leads } = reading.counts();
+    const known = { requestId, idempotencyKey, operationId: undefined };
+    const came = { ...reading.summary(), ...known, cut, cause, leads, isDelivered: true, excluded: 0 };
+    throw toCutError(came, request, undefined);
   }
 
   const all = read();

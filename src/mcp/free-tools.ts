@@ -40,11 +40,11 @@ export const freeTools: readonly FreeRow[] = [
       session: { type: 'object', description: 'what the session may still spend' },
     },
     always: ['balance'],
-    run: ({ read, spending, signal }) =>
+    run: ({ read, options, signal }) =>
       read(async (client) => {
         const balance = toAgentValue((await client.balance(signal)).text);
-        if (spending === undefined) return { balance };
-        const { limit, spent, reserved } = spending;
+        if (options.spending === undefined) return { balance };
+        const { limit, spent, reserved } = options.spending;
         return { balance, session: { max_credits: limit, spent_at_most: spent, under_way: reserved } };
       }),
   },
@@ -79,10 +79,10 @@ export const freeTools: readonly FreeRow[] = [
     required: ['leads_search_id'],
     gives: { leads: list, ...listed, output: string, status: string, complete: boolean },
     always: ['leads', 'count', 'status', 'complete'],
-    run: ({ read, context, signal, save }, { leads_search_id, position, show, output }) =>
+    run: ({ read, context, signal, options }, { leads_search_id, position, show, output }) =>
       read(async (client, settings) => {
         const leadsSearchId = toTaskId(leads_search_id);
-        const waiting = { clock: context.clock, random: () => context.random(), signal };
+        const waiting = { clock: context.clock, random: context.random, signal };
         const poll = {
           firstMs: 1000 * (settings['poll.interval'] ?? defaults['poll.interval']),
           maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
@@ -102,7 +102,7 @@ export const freeTools: readonly FreeRow[] = [
             yield some;
           } while (some.length > 0 && next < (last?.ready_count ?? 0));
         };
-        const file = output === undefined ? undefined : await save(output, undefined, readAll());
+        const file = output === undefined ? undefined : await options.save(output, undefined, readAll());
         const leads = output === undefined ? await readNext(show) : [];
         const { status = 'running', ready_count = 0, limit }: Partial<Page['value']> = last ?? {};
         const isWhole = isEnded(status) && next >= ready_count;
@@ -144,7 +144,7 @@ export const freeTools: readonly FreeRow[] = [
     required: ['operation_id'],
     gives: { records: list, ...listed, output: string, complete: boolean },
     always: ['records', 'count', 'complete'],
-    async run({ context, signal, save }, { operation_id, position, show, output }) {
+    async run({ context, signal, options }, { operation_id, position, show, output }) {
       const { state } = context.directories;
       const isThere = (await listOperations(state)).includes(operation_id);
       const first = isThere ? await readOperation(state, operation_id) : undefined;
@@ -161,7 +161,7 @@ export const freeTools: readonly FreeRow[] = [
       if (some === undefined) throw toNothingKept(first, last.leads_search_id);
       const { records, count } = some;
       const next = from + records.length;
-      const saved = () => save(output, first.entries[0], readStored(state, chain, signal));
+      const saved = () => options.save(output, first.entries[0], readStored(state, chain, signal));
       return {
         output: output === undefined ? undefined : await saved(),
         records: records.map(toAgentValue),

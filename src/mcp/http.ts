@@ -10,7 +10,8 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
 import { LocalIoError } from '../errors.ts';
-import { createSession, type McpOptions, type Session } from './session.ts';
+import { createSession, type Session } from './session.ts';
+import type { McpOptions } from './tool.ts';
 
 /**
  * Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room, but never while a call

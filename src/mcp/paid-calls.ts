@@ -9,21 +9,16 @@ import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue } from './agent-json.ts';
 import type { Bought, Wanted } from './buying.ts';
 import type { Tell } from './progress.ts';
-import { type BuyOptions, type Caller, chargedOf, createRuns } from './runs.ts';
+import { type Caller, chargedOf, createRuns } from './runs.ts';
 import { readSome, readStored } from './stored.ts';
-import type { Arguments, PaidRow, Result } from './tool.ts';
-
-export interface PaidOptions extends BuyOptions {
-  /** An error as clients read it. */
-  describe(error: unknown): Result;
-}
+import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
 
 interface PaidResult {
   readonly result: Result;
   readonly isError: boolean;
 }
 
-export function createPaidCalls(context: Context, options: PaidOptions) {
+export function createPaidCalls(context: Context, options: McpOptions) {
   const { follow, close } = createRuns(context, options);
 
   /** Runs a call of a paid tool; one with `rows` is a call for each of them. Throws LeadpipeError. */
@@ -35,20 +30,22 @@ export function createPaidCalls(context: Context, options: PaidOptions) {
   ): Promise<PaidResult | { readonly question: InputRequiredResult }> {
     const { kind, records, row = '' } = tool;
     const rows = args.rows as readonly string[] | undefined;
+    const isRows = rows !== undefined;
     const each = rows?.map((text) => ({ ...args, [row]: text })) ?? [args];
     /** Rows that ask for the same are bought once. */
     const wanted = new Map<string, Wanted>();
     const names: string[] = [];
     for (const one of each) {
-      const body = await toBodyOf(tool, one).catch((error: unknown) => {
-        const isOfRow = rows !== undefined && error instanceof LeadpipeError;
-        throw isOfRow ? error.with({}, `row ${names.length + 1}: ${error.words}`) : error;
-      });
-      const name = JSON.stringify(body);
-      wanted.set(name, { kind, body, onlyNew: args.only_new === true });
-      names.push(name);
+      try {
+        const body = await tool.toBody(one, wireNames);
+        names.push(JSON.stringify(body));
+        wanted.set(names.at(-1) ?? '', { kind, body, onlyNew: args.only_new === true });
+      } catch (error) {
+        throw isRows && error instanceof LeadpipeError
+          ? error.with({}, `row ${names.length + 1}: ${error.words}`)
+          : error;
+      }
     }
-    const isRows = rows !== undefined;
     const about = tool.about(each[0] ?? args);
     const what = isRows ? `${wanted.size} look-ups, the first of them: ${about}` : about;
     const errand = { wanted: [...wanted.values()], again: args.again === true, isRows, what };
@@ -58,17 +55,14 @@ export function createPaidCalls(context: Context, options: PaidOptions) {
     const { outcomes, creditsLeft: credits_left } = came;
     const outcomeOf = new Map([...wanted.keys()].map((name, at) => [name, outcomes[at]]));
     const results: PaidResult[] = [];
-    for (const [at, name] of names.entries()) {
-      const outcome = outcomeOf.get(name) as Bought | LeadpipeError;
+    for (const [at, one] of each.entries()) {
+      const outcome = outcomeOf.get(names[at] ?? '') as Bought | LeadpipeError;
       if (outcome instanceof LeadpipeError && !isRows) throw outcome;
-      results.push(
-        outcome instanceof LeadpipeError
-          ? { result: { error: options.describe(outcome) }, isError: true }
-          : await toResult(tool, each[at] ?? args, outcome, caller.signal),
-      );
+      results.push(await toResult(tool, one, outcome, caller.signal));
     }
-    const [{ result, isError } = { result: {}, isError: false }] = results;
-    if (!isRows) return { result: { ...result, credits_left }, isError };
+    const [first] = results;
+    if (!isRows && first !== undefined)
+      return { result: { ...first.result, credits_left }, isError: first.isError };
     const all = {
       rows: results.map((one) => one.result),
       failed: results.filter((one) => one.isError).length,
@@ -82,9 +76,11 @@ export function createPaidCalls(context: Context, options: PaidOptions) {
   async function toResult(
     tool: PaidRow,
     args: Arguments,
-    bought: Bought,
+    bought: Bought | LeadpipeError,
     signal: AbortSignal,
   ): Promise<PaidResult> {
+    if (bought instanceof LeadpipeError)
+      return { result: { error: options.describe(bought) }, isError: true };
     const { operationId, charged, facts, answer, error, hasBrought, warnings = [] } = bought;
     const lines = answer === undefined ? [] : ((await tool.warningsOf?.(args, answer)) ?? []);
     const all = [...warnings, ...lines];
@@ -128,8 +124,4 @@ export function createPaidCalls(context: Context, options: PaidOptions) {
   }
 
   return { call, close };
-}
-
-async function toBodyOf(tool: PaidRow, args: Arguments): Promise<Wanted['body']> {
-  return await tool.toBody(args, wireNames);
 }

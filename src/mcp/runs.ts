@@ -4,24 +4,15 @@ import {
   type InputRequiredResult,
   inputRequired,
 } from '@modelcontextprotocol/server';
-import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../operations/credit-limits.ts';
-import { creditsOf, exact, type Spending, toSpending, type WorstCase } from '../operations/spending.ts';
+import { creditsOf, exact, toSpending, type WorstCase } from '../operations/spending.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { type Bought, settle, type Unbought, type Wanted } from './buying.ts';
 import type { Tell } from './progress.ts';
-
-export interface BuyOptions {
-  /** Opens a connection for as long as `work` takes. */
-  readonly connect: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
-  /** What the whole session may spend, in worst cases. */
-  readonly spending: Spending | undefined;
-  /** Whether the person is asked before each purchase. */
-  readonly confirm: boolean;
-}
+import type { McpOptions } from './tool.ts';
 
 /** What a call asks for: all of it is bought by one run, which whoever asks for the same meanwhile joins. */
 export interface Errand {
@@ -72,7 +63,7 @@ const general: readonly LeadpipeError['outcome'][] = [
   'terminated',
 ];
 
-export function createRuns(context: Context, { connect, spending, confirm }: BuyOptions) {
+export function createRuns(context: Context, { connect, spending, confirm }: McpOptions) {
   const all = new Set<Run>();
   const joinable = new Map<string, Run>();
   /** What was asked about, by the mark of the question. */
@@ -82,14 +73,13 @@ export function createRuns(context: Context, { connect, spending, confirm }: Buy
   let limit = spending;
 
   function begin(errand: Errand, name: string, asker: Caller | undefined): Run {
-    const { clock, directories, ids, pid, zone } = context;
+    const { clock, directories, ids, pid, random, zone } = context;
     const stop = new AbortController();
     if (isClosed) stop.abort('interrupted');
     const tellers = new Set<Tell>();
     const tell: Tell = (message, leads) => {
       for (const one of tellers) one(message, leads);
     };
-    const random = (): number => context.random();
     const own = { clock, directories, ids, pid, random, signal: stop.signal, zone };
     const done = connect(async (connection) => {
       limit ??= toSpending(undefined, connection);

@@ -12,10 +12,10 @@ import { LeadpipeError, UsageError } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { toAgentJson } from './agent-json.ts';
 import { freeTools } from './free-tools.ts';
-import { createPaidCalls, type PaidOptions } from './paid-calls.ts';
+import { createPaidCalls } from './paid-calls.ts';
 import { paidTools } from './paid-tools.ts';
 import { createProgress, type Tell } from './progress.ts';
-import { checkArguments, type Result, type Save, toDefinition } from './tool.ts';
+import { checkArguments, type McpOptions, type Result, toDefinition } from './tool.ts';
 
 /** What an agent reads before anything else; every conversation pays for it. */
 const instructions = [
@@ -32,19 +32,13 @@ const instructions = [
 /** Every tool. All agents pay for this list in every conversation: it has to stay below 12 kB. */
 export const tools = [...paidTools, ...freeTools];
 
-export interface McpOptions extends PaidOptions {
-  readonly save: Save;
-  /** Tells the person who started it, not the client. */
-  say(line: string): void;
-}
-
 export type Session = ReturnType<typeof createSession>;
 
 type Request = ServerContext['mcpReq'];
 
 /** All that agents do while the server runs: its clients share what is bought, and the limit. */
 export function createSession(context: Context, options: McpOptions) {
-  const { connect, spending, save, say, describe } = options;
+  const { connect, say, describe } = options;
   const paid = createPaidCalls(context, options);
 
   async function call(
@@ -82,9 +76,8 @@ export function createSession(context: Context, options: McpOptions) {
     const result = await free.run(
       {
         context,
-        spending,
+        options,
         signal,
-        save,
         read: (work) =>
           telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings))),
       },

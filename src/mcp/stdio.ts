@@ -1,17 +1,20 @@
-import { once } from 'node:events';
-import { finished, PassThrough, type Readable } from 'node:stream';
+import { EventEmitter, once } from 'node:events';
+import { finished, type Readable } from 'node:stream';
 import {
   deserializeMessage,
   isJSONRPCNotification,
   isJSONRPCRequest,
   type JSONRPCMessage,
   type RequestId,
+  serializeMessage,
+  type Transport,
 } from '@modelcontextprotocol/server';
-import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
+import { serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { createSession, type McpOptions } from './session.ts';
+import { createSession } from './session.ts';
+import type { McpOptions } from './tool.ts';
 
 /** For so long, what is under way goes on when the client has gone: it is paid for. */
 const graceMs = 5000;
@@ -21,27 +24,31 @@ const lastMs = 600;
 const longestLine = 10 * 1024 ** 2;
 
 /**
- * Serves one client on standard input and output, until it goes away or `context.signal` aborts. The SDK's transport gives up what
- * is under way when its input ends, and passes over lines that it can't read: it is given an input of its own, without an end and
- * without those lines. Throws UsageError for a client whose lines can't be read.
+ * Serves one client on standard input and output, until it goes away or `context.signal` aborts. The SDK's own transport gives up
+ * what is under way when its input ends, and passes over lines that it can't read. Throws UsageError for a client whose lines can't
+ * be read.
  */
 export async function serveStdio(context: Context, options: McpOptions): Promise<void> {
   const { clock, signal } = context;
   const { stream: output } = context.stdout;
   const { say } = options;
   const session = createSession(context, options);
-  const messages = new PassThrough();
-  const transport = new StdioServerTransport(messages, output);
   const unanswered = new Set<RequestId | undefined>();
-  let answered = (): void => {};
+  const answers = new EventEmitter();
   const settle = (id: RequestId | undefined): void => {
-    if (unanswered.delete(id) && unanswered.size === 0) answered();
+    if (unanswered.delete(id) && unanswered.size === 0) answers.emit('all');
   };
-  const send = transport.send.bind(transport);
-  transport.send = async (message) => {
-    const sent = send(message);
-    if (!('method' in message)) settle(message.id);
-    await sent;
+  const transport: Transport = {
+    start: async () => {},
+    async send(message) {
+      output.write(serializeMessage(message));
+      if (!('method' in message)) settle(message.id);
+    },
+    async close() {
+      const { onclose } = transport;
+      transport.onclose = undefined;
+      onclose?.();
+    },
   };
   const take = (line: string): void => {
     let message: JSONRPCMessage;
@@ -59,14 +66,12 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
     if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') unanswered.add(message.id);
     else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')
       settle(message.params?.requestId as RequestId);
-    messages.write(`${line}\n`);
+    transport.onmessage?.(message);
   };
   const read = async (): Promise<void> => {
     for await (const line of linesOf(context.stdin.stream)) if (line.trim() !== '') take(line);
   };
 
-  // Each message that waits for a slow client listens to it.
-  output.setMaxListeners(0);
   const server = serve(() => session.createServer(), { transport, onerror: ({ message }) => say(message) });
   const stopped = signal.aborted ? undefined : once(signal, 'abort');
   const closed = new Promise<void>((resolve) => finished(output, () => resolve()));
@@ -78,11 +83,7 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
   const patience = wait(clock, graceMs, AbortSignal.any([signal, over.signal])).then(() =>
     signal.aborted ? wait(clock, lastMs, over.signal) : undefined,
   );
-  const allAnswered = new Promise<void>((resolve) => {
-    answered = resolve;
-    if (unanswered.size === 0) resolve();
-  });
-  await Promise.race([allAnswered, patience]);
+  if (unanswered.size > 0) await Promise.race([once(answers, 'all'), patience]);
   over.abort();
   await session.close();
   await server.close();

@@ -26,21 +26,33 @@ export type Arguments = Readonly<Record<string, any>>;
 /** What a client gets; members that are undefined are left out. */
 export type Result = Readonly<Record<string, unknown>>;
 
-/**
- * Writes records into a new file of this name, as the command line writes those of such an operation (undefined for a task); gives
- * its path. Throws UsageError for a name that may not be written, LocalIoError, and what reading the records throws.
- */
-export type Save = (
-  name: string,
-  intent: Intent | undefined,
-  records: AsyncIterable<readonly JsonText[]>,
-) => Promise<string>;
+/** What the server is started with. */
+export interface McpOptions {
+  /** Opens a connection for as long as `work` takes. */
+  readonly connect: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
+  /** What the whole session may spend, in worst cases. */
+  readonly spending: Spending | undefined;
+  /** Whether the person is asked before each purchase. */
+  readonly confirm: boolean;
+  /** An error as clients read it. */
+  describe(error: unknown): Result;
+  /**
+   * Writes records into a new file of this name, as the command line writes those of such an operation (undefined for a task); gives
+   * its path. Throws UsageError for a name that may not be written, LocalIoError, and what reading the records throws.
+   */
+  save(
+    name: string,
+    intent: Intent | undefined,
+    records: AsyncIterable<readonly JsonText[]>,
+  ): Promise<string>;
+  /** Tells the person who started it, not the client. */
+  say(line: string): void;
+}
 
 export interface FreeCall {
   readonly context: Context;
-  readonly spending: Spending | undefined;
+  readonly options: McpOptions;
   readonly signal: AbortSignal;
-  readonly save: Save;
   /** Runs `work` with a client, and says meanwhile how it goes. */
   read<T>(work: (client: Client, settings: Connection['settings']) => Promise<T>): Promise<T>;
 }

@@ -1,14 +1,6 @@
 import { limits } from '../contract/limits.ts';
-import {
-  type ContactSearchRequest,
-  type ContactType,
-  contactTypes,
-  type DeepSearchRequest,
-  type EnrichRequest,
-  type ExtractionType,
-  type ExtractRequest,
-  extractionTypes,
-} from '../contract/types.ts';
+import type * as wire from '../contract/types.ts';
+import { contactTypes, extractionTypes } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
 import { checkOneOf } from './closed-list.ts';
 import { checkSchemaLimits } from './enrich-schema.ts';
@@ -24,7 +16,7 @@ interface ExtractInput {
 
 /** Pure: the request of an extraction, checked against the interface's rules. Throws UsageError. */
 // rule: extract.target, extract.instruction, extract.limit, extract.closed, extract.web2list-instruction
-export function toExtractRequest(input: ExtractInput, names: InputNames): ExtractRequest {
+export function toExtractRequest(input: ExtractInput, names: InputNames): wire.ExtractRequest {
   const type = checkExtractionType(input.type);
   const target = checkText({ ...limits.extractTarget, trimmed: true }, names.target, input.target);
   const instruction =
@@ -45,7 +37,7 @@ export function toExtractRequest(input: ExtractInput, names: InputNames): Extrac
 }
 
 /** Throws UsageError. */
-export function checkExtractionType(value: string): ExtractionType {
+export function checkExtractionType(value: string): wire.ExtractionType {
   return checkOneOf('extraction type', value, extractionTypes, extractionWords);
 }
 
@@ -68,7 +60,7 @@ const extractionWords = {
 export function toContactSearchRequest(
   input: { readonly contact_type: string; readonly objective: string },
   names: InputNames,
-): ContactSearchRequest {
+): wire.ContactSearchRequest {
   return {
     contact_type: checkContactType(input.contact_type),
     objective: checkText(limits.contactObjective, names.objective, input.objective),
@@ -76,7 +68,7 @@ export function toContactSearchRequest(
 }
 
 /** Throws UsageError. */
-export function checkContactType(value: string): ContactType {
+export function checkContactType(value: string): wire.ContactType {
   return checkOneOf('contact type', value, contactTypes, contactWords);
 }
 
@@ -88,7 +80,7 @@ const contactWords = { e: 'email', mail: 'email', telephone: 'phone', tel: 'phon
 export function toDeepSearchRequest(
   { query }: { readonly query: string },
   names: InputNames,
-): DeepSearchRequest {
+): wire.DeepSearchRequest {
   // The document does not trim it. White space says nothing, and would be paid for.
   return { query: checkText({ ...limits.deepSearchQuery, trimmed: true }, names.query, query) };
 }
@@ -98,7 +90,7 @@ export function toDeepSearchRequest(
 export function toEnrichRequest(
   input: { readonly entity_context: string; readonly enrich_fields: unknown },
   names: InputNames,
-): EnrichRequest {
+): wire.EnrichRequest {
   return {
     entity_context: checkText(limits.enrichContext, names.entity_context, input.entity_context),
     enrich_fields: checkSchemaLimits(input.enrich_fields),

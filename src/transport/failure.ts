@@ -184,13 +184,7 @@ const faults: Readonly<Record<number, Fault>> = {
   504: 'gateway',
 };
 
-/** What the error envelope says. */
-interface Envelope {
-  readonly message: string;
-  readonly type: string | undefined;
-}
-
-function faultOfStatus(status: number, { endpoint }: Call, envelope: Envelope | undefined): Fault {
+function faultOfStatus(status: number, { endpoint }: Call, envelope: ReturnType<typeof envelopeOf>): Fault {
   // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
   if (status === 404 && !/\/(?:status|fetch)$/.test(endpoint.path)) return 'no_endpoint';
   // rule: common.conflict
@@ -204,7 +198,7 @@ function faultOfStatus(status: number, { endpoint }: Call, envelope: Envelope | 
 
 /** Where the type stands is not documented, so the likely places are tried. */
 // rule: errors.envelope
-function envelopeOf(body: string): Envelope | undefined {
+function envelopeOf(body: string) {
   let value: unknown;
   try {
     value = JSON.parse(body);

@@ -1,28 +1,28 @@
-import type { Endpoint, Repetition } from '../contract/endpoints.ts';
+import type { Endpoint } from '../contract/endpoints.ts';
 import type { Charged, Facts, Outcome } from '../errors.ts';
 
-interface Verdict {
-  /** How often to send it again, with the same key and the same bytes. */
-  readonly again: number;
-  /** How the run ends after the last attempt. */
-  readonly outcome: Outcome;
+/** How often it is sent again, with the same key and the same bytes: of a free read, create_task, extract, another purchase. */
+type Again = readonly [free: number, replays: number, mayReplay: number, refused: number];
+
+interface Row {
+  readonly again: Again;
+  /** How the run ends after the last attempt, of each alike or of a free read, of create_task, of what is paid. */
+  readonly outcome: Outcome | readonly [free: Outcome, replays: Outcome, paid: Outcome];
+  /** What a paid request may have cost. */
   readonly charged: Charged;
   /** What to do, one line; facts where that needs the words of whoever prints it. */
   readonly hint: string | Facts;
 }
 
-/** By what the interface promises of a repetition: free reads, create_task, extract, and the other purchases. */
-type ByRepetition<Value> = Readonly<Record<Repetition, Value>>;
-
 const notOurs =
   'Check the address: the server there may not be the service. If it is, report the request ID.';
 const inDoubt: Facts = { is: 'in_doubt' };
 
-const never = again(0, 0, 0, 0);
+const never: Again = [0, 0, 0, 0];
 /** Nothing was sent, so everything may be sent again. */
-const always = again(4, 4, 4, 4);
+const always: Again = [4, 4, 4, 4];
 /** One more try tells whether the service has the request: it answers 409 then. */
-const once = again(4, 4, 1, 1);
+const once: Again = [4, 4, 1, 1];
 /** How long the creation of a task takes is not documented; in effect the time limit in retry.ts decides. */
 const untilCreated = 100;
 
@@ -60,7 +60,7 @@ const policy = {
   gateway: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
   // A 2xx whose body is not what the interface promises.
   garbled: row(
-    again(3, 3, 1, 0),
+    [3, 3, 1, 0],
     ['interface', 'interface', 'unknown'],
     'yes',
     "The answer can't be fetched again. Report the request ID.",
@@ -76,8 +76,8 @@ const policy = {
     'no',
     'Ask whoever runs the service to enable it, or choose another type.',
   ),
-  busy: row(again(6, 6, 6, 6), 'temporary', 'no', 'Wait for running requests to end, then run it again.'),
-  already_exists: row(again(0, untilCreated, 5, 0), 'unknown', 'no', { is: 'key_used' }),
+  busy: row([6, 6, 6, 6], 'temporary', 'no', 'Wait for running requests to end, then run it again.'),
+  already_exists: row([0, untilCreated, 5, 0], 'unknown', 'no', { is: 'key_used' }),
   conflict: row(never, 'unknown', 'no', { is: 'key_of_other_request' }),
   no_credits: row(never, 'credits', 'no', { is: 'no_credits' }),
   unauthenticated: row(never, 'authentication', 'no', { is: 'unauthenticated' }),
@@ -107,30 +107,22 @@ const policy = {
 
 export type Fault = keyof typeof policy;
 
+/** Where a row has what is for a repetition: in `again`, and in `outcome`. */
+const columns = { free: [0, 0], replays: [1, 1], 'may-replay': [2, 2], refused: [3, 2] } as const;
+
 /** What a fault means for a request to an endpoint; reading is free and can be repeated, so its hints differ. */
-export function verdictOf(fault: Fault, { repetition }: Endpoint): Verdict {
-  const row = policy[fault];
-  const again = row.again[repetition];
-  const outcome = row.outcome[repetition];
-  if (repetition !== 'free') return { again, outcome, charged: row.charged, hint: row.hint };
+export function verdictOf(fault: Fault, { repetition }: Endpoint) {
+  const { again, outcome, charged, hint } = policy[fault];
+  const [nth, which] = columns[repetition];
+  const end = typeof outcome === 'string' ? outcome : outcome[which];
+  const verdict = { again: again[nth], outcome: end, charged, hint };
+  if (repetition !== 'free') return verdict;
   const isOdd = fault === 'garbled' || fault === 'unexplained';
-  const isPassing = outcome === 'temporary' && fault !== 'unsent';
-  const hint = isOdd ? notOurs : isPassing ? 'Nothing was charged; run it again.' : row.hint;
-  return { again, outcome, charged: 'no', hint };
+  const isPassing = end === 'temporary' && fault !== 'unsent';
+  const own = isOdd ? notOurs : isPassing ? 'Nothing was charged; run it again.' : hint;
+  return { ...verdict, charged: 'no', hint: own } as const;
 }
 
-function again(free: number, replays: number, mayReplay: number, refused: number): ByRepetition<number> {
-  return { free, replays, 'may-replay': mayReplay, refused };
-}
-
-/** `charged` is what a paid request may have cost. */
-function row(
-  attempts: ByRepetition<number>,
-  outcome: Outcome | readonly [read: Outcome, create: Outcome, paid: Outcome],
-  charged: Charged,
-  hint: string | Facts,
-) {
-  const [free, replays, paid] = typeof outcome === 'string' ? [outcome, outcome, outcome] : outcome;
-  const outcomes: ByRepetition<Outcome> = { free, replays, 'may-replay': paid, refused: paid };
-  return { again: attempts, outcome: outcomes, charged, hint };
+function row(again: Again, outcome: Row['outcome'], charged: Charged, hint: string | Facts): Row {
+  return { again, outcome, charged, hint };
 }

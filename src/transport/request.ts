@@ -1,5 +1,4 @@
 import { type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
-import type { JsonText } from '../json/text.ts';
 import { hasMoreValues, isJson, mostValues } from '../json/valid.ts';
 import { piecesOf, readText, unreadableOf } from './body.ts';
 import type { Call, Request } from './call.ts';
@@ -14,41 +13,11 @@ const maxFrameCharacters = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
 const maxLocationCharacters = 500;
 
-/** A body as text, with what the head said about it. */
-export interface JsonAnswer {
-  readonly text: JsonText;
-  readonly requestId: string | undefined;
-  readonly idempotencyKey: string | undefined;
-  readonly serverTime: string | undefined;
-}
-
-export interface StreamAnswer {
-  readonly requestId: string | undefined;
-  /**
-   * The frames of the stream, gathered per piece of the network. Ends without an error only when the HTTP body
-   * itself was whole; throws a RequestError with fault `lost` where it was cut, stalled or grew over the cap.
-   */
-  readonly frames: AsyncIterable<readonly Frame[]>;
-}
-
+export type Transport = ReturnType<typeof createTransport>;
 /** A request as it would go out, with the API key masked. */
-export interface Preview {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
-}
+export type Preview = ReturnType<Transport['preview']>;
 
-export interface Transport {
-  /** Pure: what would be sent. */
-  preview(request: Request): Preview;
-  /** Throws RequestError (ServiceError for the service's own refusals) and StoppedError. */
-  json(call: Call): Promise<JsonAnswer>;
-  /** Throws as `json` does, until the stream has begun. */
-  stream(call: Call): Promise<StreamAnswer>;
-}
-
-export interface TransportOptions extends Retrying {
+interface TransportOptions extends Retrying {
   readonly dispatcher: Dispatching;
   readonly baseUrl: URL;
   readonly apiKey: string;
@@ -65,7 +34,7 @@ interface Incoming {
 }
 
 /** The one way from a request to the wire, and from a failed one to its repetition. */
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(options: TransportOptions) {
   const { clock, trace } = options;
   const mask = createMask(options.apiKey);
 
@@ -119,7 +88,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  async function readJson(call: Call): Promise<JsonAnswer> {
+  async function readJson(call: Call) {
     const incoming = await send(call);
     const { exchange, head, requestId } = incoming;
     let text: string;
@@ -141,13 +110,19 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    preview(request) {
+    /** Pure: what would be sent. */
+    preview(request: Request) {
       const { endpoint, body } = request;
       const headers = headersOf({ ...options, apiKey: '[API key]' }, request);
       return { method: endpoint.method, url: urlOf(options.baseUrl, request).href, headers, body };
     },
-    json: (call) => withRetries(options, call.endpoint, call.signal, () => readJson(call)),
-    async stream(call) {
+    /** A body as text, with what the head said about it. Throws RequestError (ServiceError for the service's own refusals) and StoppedError. */
+    json: (call: Call) => withRetries(options, call.endpoint, call.signal, () => readJson(call)),
+    /**
+     * Frames, gathered per piece of the network. They end without an error only when the HTTP body itself was whole; where it was
+     * cut, stalled or grew over the cap they throw a RequestError with fault `lost`. Throws as `json` does, until they begin.
+     */
+    async stream(call: Call) {
       // Once the stream has begun it is never asked for again: what comes would be a second search.
       const incoming = await withRetries(options, call.endpoint, call.signal, () => send(call));
       return { requestId: incoming.requestId, frames: readFrames(incoming, call, mask) };

@@ -7,6 +7,7 @@ import {
   errorAnswer,
   type FaultServer,
   frame,
+  jsonAnswer,
   lastChunk,
   searchFrames,
   startFaultServer,
@@ -40,22 +41,13 @@ const stream = (...frames: readonly string[]): string =>
   streamHead + frames.map((one) => chunk(one)).join('');
 const odd = '{"name":"a","id":12345678901234567890,"x":1.10}';
 const whole = stream(...searchFrames([[odd, '{"name":"b"}'], ['{"name":"c"}']])) + lastChunk;
-const contact = wholeAnswer('200 OK', 'application/json', '{"result":{"content":null}}', [
-  'X-Request-Id: req_1',
-]);
-const balance = wholeAnswer(
-  '200 OK',
-  'application/json',
-  '{"object":"credit_balance","available_credits":7,"id":12345678901234567890}',
-);
+const contact = jsonAnswer('{"result":{"content":null}}', ['X-Request-Id: req_1']);
+const balance = jsonAnswer('{"object":"credit_balance","available_credits":7,"id":12345678901234567890}');
 const search = { entity_type: 'company', objective: 'fintech', limit: 5 } as const;
 const lookUp = { contact_type: 'email', objective: 'Nordlicht Pay' } as const;
 
 async function thrownBy(work: Promise<unknown>): Promise<InstanceType<typeof LeadpipeError>> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
+  const error = await work.catch((thrown: unknown) => thrown);
   if (error instanceof LeadpipeError) return error;
   throw new Error('no LeadpipeError was thrown', { cause: error });
 }
@@ -90,10 +82,14 @@ describe('requests', () => {
   });
 
   it('carry the key in the header that was chosen', async () => {
-    const client = await clientOf(inTurn(balance), { keyHeader: 'bearer' });
-    await client.balance();
+    const bearer = await clientOf(inTurn(balance), { keyHeader: 'bearer' });
+    await bearer.balance();
     expect(server?.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${apiKey}` });
     expect(server?.requests[0]?.headers).not.toHaveProperty('x-api-key');
+    const other = await clientOf(inTurn(contact), { keyHeader: 'x-api-key' });
+    await other.contactSearch(lookUp);
+    expect(server?.requests[0]?.headers).toMatchObject({ 'x-api-key': apiKey });
+    expect(server?.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
   const schema = { type: 'object', properties: { a: { type: 'string' } } };
@@ -116,6 +112,8 @@ describe('requests', () => {
     ['search', { ...search, enrich_fields: 'a' }, 'enrich_fields must be a list of texts'],
     ['search', { ...search, enrich_fields: Array(21).fill('a') }, 'enrich_fields has 21'],
     ['createTask', task, 'open web'],
+    ['balance', { signal: 'soon' }, 'signal must be an AbortSignal'],
+    ['contactSearch', lookUp, 'signal must be an AbortSignal', { signal: null }],
     ['contactSearch', lookUp, 'idempotencyKey must have visible ASCII', { idempotencyKey: 'ü' }],
     ['deepSearch', { query: null }, 'query must be a text'],
     ['fetch', { leads_search_id: 'ls_1', num: 0 }, 'num is 0: it must be from 1 to 500'],
@@ -145,6 +143,7 @@ describe('requests', () => {
     ['an unknown time limit', { timeouts: { header: 1 } }, 'unknown timeout "header": did you mean headers?'],
     ['no time at all', { timeouts: { idle: 0 } }, 'timeouts.idle must be a number from'],
     ['too many attempts', { retry: { attempts: 21 } }, 'retry.attempts must be a number from 0 to 20'],
+    ['a signal that is none', { signal: {} }, 'signal must be an AbortSignal'],
     ['a key header of its own', { keyHeader: 'cookie' }, 'unknown keyHeader "cookie"'],
   ])('%s: no client', (_, options, says) => {
     const make = () => createClient({ baseUrl: 'https://leads.example', apiKey, ...options } as Options);
@@ -225,7 +224,7 @@ describe('answers that do not come', () => {
       wholeAnswer('302 x', 'text/html', '', ['Location: https://evil.example']),
       'redirects to another address: https://evil.example (POST /v1/contact-search: 302)',
     ],
-    ['no result', wholeAnswer('200 OK', 'application/json', '{}'), 'without `result`'],
+    ['no result', jsonAnswer('{}'), 'without `result`'],
   ])('%s is a RequestError', async (_, answer, says) => {
     const client = await clientOf(inTurn(answer), { retry: { attempts: 0 } });
     const error = await thrownBy(client.contactSearch(lookUp));
@@ -242,7 +241,7 @@ describe('answers that do not come', () => {
   it('a page that was not asked for is refused', async () => {
     const counts = { pts: 5, num: 2, count: 1, ready_count: 9, limit: 9 };
     const page = { leads_search_id: 'ls_1', status: 'done', ...counts, entities: [{}] };
-    const client = await clientOf(inTurn(wholeAnswer('200 OK', 'application/json', JSON.stringify(page))));
+    const client = await clientOf(inTurn(jsonAnswer(page)));
     const error = await thrownBy(client.fetch({ leads_search_id: 'ls_1', num: 2 }));
     expect(error).toMatchObject({
       outcome: 'interface',

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Format } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chunk, searchFrames, startFaultServer, streamHead } from '../helpers/fault-server.ts';
+import { chunk, jsonAnswer, searchFrames, startFaultServer, streamHead } from '../helpers/fault-server.ts';
 import { bareEnvironment, resultOf, temporaryFolder } from '../helpers/run.ts';
 import { installed, root, serve } from './installed.ts';
 
@@ -179,12 +179,17 @@ describe('a program', () => {
 
   it('that never reads a stream is not held by it', async () => {
     const [first = ''] = searchFrames([['{"name":"a"}']]);
+    const keep = ['Connection: keep-alive'];
+    const contact = jsonAnswer('{"result":{"content":null}}', keep);
     // It never ends.
-    const endless = await startFaultServer((socket) => void socket.write(streamHead + chunk(first)));
+    const endless = await startFaultServer((socket, { path }) => {
+      socket.write(path.endsWith('contact-search') ? contact : streamHead + chunk(first));
+    });
     const file = write(
       'unread.mjs',
       `import { createClient } from 'leadpipe';
       const client = createClient({ baseUrl: '${endless.url}', apiKey: 'lp_local_demo' });
+      await client.contactSearch({ contact_type: 'email', objective: 'x' });
       await client.search({ entity_type: 'company', objective: 'fintech' });
       console.log('begun');`,
     );

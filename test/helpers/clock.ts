@@ -19,3 +19,20 @@ export function hastened(times: number): Context['clock'] {
     after: (ms, callback) => machineClock.after(ms / times, callback),
   };
 }
+
+/** A clock on which a wait is over at once; it remembers what was waited for. */
+export function createLeapingClock(): Context['clock'] & { readonly waits: number[] } {
+  let time = 0;
+  const waits: number[] = [];
+  return {
+    waits,
+    now: () => new Date(Date.UTC(2026, 0, 1) + time),
+    monotonic: () => time,
+    after(ms, callback) {
+      waits.push(ms);
+      time += ms;
+      queueMicrotask(callback);
+      return () => {};
+    },
+  };
+}

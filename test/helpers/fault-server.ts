@@ -124,6 +124,12 @@ export function wholeAnswer(
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
+/** A whole answer of JSON: a text of it, or a value. */
+export function jsonAnswer(body: string | object, headers: readonly string[] = []): string {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return wholeAnswer('200 OK', 'application/json', text, headers);
+}
+
 export function errorAnswer(
   status: string,
   type: string,

@@ -106,62 +106,31 @@ const giants: readonly Bomb[] = (
   ending: { exit: 0 },
 }));
 
-const endless: readonly Bomb[] = [
-  { name: 'a body', asked: 'contact', head: chunked, piece: filler, times: forEver, ending: garbled },
-  {
-    name: 'a refusal',
-    asked: 'contact',
-    head: chunked.replace('200 OK', '422 X'),
-    piece: filler,
-    times: forEver,
-    ending: { exit: 2, charged: 'no', type: 'invalid_request_error' },
-    isBrief: true,
-  },
-  {
-    name: 'a redirect',
-    asked: 'balance',
-    head: chunked.replace('200 OK', '307 X\r\nLocation: /elsewhere'),
-    piece: filler,
-    times: forEver,
-    ending: { exit: 76, charged: 'no', type: 'redirect' },
-    isBrief: true,
-  },
-  {
-    name: 'a page',
-    asked: 'contact',
-    head: chunked.replace('application/json', 'text/html'),
-    piece: filler,
-    times: forEver,
-    ending: garbled,
-    isBrief: true,
-  },
-  {
-    name: 'the headers',
-    asked: 'contact',
-    head: 'HTTP/1.1 200 OK\r\n',
-    piece: 'X-A: bbbbbbbbbbbbbbbb\r\n'.repeat(100),
-    times: forEver,
-    ending: { exit: 8, charged: 'maybe', type: 'lost', requests: 2 },
-    isBrief: true,
-  },
-  {
-    name: 'a frame',
-    asked: 'search',
-    head: streamHead,
-    piece: chunk(`data: ${'x'.repeat(60_000)}\n`),
-    times: forEver,
-    ending: cut,
-  },
-  {
-    name: 'a frame in gzip',
-    asked: 'search',
-    head: streamHead.replace('\r\n\r\n', '\r\nContent-Encoding: gzip\r\n\r\n'),
-    piece: chunk(gzipSync(`data: ${'x'.repeat(100 * MiB)}`)),
-    times: 1,
-    ending: cut,
-    isBrief: true,
-  },
-];
+const refused = { exit: 2, charged: 'no', type: 'invalid_request_error' } as const;
+const redirected = { exit: 76, charged: 'no', type: 'redirect' } as const;
+const lost = { exit: 8, charged: 'maybe', type: 'lost', requests: 2 } as const;
+const redirect = chunked.replace('200 OK', '307 X\r\nLocation: /elsewhere');
+const page = chunked.replace('application/json', 'text/html');
+const header = 'X-A: bbbbbbbbbbbbbbbb\r\n';
+const line = chunk(`data: ${'x'.repeat(60_000)}\n`);
+const zipped = chunk(gzipSync(`data: ${'x'.repeat(100 * MiB)}`));
+const gzip = streamHead.replace('\r\n\r\n', '\r\nContent-Encoding: gzip\r\n\r\n');
+
+const endless: readonly Bomb[] = (
+  [
+    ['a body', 'contact', chunked, filler, forEver, garbled, 'long'],
+    ['a refusal', 'contact', chunked.replace('200 OK', '422 X'), filler, forEver, refused, 'brief'],
+    ['a redirect', 'balance', redirect, filler, forEver, redirected, 'brief'],
+    ['a page', 'contact', page, filler, forEver, garbled, 'brief'],
+    ['the headers', 'contact', 'HTTP/1.1 200 OK\r\n', header.repeat(100), forEver, lost, 'brief'],
+    ['a frame', 'search', streamHead, line, forEver, cut, 'long'],
+    ['a frame in gzip', 'search', gzip, zipped, 1, cut, 'brief'],
+  ] as const
+).map(([name, asked, head, piece, times, ending, length]) => ({
+  name: `${name} without end`,
+  ...{ asked, head, piece, times, ending },
+  ...(length === 'brief' && { isBrief: true }),
+}));
 
 const batch = frame({
   object: 'entity_search_batch',
@@ -193,14 +162,14 @@ const trickles: readonly Bomb[] = [
   head: `HTTP/1.1 ${head}\r\nContent-Length: 60000\r\n\r\n`,
   piece: 'x',
   times: forEver,
-  everyMs: 5,
+  everyMs: 1,
 }));
 
 export const bombs: readonly Bomb[] = [
   ...expanding,
   ...values,
   ...giants,
-  ...endless.map((bomb) => ({ ...bomb, name: `${bomb.name} without end` })),
+  ...endless,
   ...floods,
   ...trickles,
 ];

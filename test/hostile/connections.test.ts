@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { closing } from '../helpers/closing.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { errorAnswer, type FaultServer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt, temporaryFolder } from '../helpers/run.ts';
 
 let server: FaultServer | undefined;
 
-const answer = (value: object): string =>
-  wholeAnswer('200 OK', 'application/json', JSON.stringify(value), ['Connection: keep-alive']);
+const answer = (value: object): string => jsonAnswer(value, ['Connection: keep-alive']);
 const page = (pts: number, name: string): string =>
   answer({
     object: 'entity_search_items',

@@ -8,6 +8,7 @@ import {
   errorAnswer,
   type FaultServer,
   frame,
+  jsonAnswer,
   lastChunk,
   startFaultServer,
   streamHead,
@@ -50,8 +51,7 @@ const research = ['research', 'something'];
 const extract = ['extract', 'github_user_followers', 'someone'];
 const search = ['search', 'company', 'x'];
 
-const json = (body: string, headers: readonly string[] = []): string =>
-  wholeAnswer('200 OK', 'application/json', body, headers);
+const json = (body: string, headers: readonly string[] = []): string => jsonAnswer(body, headers);
 const refused = (body: string): string => wholeAnswer('422 X', 'application/json', body);
 const stream = (...frames: readonly string[]): string => `${streamHead}${chunk(frames.join(''))}${lastChunk}`;
 const batch = (form: string, id = 'ls_1'): string =>

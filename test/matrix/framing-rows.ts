@@ -1,13 +1,6 @@
 import { chunk, lastChunk, wholeAnswer } from '../helpers/fault-server.ts';
-import { answers, type Ending, outage, paid, type Row, someOfAll } from './row.ts';
+import { type Ending, garbledEndings, lost, paid, type Row, someOfAll } from './row.ts';
 import { after, instead, type Way } from './ways.ts';
-
-const lost = { exit: 8, charged: 'maybe', type: 'lost' } as const;
-const lostEndings: Row['endings'] = {
-  G: outage('lost'),
-  C: { ...lost, requests: 5, paid: 1 },
-  ...answers({ ...lost, requests: 2, paid: 1 }),
-};
 
 const json = (...head: readonly string[]): string =>
   ['HTTP/1.1 200 OK', 'Content-Type: application/json', ...head, '', ''].join('\r\n');
@@ -49,22 +42,21 @@ const malformedBodies: readonly (readonly [fault: string, answer: string])[] = [
   ['a chunk longer than its size', `${json('Transfer-Encoding: chunked')}1\r\n{}\r\n${lastChunk}`],
 ];
 
-const heads: readonly Row[] = malformedHeads.map(([fault, answer]) => ({
-  fault: `${fault}, after the service has done it`,
-  ways: [after(instead(answer))],
-  only: someOfAll,
-  endings: lostEndings,
-  says: 'the connection to the service broke: ',
-}));
-
-const { S: _, ...ofJson } = lostEndings;
-const bodies: readonly Row[] = malformedBodies.map(([fault, answer]) => ({
-  fault: `${fault}, after the service has done it`,
-  ways: [after(instead(answer))],
-  only: someOfAll,
-  endings: ofJson,
-  says: 'the connection to the service broke: ',
-}));
+const { S: _, ...ofJson } = lost(1);
+const malformed: readonly Row[] = (
+  [
+    [malformedHeads, lost(1)],
+    [malformedBodies, ofJson],
+  ] as const
+).flatMap(([list, endings]) =>
+  list.map(([fault, answer]) => ({
+    fault: `${fault}, after the service has done it`,
+    ways: [after(instead(answer))],
+    only: someOfAll,
+    endings,
+    says: 'the connection to the service broke: ',
+  })),
+);
 
 const whole: Ending = { exit: 0 };
 const asUsual: Row['endings'] = { G: whole, ...paid({ ...whole, paid: 1 }) };
@@ -95,8 +87,6 @@ function announcing(text: string, when?: 'at once'): Way {
   };
 }
 
-const garbled = { charged: 'yes', type: 'garbled' } as const;
-
 /** Content types that are only nearly the promised ones, and those that are in other words. */
 const nearly: readonly Row[] = ['x', '/json', ', text/html'].map((more) => ({
   fault: `the content type with ${more} behind it`,
@@ -104,13 +94,7 @@ const nearly: readonly Row[] = ['x', '/json', ', text/html'].map((more) => ({
     ({ socket, endpoint }) => void socket.write(wholeAnswer('200 OK', `${endpoint.answer}${more}`, '{}')),
   ],
   only: someOfAll,
-  endings: {
-    G: { exit: 76, charged: 'no', type: 'garbled', requests: 4 },
-    C: { exit: 76, ...garbled, requests: 4 },
-    X: { exit: 8, ...garbled, requests: 2 },
-    P: { exit: 8, ...garbled },
-    S: { exit: 8, ...garbled },
-  },
+  endings: garbledEndings,
   says: 'with the content type',
 }));
 
@@ -132,4 +116,4 @@ const inOtherWords: readonly Row[] = ['; charset=utf-8', ';a=b;c="d"', ' ; x'].m
   endings: asUsual,
 }));
 
-export const framingRows: readonly Row[] = [...heads, ...bodies, ...interim, ...nearly, ...inOtherWords];
+export const framingRows: readonly Row[] = [...malformed, ...interim, ...nearly, ...inOtherWords];

@@ -73,7 +73,7 @@ async function expectEnding(row: Row, operation: Operation, ending: Ending): Pro
   const withKey = group === 'G' ? [] : ['--idempotency-key', key];
   if (row.usedBy !== undefined) {
     const args = row.usedBy === 'another' ? operation.otherArgs : operation.args(task);
-    const used = await runInProcess([...(args ?? []), ...withKey], {
+    const used = await runInProcess([...args, ...withKey], {
       env: pointedAt(service.url, ledgerKey),
     });
     expect(used).toMatchObject({ code: 0 });

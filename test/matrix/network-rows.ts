@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { selfSigned } from '../helpers/certificates.ts';
-import { all, answers, outage, paid, type Row } from './row.ts';
+import { all, lost, paid, type Row } from './row.ts';
 import { after, hangUp, instead, reset, silence, status, through, type Way } from './ways.ts';
 
 type Elsewhere = NonNullable<Row['elsewhere']>;
@@ -78,7 +78,6 @@ const unsentRows: readonly Row[] = [
   },
 ];
 
-const lost = { exit: 8, charged: 'maybe', type: 'lost' } as const;
 const brief = ['--timeout', '0.1'];
 
 /** Sent, and no answer: the service has not got it, or has done it each time it came. */
@@ -94,18 +93,14 @@ const lostRows: readonly Row[] = (
     fault: `${fault} before the service has the request`,
     ways: [way],
     options,
-    endings: { G: outage('lost'), C: { ...lost, requests: 5 }, ...answers({ ...lost, requests: 2 }) },
+    endings: lost(0),
     says: /the connection to the service broke: |no (?:answer|data|event) for /,
   },
   {
     fault: `${fault} after the service has done it`,
     ways: [after(way)],
     options,
-    endings: {
-      G: outage('lost'),
-      C: { ...lost, requests: 5, paid: 1 },
-      ...answers({ ...lost, requests: 2, paid: 1 }),
-    },
+    endings: lost(1),
     says: /the connection to the service broke: |no (?:answer|data|event) for /,
   },
 ]);

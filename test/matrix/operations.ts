@@ -8,78 +8,43 @@ export interface Operation {
   readonly group: Group;
   readonly endpoint: (typeof endpoints)[EndpointName];
   /** The command; `task` is one that has ended. */
-  args(task: string): readonly string[];
+  readonly args: (task: string) => readonly string[];
   /** The same operation with another body. */
-  readonly otherArgs?: readonly string[];
+  readonly otherArgs: readonly string[];
   /** Credits that the local service charges for it. */
   readonly price: number;
 }
 
-const limit = ['--limit', '3'];
-const list = ['extract', 'web2list', 'https://example.com/list', '--instruction'];
+type Args = readonly string[];
 
-export const operations: readonly Operation[] = [
-  { name: 'balance', group: 'G', endpoint: endpoints.balance, args: () => ['balance'], price: 0 },
-  {
-    name: 'task status',
-    group: 'G',
-    endpoint: endpoints.status,
-    args: (task) => ['task', 'status', task],
-    price: 0,
-  },
-  {
-    name: 'task fetch',
-    group: 'G',
-    endpoint: endpoints.fetch,
-    args: (task) => ['task', 'fetch', task],
-    price: 0,
-  },
-  {
-    name: 'task create',
-    group: 'C',
-    endpoint: endpoints.createTask,
-    args: () => ['task', 'create', 'company', 'fintech', ...limit],
-    otherArgs: ['task', 'create', 'company', 'fintech in Berlin', ...limit],
-    price: 3,
-  },
-  {
-    name: 'contact',
-    group: 'P',
-    endpoint: endpoints.contactSearch,
-    args: () => ['contact', 'email', 'Lena Weber'],
-    otherArgs: ['contact', 'email', 'Kontora 1'],
-    price: 5,
-  },
-  {
-    name: 'research',
-    group: 'P',
-    endpoint: endpoints.deepSearch,
-    args: () => ['research', 'What is Nordlicht Pay?'],
-    otherArgs: ['research', 'Who is Lena Weber?'],
-    price: 20,
-  },
-  {
-    name: 'enrich',
-    group: 'P',
-    endpoint: endpoints.enrich,
-    args: () => ['enrich', 'Kontora 1', '--field', 'city=where it is'],
-    otherArgs: ['enrich', 'Kontora 2', '--field', 'city=where it is'],
-    price: 2,
-  },
-  {
-    name: 'extract',
-    group: 'X',
-    endpoint: endpoints.extract,
-    args: () => [...list, 'Kontora 1'],
-    otherArgs: [...list, 'Kontora 2'],
-    price: 1,
-  },
-  {
-    name: 'search',
-    group: 'S',
-    endpoint: endpoints.search,
-    args: () => ['search', 'company', 'fintech', ...limit],
-    otherArgs: ['search', 'company', 'fintech in Berlin', ...limit],
-    price: 3,
-  },
+const create = (objective: string): Args => ['task', 'create', 'company', objective, '--limit', '3'];
+const search = (objective: string): Args => ['search', 'company', objective, '--limit', '3'];
+const enrich = (who: string): Args => ['enrich', who, '--field', 'city=where it is'];
+const contact = (who: string): Args => ['contact', 'email', who];
+const list = ['extract', 'web2list', 'https://example.com/list', '--instruction'];
+const extract = (what: string): Args => [...list, what];
+
+/** The command of a free one is made with the task; of a paid one there are two, with different bodies. */
+const rows: readonly [
+  name: string,
+  group: Group,
+  endpoint: EndpointName,
+  price: number,
+  args: Args | ((task: string) => Args),
+  otherArgs?: Args,
+][] = [
+  ['balance', 'G', 'balance', 0, ['balance']],
+  ['task status', 'G', 'status', 0, (task) => ['task', 'status', task]],
+  ['task fetch', 'G', 'fetch', 0, (task) => ['task', 'fetch', task]],
+  ['task create', 'C', 'createTask', 3, create('fintech'), create('fintech in Berlin')],
+  ['contact', 'P', 'contactSearch', 5, contact('Lena Weber'), contact('Kontora 1')],
+  ['research', 'P', 'deepSearch', 20, ['research', 'What is Nordlicht Pay?'], ['research', 'Who is Lena?']],
+  ['enrich', 'P', 'enrich', 2, enrich('Kontora 1'), enrich('Kontora 2')],
+  ['extract', 'X', 'extract', 1, extract('Kontora 1'), extract('Kontora 2')],
+  ['search', 'S', 'search', 3, search('fintech'), search('fintech in Berlin')],
 ];
+
+export const operations = rows.map(([name, group, endpoint, price, args, otherArgs = []]): Operation => {
+  const toArgs = typeof args === 'function' ? args : () => args;
+  return { name, group, endpoint: endpoints[endpoint], args: toArgs, otherArgs, price };
+});

@@ -44,7 +44,7 @@ export function paid(ending: Ending): Row['endings'] {
 }
 
 /** Every column but free reads and create_task. */
-export function answers(ending: Ending): Row['endings'] {
+export function answers(ending: Ending): Record<'P' | 'X' | 'S', Ending> {
   return { P: ending, X: ending, S: ending };
 }
 
@@ -52,6 +52,22 @@ export function answers(ending: Ending): Row['endings'] {
 export function outage(type: string): Ending {
   return { exit: 75, charged: 'no', type, requests: 5 };
 }
+
+/** An answer that did not come, of each column; `paid` is how often it was done. */
+export function lost(paid: 0 | 1): Record<Group, Ending> {
+  const ending = { exit: 8, charged: 'maybe', type: 'lost', paid } as const;
+  return { G: outage('lost'), C: { ...ending, requests: 5 }, ...answers({ ...ending, requests: 2 }) };
+}
+
+const garbled = { charged: 'yes', type: 'garbled' } as const;
+/** An answer that nobody can read, of each column. */
+export const garbledEndings: Record<Group, Ending> = {
+  G: { exit: 76, charged: 'no', type: 'garbled', requests: 4 },
+  C: { exit: 76, ...garbled, requests: 4 },
+  X: { exit: 8, ...garbled, requests: 2 },
+  P: { exit: 8, ...garbled },
+  S: { exit: 8, ...garbled },
+};
 
 /** An operation of each column, where one is as good as all. */
 export const someOfAll: NonNullable<Row['only']> = ['balance', 'task create', 'contact', 'extract', 'search'];

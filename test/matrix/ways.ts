@@ -70,15 +70,16 @@ export function body(text: string, headers: readonly string[] = []): Way {
   return instead((endpoint) => wholeAnswer('200 OK', endpoint.answer, text, headers));
 }
 
+const mebibyte = chunk(Buffer.alloc(1024 * 1024, 'x'));
+
 /** A 200 whose body is longer than any cap: a JSON body of 64 MiB, a frame of 16 Mi characters. */
 export const endless: Way = ({ socket, endpoint }) => {
   const stream = endpoint.answer === 'text/event-stream';
-  const piece = Buffer.alloc(1024 * 1024, 'x');
   socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${endpoint.answer}\r\nTransfer-Encoding: chunked\r\n\r\n`);
   socket.write(chunk(stream ? 'data: "' : '"'));
   let left = stream ? 17 : 65;
   const more = (): void => {
-    while (left-- > 0) if (!socket.write(chunk(piece))) return void socket.once('drain', more);
+    while (left-- > 0) if (!socket.write(mebibyte)) return void socket.once('drain', more);
     socket.write(lastChunk);
   };
   more();

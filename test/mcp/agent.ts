@@ -5,6 +5,8 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { closing } from '../helpers/closing.ts';
+import { type Answer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, command, pointedAt, start } from '../helpers/run.ts';
 
@@ -70,7 +72,7 @@ export async function startAgent({ version = 2, url = '', args = [], env = {}, a
       ? await client.callTool(request, undefined, how)
       : await client.callTool(request, how);
   };
-  return {
+  return closing({
     call,
     /** The members of the result alone. */
     ask: async (name: string, given?: object, options?: CallOptions) =>
@@ -82,7 +84,7 @@ export async function startAgent({ version = 2, url = '', args = [], env = {}, a
       if (version === 1 && url !== '') await transport.terminateSession();
       await client.close();
     },
-  };
+  });
 }
 
 /** A service that counts, and the environment of a user of it who has bought nothing yet. */
@@ -90,6 +92,14 @@ export async function startLedger(...options: Parameters<typeof startLedgerServi
   const service = await startLedgerService(...options);
   const newUser = () => ({ ...bareEnvironment(), ...pointedAt(service.url, ledgerKey) });
   return { service, newUser, env: newUser() };
+}
+
+export const credits = jsonAnswer({ object: 'credit_balance', available_credits: 1000 });
+
+/** A service that answers so, and the environment of a user of it. */
+export async function serving(answer: Answer, ...key: string[]) {
+  const service = await startFaultServer(answer);
+  return { service, env: { ...bareEnvironment(), ...pointedAt(service.url, ...key) } };
 }
 
 /** A server that listens on a port of its own. */
@@ -102,12 +112,12 @@ export async function startHttp(args: readonly string[], env: Readonly<Record<st
   let stderr = '';
   while (!stderr.includes('Ctrl-C')) stderr += String((await once(child.stderr, 'data'))[0]);
   child.stderr.resume();
-  return {
+  return closing({
     url: /(http:[^\s;]*[^\s;.])/.exec(stderr)?.[1] ?? '',
-    async stop(): Promise<{ code: number | null; stdout: string }> {
+    async close(): Promise<{ code: number | null; stdout: string }> {
       child.kill('SIGTERM');
       const [code] = await once(child, 'close');
       return { code, stdout };
     },
-  };
+  });
 }

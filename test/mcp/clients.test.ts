@@ -123,14 +123,12 @@ describe.each([1, 2] as const)("the SDK's client of version %i", (version) => {
     const agent = await startAgent({ version, args, env: { ...env, ...bareEnvironment() } });
     await useAll(agent, 5 + version);
     await beRefused(agent);
-    await agent.close();
   });
 
   it('runs every tool over HTTP', async () => {
     const agent = await startAgent({ version, url: http.url });
     await useAll(agent, 8 + version);
     await beRefused(agent);
-    await agent.close();
   });
 });
 
@@ -158,7 +156,7 @@ describe('over HTTP', () => {
   });
 
   it('ends with SIGTERM, and has written nothing to stdout', async () => {
-    expect(await http.stop()).toEqual({ code: 143, stdout: '' });
+    expect(await http.close()).toEqual({ code: 143, stdout: '' });
   });
 });
 

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorAnswer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
-import { type Agent, startAgent, startHttp, startLedger } from './agent.ts';
+import { errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
+import { bareEnvironment, run } from '../helpers/run.ts';
+import { withSettings } from '../helpers/settings.ts';
+import { type Agent, serving, startAgent, startHttp, startLedger } from './agent.ts';
 
 const search = { entity_type: 'company', objective: 'fintech', show: 200 };
 const contact = { contact_type: 'email', objective: 'Lena Weber' };
@@ -67,7 +68,6 @@ describe('an agent that repeats, cancels, loses and dies', () => {
     const { operation_id } = resumed;
     const shown = await agent.ask('history_show', { operation_id });
     expect(shown).toMatchObject({ count: 22, complete: true, next: 20 });
-    await agent.close();
 
     // Each key of the history is in the ledger, and nothing else is.
     const history = await run(['history', 'list', '-f', 'jsonl'], { env });
@@ -88,7 +88,7 @@ describe('an agent that repeats, cancels, loses and dies', () => {
 describe('many rows in a call', () => {
   it('are bought once each, and the same call buys only what is missing', async () => {
     const { service, env } = await startLedger({});
-    const { ask, close } = await startAgent({ version: 1, env });
+    const { ask } = await startAgent({ version: 1, env });
     const progress: string[] = [];
     const rows = ['Lena Weber', 'CTO of Kontora', 'Lena Weber'];
     const contacts = { contact_type: 'email', rows };
@@ -119,12 +119,11 @@ describe('many rows in a call', () => {
     const item = { items: [{}], charged: 'yes' };
     const extracted = await ask('extract', { ...pages, instruction: 'Kontora' });
     expect(extracted.rows).toMatchObject([item, item]);
-    await close();
   });
 
   it('count together against the limit, and are asked about once', async () => {
-    const { service, env } = await startLedger({});
-    await run(['config', 'set', 'price.contact.email', '5'], { env });
+    const { service, env: bare } = await startLedger({});
+    const env = { ...bare, ...withSettings({ 'price.contact.email': 5 }) };
     const questions: string[] = [];
     const answer = (question: string) => {
       questions.push(question);
@@ -132,7 +131,7 @@ describe('many rows in a call', () => {
     };
     for (const version of [1, 2] as const) {
       const args = ['--confirm', '--max-credits', '14'];
-      const { ask, close } = await startAgent({ version, env, args, answer });
+      const { ask } = await startAgent({ version, env, args, answer });
       const before = service.spent();
       const rows = [1, 2, 3].map((number) => `Lena Weber ${version} ${number}`);
       expect((await ask('contact', { contact_type: 'email', rows })).error).toMatchObject({
@@ -146,33 +145,31 @@ describe('many rows in a call', () => {
       expect(service.spent()).toBe(before + 10);
       expect(questions).toHaveLength(version);
       expect(questions.at(-1)).toMatch(/2 look-ups.*Lena Weber . 2.*It costs at most 10 credits\./s);
-      await close();
     }
   });
 
   it('have each their own error, and what holds for all is not tried for each', async () => {
     let asked = 0;
-    const service = await startFaultServer((socket, { method, body }) => {
-      if (method === 'GET') return void socket.write(wholeAnswer('200 OK', 'application/json', '{}'));
+    const { env } = await serving((socket, { method, body }) => {
+      if (method === 'GET') return void socket.write(jsonAnswer('{}'));
       asked++;
       if (body.includes('nobody')) socket.write(errorAnswer('422 Unprocessable Content', 'invalid', 'no'));
       else socket.write(errorAnswer('401 Unauthorized', 'authentication_error', 'no'));
     });
-    const { ask, close } = await startAgent({ env: { ...bareEnvironment(), ...pointedAt(service.url) } });
+    const { ask } = await startAgent({ env });
     const rows = ['nobody', ...Array.from({ length: 30 }, (_, number) => `Lena ${number}`)];
     const result = await ask('contact', { contact_type: 'email', rows });
     expect(result).toMatchObject({ failed: 31, complete: false, charged: 'no' });
     expect(result.rows[0].error).toMatchObject({ exit: 2 });
     expect(result.rows[30].error).toMatchObject({ exit: 4, charged: 'no' });
     expect(asked).toBeLessThanOrEqual(8);
-    await close();
   });
 });
 
 describe('only what is new', () => {
   it('is bought, and the same call gives the same leads again', async () => {
     const { service, env } = await startLedger({});
-    const { ask, close } = await startAgent({ env });
+    const { ask } = await startAgent({ env });
     const fresh = { ...search, limit: 3, only_new: true };
     const first = namesOf(await ask('search', { ...search, limit: 3 }));
     const second = namesOf(await ask('search', fresh));
@@ -194,7 +191,6 @@ describe('only what is new', () => {
     const fifth = await untilDone({ ...task, again: true });
     expect(fourth).toHaveLength(3);
     expect(new Set([...names, ...fourth, ...fifth]).size).toBe(12 + fifth.length);
-    await close();
   });
 });
 
@@ -206,7 +202,7 @@ describe('limits', () => {
   });
 
   it('--max-credits is for the whole session, and a refusal says both numbers', async () => {
-    const { ask, close } = await startAgent({ args: ['--max-credits', '25'], env: newUser() });
+    const { ask } = await startAgent({ args: ['--max-credits', '25'], env: newUser() });
     const before = service.spent();
     expect((await ask('search', { ...search, limit: 20 })).count).toBe(20);
     expect((await ask('search', { ...search, limit: 19 })).error).toMatchObject({
@@ -219,13 +215,11 @@ describe('limits', () => {
     const session = { max_credits: 25, spent_at_most: 20, under_way: 0 };
     expect((await ask('balance')).session).toEqual(session);
     expect(service.spent() - before).toBe(20);
-    await close();
   });
 
   it('the setting max_credits is the limit of a session that has none of its own', async () => {
-    const env = newUser();
-    await run(['config', 'set', 'max_credits', '10'], { env });
-    const { ask, close } = await startAgent({ version: 1, env });
+    const env = { ...newUser(), ...withSettings({ max_credits: 10 }) };
+    const { ask } = await startAgent({ version: 1, env });
     const before = service.spent();
     expect((await ask('search', { ...search, limit: 6 })).count).toBe(6);
     expect((await ask('search', { ...search, limit: 5 })).error).toMatchObject({
@@ -235,7 +229,6 @@ describe('limits', () => {
       hint: expect.stringContaining('leadpipe config set max_credits <credits>'),
     });
     expect(service.spent() - before).toBe(6);
-    await close();
   });
 
   it('--confirm asks the person before each purchase; who can not ask buys nothing', async () => {
@@ -249,7 +242,6 @@ describe('limits', () => {
         const mute = await startAgent(where);
         const unavailable = { type: 'confirmation_unavailable', charged: 'no', exit: 5 };
         expect((await mute.ask('search', args)).error).toMatchObject(unavailable);
-        await mute.close();
       }
       const questions: string[] = [];
       let says: 'accept' | 'decline' = 'decline';
@@ -257,7 +249,7 @@ describe('limits', () => {
         questions.push(question);
         return says;
       };
-      const { ask, close } = await startAgent({ ...where, answer });
+      const { ask } = await startAgent({ ...where, answer });
       expect((await ask('search', args)).error).toMatchObject({ type: 'declined', charged: 'no' });
       expect(service.spent() - before).toBe(bought);
       says = 'accept';
@@ -266,11 +258,9 @@ describe('limits', () => {
       expect((await ask('search', args)).stored).toBe(true);
       expect(questions).toHaveLength(2);
       expect(questions[1]).toContain(`It costs at most ${args.limit} credits.`);
-      await close();
       bought += args.limit;
       expect(service.spent() - before).toBe(bought);
     }
-    await http.stop();
   });
 
   it('--confirm asks only for what the limit allows, and buys once what is asked for at the same time', async () => {
@@ -283,7 +273,7 @@ describe('limits', () => {
         return says;
       };
       const args = ['--confirm', '--max-credits', '9'];
-      const { ask, call, close } = await startAgent({ version, args, env: newUser(), answer });
+      const { ask, call } = await startAgent({ version, args, env: newUser(), answer });
       const before = service.spent();
       const dear = await ask('search', { ...search, limit: 10 });
       expect(dear.error).toMatchObject({ type: 'over_limit', charged: 'no' });
@@ -307,12 +297,11 @@ describe('limits', () => {
         });
       }
       expect(service.spent() - before).toBe(same.limit);
-      await close();
     }
   });
 
   it('without an address and a key it starts all the same, and each tool says what to do', async () => {
-    const { ask, call, close } = await startAgent({ env: bareEnvironment() });
+    const { ask, call } = await startAgent({ env: bareEnvironment() });
     for (const [name, args] of [
       ['search', search],
       ['balance', {}],
@@ -323,6 +312,5 @@ describe('limits', () => {
       expect(await call(name, args)).toMatchObject({ isError: true, structuredContent: { error } });
     }
     expect(await ask('history_list')).toEqual({ purchases: [] });
-    await close();
   });
 });

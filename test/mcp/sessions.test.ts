@@ -1,25 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import {
   errorAnswer,
+  jsonAnswer,
   type RawRequest,
   searchFrames,
-  startFaultServer,
-  wholeAnswer,
   wholeStream,
 } from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
-import { startAgent, startHttp, startLedger } from './agent.ts';
+import { run } from '../helpers/run.ts';
+import { withSettings } from '../helpers/settings.ts';
+import { credits, serving, startAgent, startHttp, startLedger } from './agent.ts';
 
-const json = (body: object): string => wholeAnswer('200 OK', 'application/json', JSON.stringify(body));
-const credits = json({ object: 'credit_balance', available_credits: 1000 });
 const used = errorAnswer('409 Conflict', 'request_already_exists', 'this key was used before');
 const fintech = { entity_type: 'company', objective: 'fintech' };
-
-/** A service that answers so, and the environment of a user of it. */
-async function serving(...answer: Parameters<typeof startFaultServer>) {
-  const service = await startFaultServer(...answer);
-  return { service, env: { ...bareEnvironment(), ...pointedAt(service.url) } };
-}
 
 /** The purchases of the history, as the command line lists them. */
 async function purchasesOf(env: Record<string, string>) {
@@ -47,7 +39,6 @@ describe('two servers for one person', () => {
       expect({ name, id: answers[1].operation_id }).toEqual({ name, id: answers[0].operation_id });
     });
     await Promise.all(both);
-    await Promise.all(agents.map((agent) => agent.close()));
     const keys = (await purchasesOf(env)).map(({ idempotency_key }) => idempotency_key);
     const ledger = await service.close();
     expect(ledger.size).toBe(calls.length);
@@ -59,9 +50,10 @@ describe('two servers for one person', () => {
 describe('a purchase whose answer was lost', () => {
   it('goes on as the same purchase after a kill', async () => {
     const item = { login: 'lena' };
-    const answer = json({ success: true, data: [item], metadata: { type: 'x_followers', limit: 5 } });
-    const { service, env } = await serving((socket) => {
-      if (service.requests.length > 1) socket.write(answer);
+    const answer = jsonAnswer({ success: true, data: [item], metadata: { type: 'x_followers', limit: 5 } });
+    const { service, env } = await serving((socket, { method }) => {
+      if (method === 'GET') socket.write(credits);
+      else if (service.requests.length > 1) socket.write(answer);
       else first.kill();
     });
     const args = { type: 'x_followers', target: 'lena', limit: 5 };
@@ -70,7 +62,6 @@ describe('a purchase whose answer was lost', () => {
     expect(await purchasesOf(env)).toMatchObject([{ state: 'unknown', charged: 'maybe' }]);
     const second = await startAgent({ env });
     expect(await second.ask('extract', args)).toMatchObject({ items: [item], charged: 'yes' });
-    await second.close();
     expect(await purchasesOf(env)).toMatchObject([{ state: 'complete', charged: 'yes', leads: 1 }]);
     expect(keyOf(service.requests[1])).toBe(keyOf(service.requests[0]));
   });
@@ -78,15 +69,15 @@ describe('a purchase whose answer was lost', () => {
   it('is not counted twice against the limit, and not sent again when the service does not give it', async () => {
     const posts: RawRequest[] = [];
     let isLost = true;
-    const { env } = await serving((socket, request) => {
+    const { env: bare } = await serving((socket, request) => {
       if (request.method === 'GET') return void socket.write(credits);
       posts.push(request);
       if (isLost) return void socket.destroy();
       const isSearch = request.path === '/v1/entity-search';
       socket.write(isSearch ? wholeStream(searchFrames([['{"name":"Kontora"}']])) : used);
     });
-    await run(['config', 'set', 'price.contact.email', '5'], { env });
-    const { ask, close } = await startAgent({ version: 1, env, args: ['--max-credits', '40'] });
+    const env = { ...bare, ...withSettings({ 'price.contact.email': 5, 'retry.attempts': 0 }) };
+    const { ask } = await startAgent({ version: 1, env, args: ['--max-credits', '40'] });
     const search = { ...fintech, limit: 30 };
     const contact = { contact_type: 'email', objective: 'Lena Weber' };
     const lost = { exit: 8, charged: 'maybe' };
@@ -103,7 +94,6 @@ describe('a purchase whose answer was lost', () => {
     const again = (await ask('contact', contact)).error;
     expect(again).toMatchObject({ type, operation_id, hint, charged: 'maybe' });
     expect(posts).toHaveLength(sent);
-    await close();
     expect(new Set(posts.map(keyOf)).size).toBe(2);
     expect(await purchasesOf(env)).toMatchObject([
       { command: 'search company', state: 'complete', charged: 'yes' },
@@ -116,11 +106,11 @@ describe('what came to nothing', () => {
   it('is an error to the client, and costs nothing when it is given again', async () => {
     const none = { success: false, answer: { answer: 'No result generated from deep search' } };
     const { service, env } = await serving((socket, { method, path }) => {
-      if (path === '/v1/deep-search') return void socket.write(json(none));
+      if (path === '/v1/deep-search') return void socket.write(jsonAnswer(none));
       if (method === 'GET') return void socket.write(errorAnswer('404 Not Found', 'not_found', 'no'));
       socket.write(wholeStream(searchFrames([[]]).slice(0, 1)));
     });
-    const { ask, call, close } = await startAgent({ env });
+    const { ask, call } = await startAgent({ env });
     const research = { query: 'What is Kontora?' };
     const first = (await ask('research', research)).error;
     expect(first).toMatchObject({ exit: 7, charged: 'maybe' });
@@ -132,7 +122,6 @@ describe('what came to nothing', () => {
     expect(service.requests).toHaveLength(1);
     const cut = await call('search', { ...fintech, limit: 3 });
     expect(cut).toMatchObject({ isError: true, structuredContent: { error: { exit: 8 } } });
-    await close();
   });
 });
 
@@ -155,7 +144,7 @@ describe('a server that many clients came to', () => {
   it('lets the oldest idle session go for a new one, and never one in which something is bought', async () => {
     const { service, env } = await startLedger({ batch_size: 1, batch_pause_ms: 150 });
     const http = await startHttp([], env);
-    const { ask, close } = await startAgent({ version: 1, url: http.url });
+    const { ask } = await startAgent({ version: 1, url: http.url });
     let bought: ReturnType<typeof ask> | undefined;
     await new Promise<void>((resolve) => {
       const onProgress = (message: string) => message.includes('so far') && resolve();
@@ -171,8 +160,6 @@ describe('a server that many clients came to', () => {
     expect(error).toMatchObject({ hint: expect.stringContaining('--files') });
     expect((await ping(idle[0])).status).toBe(404);
     expect((await ping(idle.at(-1))).status).toBe(200);
-    await close();
-    await http.stop();
     expect((await service.close()).size).toBe(1);
   });
 });
@@ -182,11 +169,10 @@ describe('a free read that has to wait', () => {
     let asked = 0;
     const busy = errorAnswer('429 Too Many Requests', 'rate_limited', 'slow down', ['Retry-After: 1']);
     const { env } = await serving((socket) => void socket.write(asked++ % 2 === 0 ? busy : credits));
-    const { ask, close } = await startAgent({ env });
+    const { ask } = await startAgent({ env });
     const heard: string[] = [];
     const { balance } = await ask('balance', {}, { onProgress: (line) => heard.push(line) });
     expect(balance.available_credits).toBe(1000);
     expect(heard).toContainEqual(expect.stringContaining('trying again in 1 s'));
-    await close();
   });
 });

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toAgentJson } from '../../src/mcp/agent-json.ts';
-import { searchFrames, startFaultServer, wholeAnswer, wholeStream } from '../helpers/fault-server.ts';
-import { bareEnvironment, command, pointedAt, resultOf, temporaryFolder } from '../helpers/run.ts';
+import { jsonAnswer, searchFrames, wholeAnswer, wholeStream } from '../helpers/fault-server.ts';
+import { bareEnvironment, command, resultOf, temporaryFolder } from '../helpers/run.ts';
+import { credits, serving } from './agent.ts';
 
 /** JSON as a service may write it: numbers of any length and form, and any spacing. */
 const number = fc.oneof(
@@ -129,13 +130,12 @@ describe('a client that misbehaves', () => {
   });
 
   it('has what it paid for stored and answered when it goes in the middle', async () => {
-    const body = JSON.stringify({ success: true, answer: { Result: 'a bank', Citations: [] } });
-    const server = await startFaultServer((socket) => {
+    const { env } = await serving((socket, { method }) => {
+      if (method === 'GET') return void socket.write(credits);
       child.stdin.end();
       // By then, the server has seen that nobody asks for more.
-      setTimeout(() => socket.write(wholeAnswer('200 OK', 'application/json', body)), 500);
+      setTimeout(() => socket.write(jsonAnswer({ success: true, answer: 'a bank' })), 500);
     });
-    const env = { ...bareEnvironment(), ...pointedAt(server.url, key) };
     const child = serve(env);
     const call = { name: 'research', arguments: { query: 'What is Kontora?' } };
     child.stdin.write(initialize + message(2, 'tools/call', call));
@@ -166,10 +166,9 @@ describe('a hostile service', () => {
     const error = JSON.stringify({ error: { type: key, message: `${hostile} ${key}` } });
     const status = '422 Unprocessable Content';
     const refused = wholeAnswer(status, 'application/json', error, [`X-Request-Id: ${key}`]);
-    const server = await startFaultServer((socket, { path }) => {
-      socket.write(path === '/v1/entity-search' ? found : refused);
-    });
-    const child = serve({ ...bareEnvironment(), ...pointedAt(server.url, key) }, '-v');
+    const answer = (path: string) => (path === '/v1/entity-search' ? found : refused);
+    const { env } = await serving((socket, { path }) => void socket.write(answer(path)), key);
+    const child = serve(env, '-v');
     const finished = resultOf(child);
     const call = (id: number, name: string, args: object) =>
       message(id, 'tools/call', { name, arguments: args, _meta: { progressToken: id } });

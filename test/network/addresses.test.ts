@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { createAuthority } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt } from '../helpers/run.ts';
 import { toFailure, withSettings } from '../helpers/settings.ts';
 import { startRecordingProxy } from './recording-proxy.ts';
@@ -11,11 +11,7 @@ import { startSecureService } from './secure-service.ts';
 const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
   all?.some(({ address }) => address === '::1'),
 );
-const balance = wholeAnswer(
-  '200 OK',
-  'application/json',
-  '{"object":"credit_balance","available_credits":7}',
-);
+const balance = jsonAnswer('{"object":"credit_balance","available_credits":7}');
 const seven = { code: 0, stdout: expect.stringContaining('"available_credits":7') };
 
 describe.skipIf(!hasIpv6)('IPv6', () => {

@@ -48,16 +48,6 @@ describe.skipIf(!needs('squid'))('squid', () => {
     expect(service.requests).toEqual(['GET /v1/credit/balance', 'POST /v1/entity-search']);
   });
 
-  it('ca_file trusts an authority beside those that Node trusts already', async () => {
-    const other = createAuthority();
-    const settings = withSettings({ ca_file: authority.file });
-    expect(await run(balance, { env: { ...settings, ...here(open) } })).toMatchObject({ code: 0 });
-    const both = { ...withSettings({ ca_file: other.file }), ...here(open), ...trusted };
-    expect(await run(balance, { env: both })).toMatchObject({ code: 0 });
-    const neither = { ...withSettings({ ca_file: other.file, 'retry.attempts': 0 }), ...here(open) };
-    expect(await refused(neither)).toMatchObject({ code: 76, error: { type: 'certificate', charged: 'no' } });
-  });
-
   it('gets its user name and password, and nobody else does', async () => {
     const credentials = `${user}:${encodeURIComponent(password)}@`;
     const env = { ...here(closed, credentials), ...trusted };

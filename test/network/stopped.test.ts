@@ -3,16 +3,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
   chunk,
-  type FaultServer,
+  jsonAnswer,
   lastChunk,
   searchFrames,
   startFaultServer,
   streamHead,
-  wholeAnswer,
 } from '../helpers/fault-server.ts';
 import { pointedAt, resultOf, start } from '../helpers/run.ts';
-
-let server: FaultServer | undefined;
 
 const [first = '', ...rest] = searchFrames([['{"name":"a"}'], ['{"name":"b"}']]);
 
@@ -26,7 +23,7 @@ async function runStopped(
   const asking = new Promise<Socket>((resolve) => {
     asked = resolve;
   });
-  server = await startFaultServer((socket) => {
+  const server = await startFaultServer((socket) => {
     before(socket);
     asked(socket);
   });
@@ -37,39 +34,34 @@ async function runStopped(
   meanwhile(socket);
   await wait(2500);
   child.kill('SIGCONT');
-  return await resultOf(child);
+  const { code, stdout } = await resultOf(child);
+  return { code, stdout, requests: server.requests.length };
 }
 
-describe.skipIf(process.platform === 'win32')(
-  'a process that was stopped longer than its time limits',
-  () => {
-    it('reads the answer that lies in its socket', async () => {
-      const answer = wholeAnswer(
-        '200 OK',
-        'application/json',
-        '{"object":"contact_search_result","request":{},"result":{"content":"a@b.example","reference":null}}',
-      );
-      const { code, stdout } = await runStopped(
-        ['contact', 'email', 'someone', '-f', 'jsonl'],
-        () => {},
-        (socket) => void socket.write(answer),
-      );
-      expect({ code, stdout, requests: server?.requests.length }).toMatchObject({ code: 0, requests: 1 });
-      expect(stdout).toContain('a@b.example');
-    });
+const found = '{"object":"contact_search_result","request":{},"result":{"content":"a@b.example"}}';
+const others = rest.map((one) => chunk(one)).join('') + lastChunk;
 
-    it('reads the rest of a stream, also when nothing lies there yet', async () => {
-      const { code, stdout } = await runStopped(
-        ['search', 'company', 'x', '-f', 'jsonl'],
-        (socket) => void socket.write(streamHead + chunk(first)),
-        (socket) =>
-          void setTimeout(() => socket.write(rest.map((one) => chunk(one)).join('') + lastChunk), 2800),
-      );
-      expect({ code, stdout, requests: server?.requests.length }).toEqual({
-        code: 0,
-        stdout: '{"name":"a"}\n{"name":"b"}\n',
-        requests: 1,
-      });
-    });
-  },
-);
+type Write = (socket: Socket) => void;
+describe.skipIf(process.platform === 'win32')('a process that was stopped for too long', () => {
+  it.concurrent.each<
+    [what: string, args: readonly string[], before: Write, meanwhile: Write, stdout: string]
+  >([
+    [
+      'the answer that lies in its socket',
+      ['contact', 'email', 'someone'],
+      () => {},
+      (socket) => void socket.write(jsonAnswer(found)),
+      `${found}\n`,
+    ],
+    [
+      'the rest of a stream, also when nothing lies there yet',
+      ['search', 'company', 'x'],
+      (socket) => void socket.write(streamHead + chunk(first)),
+      (socket) => void setTimeout(() => socket.write(others), 2800),
+      '{"name":"a"}\n{"name":"b"}\n',
+    ],
+  ])('reads %s', async (_, args, before, meanwhile, stdout) => {
+    const came = await runStopped([...args, '-f', 'jsonl'], before, meanwhile);
+    expect(came).toEqual({ code: 0, stdout, requests: 1 });
+  });
+});

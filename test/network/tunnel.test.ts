@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Certificate, createAuthority, selfSigned } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt, run } from '../helpers/run.ts';
 import { type Failure, toFailure, withSettings } from '../helpers/settings.ts';
 import { freePort } from './debian-proxies.ts';
-import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts';
+import { startRecordingProxy } from './recording-proxy.ts';
 import { type SecureService, startSecureService } from './secure-service.ts';
 
 const authority = createAuthority();
@@ -22,14 +22,13 @@ const search = ['search', 'company', 'x', '-f', 'jsonl', '-q'];
 const three = '{"name":"One"}\n{"name":"Two"}\n{"name":"Three"}\n';
 
 let service: SecureService;
-let proxy: RecordingProxy | undefined;
 beforeAll(async () => {
   service = await startSecureService(authority.issue('DNS:service.test'));
 });
 
 describe('what a proxy sees', () => {
   it('is a host, a port and TLS: never the key', async () => {
-    proxy = await startRecordingProxy({ to: service.port });
+    const proxy = await startRecordingProxy({ to: service.port });
     const HTTPS_PROXY = `http://ann:${secret}@127.0.0.1:${proxy.port}`;
     const chatty = await run([...search, '--verbose'], { env: { ...env, HTTPS_PROXY, NODE_DEBUG: '*' } });
     expect(chatty.code).toBe(0);
@@ -48,11 +47,9 @@ describe('what a proxy sees', () => {
   });
 
   it('is nothing at all of a service on this machine', async () => {
-    proxy = await startRecordingProxy({ to: service.port });
+    const proxy = await startRecordingProxy({ to: service.port });
     const local = await startFaultServer((socket) => {
-      socket.write(
-        wholeAnswer('200 OK', 'application/json', '{"object":"credit_balance","available_credits":1}'),
-      );
+      socket.write(jsonAnswer('{"object":"credit_balance","available_credits":1}'));
     });
     const url = `http://127.0.0.1:${proxy.port}`;
     const proxies = { http_proxy: url, HTTP_PROXY: url, https_proxy: url, ALL_PROXY: url };
@@ -63,7 +60,7 @@ describe('what a proxy sees', () => {
   });
 
   it('is nothing where NO_PROXY covers the service', async () => {
-    proxy = await startRecordingProxy({ to: service.port });
+    const proxy = await startRecordingProxy({ to: service.port });
     // An address of this machine that is not one of its loopback addresses.
     const direct = await startSecureService(authority.issue('IP:0.0.0.0'));
     const proxies = { HTTPS_PROXY: `127.0.0.1:${proxy.port}`, NO_PROXY: 'service.test,0.0.0.0' };
@@ -80,7 +77,7 @@ describe('a proxy on TLS', () => {
   const through = (certificate: Certificate) => startRecordingProxy({ to: service.port, certificate });
 
   it('lets a search through', async () => {
-    proxy = await through(authority.issue('DNS:localhost'));
+    const proxy = await through(authority.issue('DNS:localhost'));
     const HTTPS_PROXY = `https://ann:${secret}@localhost:${proxy.port}`;
     expect(await runInProcess(search, { env: { ...env, HTTPS_PROXY } })).toMatchObject({
       code: 0,
@@ -91,7 +88,7 @@ describe('a proxy on TLS', () => {
   });
 
   it('is not told anything when its certificate is not good', async () => {
-    proxy = await through(selfSigned('IP:127.0.0.1'));
+    const proxy = await through(selfSigned('IP:127.0.0.1'));
     const { code, error } = await failing(`https://ann:${secret}@127.0.0.1:${proxy.port}`);
     expect([code, error.type]).toEqual([76, 'certificate']);
     expect(error.message).toContain(`the proxy 127.0.0.1:${proxy.port}: self-signed certificate`);
@@ -112,7 +109,7 @@ async function failing(HTTPS_PROXY: string, more: Record<string, string> = {}): 
   return failure;
 }
 
-describe('a proxy that fails', () => {
+describe.concurrent('a proxy that fails', () => {
   const says = (text: string) => (socket: Socket) => void socket.write(text);
 
   it.each<[what: string, answer: (socket: Socket) => void, exit: number, type: string, why: string]>([
@@ -135,7 +132,7 @@ describe('a proxy that fails', () => {
       'Connect Timeout Error (attempted address: service.test:443, timeout: 1000ms)',
     ],
   ])('because it %s', async (_, answer, exit, type, why) => {
-    proxy = await startRecordingProxy({ answer: () => answer });
+    const proxy = await startRecordingProxy({ answer: () => answer });
     const { code, error } = await failing(`http://ann:${secret}@127.0.0.1:${proxy.port}`);
     expect([code, error.type]).toEqual([exit, type]);
     expect(error.message).toContain(`${why} (POST /v1/entity-search)`);
@@ -156,7 +153,7 @@ describe('a proxy that fails', () => {
   });
 
   it('because it is not on TLS', async () => {
-    proxy = await startRecordingProxy({ answer: () => says('HTTP/1.1 400 Bad Request\r\n\r\n') });
+    const proxy = await startRecordingProxy({ answer: () => says('HTTP/1.1 400 Bad Request\r\n\r\n') });
     const { code, error } = await failing(`https://ann:${secret}@127.0.0.1:${proxy.port}`);
     expect([code, error.type]).toEqual([78, 'proxy_refused']);
     expect(error.message).toContain(`the proxy 127.0.0.1:${proxy.port} does not answer with TLS`);
@@ -173,7 +170,7 @@ describe('a proxy that fails', () => {
   });
 
   it('once, and lets the next attempt through', async () => {
-    proxy = await startRecordingProxy({
+    const proxy = await startRecordingProxy({
       to: service.port,
       answer: (attempt) => (attempt === 1 ? says('HTTP/1.1 503 Busy\r\n\r\n') : undefined),
     });

@@ -1,39 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/context.ts';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
 import { RequestError } from '../../src/transport/errors.ts';
 import type { Fault } from '../../src/transport/policy.ts';
 import { toRetryAfter, withRetries } from '../../src/transport/retry.ts';
-
-/** A clock on which a wait takes no time, and is remembered. */
-function createWaits(): { clock: Clock; waits: number[] } {
-  const waits: number[] = [];
-  let time = 0;
-  const clock: Clock = {
-    now: () => new Date(Date.UTC(2026, 0, 1) + time),
-    monotonic: () => time,
-    after(ms, callback) {
-      waits.push(ms);
-      time += ms;
-      const handle = setImmediate(callback);
-      return () => clearImmediate(handle);
-    },
-  };
-  return { clock, waits };
-}
-
-interface Tried {
-  readonly tries: number;
-  readonly waits: readonly number[];
-  readonly error: RequestError;
-}
+import { createLeapingClock } from '../helpers/clock.ts';
 
 async function tryOut(
   name: EndpointName,
   faults: readonly (Fault | RequestError)[],
   options: { random?: number; budgetMs?: number; mostAttempts?: number } = {},
-): Promise<Tried> {
-  const { clock, waits } = createWaits();
+): Promise<{ tries: number; waits: readonly number[]; error: RequestError }> {
+  const clock = createLeapingClock();
   const endpoint = endpoints[name];
   let tries = 0;
   const retrying = {
@@ -46,15 +23,12 @@ async function tryOut(
     const fault = faults[Math.min(tries++, faults.length - 1)] as Fault | RequestError;
     throw fault instanceof RequestError ? fault : new RequestError(fault, endpoint, fault);
   }).catch((thrown: RequestError) => thrown);
-  return { tries, waits, error: error as RequestError };
+  return { tries, waits: clock.waits, error: error as RequestError };
 }
 
-describe('attempts', () => {
-  it('retry.attempts bounds all of them', async () => {
-    for (const most of [0, 2]) {
-      expect(await tryOut('balance', ['lost'], { mostAttempts: most })).toMatchObject({ tries: most + 1 });
-    }
-  });
+it('attempts are as many as retry.attempts allows', async () => {
+  for (const most of [0, 2])
+    expect(await tryOut('balance', ['lost'], { mostAttempts: most })).toMatchObject({ tries: most + 1 });
 });
 
 describe('waits', () => {
@@ -121,7 +95,7 @@ describe('doubt', () => {
 });
 
 describe('Retry-After', () => {
-  const { clock } = createWaits();
+  const clock = createLeapingClock();
   it.each([
     [undefined, undefined],
     ['0', 0],

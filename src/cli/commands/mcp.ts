@@ -5,7 +5,7 @@ import { readProfile } from '../../config/settings.ts';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
-import type { McpOptions } from '../../mcp/session.ts';
+import type { McpOptions } from '../../mcp/tool.ts';
 import { isKept, rowsOf } from '../../operations/kinds.ts';
 import { toSpending } from '../../operations/spending.ts';
 import { checkNumber } from '../../requests/within-limits.ts';

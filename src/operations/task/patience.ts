@@ -26,7 +26,7 @@ export function pollWaitMs(polls: number, { firstMs, maxMs }: PollTimes, random:
 }
 
 /** The failures of a free read after which it is tried again. */
-export type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';
+type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';
 
 export interface PatienceOptions {
   readonly poll: PollTimes;
@@ -52,6 +52,7 @@ const mostTries = { garbled: 3, empty: 5, missing: 3 } as const;
  */
 export function createPatience(waiting: Waiting, options: PatienceOptions) {
   const { clock, random, signal } = waiting;
+  const { createdAt = Number.NEGATIVE_INFINITY } = options;
   return async function* <T>(ask: () => Promise<T>): Running<T> {
     const tries = { outage: 0, garbled: 0, empty: 0, missing: 0 };
     let failingSince: number | undefined;
@@ -64,14 +65,14 @@ export function createPatience(waiting: Waiting, options: PatienceOptions) {
         const now = clock.monotonic();
         const isFirst = failingSince === undefined;
         failingSince ??= now;
-        const again = mayTryAgain(fault, tries[fault], {
-          failingMs: now - failingSince,
-          outageMs: options.outageMs,
-          ageMs: options.createdAt === undefined ? undefined : now - options.createdAt,
-        });
-        if (!again) throw error;
+        const tried = tries[fault]++;
+        const isOver =
+          fault === 'outage'
+            ? now - failingSince >= options.outageMs
+            : tried >= mostTries[fault] || (fault === 'missing' && now - createdAt >= findableMs);
+        if (isOver) throw error;
         if (isFirst) yield { is: 'stumbled', fault: error as Error };
-        await pause(clock, retryWaitMs(fault, tries[fault]++, options.poll, random()), signal);
+        await pause(clock, retryWaitMs(fault, tried, options.poll, random()), signal);
       }
     }
   };
@@ -85,23 +86,8 @@ function readFaultOf(error: unknown): ReadFault | undefined {
   return error.outcome === 'temporary' ? 'outage' : undefined;
 }
 
-export function mayTryAgain(
-  fault: ReadFault,
-  tries: number,
-  times: {
-    readonly failingMs: number;
-    readonly outageMs: number;
-    /** Of a task that this process created. */
-    readonly ageMs: number | undefined;
-  },
-): boolean {
-  if (fault === 'outage') return times.failingMs < times.outageMs;
-  if (fault === 'missing' && !(times.ageMs !== undefined && times.ageMs < findableMs)) return false;
-  return tries < mostTries[fault];
-}
-
 /** Pure: the wait before a try; all are parts of the time between two polls (5 s: 1, 2, 3 s; 5, 10, … 60 s). */
-export function retryWaitMs(fault: ReadFault, tries: number, poll: PollTimes, random: number): number {
+function retryWaitMs(fault: ReadFault, tries: number, poll: PollTimes, random: number): number {
   if (fault === 'outage') return pollWaitMs(settledPoll + tries, poll, random);
   if (fault === 'empty') return poll.firstMs * Math.min(2 ** tries, 12);
   return (poll.firstMs / 5) * (tries + 1);

@@ -1,27 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Client, Page } from '../../../src/client.ts';
-import type { Clock } from '../../../src/context.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import type { TaskState } from '../../../src/contract/types.ts';
 import { readTask, type TaskToRead, toUnread } from '../../../src/operations/task/follow.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
-
-/** A clock on which a wait is over at once; it remembers what was waited for. */
-function createLeapingClock(): Clock & { readonly waits: number[] } {
-  let time = 0;
-  const waits: number[] = [];
-  return {
-    waits,
-    now: () => new Date(time),
-    monotonic: () => time,
-    after(ms, callback) {
-      waits.push(ms);
-      time += ms;
-      queueMicrotask(callback);
-      return () => {};
-    },
-  };
-}
+import { createLeapingClock } from '../../helpers/clock.ts';
 
 type Status = readonly [state: TaskState, ready: number];
 

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { pause } from '../../../src/clock.ts';
-import {
-  mayTryAgain,
-  pollWaitMs,
-  type ReadFault,
-  retryWaitMs,
-} from '../../../src/operations/task/patience.ts';
+import { endpoints } from '../../../src/contract/endpoints.ts';
+import { run } from '../../../src/operations/events.ts';
+import { createPatience, PageError, pollWaitMs } from '../../../src/operations/task/patience.ts';
+import { RequestError } from '../../../src/transport/errors.ts';
+import { createLeapingClock } from '../../helpers/clock.ts';
 
 const poll = { firstMs: 5000, maxMs: 30_000 };
 
@@ -42,40 +41,43 @@ describe('the wait between two looks', () => {
 });
 
 describe('another try', () => {
-  const minutes = (count: number): number => count * 60_000;
-  const rows: readonly [
-    fault: ReadFault,
-    tries: number,
-    failingMs: number,
-    ageMs: number | undefined,
-    again: boolean,
-  ][] = [
-    ['outage', 0, 0, undefined, true],
-    ['outage', 500, minutes(10) - 1, undefined, true],
-    ['outage', 3, minutes(10), undefined, false],
-    ['garbled', 2, 0, undefined, true],
-    ['garbled', 3, 0, undefined, false],
-    ['empty', 4, minutes(2), undefined, true],
-    ['empty', 5, minutes(2), undefined, false],
-    ['missing', 0, 0, undefined, false],
-    ['missing', 2, 0, 9999, true],
-    ['missing', 3, 0, 9999, false],
-    ['missing', 0, 0, 10_000, false],
-  ];
-  it.each(rows)(
-    '%s after %i tries, failing for %i ms, %s ms old: %s',
-    (fault, tries, failingMs, ageMs, again) => {
-      expect(mayTryAgain(fault, tries, { failingMs, ageMs, outageMs: minutes(10) })).toBe(again);
-    },
-  );
+  const faults = {
+    outage: new RequestError('lost', endpoints.status, 'x'),
+    garbled: new PageError('x', false, undefined),
+    empty: new PageError('x', true, undefined),
+    missing: new RequestError('missing', endpoints.status, 'x'),
+    refused: new RequestError('forbidden', endpoints.status, 'x'),
+  };
 
-  it('waits longer each time', () => {
-    const waits = (fault: ReadFault): number[] =>
-      [0, 1, 2, 3, 4].map((tries) => retryWaitMs(fault, tries, poll, 0.5));
-    expect(waits('outage')).toEqual([5000, 7500, 11_250, 16_875, 25_312.5]);
-    expect(waits('empty')).toEqual([5000, 10_000, 20_000, 40_000, 60_000]);
-    expect(waits('garbled').slice(0, 3)).toEqual([1000, 2000, 3000]);
-    expect(waits('missing').slice(0, 3)).toEqual([1000, 2000, 3000]);
+  /** The waits between the tries, on a clock on which they take no time; `ageMs` is that of a task that this process created. */
+  async function waitsOf(fault: keyof typeof faults, outageMs: number, ageMs?: number): Promise<number[]> {
+    const clock = createLeapingClock();
+    const waiting = { clock, random: () => 0.5, signal: new AbortController().signal };
+    const created = ageMs === undefined ? {} : { createdAt: -ageMs };
+    const asking = createPatience(waiting, { poll, outageMs, ...created })(() =>
+      Promise.reject(faults[fault]),
+    );
+    await expect(run(asking, () => {})).rejects.toBe(faults[fault]);
+    return clock.waits;
+  }
+
+  it.each<[fault: keyof typeof faults, ageMs: number | undefined, waits: readonly number[]]>([
+    ['garbled', undefined, [1000, 2000, 3000]],
+    ['empty', undefined, [5000, 10_000, 20_000, 40_000, 60_000]],
+    ['missing', undefined, []],
+    ['missing', 0, [1000, 2000, 3000]],
+    ['missing', 9999, [1000]],
+    ['missing', 10_000, []],
+    ['refused', undefined, []],
+  ])('%s, of a task that is %s ms old, comes after %j ms', async (fault, ageMs, waits) => {
+    expect(await waitsOf(fault, 600_000, ageMs)).toEqual(waits);
+  });
+
+  it('comes for as long as an outage may last, later each time', async () => {
+    expect(await waitsOf('outage', 60_000)).toEqual([5000, 7500, 11_250, 16_875, 25_312.5]);
+    expect(await waitsOf('outage', 5001)).toEqual([5000, 7500]);
+    expect(await waitsOf('outage', 5000)).toEqual([5000]);
+    expect(await waitsOf('outage', 0)).toEqual([]);
   });
 });
 
