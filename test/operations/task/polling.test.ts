@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pause } from '../../../src/clock.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
-import { run } from '../../../src/operations/events.ts';
+import { runToEnd } from '../../../src/operations/events.ts';
 import { createPatience, PageError, pollWaitMs } from '../../../src/operations/task/patience.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 import { createLeapingClock } from '../../helpers/clock.ts';
@@ -57,7 +57,7 @@ describe('another try', () => {
     const asking = createPatience(waiting, { poll, outageMs, ...created })(() =>
       Promise.reject(faults[fault]),
     );
-    await expect(run(asking, () => {})).rejects.toBe(faults[fault]);
+    await expect(runToEnd(asking, () => {})).rejects.toBe(faults[fault]);
     return clock.waits;
   }
 
