@@ -42,3 +42,9 @@ export async function realPathOf(path: string): Promise<string> {
   const folder = dirname(target);
   return join(await realpath(folder).catch(() => folder), basename(target));
 }
+
+/**
+ * How the .part beside the output is opened. `new`: one that is there is somebody else's, and goes to another name. `anew`: what
+ * stands in it is this operation's, and is written again from the start. `at`: it is gone on with behind so many bytes.
+ */
+export type Opening = 'new' | { readonly anew: true } | { readonly at: number };

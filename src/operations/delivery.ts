@@ -27,9 +27,3 @@ export interface Placing {
   /** The rows are about to be added to those that the file has. A run that is killed in this is completed with what this says. */
   adding?(addition: Addition): Promise<void>;
 }
-
-/**
- * How the .part beside the output is opened. `new`: one that is there is somebody else's, and goes to another name. `anew`: what
- * stands in it is this operation's, and is written again from the start. `at`: it is gone on with behind so many bytes.
- */
-export type Opening = 'new' | { readonly anew: true } | { readonly at: number };

@@ -6,10 +6,10 @@ import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
 import { type Addition, addRows, toAddition } from '../files/addition.ts';
 import { type FolderLock, lockLost } from '../files/folder-lock.ts';
 import { syncFolder } from '../files/private-folder.ts';
-import { statOrNothing, targetOf } from '../files/target.ts';
+import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
 import { type AppendTo, checkAppend, scanCsv } from './append.ts';
-import { changed, type Opening, openPart } from './part-file.ts';
+import { changed, openPart } from './part-file.ts';
 import { type FileSink, openDirect } from './sink.ts';
 
 interface FileSinkOptions {

@@ -3,13 +3,8 @@ import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { LocalIoError, outputChanged } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
 import { noFollow } from '../files/line-log.ts';
+import type { Opening } from '../files/target.ts';
 import { fail } from '../files/write-failure.ts';
-
-/**
- * How the .part is opened. `new`: one that is there is somebody else's, and goes to another name beside it. `anew`: what stands in it
- * is ours, and is written again from the start. `at`: it is gone on with behind so many bytes.
- */
-export type Opening = 'new' | { readonly anew: true } | { readonly at: number };
 
 /** Opens the .part of `path`, to be read and added to; `named` is what the user calls it. Throws LocalIoError. */
 export async function openPart(

@@ -2,9 +2,9 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
 import type { FolderLock } from '../files/folder-lock.ts';
+import type { Opening } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
 import type { Layout, LayoutOf } from './layout.ts';
-import type { Opening } from './part-file.ts';
 import { createStreamSink, type FileSink } from './sink.ts';
 import { createWriter, type Format, type RecordWriter } from './writer.ts';
 

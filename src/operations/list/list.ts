@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
+import type { Opening } from '../../files/target.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
-import type { Delivery, Opening } from '../delivery.ts';
+import type { Delivery } from '../delivery.ts';
 import { findEarlier, type Wanted } from '../earlier.ts';
 import type { Running } from '../events.ts';
 import { lastOf, toTerminal } from '../journal/entries.ts';

@@ -1,8 +1,8 @@
 import type { CreateTaskRequest } from '../../contract/types.ts';
 import { ConfigurationError, LeadpipeError, outputChanged } from '../../errors.ts';
-import { hasPart, statOrNothing } from '../../files/target.ts';
+import { hasPart, type Opening, statOrNothing } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
-import type { Delivery, Opening } from '../delivery.ts';
+import type { Delivery } from '../delivery.ts';
 import { mayReplay } from '../earlier.ts';
 import { type Running, warningsOf } from '../events.ts';
 import { excludedIn, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
