@@ -96,20 +96,22 @@ export type Facts =
       readonly idempotencyKey: string;
       readonly operationId?: string;
     }
-  /** `rest` is how many leads of the request are missing. */
   /** Nothing came of the rest of a search, and it may have been charged; what arrived before is stored, and in a file. */
   | { readonly is: 'rest_in_doubt'; readonly operationId: string; readonly part: string | undefined }
   | {
       readonly is: 'search_cut';
+      /** How many leads of the request are missing. */
       readonly rest: number;
       /** Whether all that arrived could be written. */
       readonly isDelivered: boolean;
+      /** Whether all that arrived is stored. */
+      readonly isStored: boolean;
       readonly leadsSearchId: string;
       readonly operationId: string | undefined;
       readonly request: EntitySearchRequest;
     }
   /** Everything has arrived, but the file of it is not in its place. */
-  | { readonly is: 'unplaced'; readonly operationId: string | undefined }
+  | { readonly is: 'unplaced'; readonly operationId: string | undefined; readonly isStored: boolean }
   /** `known` are those of this machine. */
   | { readonly is: 'no_operation'; readonly operationId: string; readonly known: readonly string[] }
   | { readonly is: 'not_a_search'; readonly operationId: string }

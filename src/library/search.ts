@@ -56,7 +56,16 @@ export function toSearch(
     if (cut === undefined) return;
     const { leads } = reading.counts();
     const known = { requestId, idempotencyKey, operationId: undefined };
-    const came = { ...reading.summary(), ...known, cut, cause, leads, isDelivered: true, excluded: 0 };
+    const came = {
+      ...reading.summary(),
+      ...known,
+      cut,
+      cause,
+      leads,
+      isDelivered: true,
+      isStored: false,
+      excluded: 0,
+    };
     throw toCutError(came, request, undefined);
   }
 

@@ -81,6 +81,40 @@ describe.runIf(process.platform === 'linux')('standard output', () => {
   });
 });
 
+it.runIf(process.platform === 'linux')(
+  'neither for the output nor for what is kept: says that not all of what arrived is stored',
+  async () => {
+    const large = Array.from({ length: 20 }, (_, at) =>
+      JSON.stringify({ name: `${at} ${'x'.repeat(2000)}` }),
+    );
+    const { url } = await startFaultServer((socket) => {
+      socket.write(wholeStream(searchFrames([large.slice(0, 10), large.slice(10)])));
+    });
+    const machine = createMachine(url);
+    const words = [
+      '-c',
+      'ulimit -f 30; exec "$0" "$@"',
+      process.execPath,
+      command,
+      ...search,
+      '-o',
+      'a.jsonl',
+    ];
+    const child = spawn('bash', words, { env: machine.env, cwd: machine.cwd, stdio: 'pipe' });
+    child.stdin.end();
+    const { code, stderr } = await resultOf(child);
+    expect(code).toBe(74);
+    const [, operation = ''] =
+      /^Not all of what arrived could be stored\. To print what is stored, for free: leadpipe history show (op_\w+)$/m.exec(
+        stderr,
+      ) ?? [];
+    const shown = await machine.run(['history', 'show', operation, '-f', 'jsonl']);
+    const stored = shown.stdout.split('\n').slice(0, -1);
+    expect(stored.length).toBeGreaterThan(9);
+    expect(stored).toEqual(large.slice(0, stored.length));
+  },
+);
+
 it('a home that is no folder: free reads work with a key of the environment; --local says what to do', async () => {
   const { LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '', PATH = '' } = await serve();
   const bare = { PATH, HOME: '/dev/null', LEADPIPE_CONFIG_DIR: '', LEADPIPE_STATE_DIR: '' };

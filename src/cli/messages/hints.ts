@@ -27,6 +27,13 @@ export const nothingBought = 'No purchases recorded on this machine yet.';
 export const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
 
+/** Pure: what is stored of what arrived, in front of the command that prints it or writes it to a file. */
+function toStored(isAll: boolean, what: 'print' | 'write'): string {
+  const [it, place] = [isAll ? 'it' : 'what is stored', what === 'write' ? ' to a file' : ''];
+  const stored = isAll ? 'What arrived is stored' : 'Not all of what arrived could be stored';
+  return `${stored}. To ${what} ${it}${place}, for free: `;
+}
+
 /** What to type, for each kind of facts: a kind without a sentence does not compile. */
 const hints: Hints = {
   stream_refused_type: ({ entityType }) =>
@@ -98,25 +105,26 @@ const hints: Hints = {
       ? `${stored}To try again: ${resume}`
       : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
   },
-  search_cut({ rest, isDelivered, leadsSearchId, operationId, request }, { options: { append, output } }) {
+  search_cut(
+    { rest, isDelivered, isStored, leadsSearchId, operationId, request },
+    { options: { append, output } },
+  ) {
     if (operationId === undefined) {
       if (rest <= 0) return allArrived;
       const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
       const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
       return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
     }
-    const again = isDelivered
-      ? []
-      : [`What arrived is stored. To print it, for free: leadpipe history show ${operationId}`];
+    const again = isDelivered ? [] : [`${toStored(isStored, 'print')}leadpipe history show ${operationId}`];
     const goOn = `leadpipe search --continue ${operationId}`;
     if (rest > 0) return [...again, `To buy the rest: ${goOn}`].join('\n');
-    const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
+    const isLeft = isStored && output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${goOn}`] : again)].join('\n');
   },
-  unplaced: ({ operationId }, { options: { output } }) =>
+  unplaced: ({ isStored, operationId }, { options: { output } }) =>
     operationId === undefined
       ? 'Nothing is stored, because of --no-history.'
-      : `What arrived is stored. To write it to a file, for free: ${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
+      : `${toStored(isStored, 'write')}${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
   no_operation({ operationId, known }) {
     if (known.length === 0) return nothingBought;
     // Its folder was made, and there was no room for more.

@@ -66,7 +66,8 @@ async function* streamInto(
       await kept.failed(error);
       throw error;
     }
-    const end = { ...summary, excluded: kept.excluded(), operationId, idempotencyKey };
+    const isStored = kept.isWhole();
+    const end = { ...summary, excluded: kept.excluded(), isStored, operationId, idempotencyKey };
     const isWhole = summary.cut === undefined;
     const error = isWhole ? undefined : toCutError(end, request, await delivery.cut());
     await kept.end(summary, error, isWhole ? await delivery.sync().catch(() => undefined) : undefined);
@@ -90,12 +91,15 @@ async function* streamInto(
 }
 
 /** What the output has thrown, with what is known of the purchase: all of it has arrived. */
-function toUnplaced(error: unknown, { leads, operationId, idempotencyKey, requestId }: SearchEnd): unknown {
+function toUnplaced(
+  error: unknown,
+  { isStored, leads, operationId, idempotencyKey, requestId }: SearchEnd,
+): unknown {
   if (!(error instanceof LeadpipeError)) return error;
   return error.with({
     charged: leads > 0 ? 'yes' : 'maybe',
     idempotencyKey,
-    facts: { is: 'unplaced', operationId },
+    facts: { is: 'unplaced', operationId, isStored },
     ...error.details,
     ...(requestId === undefined ? {} : { requestId }),
   });

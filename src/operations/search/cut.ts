@@ -8,6 +8,8 @@ import type { SearchSummary } from './stream.ts';
 export interface SearchEnd extends SearchSummary {
   /** How many of the leads that the service sent were dropped here: an earlier run of the list has delivered them. */
   readonly excluded: number;
+  /** Whether all of them are stored here. */
+  readonly isStored: boolean;
   readonly operationId: string | undefined;
   readonly idempotencyKey: string;
 }
@@ -21,8 +23,18 @@ export function toCutError(
   request: EntitySearchRequest,
   kept: string | undefined,
 ): LeadpipeError {
-  const { cause, cut, excluded, idempotencyKey, isDelivered, leads, leadsSearchId, operationId, requestId } =
-    end;
+  const {
+    cause,
+    cut,
+    excluded,
+    idempotencyKey,
+    isDelivered,
+    isStored,
+    leads,
+    leadsSearchId,
+    operationId,
+    requestId,
+  } = end;
   const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
   // What is not an error of leadpipe's own making is its fault, and not the service's.
   const isBug = cause !== undefined && !(cause instanceof LeadpipeError);
@@ -47,7 +59,7 @@ export function toCutError(
     facts:
       leadsSearchId === undefined || leads === 0
         ? { is: 'in_doubt' }
-        : { is: 'search_cut', rest, isDelivered, leadsSearchId, operationId, request },
+        : { is: 'search_cut', rest, isDelivered, isStored, leadsSearchId, operationId, request },
     cause,
     ...(requestId === undefined ? {} : { requestId }),
   });

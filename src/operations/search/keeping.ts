@@ -89,6 +89,8 @@ export async function createKeeping(
       });
       return fresh;
     },
+    /** Whether all that arrived is kept. */
+    isWhole: () => kept,
     /** How many were dropped here: the service has sent them too. */
     excluded: () => excluded,
     /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */

@@ -28,6 +28,7 @@ it.each<[name: string, cause: unknown, leads: number, outcome: Outcome, says: st
     leads,
     excluded: 0,
     isDelivered: true,
+    isStored: true,
     leadsSearchId: 'ls_1',
     stopReason: undefined,
     warnings: [],
