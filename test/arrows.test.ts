@@ -150,7 +150,7 @@ const lazyPackages = [
   'csv-',
   '@napi-rs/keyring',
   'hono',
-  'node-sqlite3-wasm',
+  '@sqlite.org/sqlite-wasm',
   'string-width',
   // Not chalk, which colours every error.
   'cli-table3',

@@ -5,11 +5,11 @@ import type { Context } from '../context.ts';
 import { type ErrorDetails, LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
 import {
   CatalogueError,
+  isSqliteError,
   type LocalService,
   LockTimeout,
   localKeys,
   ScenarioError,
-  SQLite3Error,
   SwitchError,
   startLocalService,
   toSwitches,
@@ -68,6 +68,9 @@ export async function openLocalService(
 /** What SQLite says of a disk that is full or can't be written. */
 const unwritable = /disk I\/O error|disk is full|readonly|unable to open/;
 
+/** SQLite says it in words behind this. */
+const sqliteCode = /^SQLITE_\w+: sqlite3 result code \d+: /;
+
 function toFailure(error: unknown, options: LocalOptions, stateDir: string): unknown {
   if (!(error instanceof Error)) return error;
   const { code } = error as NodeJS.ErrnoException;
@@ -78,9 +81,9 @@ function toFailure(error: unknown, options: LocalOptions, stateDir: string): unk
     return new LeadpipeError('temporary', error.message, { type: 'temporary', retryable: true, cause });
   }
   const unusable = (what: string, more: ErrorDetails): LocalIoError =>
-    new LocalIoError(`${what}: ${error.message}`, { ...more, cause });
+    new LocalIoError(`${what}: ${error.message.replace(sqliteCode, '')}`, { ...more, cause });
   const noState: ErrorDetails = { facts: { is: 'no_local_state' } };
-  if (error instanceof SQLite3Error) {
+  if (isSqliteError(error)) {
     if (unwritable.test(error.message)) {
       return unusable(`the local service can't write its state in ${stateDir}`, noState);
     }

@@ -67,7 +67,7 @@ async function indexOf(
   const part = join(stateDir, `catalogue-${hash}.${randomUUID()}.part`);
   createFile(part);
   try {
-    const rows = openFile(part, 'nolock');
+    const rows = openFile(part);
     try {
       rows.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
       await writeCatalogue(rows, leads());

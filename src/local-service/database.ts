@@ -1,62 +1,78 @@
 import { chmodSync, closeSync, existsSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import sqlite, { type BindValues, type Statement } from 'node-sqlite3-wasm';
+import startSqlite, {
+  type BindingSpec,
+  type PreparedStatement,
+  type Sqlite3Static,
+} from '@sqlite.org/sqlite-wasm';
 import { claimLock } from '../files/folder-lock.ts';
+import { installFiles } from './sqlite-files.ts';
 
 /** Rows by SQL text. Statements are prepared once. */
 export interface Rows {
-  all<Row = Record<string, unknown>>(sql: string, values?: BindValues): Row[];
-  get<Row = Record<string, unknown>>(sql: string, values?: BindValues): Row | undefined;
-  run(sql: string, values?: BindValues): void;
+  all<Row = Record<string, unknown>>(sql: string, values?: BindingSpec): Row[];
+  get<Row = Record<string, unknown>>(sql: string, values?: BindingSpec): Row | undefined;
+  run(sql: string, values?: BindingSpec): void;
   exec(sql: string): void;
 }
 
-/**
- * SQLite takes its options from a URI, which node-sqlite3-wasm leaves off; its `open` is exported, and gets the
- * flag here. `nolock` is needed: with the package's own lock (a folder, taken for reading too, and left behind by a
- * killed process) SQLite mistakes its own lock for another writer's when it looks for the journal of a killed
- * process, and never rolls it back.
- */
-const openUri = 0x40;
-const library = sqlite as unknown as { _sqlite3_open_v2: OpenV2 };
-type OpenV2 = (name: number, out: number, flags: number, vfs: number) => number;
-const plainOpen = library._sqlite3_open_v2;
-library._sqlite3_open_v2 = (name, out, flags, vfs) => plainOpen(name, out, flags | openUri, vfs);
+let sqlite: Sqlite3Static;
 
-/** Thrown for a file that is no database, a full disk and whatever else SQLite says. */
-export const { SQLite3Error } = sqlite;
+/** Starts SQLite, once in a process and before anything is opened: WebAssembly starts asynchronously. */
+export async function loadSqlite(): Promise<void> {
+  if (sqlite !== undefined) return;
+  // It takes its settings from here, and leaves nothing there. What it would write to the console it throws too.
+  Object.assign(globalThis, { sqlite3ApiConfig: { warn: () => {}, error: () => {} } });
+  sqlite = await startSqlite();
+  installFiles(sqlite);
+}
+
+/** Of a file that is no database, a full disk and whatever else SQLite says. */
+export const isSqliteError = (error: unknown): error is Error =>
+  error instanceof Error && error.name === 'SQLite3Error';
 
 const handful = 1000;
 
-/** Opens a file as it is: `immutable` where nobody writes to it any more, else `nolock`. */
-export function openFile(path: string, how: 'nolock' | 'immutable') {
-  const connection = new sqlite.Database(`file:${path.replace(/[%?#]/g, encodeURIComponent)}?${how}=1`, {
-    fileMustExist: true,
-  });
-  const statements = new Map<string, Statement>();
-  const prepared = (sql: string): Statement => {
+/** Opens a file as it is; `immutable` where nobody writes to it any more. */
+export function openFile(path: string, how?: 'immutable') {
+  const name = `file:${path.replace(/[%?#]/g, encodeURIComponent)}${how === undefined ? '' : `?${how}=1`}`;
+  const connection = new sqlite.oo1.DB(name, 'w');
+  const statements = new Map<string, PreparedStatement>();
+  const prepared = (sql: string): PreparedStatement => {
     const statement = statements.get(sql) ?? connection.prepare(sql);
     statements.set(sql, statement);
     return statement;
   };
-  // Always `all`: a statement that is not run to its end would keep the transaction's view open.
+  function* rowsOf<Row>(statement: PreparedStatement, values?: BindingSpec): Generator<Row> {
+    if (values !== undefined) statement.bind(values);
+    while (statement.step()) yield statement.get({}) as Row;
+  }
+  // To its end, whatever it is for: a statement that is under way would keep the transaction's view open.
+  const all = <Row>(sql: string, values?: BindingSpec): Row[] => {
+    const statement = prepared(sql);
+    try {
+      return [...rowsOf<Row>(statement, values)];
+    } finally {
+      statement.reset();
+    }
+  };
   const rows: Rows = {
-    all: <Row>(sql: string, values?: BindValues) => prepared(sql).all(values) as Row[],
-    get: <Row>(sql: string, values?: BindValues) => prepared(sql).all(values)[0] as Row | undefined,
-    run: (sql, values) => prepared(sql).run(values),
-    exec: (sql) => connection.exec(sql),
+    all,
+    get: <Row>(sql: string, values?: BindingSpec) => all<Row>(sql, values)[0],
+    run: (sql, values) => void all(sql, values),
+    exec: (sql) => void connection.exec(sql),
   };
   return {
     ...rows,
     /** All rows, some at a time: between two handfuls, which take a few milliseconds, everything else gets its turn. */
-    async *inTurns<Row>(sql: string, values?: BindValues): AsyncGenerator<Row[]> {
+    async *inTurns<Row>(sql: string, values?: BindingSpec): AsyncGenerator<Row[]> {
       // A statement of its own: another request may ask the same in the meantime.
       const statement = connection.prepare(sql);
       try {
         let some: Row[] = [];
-        for (const row of statement.iterate(values)) {
-          if (some.push(row as Row) < handful) continue;
+        for (const row of rowsOf<Row>(statement, values)) {
+          if (some.push(row) < handful) continue;
           yield some;
           some = [];
           await nextTurn();
@@ -66,17 +82,8 @@ export function openFile(path: string, how: 'nolock' | 'immutable') {
         statement.finalize();
       }
     },
-    isInTransaction: () => connection.inTransaction,
-    close() {
-      for (const statement of statements.values()) {
-        try {
-          statement.finalize();
-        } catch {
-          // It says once more what its last run has thrown already.
-        }
-      }
-      connection.close();
-    },
+    /** With all its statements. */
+    close: () => connection.close(),
   };
 }
 
@@ -107,7 +114,7 @@ export function openDatabase({ stateDir, pid, monotonic }: DatabaseOptions) {
       throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'ELOOP' });
   if (!existsSync(path)) createFile(path);
   const lock = claimLock(stateDir, pid);
-  const rows = openFile(path, 'nolock');
+  const rows = openFile(path);
   const hold = <Result>(action: () => Result): Result => {
     const deadline = monotonic() + patienceMs;
     for (let other = lock.take(); other !== undefined; other = lock.take()) {
@@ -142,7 +149,11 @@ export function openDatabase({ stateDir, pid, monotonic }: DatabaseOptions) {
           rows.exec('COMMIT');
           return result;
         } catch (error) {
-          if (rows.isInTransaction()) rows.exec('ROLLBACK');
+          try {
+            rows.exec('ROLLBACK');
+          } catch {
+            // SQLite has done so itself: on a full disk.
+          }
           throw error;
         }
       }),

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
 import { openCatalogueOf } from './catalogue.ts';
+import { loadSqlite } from './database.ts';
 import { endOrphans } from './ledger.ts';
 import { listenTo } from './listener.ts';
 import { readScenario } from './scenario.ts';
@@ -13,7 +14,7 @@ import { createSwitches, type Switches } from './switches.ts';
 import { advanceTasks, watchTasks } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
-export { LockTimeout, SQLite3Error } from './database.ts';
+export { isSqliteError, LockTimeout } from './database.ts';
 export { localKeys } from './keys.ts';
 export { ScenarioError } from './scenario.ts';
 export { SwitchError, toSwitches } from './switches.ts';
@@ -37,7 +38,7 @@ export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
 
 /**
  * Starts the local service on 127.0.0.1. Throws CatalogueError, ScenarioError or SwitchError for a catalogue, a
- * scenario or a switch that can't be used, SQLite3Error for a state that can't be, LockTimeout when another process
+ * scenario or a switch that can't be used, SQLite's error for a state that can't be, LockTimeout when another process
  * does not let go of it, and the system's error when the port is taken.
  */
 export async function startLocalService(options: LocalServiceOptions) {
@@ -45,6 +46,7 @@ export async function startLocalService(options: LocalServiceOptions) {
   const switches = createSwitches(options.switches);
   const scenario = readScenario(options.scenarioFile);
   await makePrivateFolder(stateDir);
+  await loadSqlite();
   const store = openStore({ stateDir, pid, monotonic: () => clock.monotonic() });
   const open: { close(): void }[] = [store];
   const closeAll = () => {

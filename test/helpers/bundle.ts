@@ -14,7 +14,7 @@ export async function bundle(source: string): Promise<string> {
     bundle: true,
     platform: 'node',
     format: 'esm',
-    external: ['node-sqlite3-wasm'],
+    external: ['@sqlite.org/sqlite-wasm'],
     logLevel: 'error',
     banner: {
       js: "import{createRequire as _cr}from'node:module';const require=_cr(import.meta.url);",

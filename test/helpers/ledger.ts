@@ -1,8 +1,11 @@
+import { loadSqlite } from '../../src/local-service/database.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
 import { audit } from './audit.ts';
 import { closing } from './closing.ts';
 import { startService } from './local-service.ts';
+
+await loadSqlite();
 
 /** What a paid request came to; its key is remembered whatever became of it. */
 export interface Purchase {

@@ -1,6 +1,9 @@
 import { writeSync } from 'node:fs';
+import { loadSqlite } from '../../src/local-service/database.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { admitForTest, hang } from './ledger-steps.ts';
+
+await loadSqlite();
 
 /** Run as a process of its own: works on the ledger until it is killed, or as often as it is told. */
 const [stateDir = '', mode = '', rounds = '0'] = process.argv.slice(2);
@@ -17,11 +20,12 @@ if (mode === 'hold') {
 if (mode === 'spill') {
   store.transaction((rows) => {
     admitForTest(rows, `${process.pid}-spilled`);
-    // More than the page cache holds: SQLite has written into the database file before the commit.
+    // More than the page cache of 16 MiB holds: SQLite has written into the database file before the commit.
+    const bulk = 10_000;
     rows.exec('CREATE TABLE bulk (text TEXT)');
-    for (let index = 0; index < 4000; index += 1) rows.run('INSERT INTO bulk VALUES (?)', 'x'.repeat(2000));
+    for (let index = 0; index < bulk; index += 1) rows.run('INSERT INTO bulk VALUES (?)', 'x'.repeat(2000));
     rows.exec("UPDATE accounts SET settled = settled + 7 WHERE account = 'demo'");
-    for (let index = 0; index < 4000; index += 1) rows.run('INSERT INTO bulk VALUES (?)', 'y'.repeat(2000));
+    for (let index = 0; index < bulk; index += 1) rows.run('INSERT INTO bulk VALUES (?)', 'y'.repeat(2000));
     writeSync(1, 'in the transaction\n');
     hang();
   });

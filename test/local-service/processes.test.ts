@@ -7,10 +7,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isAlive } from '../../src/files/folder-lock.ts';
+import { loadSqlite } from '../../src/local-service/database.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { admitForTest } from './ledger-steps.ts';
 import { expectToAddUp, someLeads, temporaryFolder, withRows } from './running.ts';
+
+await loadSqlite();
 
 /** Real processes on one state, killed at the worst of times. */
 let ledgerWorker = '';

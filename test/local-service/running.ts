@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Rows } from '../../src/local-service/database.ts';
+import { loadSqlite } from '../../src/local-service/database.ts';
 import {
   type LocalService,
   type LocalServiceOptions,
@@ -10,6 +11,8 @@ import {
 } from '../../src/local-service/server.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { audit } from '../helpers/audit.ts';
+
+await loadSqlite();
 
 /** A clock whose wall time stands still until it is moved, so that tasks advance when a test says so. */
 export class SteppedClock {

@@ -1,0 +1,132 @@
+import { randomFillSync } from 'node:crypto';
+import * as fs from 'node:fs';
+import type { Sqlite3Static, WasmPointer } from '@sqlite.org/sqlite-wasm';
+
+/**
+ * Gives SQLite the files of this machine, of which its WebAssembly knows nothing. Nothing is locked here: who
+ * writes holds the lock of the folder, and an index that is read is never changed.
+ */
+export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
+  const descriptors = new Map<WasmPointer, number>();
+  const descriptorOf = (file: WasmPointer): number => descriptors.get(file) ?? -1;
+  const pathOf = (name: WasmPointer): string => wasm.cstrToJs(name) ?? '';
+  const heap = (from: WasmPointer, length: number) => wasm.heap8u().subarray(from, from + length);
+  const done = capi.SQLITE_OK;
+
+  /** SQLite's code for what became of it; nothing may be thrown through WebAssembly. */
+  const coded = (failure: number, work: () => number): number => {
+    try {
+      return work();
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ENOSPC' ? capi.SQLITE_FULL : failure;
+    }
+  };
+
+  const open = (path: string, flags: number): readonly [descriptor: number, flags: number] => {
+    const isReadOnly = (flags & capi.SQLITE_OPEN_READONLY) !== 0;
+    const creates = (flags & capi.SQLITE_OPEN_CREATE) !== 0;
+    const { O_RDONLY, O_RDWR, O_CREAT } = fs.constants;
+    try {
+      const how = isReadOnly ? O_RDONLY : O_RDWR | (creates ? O_CREAT : 0);
+      return [fs.openSync(path, how, 0o600), flags];
+    } catch (error) {
+      // As its own files do: what can't be written may be read.
+      if (isReadOnly) throw error;
+      return [fs.openSync(path, O_RDONLY), capi.SQLITE_OPEN_READONLY];
+    }
+  };
+
+  const io = Object.assign(new capi.sqlite3_io_methods(), { $iVersion: 1 });
+  vfs.installVfs({
+    io: {
+      struct: io,
+      methods: {
+        xClose: (file) =>
+          coded(capi.SQLITE_IOERR_CLOSE, () => {
+            fs.closeSync(descriptorOf(file));
+            descriptors.delete(file);
+            return done;
+          }),
+        xRead: (file, to, length, from) =>
+          coded(capi.SQLITE_IOERR_READ, () => {
+            const count = fs.readSync(descriptorOf(file), heap(to, length), { position: Number(from) });
+            heap(to + count, length - count).fill(0);
+            return count < length ? capi.SQLITE_IOERR_SHORT_READ : done;
+          }),
+        xWrite: (file, from, length, to) =>
+          coded(capi.SQLITE_IOERR_WRITE, () => {
+            const source = heap(from, length);
+            for (let count = 0; count < length; )
+              count += fs.writeSync(descriptorOf(file), source, count, length - count, Number(to) + count);
+            return done;
+          }),
+        xTruncate: (file, size) =>
+          coded(capi.SQLITE_IOERR_TRUNCATE, () => {
+            fs.ftruncateSync(descriptorOf(file), Number(size));
+            return done;
+          }),
+        xSync: (file) =>
+          coded(capi.SQLITE_IOERR_FSYNC, () => {
+            fs.fsyncSync(descriptorOf(file));
+            return done;
+          }),
+        xFileSize: (file, size) =>
+          coded(capi.SQLITE_IOERR_FSTAT, () => {
+            wasm.poke(size, fs.fstatSync(descriptorOf(file)).size, 'i64');
+            return done;
+          }),
+        xLock: () => done,
+        xUnlock: () => done,
+        xCheckReservedLock: (_, isReserved) => {
+          wasm.poke32(isReserved, 0);
+          return done;
+        },
+        xFileControl: () => capi.SQLITE_NOTFOUND,
+        xSectorSize: () => 4096,
+        xDeviceCharacteristics: () => 0,
+      },
+    },
+    vfs: {
+      struct: Object.assign(new capi.sqlite3_vfs(), {
+        $iVersion: 1,
+        // A pointer to the methods; what is ours stands in `descriptors`.
+        $szOsFile: 8,
+        $mxPathname: 4096,
+      }),
+      name: 'node',
+      asDefault: true,
+      methods: {
+        xOpen: (_, name, file, flags, flagsOut) =>
+          coded(capi.SQLITE_CANTOPEN, () => {
+            const [descriptor, opened] = open(pathOf(name), flags);
+            descriptors.set(file, descriptor);
+            Object.assign(new capi.sqlite3_file(file), { $pMethods: io.pointer }).dispose();
+            if (flagsOut !== 0) wasm.poke32(flagsOut, opened);
+            return done;
+          }),
+        xDelete: (_, name) =>
+          coded(capi.SQLITE_IOERR_DELETE, () => {
+            fs.rmSync(pathOf(name), { force: true });
+            return done;
+          }),
+        // A journal without anything in it is none.
+        xAccess: (_, name, __, isThere) =>
+          coded(capi.SQLITE_IOERR_ACCESS, () => {
+            const stat = fs.statSync(pathOf(name), { throwIfNoEntry: false });
+            wasm.poke32(isThere, stat !== undefined && stat.size > 0 ? 1 : 0);
+            return done;
+          }),
+        xFullPathname: (_, name, length, target) =>
+          wasm.cstrncpy(target, name, length) < length ? done : capi.SQLITE_CANTOPEN,
+        xRandomness: (_, length, target) => {
+          randomFillSync(heap(target, length));
+          return length;
+        },
+        xSleep: () => 0,
+        // No statement asks for the time.
+        xCurrentTime: () => capi.SQLITE_ERROR,
+        xGetLastError: () => done,
+      },
+    },
+  });
+}
