@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openLog, readLogAt, type Said, toQuickLine } from '../../files/line-log.ts';
-import type { JsonText, Records } from '../../json/text.ts';
+import { isOnOneLine, type JsonText, type Records } from '../../json/text.ts';
 
 /** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */
 export const leadsFile = 'leads.jsonl';
@@ -24,7 +24,7 @@ export async function createStoredLeads(folder: string) {
     append(leads: Records, isNew?: readonly boolean[]): void {
       const lines = leads.map((lead, index) => {
         const [plain, escaped] = members[isNew?.[index] === false ? 'dropped' : 'delivered'];
-        return /[\n\r]/.test(lead) ? toQuickLine(escaped, JSON.stringify(lead)) : toQuickLine(plain, lead);
+        return isOnOneLine(lead) ? toQuickLine(plain, lead) : toQuickLine(escaped, JSON.stringify(lead));
       });
       log.append(lines.join(''));
     },

@@ -12,7 +12,7 @@ import {
   readLogAt,
   toCheckedLine,
 } from '../../files/line-log.ts';
-import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
+import { isOnOneLine, type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
 
 /** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
 export const rowsFile = 'rows.jsonl';
@@ -174,7 +174,7 @@ export async function openStoredRows(folder: string) {
       const members = Object.entries(ended).flatMap(([name, value]): [string, JsonText][] => {
         if (value === undefined) return [];
         // An answer on several lines is kept as a text of JSON, so that no byte is lost.
-        return [[name, name === 'answer' && !/[\n\r]/.test(value) ? value : JSON.stringify(value)]];
+        return [[name, name === 'answer' && isOnOneLine(value) ? value : JSON.stringify(value)]];
       });
       return append(digest, state, [
         ['row', String(number)],
