@@ -66,16 +66,19 @@ async function* streamInto(
       await kept.failed(error);
       throw error;
     }
-    const isStored = kept.isWhole();
+    const isStored = await kept.sync();
     const end = { ...summary, excluded: kept.excluded(), isStored, operationId, idempotencyKey };
     const isWhole = summary.cut === undefined;
     const error = isWhole ? undefined : toCutError(end, request, await delivery.cut());
     await kept.end(summary, error, isWhole ? await delivery.sync().catch(() => undefined) : undefined);
     // Whatever is said stands behind the last byte.
     if (isWhole) {
-      await putInPlace(journal, delivery).catch((thrown: unknown) => {
+      try {
+        await putInPlace(journal, delivery);
+      } catch (thrown) {
+        yield* warningsOf(warnings);
         throw toUnplaced(thrown, end);
-      });
+      }
       await kept.placed(summary);
     }
     // A reader that went away is told nothing: there may be no one to tell.

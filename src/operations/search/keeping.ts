@@ -89,8 +89,12 @@ export async function createKeeping(
       });
       return fresh;
     },
-    /** Whether all that arrived is kept. */
-    isWhole: () => kept,
+    /** The stream is over: whether all that arrived is kept, which it is on the disk then. */
+    async sync(): Promise<boolean> {
+      await syncing;
+      await whileKept(sync);
+      return kept;
+    },
     /** How many were dropped here: the service has sent them too. */
     excluded: () => excluded,
     /** After they are printed: once a second, what is there is on the disk, and the journal says how much. Throws LocalIoError of the output. */
@@ -108,12 +112,10 @@ export async function createKeeping(
         }),
       );
     },
-    /** The stream is over: `error` is how the run ends, if not well, and `length` that of the rows in the output file. */
+    /** `error` is how the run ends, if not well, and `length` that of the rows in the output file. */
     async end(summary: SearchSummary, error: LeadpipeError | undefined, length?: number): Promise<void> {
       const batch = toBatch(summary, length);
-      await syncing;
       await whileKept(async () => {
-        await sync();
         if (error === undefined && isInFile) {
           await journal.append(batch, {
             type: 'written',
