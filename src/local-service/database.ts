@@ -46,7 +46,13 @@ export function openFile(path: string, how?: 'immutable') {
   };
   function* rowsOf<Row>(statement: PreparedStatement, values?: BindingSpec): Generator<Row> {
     if (values !== undefined) statement.bind(values);
-    while (statement.step()) yield statement.get({}) as Row;
+    let names: string[] | undefined;
+    while (statement.step()) {
+      names ??= statement.getColumnNames();
+      const row: Record<string, unknown> = {};
+      for (const [at, name] of names.entries()) row[name] = valueOf(statement, at);
+      yield row as Row;
+    }
   }
   // To its end, whatever it is for: a statement that is under way would keep the transaction's view open.
   const all = <Row>(sql: string, values?: BindingSpec): Row[] => {
@@ -85,6 +91,21 @@ export function openFile(path: string, how?: 'immutable') {
     /** With all its statements. */
     close: () => connection.close(),
   };
+}
+
+/** A column of the row: by SQLite's own functions, since what the package has around them takes eight times as long. */
+function valueOf({ pointer }: PreparedStatement, at: number): string | number | null {
+  const { capi, wasm } = sqlite;
+  switch (wasm.exports.sqlite3_column_type(pointer, at)) {
+    case capi.SQLITE_INTEGER:
+      return Number(wasm.exports.sqlite3_column_int64(pointer, at));
+    case capi.SQLITE_FLOAT:
+      return wasm.exports.sqlite3_column_double(pointer, at);
+    case capi.SQLITE_TEXT:
+      return wasm.cstrToJs(wasm.exports.sqlite3_column_text(pointer, at));
+    default:
+      return null;
+  }
 }
 
 export function createFile(path: string): void {
