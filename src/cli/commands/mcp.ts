@@ -105,7 +105,7 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
     }
     const { answersAs, printedAs } = await import('../records/orders.ts');
     const { withOutput } = await import('../records/record-output.ts');
-    const { foundLayout } = await import('./task/options.ts');
+    const { foundLayout } = await import('./task/reading.ts');
     const { command = '', body = '{}', options = {} } = intent ?? {};
     const row = rowsOf(command);
     const layout = row === undefined ? foundLayout({}) : answersAs(row, options);

@@ -22,21 +22,25 @@ import { freeOutcomes, paidOutcomes } from '../exit-codes.ts';
 import { close } from '../messages/closing-line.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { createEntityArguments, createEntityOptions } from '../options/entity-search.ts';
+import {
+  createEntityArguments,
+  createEntityOptions,
+  enableWebSearch,
+  readTaskRequest,
+  type TaskRequestOptions,
+} from '../options/entity-search.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
-import { toBuyer, toOrder, withRepeated } from '../records/orders.ts';
+import { type PurchaseOptions, toBuyer, toOrder, withRepeated } from '../records/orders.ts';
 import { printRecords, timeColumn, withOutput, zoned } from '../records/record-output.ts';
 import { runOperation } from '../records/run-operation.ts';
 import {
   createdTaskExample,
-  enableWebSearch,
-  readTaskRequest,
-  type TaskRequestOptions,
+  createTaskFetch,
+  createTaskWait,
   taskArgument,
-} from './task/options.ts';
-import { createTaskFetch, createTaskWait, withMissingExplained } from './task/reading.ts';
-import { createTaskResume } from './task/resume.ts';
-import { createTaskRun } from './task/run.ts';
+  throwExplained,
+} from './task/reading.ts';
+import { createTaskResume, createTaskRun } from './task/run.ts';
 
 interface TaskListOptions extends RecordOptions, ConnectionOptions {
   readonly refresh?: true;
@@ -142,7 +146,7 @@ const createTaskCreate = defineCommand({
   ],
   output: ['one object:', '{"leads_search_id":"…","idempotency_key":"…","request_id":"…"}'],
   outcomes: paidOutcomes.filter((outcome) => outcome !== 'no_result'),
-  async run(context, entityType: string, objective: string, options: TaskRequestOptions) {
+  async run(context, entityType: string, objective: string, options: TaskRequestOptions & PurchaseOptions) {
     const request = await readTaskRequest(context, entityType, objective, options);
     await withConnection(context, options, async (connection) => {
       const buyer = toBuyer(context, options, connection);
@@ -192,9 +196,9 @@ const createTaskStatus = defineCommand({
       const { client, settings } = connection;
       const kind = { shape: 'single', layout: taskStatusLayout, settings } as const;
       return withOutput(context, options, kind, async (output) => {
-        const { text } = await withMissingExplained(context, connection, id, () =>
-          client.status(id, context.signal),
-        );
+        const { text } = await client
+          .status(id, context.signal)
+          .catch((error: unknown) => throwExplained(error, context, connection, id));
         await output.write([toStatusRecord(id, text)]);
       });
     });

@@ -1,10 +1,10 @@
 import { Argument, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
-import type { EntityType } from '../../contract/types.ts';
+import type { CreateTaskRequest, EntityType } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import type { Order } from '../../operations/purchase.ts';
-import { contactFieldsIn } from '../../requests/entity-search.ts';
+import { checkTaskEntityType, contactFieldsIn, toCreateTaskRequest } from '../../requests/entity-search.ts';
 import { checkNumber } from '../../requests/within-limits.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { readList, readTextArgument } from './inputs.ts';
@@ -127,4 +127,27 @@ export async function readEntitySearchInput(
     dedup_service_leads: await read(inputNames.dedup_service_leads, 'leads_search_id', dedupServiceLeads),
     dedup_custom_leads: await read(inputNames.dedup_custom_leads, 'name', dedupCustomLeads),
   };
+}
+
+export interface TaskRequestOptions extends EntitySearchOptions {
+  readonly enableWebSearch?: true;
+}
+
+export const enableWebSearch = new Option(
+  '--enable-web-search',
+  'also search the open web: slower and more expensive; needed for xiaohongshu and wechat',
+);
+
+/** Reads and checks the task that is to be created, before anything is sent. Throws UsageError. */
+export async function readTaskRequest(
+  context: Context,
+  entityType: string,
+  objective: string,
+  options: TaskRequestOptions & Partial<ReportOptions>,
+): Promise<CreateTaskRequest> {
+  const enable_web_search = options.enableWebSearch === true;
+  // Before standard input is read for a type that could not be used.
+  checkTaskEntityType(entityType, enable_web_search, inputNames);
+  const input = await readEntitySearchInput(context, objective, options);
+  return toCreateTaskRequest({ entity_type: entityType, ...input, enable_web_search }, inputNames);
 }
